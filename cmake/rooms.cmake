@@ -1,0 +1,38 @@
+# plimsoll_room(NAME [USES rooms...] [LIBRARIES targets...])
+#
+# One folder of src/ is one static library, plimsoll_NAME, made of every .cc below it, and one test
+# program, NAME_test, made of every *_test.cc. A room may use only the rooms that it names, and what
+# those use. Third-party libraries stay out of our headers, so they are private.
+function(plimsoll_room name)
+  cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(TRANSFORM ROOM_USES PREPEND plimsoll_)
+  if(NOT sources)
+    add_library(plimsoll_${name} INTERFACE)
+    target_include_directories(plimsoll_${name} INTERFACE
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+    target_link_libraries(plimsoll_${name} INTERFACE ${ROOM_USES})
+    return()
+  endif()
+  add_library(plimsoll_${name} STATIC ${sources})
+  set_target_properties(plimsoll_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(plimsoll_${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+           $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+  target_compile_options(plimsoll_${name} PRIVATE -Wall -Wextra -Werror)
+  target_link_libraries(plimsoll_${name} PUBLIC ${ROOM_USES} Threads::Threads)
+  foreach(library IN LISTS ROOM_LIBRARIES)
+    target_link_libraries(plimsoll_${name} PRIVATE $<BUILD_INTERFACE:${library}>)
+  endforeach()
+  if(PLIMSOLL_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_compile_options(${name}_test PRIVATE -Wall -Wextra -Werror)
+    target_compile_definitions(${name}_test PRIVATE
+      PLIMSOLL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PLIMSOLL_BINARY_DIR="${PROJECT_BINARY_DIR}")
+    target_link_libraries(${name}_test PRIVATE plimsoll_${name} ${ROOM_LIBRARIES} GTest::gtest_main GTest::gmock)
+    add_test(NAME ${name} COMMAND ${name}_test)
+  endif()
+endfunction()
