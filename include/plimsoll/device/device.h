@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "plimsoll/base/bytes.h"
+#include "plimsoll/base/ids.h"
+#include "plimsoll/base/status.h"
+
+// The one seam to hardware. The calls mirror CUDA's virtual-memory interface, so that its backend
+// is a thin one: reserve = cuMemAddressReserve, create = cuMemCreate, map = cuMemMap,
+// access = cuMemSetAccess. Every call names its device; there is no default and no "current"
+// device.
+//
+//   auto range = device.memory().ReserveAddress(id, GiB(64), MiB(2));
+//   auto chunk = device.memory().CreateChunk(id, MiB(2), {});
+//   device.memory().Map(id, range->base, *chunk);
+//   device.memory().SetAccess(id, range->base, MiB(2));
+namespace plimsoll::device {
+
+// Which of the machine's devices: 0, 1, ... Never converted from a number by accident.
+struct DeviceId {
+  int ordinal = -1;
+  auto operator<=>(const DeviceId&) const = default;
+};
+
+using Address = uint64_t;
+using ChunkId = Id<struct ChunkTag>;    // physical memory, mapped or not
+using StreamId = Id<struct StreamTag>;  // work in order
+using EventId = Id<struct EventTag>;    // a point in a stream
+
+enum class MemoryType {
+  kDevice,  // ordinary device memory (DDR or HBM)
+  kP2P,     // reachable by peer devices: RT_MEMORY_P2P_DDR
+  kHost,    // pinned host memory
+};
+
+// Which pages a chunk is made of. The ladder is tried from the wanted step downwards only where the
+// caller asks for each step: a device never falls back on its own.
+enum class PagePolicy { kDefault, kHuge1G, kHuge2M, kTransparent2M, kSmall4K };
+
+struct ChunkOptions {
+  MemoryType type = MemoryType::kDevice;
+  PagePolicy pages = PagePolicy::kDefault;
+  bool mapped_twice = true;  // false: never at two addresses at once, so cheaper memory will do
+};
+
+struct AddressRange {
+  Address base = 0;
+  Bytes size;
+};
+
+struct MemoryInfo {
+  Bytes total;
+  Bytes free;
+};
+
+// Memory of the devices of one kind. Thread-safe. Every call can fail, and fails with a code of the
+// form "device.<call>"; running out is ErrorKind::kDoesNotFit, anything else kRunFailed.
+// A chunk is mapped, unmapped and given access whole; it may be mapped at several addresses at
+// once. Unmap, DestroyChunk and FreePlain do not wait for pending work: the caller must.
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+
+  virtual Bytes Granularity(DeviceId device) const = 0;
+  // Fails with kUnsupported where the device has no virtual memory.
+  virtual Result<AddressRange> ReserveAddress(DeviceId device, Bytes size, Bytes alignment) = 0;
+  virtual Status ReleaseAddress(DeviceId device, AddressRange range) = 0;
+  virtual Result<ChunkId> CreateChunk(DeviceId device, Bytes size, const ChunkOptions& options) = 0;
+  virtual Status DestroyChunk(DeviceId device, ChunkId chunk) = 0;
+  virtual Status Map(DeviceId device, Address at, ChunkId chunk) = 0;
+  virtual Status Unmap(DeviceId device, Address at, Bytes size) = 0;      // a run of whole chunks
+  virtual Status SetAccess(DeviceId device, Address at, Bytes size) = 0;  // a run of whole chunks
+  virtual Result<Address> AllocatePlain(DeviceId device, Bytes size, MemoryType type) = 0;
+  virtual Status FreePlain(DeviceId device, Address at) = 0;
+  virtual Result<MemoryInfo> Info(DeviceId device) const = 0;
+};
+
+// Devices of one kind ("cpu", "fake", later "cuda"): memory, streams, events, copies. Thread-safe.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual std::string Kind() const = 0;
+  virtual int Count() const = 0;
+  virtual DeviceMemory& memory() = 0;
+
+  // The device that a caller who named none would get; callers fetch it once and pass it on.
+  virtual DeviceId Current() const = 0;
+  virtual Status SetCurrent(DeviceId device) = 0;
+
+  virtual Result<StreamId> CreateStream(DeviceId device) = 0;
+  virtual Status DestroyStream(DeviceId device, StreamId stream) = 0;
+  virtual Result<EventId> RecordEvent(DeviceId device, StreamId stream) = 0;
+  virtual Result<bool> EventReached(DeviceId device, EventId event) = 0;
+  virtual Status WaitEvent(DeviceId device, StreamId stream, EventId event) = 0;  // on the stream
+  virtual Status DestroyEvent(DeviceId device, EventId event) = 0;
+  virtual Status Copy(DeviceId device, StreamId stream, Address to, Address from, Bytes size) = 0;
+  virtual Status Fill(DeviceId device, StreamId stream, Address at, uint8_t value, Bytes size) = 0;
+  // Runs host code in stream order. Where work is kernels, this is how the engine launches them.
+  virtual Status Launch(DeviceId device, StreamId stream, std::function<void()> work) = 0;
+  virtual Status SynchronizeStream(DeviceId device, StreamId stream) = 0;
+  virtual Status SynchronizeDevice(DeviceId device) = 0;
+};
+
+}  // namespace plimsoll::device
