@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "plan/packing.h"
+
+namespace plimsoll::plan {
+
+// What a greedy packer places first. Ties go to the larger size, then to the earlier begin, then to
+// the lower index, so that every order is total.
+enum class GreedyOrder {
+  kSize,     // the largest
+  kBreadth,  // the one whose life meets the largest live sum
+  kArea,     // the largest size times length of life
+  kLength,   // the longest life
+  kStart,    // the earliest begin: what an online allocator does
+  kEnd,      // the latest end: an online allocator with time running backwards
+};
+
+inline constexpr GreedyOrder kGreedyOrders[] = {GreedyOrder::kSize,   GreedyOrder::kBreadth,
+                                                GreedyOrder::kArea,   GreedyOrder::kLength,
+                                                GreedyOrder::kStart,  GreedyOrder::kEnd};
+
+std::string_view Name(GreedyOrder order);
+
+// The largest sum of sizes live at one moment, and no less than the top of any fixed item: no
+// placement is lower. O(n log n) time, O(n) memory.
+int64_t PackingLowerBound(const Packing& packing);
+
+// Places one item after the other, each into the lowest gap that holds it for its whole life. Fixed
+// items stand first; two fixed items that collide are the caller's to refuse. Always finds a
+// placement; `optimal` when its height is the lower bound. Any number of threads at once. Near
+// O(n log n) in time and memory: overlaps are never listed.
+PackingAnswer PackGreedy(const Packing& packing, GreedyOrder order);
+
+}  // namespace plimsoll::plan
