@@ -18,9 +18,9 @@ enum class GreedyOrder {
   kEnd,      // the latest end: an online allocator with time running backwards
 };
 
-inline constexpr GreedyOrder kGreedyOrders[] = {GreedyOrder::kSize,   GreedyOrder::kBreadth,
-                                                GreedyOrder::kArea,   GreedyOrder::kLength,
-                                                GreedyOrder::kStart,  GreedyOrder::kEnd};
+inline constexpr GreedyOrder kGreedyOrders[] = {GreedyOrder::kSize,  GreedyOrder::kBreadth,
+                                                GreedyOrder::kArea,  GreedyOrder::kLength,
+                                                GreedyOrder::kStart, GreedyOrder::kEnd};
 
 std::string_view Name(GreedyOrder order);
 
@@ -28,10 +28,17 @@ std::string_view Name(GreedyOrder order);
 // placement is lower. O(n log n) time, O(n) memory.
 int64_t PackingLowerBound(const Packing& packing);
 
+// The items' indices in that order.
+std::vector<int32_t> GreedySequence(const Packing& packing, GreedyOrder order);
+
 // Places one item after the other, each into the lowest gap that holds it for its whole life. Fixed
 // items stand first; two fixed items that collide are the caller's to refuse. Always finds a
 // placement; `optimal` when its height is the lower bound. Any number of threads at once. Near
 // O(n log n) in time and memory: overlaps are never listed.
 PackingAnswer PackGreedy(const Packing& packing, GreedyOrder order);
+
+// The same with an order of the caller's own: all indices of `packing`, each once. Leaves
+// `lower_bound` and `optimal` unset.
+PackingAnswer PackInSequence(const Packing& packing, const std::vector<int32_t>& sequence);
 
 }  // namespace plimsoll::plan

@@ -1,0 +1,177 @@
+#include "plan/greedy_packing.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "plan/packing_occupancy.h"
+
+namespace plimsoll::plan {
+namespace {
+
+bool TakesRoom(const PackingItem& item) { return item.size > 0 && item.begin < item.end; }
+
+// Live sums as a step function: from `time` on, `sum` bytes live.
+struct LiveSum {
+  int32_t time;
+  int64_t sum;
+};
+
+std::vector<LiveSum> LiveSums(const Packing& packing) {
+  std::vector<LiveSum> changes;
+  changes.reserve(2 * packing.items.size());
+  for (const PackingItem& item : packing.items) {
+    if (!TakesRoom(item)) continue;
+    changes.push_back({item.begin, item.size});
+    changes.push_back({item.end, -item.size});
+  }
+  std::sort(changes.begin(), changes.end(),
+            [](const LiveSum& a, const LiveSum& b) { return a.time < b.time; });
+  std::vector<LiveSum> sums;
+  int64_t live = 0;
+  for (const LiveSum& change : changes) {
+    live += change.sum;
+    if (!sums.empty() && sums.back().time == change.time) {
+      sums.back().sum = live;
+    } else {
+      sums.push_back({change.time, live});
+    }
+  }
+  return sums;
+}
+
+// For each item the largest live sum during its life, from a table of maxima over runs of 2^k
+// steps.
+std::vector<int64_t> Breadths(const Packing& packing) {
+  const std::vector<LiveSum> sums = LiveSums(packing);
+  std::vector<std::vector<int64_t>> maxima(1);
+  for (const LiveSum& sum : sums) maxima[0].push_back(sum.sum);
+  for (size_t run = 1; 2 * run <= sums.size(); run *= 2) {
+    const std::vector<int64_t>& half = maxima.back();
+    std::vector<int64_t> whole(half.size() - run);
+    for (size_t i = 0; i < whole.size(); ++i) whole[i] = std::max(half[i], half[i + run]);
+    maxima.push_back(std::move(whole));
+  }
+  const auto step = [&](int32_t time) {
+    return static_cast<size_t>(
+        std::lower_bound(sums.begin(), sums.end(), time,
+                         [](const LiveSum& sum, int32_t t) { return sum.time < t; }) -
+        sums.begin());
+  };
+  std::vector<int64_t> breadths(packing.items.size());
+  for (size_t i = 0; i < breadths.size(); ++i) {
+    const PackingItem& item = packing.items[i];
+    if (!TakesRoom(item)) continue;
+    const size_t first = step(item.begin);
+    const size_t last = step(item.end);
+    size_t level = 0;
+    while ((size_t{2} << level) <= last - first) ++level;
+    breadths[i] = std::max(maxima[level][first], maxima[level][last - (size_t{1} << level)]);
+  }
+  return breadths;
+}
+
+// What to sort by, descending.
+std::vector<double> Priorities(const Packing& packing, GreedyOrder order) {
+  std::vector<double> priorities(packing.items.size());
+  if (order == GreedyOrder::kBreadth) {
+    const std::vector<int64_t> breadths = Breadths(packing);
+    std::copy(breadths.begin(), breadths.end(), priorities.begin());
+    return priorities;
+  }
+  for (size_t i = 0; i < priorities.size(); ++i) {
+    const PackingItem& item = packing.items[i];
+    const double length = static_cast<double>(item.end) - item.begin;
+    switch (order) {
+      case GreedyOrder::kSize:
+      case GreedyOrder::kBreadth:
+        break;
+      case GreedyOrder::kArea:
+        priorities[i] = static_cast<double>(item.size) * length;
+        break;
+      case GreedyOrder::kLength:
+        priorities[i] = length;
+        break;
+      case GreedyOrder::kStart:
+        priorities[i] = -static_cast<double>(item.begin);
+        break;
+      case GreedyOrder::kEnd:
+        priorities[i] = item.end;
+        break;
+    }
+  }
+  return priorities;
+}
+
+}  // namespace
+
+std::string_view Name(GreedyOrder order) {
+  switch (order) {
+    case GreedyOrder::kSize:
+      return "size";
+    case GreedyOrder::kBreadth:
+      return "breadth";
+    case GreedyOrder::kArea:
+      return "area";
+    case GreedyOrder::kLength:
+      return "length";
+    case GreedyOrder::kStart:
+      return "start";
+    case GreedyOrder::kEnd:
+      return "end";
+  }
+  return "";
+}
+
+int64_t PackingLowerBound(const Packing& packing) {
+  int64_t bound = 0;
+  for (const LiveSum& sum : LiveSums(packing)) bound = std::max(bound, sum.sum);
+  for (const PackingItem& item : packing.items) {
+    if (item.fixed >= 0 && TakesRoom(item)) bound = std::max(bound, item.fixed + item.size);
+  }
+  return bound;
+}
+
+std::vector<int32_t> GreedySequence(const Packing& packing, GreedyOrder order) {
+  const std::vector<double> priorities = Priorities(packing, order);
+  std::vector<int32_t> sequence(packing.items.size());
+  std::iota(sequence.begin(), sequence.end(), 0);
+  std::sort(sequence.begin(), sequence.end(), [&](int32_t a, int32_t b) {
+    if (priorities[a] != priorities[b]) return priorities[a] > priorities[b];
+    const PackingItem& left = packing.items[a];
+    const PackingItem& right = packing.items[b];
+    if (left.size != right.size) return left.size > right.size;
+    return std::pair(left.begin, a) < std::pair(right.begin, b);
+  });
+  return sequence;
+}
+
+PackingAnswer PackInSequence(const Packing& packing, const std::vector<int32_t>& sequence) {
+  PackingOccupancy occupancy(packing);
+  PackingAnswer answer;
+  answer.offsets.resize(packing.items.size());
+  const auto place = [&](int32_t index, int64_t offset) {
+    const PackingItem& item = packing.items[index];
+    answer.offsets[index] = offset;
+    if (!TakesRoom(item)) return;
+    occupancy.Place(item, offset);
+    answer.height = std::max(answer.height, offset + item.size);
+  };
+  for (int32_t index : sequence) {
+    if (packing.items[index].fixed >= 0) place(index, packing.items[index].fixed);
+  }
+  for (int32_t index : sequence) {
+    const PackingItem& item = packing.items[index];
+    if (item.fixed < 0) place(index, TakesRoom(item) ? occupancy.LowestGap(item) : 0);
+  }
+  return answer;
+}
+
+PackingAnswer PackGreedy(const Packing& packing, GreedyOrder order) {
+  PackingAnswer answer = PackInSequence(packing, GreedySequence(packing, order));
+  answer.lower_bound = PackingLowerBound(packing);
+  answer.optimal = answer.height == answer.lower_bound;
+  return answer;
+}
+
+}  // namespace plimsoll::plan
