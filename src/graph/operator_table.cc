@@ -1,0 +1,71 @@
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "graph/operator_row.h"
+#include "graph/operators/families.h"
+
+namespace plimsoll::graph {
+namespace {
+
+using Family = std::span<const OperatorRow> (*)();
+
+constexpr Family kFamilies[] = {
+    operators::ElementwiseRows,
+    operators::ActivationRows,
+    operators::CastRows,
+    operators::ReductionRows,
+    operators::LayoutRows,
+    operators::SliceRows,
+    operators::GeneratorRows,
+    operators::IndexingRows,
+    operators::SelectionRows,
+    operators::ConvolutionRows,
+    operators::PoolingRows,
+    operators::MatrixRows,
+    operators::NormalizationRows,
+    operators::AttentionRows,
+    operators::RecurrentRows,
+    operators::QuantizationRows,
+    operators::LossRows,
+    operators::ImageRows,
+    operators::SignalRows,
+    operators::TextRows,
+    operators::SequenceRows,
+    operators::ControlFlowRows,
+    operators::MachineLearningRows,
+    operators::TrainingRows,
+};
+
+struct Table {
+  std::vector<const OperatorRow*> rows;
+  std::multimap<std::pair<std::string_view, std::string_view>, const OperatorRow*> by_name;
+};
+
+const Table& TheTable() {
+  static const Table table = [] {
+    Table made;
+    for (const Family family : kFamilies) {
+      for (const OperatorRow& row : family()) {
+        made.rows.push_back(&row);
+        made.by_name.emplace(std::pair(row.domain, row.name), &row);
+      }
+    }
+    return made;
+  }();
+  return table;
+}
+
+}  // namespace
+
+const OperatorRow* FindOperator(std::string_view domain, std::string_view name, int version) {
+  const auto [first, last] = TheTable().by_name.equal_range({domain, name});
+  for (auto row = first; row != last; ++row) {
+    if (row->second->since <= version && version <= row->second->until) return row->second;
+  }
+  return nullptr;
+}
+
+std::span<const OperatorRow* const> AllOperators() { return TheTable().rows; }
+
+}  // namespace plimsoll::graph
