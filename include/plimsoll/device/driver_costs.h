@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+
+#include "plimsoll/base/bytes.h"
+#include "plimsoll/device/device_call.h"
+
+namespace plimsoll::device {
+
+// What a driver call costs in microseconds as its size grows: three measured sizes, straight lines
+// between them, flat below the first and straight on above the last.
+struct CostBySize {
+  double at_2_mib = 0;
+  double at_256_mib = 0;
+  double at_1_gib = 0;
+
+  int64_t Nanoseconds(Bytes size) const;
+};
+
+// The price list of a driver. The defaults are medians measured on an H200 (ANCHORS.md). A call on
+// a run of chunks pays for each chunk. Calls that are the user's work (copy, fill, launch) and
+// plain queries are free here: the list is about the price of managing memory.
+struct DriverCosts {
+  CostBySize allocate_plain{60, 67, 222};
+  CostBySize create_chunk{16, 18, 85};
+  CostBySize map{1.5, 1.3, 2.5};
+  CostBySize set_access{32, 59, 101};
+  CostBySize unmap{21, 27, 41};
+  CostBySize destroy_chunk{15, 148, 582};
+  CostBySize free_plain{36, 175, 623};  // an unmap and a destroy, which is what it has to do
+  double reserve_address = 35;
+  double release_address = 35;
+  double synchronize = 10;  // of a stream or of the device, beyond the work waited for
+  double record_event = 1;
+  double event_reached = 0.5;
+  double wait_event = 1;
+  double destroy_event = 0.5;
+
+  // What one call costs; `size` is of the chunk or block it is about, where there is one.
+  int64_t Nanoseconds(DeviceCall call, Bytes size) const;
+};
+
+}  // namespace plimsoll::device
