@@ -7,12 +7,14 @@ namespace plimsoll::plan {
 // The techniques of the exact search, each of which may be switched off to measure it. The proven
 // answer is the same under any choice; only the steps differ.
 struct ExactTechniques {
-  bool divisor = true;        // scale sizes by their common divisor
-  bool decomposition = true;  // solve apart what no unplaced life connects
-  bool dominance = true;      // never leave a gap that a waiting item would fill
-  bool exclusion = true;      // an item refused at its lowest place must stand on a waiting one
-  bool section_bound = true;  // per moment: floors of waiting items in sequence, not their least
-  bool restarts = true;       // several orders in turn, with growing shares of the steps
+  bool divisor = true;         // scale sizes by their common divisor
+  bool decomposition = true;   // solve apart what no unplaced life connects
+  bool dominance = true;       // never leave a gap that a waiting item would fill
+  bool exclusion = true;       // an item refused at its lowest place must stand on a waiting one
+  bool section_bound = true;   // per moment: floors of waiting items in sequence, not their least
+  bool refutations = true;     // remember states from which no placement exists
+  bool tightest_first = true;  // try first what lies where most bytes wait
+  bool restarts = true;        // several orders in turn, with growing shares of the steps
 };
 
 // A branch and bound over canonical placements (every item at address 0, on another item, or

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plan/exact_packing.h"
+#include "plan/packing_refutations.h"
+#include "plan/packing_sections.h"
+
+namespace plimsoll::plan {
+
+// Decides whether a sectioned packing fits into a capacity. Depth first: items are placed in
+// ascending order of offset, so each lies on what was placed before; at the lowest floor of all
+// waiting items, one of them is placed there, or, once that is refuted, excluded from there.
+//
+// Excluding pays: an excluded item must later be kept from its floor by a waiting neighbour that
+// begins below its top there (else it could just sink), and then stands on that neighbour. So
+// floors of excluded items rise, and in each section the floors and sizes of what waits bound the
+// height.
+//
+// Refuted states may be kept from one run to the next, so that restarts learn. One thread. Each
+// step costs about the number of items that overlap the placed one.
+class PackingSearch {
+ public:
+  enum class Outcome { kFound, kRefuted, kSpent };
+  // Which of the items at the lowest floor is tried first.
+  enum class Pick {
+    kSequence,  // the first in the sequence
+    kTightest,  // the first in the sequence of those in the section with most bytes waiting
+  };
+  struct Limits {
+    int64_t capacity = 0;  // in units of the packing
+    int64_t steps = 0;
+    std::optional<std::chrono::steady_clock::time_point> deadline;
+  };
+
+  // Keeps a reference to `packing`.
+  PackingSearch(const SectionedPacking& packing, const ExactTechniques& techniques);
+
+  // `sequence` holds every item's index once. Adds to `refutations`, which must come from runs with
+  // no less capacity.
+  Outcome Run(const std::vector<int32_t>& sequence, Pick pick, const Limits& limits,
+              PackingRefutations& refutations);
+
+  // Of the last run: steps it took; whether its deadline cut it; offsets by item when it found.
+  int64_t steps() const { return steps_; }
+  bool deadline_hit() const { return deadline_hit_; }
+  const std::vector<int64_t>& offsets() const { return floor_; }
+
+ private:
+  // What can be solved apart: sections [first, last) and the items waiting there, which are
+  // waiting_[begin, end) in order of the sequence.
+  struct Part {
+    int32_t first;
+    int32_t last;
+    size_t begin;
+    size_t end;
+  };
+  enum class Change : uint8_t { kFloor, kBound, kExcluded, kPlaced };
+  struct Undo {
+    Change change;
+    int32_t index;
+    int64_t old;
+  };
+
+  bool Solve(const Part& part);
+  bool SolveParts(const Part& whole);
+  int32_t Choose(const Part& part) const;
+  bool Place(int32_t item);
+  void Exclude(int32_t item, const Part& part);
+  bool Propagate(const Part& part);
+  bool RaiseExcluded(const Part& part);
+  bool SectionsFit(const Part& part);
+  bool SectionFits(int32_t section);
+  bool OutOfEffort();
+  void Set(Change change, int32_t index, int64_t value);
+  void Rewind(size_t mark);
+  PackingFingerprint Fingerprint(const Part& part) const;
+
+  const SectionedPacking& packing_;
+  const ExactTechniques techniques_;
+
+  std::vector<int64_t> floor_;      // by item: its offset once placed, else where it would land now
+  std::vector<int64_t> bound_;      // by item: at least its floor, and no placement has it lower
+  std::vector<int8_t> excluded_;    // by item: refuted at its present floor
+  std::vector<int8_t> placed_;      // by item
+  std::vector<int32_t> blocker_;    // by item: what last explained the bound of an excluded item
+  std::vector<int64_t> remaining_;  // by section: bytes waiting
+  std::vector<int32_t> crossing_;   // by section: waiting items that also live in the one before
+  std::vector<std::vector<int32_t>> by_bound_;  // by section: its items, nearly sorted by bound
+  int32_t dirty_first_ = 0;                     // sections whose fit must be checked again
+  int32_t dirty_last_ = 0;
+
+  std::vector<Undo> trail_;
+  std::vector<int32_t> waiting_;
+  PackingRefutations* refutations_ = nullptr;
+  Pick pick_ = Pick::kSequence;
+  Limits limits_;
+  int64_t steps_ = 0;
+  bool spent_ = false;
+  bool deadline_hit_ = false;
+};
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/packing_search.h"
+#include "plan/packing_sections.h"
+
+namespace plimsoll::plan {
+
+// One way to lead a search: which of the items that could be placed next is tried first.
+struct PackingStrategy {
+  enum class Key {
+    kArea,      // size times length of life
+    kLength,    // length of life, then size
+    kSections,  // size times number of sections
+    kWidth,     // number of sections, then size
+    kSize,      // size, then number of sections
+  };
+  PackingSearch::Pick pick = PackingSearch::Pick::kTightest;
+  Key key = Key::kArea;
+  bool breadth_first = false;  // by the largest live sum that an item meets, then by key
+  uint64_t shuffle = 0;        // seed of a perturbation of the key; 0: none
+};
+
+// The strategy for attempt 0, 1, 2, ...: a fixed list that took turns best on packings of many
+// kinds, then the same ones perturbed.
+PackingStrategy StrategyOf(int64_t attempt);
+inline constexpr int64_t kPlainStrategies = 10;
+
+// Items in the order in which `strategy` prefers them. `lengths` are lives in time, by item.
+std::vector<int32_t> StrategySequence(const SectionedPacking& packing,
+                                      const std::vector<double>& lengths,
+                                      const PackingStrategy& strategy);
+
+}  // namespace plimsoll::plan
