@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Makes the models in this folder: make_examples.py [FOLDER]. Needs onnx and numpy.
+
+tiny_cnn is the demo's model: a small image classifier with a symbolic batch. The others have one memory attribute each, given as
+node metadata `plimsoll.<attribute>` or, for needs_clearing, by the operator itself."""
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 20
+FLOAT = TensorProto.FLOAT
+
+
+def tensor(name, *shape):
+    return helper.make_tensor_value_info(name, FLOAT, shape)
+
+
+def weight(name, *shape):
+    draw = np.random.default_rng(sum(name.encode()))
+    fan_in = int(np.prod(shape[1:])) or 1
+    return numpy_helper.from_array((draw.standard_normal(shape) / np.sqrt(fan_in)).astype(np.float32), name)
+
+
+def node(op, inputs, outputs, memory=None, **attributes):
+    made = helper.make_node(op, inputs, outputs, name=outputs[0], **attributes)
+    for key, value in (memory or {}).items():
+        made.metadata_props.add(key=f"plimsoll.{key}", value=value)
+    return made
+
+
+def model(name, nodes, inputs, outputs, weights=(), values=()):
+    graph = helper.make_graph(nodes, name, inputs, outputs, list(weights), value_info=list(values))
+    made = helper.make_model(graph, producer_name="plimsoll examples", opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+    onnx.checker.check_model(made, full_check=True)
+    return made
+
+
+def tiny_cnn():
+    nodes, weights, last, channels = [], [], "image", 3
+    for i, width in enumerate((8, 16, 32)):
+        weights += [weight(f"w{i}", width, channels, 3, 3), weight(f"b{i}", width)]
+        nodes += [
+            node("Conv", [last, f"w{i}", f"b{i}"], [f"conv{i}"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+            node("Relu", [f"conv{i}"], [f"relu{i}"]),
+        ]
+        last, channels = f"relu{i}", width
+        if i == 1:  # two branches that meet again, so that there is something to plan
+            weights += [weight("left_w", 8, 16, 1, 1), weight("right_w", 8, 16, 3, 3)]
+            nodes += [
+                node("Conv", [last, "left_w"], ["left"], kernel_shape=[1, 1]),
+                node("Conv", [last, "right_w"], ["right"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+                node("Concat", ["left", "right"], ["joined"], axis=1),
+                node("Add", ["joined", last], ["mixed"]),
+            ]
+            last = "mixed"
+    weights += [weight("head_w", 32, 10), weight("head_b", 10)]
+    nodes += [
+        node("GlobalAveragePool", [last], ["pooled"]),
+        node("Flatten", ["pooled"], ["features"], axis=1),
+        node("Gemm", ["features", "head_w", "head_b"], ["logits"]),
+        node("Softmax", ["logits"], ["probabilities"], axis=1),
+    ]
+    return model("tiny_cnn", nodes, [tensor("image", "batch", 3, 64, 64)], [tensor("probabilities", "batch", 10)], weights)
+
+
+def attribute_example(name, memory, op="Relu", inputs=("x",), outputs=1, **attributes):
+    """x and friends pass through a Sigmoid, then through the node with the attribute, then through a Tanh."""
+    made = [f"{i}_ready" for i in inputs]
+    results = [f"marked{i}" for i in range(outputs)]
+    nodes = [node("Sigmoid", [i], [m]) for i, m in zip(inputs, made)]
+    nodes.append(node(op, made, results, memory, **attributes))
+    nodes += [node("Tanh", [r], [f"y{i}"]) for i, r in enumerate(results)]
+    shape = (4, 256)
+    out_shape = {"Concat": (4 * len(inputs), 256), "Split": (4 // outputs, 256)}.get(op, shape)
+    return model(name, nodes, [tensor(i, *shape) for i in inputs], [tensor(f"y{i}", *out_shape) for i in range(outputs)])
+
+
+def needs_clearing():
+    """ScatterElements with reduction=add accumulates: the operator's own row says that its output needs clearing."""
+    nodes = [
+        node("Sigmoid", ["updates"], ["ready"]),
+        node("ScatterElements", ["base", "indices", "ready"], ["marked0"], axis=0, reduction="add"),
+        node("Tanh", ["marked0"], ["y0"]),
+    ]
+    indices = numpy_helper.from_array(np.arange(1024, dtype=np.int64).reshape(4, 256) % 4, "indices")
+    return model("needs_clearing", nodes, [tensor("base", 4, 256), tensor("updates", 4, 256)], [tensor("y0", 4, 256)], [indices])
+
+
+EXAMPLES = {
+    "tiny_cnn": tiny_cnn,
+    "memory_type": lambda: attribute_example("memory_type", {"memory_type": "p2p"}),
+    "continuous_input_padded": lambda: attribute_example("continuous_input_padded", {"continuous_input": "padded"}, "Sum", ("x", "z")),
+    "continuous_input_unpadded": lambda: attribute_example("continuous_input_unpadded", {"continuous_input": "unpadded"}, "Concat", ("x", "z"), axis=0),
+    "continuous_output_padded": lambda: attribute_example("continuous_output_padded", {"continuous_output": "padded"}, "Split", outputs=2, axis=0, num_outputs=2),
+    "continuous_output_unpadded": lambda: attribute_example("continuous_output_unpadded", {"continuous_output": "unpadded"}, "Split", outputs=2, axis=0, num_outputs=2),
+    "reference_output": lambda: attribute_example("reference_output", {"reference_output": "0:0"}),
+    "needs_clearing": needs_clearing,
+    "fixed_address": lambda: attribute_example("fixed_address", {"fixed_address": "1"}),
+    "no_address_refresh": lambda: attribute_example("no_address_refresh", {"no_address_refresh": "1"}),
+    "batch_label": lambda: attribute_example("batch_label", {"batch_label": "gear_4"}),
+    "stream": lambda: attribute_example("stream", {"stream": "1"}),
+}
+
+
+def main(folder):
+    for name, make in EXAMPLES.items():
+        (pathlib.Path(folder) / f"{name}.onnx").write_bytes(make().SerializeToString(deterministic=True))
+    print(f"{len(EXAMPLES)} models in {folder}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace plimsoll::cli {
+
+// One thing that `plimsoll doctor` looked at: what it found, and what to do about it, if anything.
+struct Finding {
+  std::string subject;  // "processor"
+  std::string state;    // "avx2, avx512f"
+  std::string advice;   // empty: all is well
+};
+
+// Looks at processor, memory, huge pages, GPU and libraries. Reads files and opens libraries;
+// changes nothing. `root` replaces "/" for tests.
+std::vector<Finding> ExamineMachine(const std::string& root = "/");
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,98 @@
+#include "cli/program.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "cli/version.h"
+#include "plimsoll/base/log.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  plimsoll inspect model.onnx                        what is in the model
+  plimsoll inspect model.onnx --shape ids=1x128      the same with dynamic dimensions filled in
+  plimsoll doctor                                    what this machine offers
+
+Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage, 3 does not fit,
+4 unsupported, 5 mismatch, 6 bad file.)";
+
+int Report(const Error& error) {
+  const bool color = ColorAllowed(STDERR_FILENO);
+  std::cerr << StrCat(color ? "\033[31m" : "", "error: ", color ? "\033[0m" : "", error.Text(),
+                      "\n");
+  return static_cast<int>(error.kind);
+}
+
+std::string NearestCommand(const CLI::App& program, int argc, char** argv) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  if (argc < 2 || argv[1][0] == '-') return StrCat("the commands are ", Join(names, ", "));
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) {
+    return StrCat("see plimsoll ", argv[1], " --help");
+  }
+  const auto nearest = NearestName(argv[1], names);
+  return nearest ? StrCat("did you mean 'plimsoll ", *nearest, "'?")
+                 : StrCat("the commands are ", Join(names, ", "));
+}
+
+int RunProgram(int argc, char** argv) {
+  CLI::App program{"Plimsoll: a graph engine that knows its waterline.", "plimsoll"};
+  program.set_version_flag("--version", "plimsoll " + Version());
+  program.require_subcommand(1);
+  program.footer(kExamples);
+  Action action;
+  AddInspect(program, action);
+  AddDoctor(program, action);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& wrong) {
+    if (wrong.get_exit_code() == 0) return program.exit(wrong);
+    return Report({ErrorKind::kUsage,
+                   "cli.usage",
+                   "command line not understood",
+                   {},
+                   wrong.what(),
+                   NearestCommand(program, argc, argv)});
+  }
+  const Status status = action();
+  std::cout.flush();
+  if (status.ok() && !std::cout) {
+    return Report({ErrorKind::kRunFailed, "cli.output", "cannot write the answer",
+                   "standard output", "the write failed", "check disk space and pipes"});
+  }
+  return status.ok() ? 0 : Report(status.error());
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  try {
+    return RunProgram(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return Report({ErrorKind::kRunFailed,
+                   "cli.memory",
+                   "out of host memory",
+                   {},
+                   {},
+                   "close other programs or use a smaller model"});
+  } catch (const std::exception& broken) {
+    return Report({ErrorKind::kRunFailed,
+                   "cli.internal",
+                   "internal error",
+                   {},
+                   broken.what(),
+                   "please report this with the command line"});
+  }
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+
+#include "plimsoll/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace plimsoll::cli {
+
+// What the chosen subcommand will do. A subcommand fills it in when the command line names it.
+using Action = std::function<Status()>;
+
+// Each subcommand adds itself to the program: its options, help and action. One file each.
+void AddInspect(CLI::App& program, Action& action);
+void AddDoctor(CLI::App& program, Action& action);
+
+// The command line. Data goes to standard output, everything else to standard error. Returns the
+// exit code: 0 ok, 1 run failed, 2 usage, 3 does not fit, 4 unsupported, 5 mismatch, 6 bad file.
+int Main(int argc, char** argv);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,32 @@
+#include "graph/infer_context.h"
+
+#include <gtest/gtest.h>
+
+namespace plimsoll::graph {
+namespace {
+
+std::optional<Shape> BroadcastOf(const Shape& a, const Shape& b) {
+  return Broadcast(std::vector<const Shape*>{&a, &b});
+}
+
+TEST(BroadcastTest, FollowsNumpyForNumbersAndSymbols) {
+  const Dim n = Dim::Symbol("n");
+  EXPECT_EQ(BroadcastOf({2, 1, 4}, {3, 1}), (Shape{2, 3, 4}));
+  EXPECT_EQ(BroadcastOf({}, {5}), Shape{5});
+  EXPECT_EQ(BroadcastOf({n, 3}, {1, 3}), (Shape{n, 3}));
+  EXPECT_EQ(BroadcastOf({n}, {n}), Shape{n});
+  EXPECT_EQ(BroadcastOf({n}, {7}), Shape{7});
+  EXPECT_EQ(BroadcastOf({0}, {1}), Shape{0});
+  EXPECT_FALSE(BroadcastOf({2}, {3}).has_value());
+}
+
+TEST(NormalizeAxisTest, CountsFromTheEndAndRefusesWhatLiesOutside) {
+  EXPECT_EQ(NormalizeAxis(-1, 3), 2);
+  EXPECT_EQ(NormalizeAxis(0, 3), 0);
+  EXPECT_FALSE(NormalizeAxis(3, 3).has_value());
+  EXPECT_FALSE(NormalizeAxis(-4, 3).has_value());
+  EXPECT_FALSE(NormalizeAxis(0, 0).has_value());
+}
+
+}  // namespace
+}  // namespace plimsoll::graph
