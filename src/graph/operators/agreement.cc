@@ -84,8 +84,8 @@ Status CheckVector(const InferContext& context, size_t input, const Dim& length)
   PLIMSOLL_TRY(CheckRank(context, input, 1));
   const std::optional<Dim> have = DimOf(context, input, 0);
   if (!have || MayBeEqual(*have, length)) return {};
-  return context.Fail(StrCat("input ", input, " must have ", length.Text(), " elements, but has ",
-                             have->Text()));
+  return context.Fail(
+      StrCat("input ", input, " must have ", length.Text(), " elements, but has ", have->Text()));
 }
 
 void CopyType(InferContext& context, size_t output, size_t input) {
@@ -112,7 +112,8 @@ std::optional<Shape> JoinShapes(const std::optional<Shape>& a, const std::option
 }  // namespace
 
 std::optional<ValueType> Join(const ValueType& a, const ValueType& b, const UnknownAxis& unknown) {
-  if (a.kind == ValueType::Kind::kUnknown) return b.is_tensor() ? ValueType::Tensor(b.data_type) : b;
+  if (a.kind == ValueType::Kind::kUnknown)
+    return b.is_tensor() ? ValueType::Tensor(b.data_type) : b;
   if (b.kind == ValueType::Kind::kUnknown) return Join(b, a, unknown);
   if (a.kind != b.kind) return std::nullopt;
   if (a.data_type != b.data_type && a.data_type != DataType::kUndefined &&

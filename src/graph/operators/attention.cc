@@ -17,8 +17,8 @@ Result<Dim> Unpack(const InferContext& context, const Dim& packed, int64_t heads
   if (heads < 1) return context.Fail("the number of heads of packed inputs is missing");
   if (std::optional<Dim> width = Dim::ExactDiv(packed, heads)) return *std::move(width);
   if (!packed.is_number()) return otherwise;
-  return context.Fail(StrCat("a width of ", packed.number(), " does not split into ", heads,
-                             " heads"));
+  return context.Fail(
+      StrCat("a width of ", packed.number(), " does not split into ", heads, " heads"));
 }
 
 // Reads an input of rank 4, or of rank 3 with its heads packed into the last axis.
@@ -26,8 +26,8 @@ Result<Heads> ReadHeads(const InferContext& context, size_t input, std::string_v
   const Shape& shape = *context.input_shape(input);
   if (shape.size() == 4) return Heads{shape[0], shape[1], shape[2], shape[3]};
   if (shape.size() != 3) {
-    return context.Fail(StrCat("input ", input, " must have 3 or 4 dimensions, but is ",
-                               Text(shape)));
+    return context.Fail(
+        StrCat("input ", input, " must have 3 or 4 dimensions, but is ", Text(shape)));
   }
   const int64_t heads = context.attributes().Int(attribute, 0);
   PLIMSOLL_ASSIGN(Dim width, Unpack(context, shape[2], heads, context.UnknownDim(0, 8 + input)));
@@ -59,8 +59,8 @@ Status InferAttention(InferContext& context) {
   PLIMSOLL_TRY(CheckEqual(context, "the widths of query and key heads", query.width, key.width));
   PLIMSOLL_TRY(CheckEqual(context, "the lengths of keys and values", key.sequence, value.sequence));
   const Dim batch = Clearer(query.batch, Clearer(key.batch, value.batch));
-  const Dim past = context.has_input(4) ? DimOf(context, 4, 2).value_or(context.UnknownDim(1, 2))
-                                        : Dim(0);
+  const Dim past =
+      context.has_input(4) ? DimOf(context, 4, 2).value_or(context.UnknownDim(1, 2)) : Dim(0);
   const Dim total = past + Clearer(key.sequence, value.sequence);
   const bool packed = context.input_shape(0)->size() == 3;
   context.SetOutput(0, context.input_data_type(0),
@@ -121,8 +121,8 @@ Status InferModifier(InferContext& context, std::string_view attribute, const Va
   if (!body.valid()) return {};
   PLIMSOLL_ASSIGN(const std::vector<ValueType> results, context.InferSubgraph(body, {&scores, 1}));
   if (results.size() != 1 || results[0].data_type != scores.data_type) {
-    return context.Fail(StrCat(attribute, " must give one tensor like the ", Text(scores),
-                               " that it takes"));
+    return context.Fail(
+        StrCat(attribute, " must give one tensor like the ", Text(scores), " that it takes"));
   }
   return {};
 }
@@ -137,8 +137,8 @@ Status InferFlexAttention(InferContext& context) {
   PLIMSOLL_TRY(CheckEqual(context, "the widths of query and key heads", dim(0, 3), dim(1, 3)));
   PLIMSOLL_TRY(CheckEqual(context, "the lengths of keys and values", dim(1, 2), dim(2, 2)));
   context.SetOutput(0, type, {dim(0, 0), dim(0, 1), dim(0, 2), dim(2, 3)});
-  const int64_t otherwise = static_cast<int64_t>(
-      type == DataType::kFloat64 ? DataType::kFloat64 : DataType::kFloat32);
+  const int64_t otherwise =
+      static_cast<int64_t>(type == DataType::kFloat64 ? DataType::kFloat64 : DataType::kFloat32);
   const std::optional<DataType> precision =
       DataTypeFromOnnx(context.attributes().Int("softmax_precision", otherwise));
   if (!precision) return context.Fail("softmax_precision is no element type");

@@ -14,8 +14,8 @@ Result<int64_t> ReadGroup(const InferContext& context, std::string_view name = "
   return group;
 }
 
-// A convolution's data and weights: [batch, channels, spatial...] and [filters, channels of a group,
-// spatial...].
+// A convolution's data and weights: [batch, channels, spatial...] and [filters, channels of a
+// group, spatial...].
 struct Operands {
   const Shape* data = nullptr;
   const Shape* weights = nullptr;
@@ -43,9 +43,9 @@ Status InferConvolution(InferContext& context, size_t data, size_t weights, Data
   }
   const Shape& x = *operands.data;
   const Shape& w = *operands.weights;
-  PLIMSOLL_TRY(CheckEqual(
-      context, StrCat("the channels of data ", Text(x), " and of weights ", Text(w)), x[1],
-      w[1] * group));
+  PLIMSOLL_TRY(CheckEqual(context,
+                          StrCat("the channels of data ", Text(x), " and of weights ", Text(w)),
+                          x[1], w[1] * group));
   PLIMSOLL_ASSIGN(const SlidingWindow window,
                   ReadWindow(context, std::vector<Dim>(w.begin() + 2, w.end())));
   PLIMSOLL_ASSIGN(Shape shape, Slide(context, window, x, {x[0], w[0]}));
@@ -120,8 +120,8 @@ Status InferConvTranspose(InferContext& context) {
       if (extra != nullptr && !extra->empty()) grown = grown + (*extra)[axis];
     }
     if (grown.is_number() && grown.number() < 0) {
-      return context.Fail(StrCat("axis ", axis + 2, " of the output would have size ",
-                                 grown.number()));
+      return context.Fail(
+          StrCat("axis ", axis + 2, " of the output would have size ", grown.number()));
     }
     shape.push_back(std::move(grown));
   }
@@ -149,8 +149,8 @@ Status InferCausalConvWithState(InferContext& context) {
   }
   if (weights != nullptr) {
     const Dim carried = (*weights)[2] - 1;
-    PLIMSOLL_TRY(CheckEqual(context, "the past state and what the kernel carries", state[2],
-                            carried));
+    PLIMSOLL_TRY(
+        CheckEqual(context, "the past state and what the kernel carries", state[2], carried));
     state[2] = Clearer(carried, state[2]);
   }
   context.SetOutput(1, type, std::move(state));

@@ -86,8 +86,8 @@ Status ReadOperand(const InferContext& context, size_t input, const Term& term, 
   }
   const size_t letters = term.size() - (has_ellipsis ? 1 : 0);
   if (shape->size() < letters || (shape->size() > letters && !has_ellipsis)) {
-    return context.Fail(
-        StrCat("operand ", input, " is ", Text(*shape), ", but its term has ", letters, " letters"));
+    return context.Fail(StrCat("operand ", input, " is ", Text(*shape), ", but its term has ",
+                               letters, " letters"));
   }
   size_t axis = 0;
   for (char letter : term) {
@@ -138,9 +138,9 @@ Status InferEinsum(InferContext& context) {
       shape.insert(shape.end(), sizes.ellipsis.begin(), sizes.ellipsis.end());
       continue;
     }
-    const bool occurs = std::any_of(
-        equation.inputs.begin(), equation.inputs.end(),
-        [letter](const Term& term) { return term.find(letter) != Term::npos; });
+    const bool occurs =
+        std::any_of(equation.inputs.begin(), equation.inputs.end(),
+                    [letter](const Term& term) { return term.find(letter) != Term::npos; });
     if (!occurs) return context.Fail(StrCat("letter ", letter, " of the output is in no operand"));
     const auto known = sizes.letters.find(letter);
     shape.push_back(known != sizes.letters.end() ? known->second

@@ -59,7 +59,8 @@ Status InferAffineGrid(InferContext& context) {
   }
   const int64_t places = rank->number() - 2;
   if (const std::optional<Dim> rows = DimOf(context, 0, 1)) {
-    PLIMSOLL_TRY(CheckEqual(context, "the rows of theta and the places of the size", *rows, places));
+    PLIMSOLL_TRY(
+        CheckEqual(context, "the rows of theta and the places of the size", *rows, places));
   }
   Shape shape{DimOf(context, 0, 0).value_or(context.UnknownDim(0, 0))};
   if (size != nullptr) shape[0] = Clearer(size->front(), shape[0]);
@@ -76,8 +77,7 @@ Status InferAffineGrid(InferContext& context) {
 
 constexpr OperatorRow kRows[] = {
     {"", "Resize", 10, 10, 2, 2, 1, 1, InferResizeByScales},
-    {"", "Resize", 11, 12, 3, 4, 1, 1, InferResize},
-    {"", "Resize", 13, kNewest, 1, 4, 1, 1, InferResize},
+    {"", "Resize", 11, kNewest, 1, 4, 1, 1, InferResize},
     {"", "Upsample", 7, 8, 1, 1, 1, 1, InferUpsampleByAttribute},
     {"", "Upsample", 9, kNewest, 2, 2, 1, 1, InferResizeByScales},
     {"", "GridSample", 16, kNewest, 2, 2, 1, 1, InferGridSample},

@@ -27,8 +27,8 @@ Status InferLoss(InferContext& context) {
     places.insert(places.begin(), scores->front());
     for (size_t axis = 0; axis < places.size() && each; ++axis) {
       PLIMSOLL_TRY(CheckEqual(
-          context, StrCat("axis ", axis, " of labels ", Text(*labels), " and scores ",
-                          Text(*scores)),
+          context,
+          StrCat("axis ", axis, " of labels ", Text(*labels), " and scores ", Text(*scores)),
           places[axis], (*each)[axis]));
       places[axis] = Clearer(places[axis], (*each)[axis]);
     }

@@ -21,8 +21,8 @@ Result<std::optional<Shape>> ProductShape(const InferContext& context, size_t le
   const bool column = b->size() == 1;
   const Dim& inner_a = a->back();
   const Dim& inner_b = column ? b->front() : (*b)[b->size() - 2];
-  PLIMSOLL_TRY(CheckEqual(
-      context, StrCat("the inner dimensions of ", Text(*a), " and ", Text(*b)), inner_a, inner_b));
+  PLIMSOLL_TRY(CheckEqual(context, StrCat("the inner dimensions of ", Text(*a), " and ", Text(*b)),
+                          inner_a, inner_b));
   const Shape batch_a(a->begin(), row ? a->begin() : a->end() - 2);
   const Shape batch_b(b->begin(), column ? b->begin() : b->end() - 2);
   const std::array<const Shape*, 2> batches{&batch_a, &batch_b};
@@ -79,8 +79,8 @@ Status InferGemm(InferContext& context) {
       fits = dim == Dim(1) || MayBeEqual(dim, shape[2 - i]);
     }
     if (!fits) {
-      return context.Fail(StrCat("the bias ", Text(*bias), " does not broadcast to the product ",
-                                 Text(shape)));
+      return context.Fail(
+          StrCat("the bias ", Text(*bias), " does not broadcast to the product ", Text(shape)));
     }
   }
   context.SetOutput(0, TypeOf(context, {0, 1, 2}), std::move(shape));

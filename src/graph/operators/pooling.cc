@@ -52,8 +52,8 @@ Status InferMaxUnpool(InferContext& context) {
   Shape shape;
   const std::vector<Dim>* wanted = context.input_dims(2);
   if (wanted != nullptr && wanted->size() != rank) {
-    return context.Fail(StrCat("output_shape has ", wanted->size(), " dimensions where ", rank,
-                               " are needed"));
+    return context.Fail(
+        StrCat("output_shape has ", wanted->size(), " dimensions where ", rank, " are needed"));
   }
   for (size_t axis = 0; axis < rank; ++axis) {
     if (wanted != nullptr) {
@@ -80,9 +80,9 @@ Status InferRegions(InferContext& context, Dim regions, int64_t height, int64_t 
   if (height < 1 || width < 1) {
     return context.Fail(StrCat("the pooled size is ", height, " by ", width));
   }
-  context.SetOutput(0, TypeOf(context, {0, 1}),
-                    {std::move(regions), DimOf(context, 0, 1).value_or(context.UnknownDim(0, 1)),
-                     height, width});
+  context.SetOutput(
+      0, TypeOf(context, {0, 1}),
+      {std::move(regions), DimOf(context, 0, 1).value_or(context.UnknownDim(0, 1)), height, width});
   return {};
 }
 

@@ -22,8 +22,8 @@ Status CheckScale(const InferContext& context) {
   const Shape* scale = context.input_shape(1);
   const Shape* zero = context.input_shape(2);
   if (scale != nullptr && zero != nullptr && scale->size() != zero->size()) {
-    return context.Fail(StrCat("the scale ", Text(*scale), " and the zero point ", Text(*zero),
-                               " differ in rank"));
+    return context.Fail(
+        StrCat("the scale ", Text(*scale), " and the zero point ", Text(*zero), " differ in rank"));
   }
   if (data == nullptr || scale == nullptr || scale->size() != 1 || data->size() < 2) return {};
   if (scale->front() == Dim(1)) return {};

@@ -20,8 +20,8 @@ Status InferRecurrent(InferContext& context, int64_t gates) {
   const Dim directions = direction == "bidirectional" ? 2 : 1;
   for (size_t input : {1, 2}) {
     if (const std::optional<Dim> have = DimOf(context, input, 0)) {
-      PLIMSOLL_TRY(CheckEqual(context, "the directions and those of the weights", directions,
-                              *have));
+      PLIMSOLL_TRY(
+          CheckEqual(context, "the directions and those of the weights", directions, *have));
     }
   }
   Dim hidden = DimOf(context, 2, 2).value_or(context.UnknownDim(0, 3));

@@ -18,8 +18,8 @@ constexpr double kLargestSize = 9e15;
 std::optional<Dim> Scaled(const Dim& size, double scale) {
   if (size.is_number()) {
     // The standard's scales are 32-bit floats and so is its product: 0.6 of 5 is 3.
-    const double product = std::floor(static_cast<double>(static_cast<float>(size.number()) *
-                                                          static_cast<float>(scale)));
+    const double product = std::floor(
+        static_cast<double>(static_cast<float>(size.number()) * static_cast<float>(scale)));
     if (!(product >= 0 && product <= kLargestSize)) return std::nullopt;
     return Dim(static_cast<int64_t>(product));
   }
@@ -85,8 +85,8 @@ void KeepAspectRatio(const InferContext& context, bool least, const std::vector<
   }
   for (size_t axis : axes) {
     const double size = std::floor(*factor * static_cast<double>(data[axis].number()) + 0.5);
-    shape[axis] = size <= kLargestSize ? Dim(static_cast<int64_t>(size))
-                                       : context.UnknownDim(0, axis);
+    shape[axis] =
+        size <= kLargestSize ? Dim(static_cast<int64_t>(size)) : context.UnknownDim(0, axis);
   }
 }
 
@@ -119,6 +119,7 @@ std::optional<std::vector<double>> CroppedScales(const InferContext& context,
   if (!region || region->size() != 2 * scales.size()) return std::nullopt;
   for (size_t i = 0; i < scales.size(); ++i) {
     scales[i] *= (*region)[i + scales.size()] - (*region)[i];
+    if (!(scales[i] > 0)) return std::nullopt;
   }
   return scales;
 }

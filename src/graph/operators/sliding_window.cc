@@ -29,9 +29,7 @@ Result<std::vector<int64_t>> ReadList(const InferContext& context, std::string_v
 
 }  // namespace
 
-Dim SlidingWindow::Extent(size_t axis) const {
-  return (kernel[axis] - 1) * dilations[axis] + 1;
-}
+Dim SlidingWindow::Extent(size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
 
 Dim SlidingWindow::Pads(size_t axis) const { return Dim(pads[axis]) + pads[axis + rank()]; }
 
@@ -55,8 +53,8 @@ Result<SlidingWindow> ReadWindow(const InferContext& context, std::vector<Dim> k
                                  " dimensions, but the data has ", rank, " spatial ones"));
     }
     for (size_t axis = 0; axis < rank; ++axis) {
-      PLIMSOLL_TRY(CheckEqual(context, "kernel_shape and the weights", (*given)[axis],
-                              kernel[axis]));
+      PLIMSOLL_TRY(
+          CheckEqual(context, "kernel_shape and the weights", (*given)[axis], kernel[axis]));
       kernel[axis] = (*given)[axis];
     }
   }
@@ -75,8 +73,8 @@ Result<SlidingWindow> ReadWindow(const InferContext& context, std::vector<Dim> k
   } else if (auto_pad == "VALID") {
     window.padding = SlidingWindow::Padding::kValid;
   } else if (auto_pad != "NOTSET" && !auto_pad.empty()) {
-    return context.Fail(StrCat("auto_pad is '", auto_pad,
-                               "', not NOTSET, SAME_UPPER, SAME_LOWER or VALID"));
+    return context.Fail(
+        StrCat("auto_pad is '", auto_pad, "', not NOTSET, SAME_UPPER, SAME_LOWER or VALID"));
   }
   if (window.padding != SlidingWindow::Padding::kExplicit) window.pads.assign(2 * rank, 0);
   window.ceil = context.attributes().Int("ceil_mode", 0) != 0;

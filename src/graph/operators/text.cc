@@ -1,10 +1,11 @@
+#include "plimsoll/base/text.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "graph/operators/agreement.h"
 #include "graph/operators/families.h"
-#include "plimsoll/base/text.h"
 
 namespace plimsoll::graph::operators {
 namespace {
@@ -48,8 +49,7 @@ Status InferStringConcat(InferContext& context) {
   }
   std::optional<Shape> shape = Broadcast(shapes);
   if (!shape) {
-    return context.Fail(
-        StrCat(Text(*shapes[0]), " and ", Text(*shapes[1]), " do not broadcast"));
+    return context.Fail(StrCat(Text(*shapes[0]), " and ", Text(*shapes[1]), " do not broadcast"));
   }
   context.SetOutput(0, DataType::kString, *std::move(shape));
   return {};
