@@ -12,13 +12,19 @@ using Family = std::span<const OperatorRow> (*)();
 
 constexpr Family kFamilies[] = {
     operators::ElementwiseRows,
+    operators::LogicRows,
     operators::ActivationRows,
     operators::CastRows,
     operators::ReductionRows,
     operators::LayoutRows,
+    operators::ArrangementRows,
     operators::SliceRows,
+    operators::SplitRows,
+    operators::PadRows,
     operators::GeneratorRows,
+    operators::RandomRows,
     operators::IndexingRows,
+    operators::ScatterRows,
     operators::SelectionRows,
     operators::ConvolutionRows,
     operators::PoolingRows,
@@ -32,8 +38,10 @@ constexpr Family kFamilies[] = {
     operators::SignalRows,
     operators::TextRows,
     operators::SequenceRows,
+    operators::OptionalRows,
     operators::ControlFlowRows,
     operators::MachineLearningRows,
+    operators::ClassifierRows,
     operators::TrainingRows,
 };
 

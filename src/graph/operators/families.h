@@ -8,13 +8,19 @@
 namespace plimsoll::graph::operators {
 
 std::span<const OperatorRow> ElementwiseRows();
+std::span<const OperatorRow> LogicRows();
 std::span<const OperatorRow> ActivationRows();
 std::span<const OperatorRow> CastRows();
 std::span<const OperatorRow> ReductionRows();
 std::span<const OperatorRow> LayoutRows();
+std::span<const OperatorRow> ArrangementRows();
 std::span<const OperatorRow> SliceRows();
+std::span<const OperatorRow> SplitRows();
+std::span<const OperatorRow> PadRows();
 std::span<const OperatorRow> GeneratorRows();
+std::span<const OperatorRow> RandomRows();
 std::span<const OperatorRow> IndexingRows();
+std::span<const OperatorRow> ScatterRows();
 std::span<const OperatorRow> SelectionRows();
 std::span<const OperatorRow> ConvolutionRows();
 std::span<const OperatorRow> PoolingRows();
@@ -28,8 +34,10 @@ std::span<const OperatorRow> ImageRows();
 std::span<const OperatorRow> SignalRows();
 std::span<const OperatorRow> TextRows();
 std::span<const OperatorRow> SequenceRows();
+std::span<const OperatorRow> OptionalRows();
 std::span<const OperatorRow> ControlFlowRows();
 std::span<const OperatorRow> MachineLearningRows();
+std::span<const OperatorRow> ClassifierRows();
 std::span<const OperatorRow> TrainingRows();
 
 }  // namespace plimsoll::graph::operators
