@@ -1,3 +1,4 @@
+#include "graph/operators/agreement.h"
 #include "graph/operators/element_math.h"
 #include "graph/operators/elements.h"
 #include "graph/operators/families.h"
@@ -14,7 +15,7 @@ void ClipContent(InferContext& context) {
   std::vector<Dim> made = *content->dims();
   for (const size_t bound : {1, 2}) {
     if (!context.has_input(bound)) continue;
-    const std::optional<Dim> limit = ScalarInput(context, bound);
+    const std::optional<Dim> limit = ScalarOf(context, bound);
     if (!limit) return;
     for (Dim& element : made) {
       element = bound == 1 ? Dim::Max(element, *limit) : Dim::Min(element, *limit);
@@ -83,9 +84,8 @@ Status InferSwiGlu(InferContext& context) {
   }
   Shape merged;
   for (size_t axis = 0; axis < gate->size() && gate->size() == value->size(); ++axis) {
-    std::optional<Dim> dim = MergeDims((*gate)[axis], (*value)[axis]);
-    if (!dim) break;
-    merged.push_back(*std::move(dim));
+    if (!MayBeEqual((*gate)[axis], (*value)[axis])) break;
+    merged.push_back(Clearer((*gate)[axis], (*value)[axis]));
   }
   if (merged.size() != gate->size() || merged.size() != value->size()) {
     return context.Fail(

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/operators/agreement.h"
 #include "graph/operators/elements.h"
 #include "graph/operators/families.h"
 #include "plimsoll/base/bytes.h"
@@ -48,12 +49,11 @@ Status Append(const InferContext& context, size_t input, size_t axis, Shape& mad
       made[i] = made[i] + shape[i];
       continue;
     }
-    const std::optional<Dim> merged = MergeDims(made[i], shape[i]);
-    if (!merged) {
+    if (!MayBeEqual(made[i], shape[i])) {
       return context.Fail(StrCat("input ", input, " ", Text(shape), " and ", Text(made),
                                  " differ on axis ", i, ", which is not joined"));
     }
-    made[i] = *merged;
+    made[i] = Clearer(made[i], shape[i]);
   }
   return {};
 }

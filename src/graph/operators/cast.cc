@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "graph/operators/agreement.h"
 #include "graph/operators/elements.h"
 #include "graph/operators/families.h"
 #include "plimsoll/base/text.h"

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "graph/operators/agreement.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/text.h"
 
@@ -79,31 +80,15 @@ Result<std::optional<Shape>> BroadcastInputs(const InferContext& context, size_t
   if (!result) {
     std::vector<std::string> texts;
     for (const Shape* shape : shapes) texts.push_back(Text(*shape));
-    return context.Fail(StrCat("the shapes ", Join(texts, " and "), " do not broadcast"));
+    return context.Fail(StrCat("the shapes ", plimsoll::Join(texts, " and "), " do not broadcast"));
   }
   return result;
-}
-
-void SetTensor(InferContext& context, size_t output, DataType type,
-               const std::optional<Shape>& shape) {
-  if (shape) {
-    context.SetOutput(output, type, *shape);
-  } else {
-    context.SetOutputOfUnknownRank(output, type);
-  }
 }
 
 Status InferLikeFirst(InferContext& context) {
   PLIMSOLL_ASSIGN(const DataType type, CommonType(context, 0, 1));
   SetTensor(context, 0, type, context.input_type(0).shape);
   return {};
-}
-
-std::optional<Dim> MergeDims(const Dim& a, const Dim& b) {
-  if (a.is_number() && b.is_number() && a.number() != b.number()) return std::nullopt;
-  if (a.is_number()) return a;
-  if (b.is_number()) return b;
-  return a.is_anonymous() ? b : a;
 }
 
 Result<DataType> TypeAttribute(const InferContext& context, std::string_view name,
@@ -146,12 +131,6 @@ Shape UnknownShape(const InferContext& context, size_t output, int64_t rank) {
   Shape shape;
   for (int64_t axis = 0; axis < rank; ++axis) shape.push_back(context.UnknownDim(output, axis));
   return shape;
-}
-
-std::optional<Dim> ScalarInput(const InferContext& context, size_t input) {
-  const std::vector<Dim>* dims = context.input_dims(input);
-  if (dims == nullptr || dims->size() != 1) return std::nullopt;
-  return dims->front();
 }
 
 bool IsNonNegative(const Dim& dim) {

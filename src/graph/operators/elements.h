@@ -19,15 +19,8 @@ Result<DataType> CommonType(const InferContext& context, size_t first, size_t la
 Result<std::optional<Shape>> BroadcastInputs(const InferContext& context, size_t first,
                                              size_t last);
 
-// Sets an output of that type with the shape, or of unknown rank where there is none.
-void SetTensor(InferContext& context, size_t output, DataType type,
-               const std::optional<Shape>& shape);
-
 // Output 0 takes type and shape of input 0. An error when that is no tensor.
 Status InferLikeFirst(InferContext& context);
-
-// One dimension known from two sides: the more telling of both, or nothing when two numbers differ.
-std::optional<Dim> MergeDims(const Dim& a, const Dim& b);
 
 // The attribute as an element type; `otherwise` where it is absent, an error where the standard has
 // no such number.
@@ -43,9 +36,6 @@ Result<std::vector<int64_t>> DistinctAxes(const InferContext& context,
 
 // A shape of that rank of which nothing else is known.
 Shape UnknownShape(const InferContext& context, size_t output, int64_t rank);
-
-// The one element of a scalar or of a list of length one, where known.
-std::optional<Dim> ScalarInput(const InferContext& context, size_t input);
 
 // Certainly not negative: symbols stand for sizes, and no term is subtracted.
 bool IsNonNegative(const Dim& dim);

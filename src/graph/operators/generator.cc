@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "graph/operators/agreement.h"
 #include "graph/operators/elements.h"
 #include "graph/operators/families.h"
 #include "plimsoll/base/bytes.h"
@@ -86,9 +87,9 @@ Status InferConstantOfShape(InferContext& context) {
 
 // How many numbers lie from start up to, not including, limit. Nothing while that is not certain.
 Result<std::optional<Dim>> RangeCount(const InferContext& context) {
-  const std::optional<Dim> start = ScalarInput(context, 0);
-  const std::optional<Dim> limit = ScalarInput(context, 1);
-  const std::optional<Dim> step = ScalarInput(context, 2);
+  const std::optional<Dim> start = ScalarOf(context, 0);
+  const std::optional<Dim> limit = ScalarOf(context, 1);
+  const std::optional<Dim> step = ScalarOf(context, 2);
   if (step && *step == Dim(0)) return context.Fail("its delta is 0");
   if (start && limit && step && step->is_number()) {
     return std::optional(Dim::Max(Dim::CeilDiv(*limit - *start, *step), 0));
@@ -111,8 +112,8 @@ Result<std::optional<Dim>> RangeCount(const InferContext& context) {
 }
 
 void RangeContent(InferContext& context, DataType type, int64_t count) {
-  const std::optional<Dim> start = ScalarInput(context, 0);
-  const std::optional<Dim> step = ScalarInput(context, 2);
+  const std::optional<Dim> start = ScalarOf(context, 0);
+  const std::optional<Dim> step = ScalarOf(context, 2);
   if (!start || !step || count > kMaxContentElements) return;
   std::vector<Dim> made;
   for (int64_t i = 0; i < count; ++i) made.push_back(*start + *step * i);
@@ -140,7 +141,7 @@ Status InferEyeLike(InferContext& context) {
 
 // The depth may be a floating-point number; it is cut to a whole one.
 std::optional<Dim> Depth(const InferContext& context) {
-  if (const std::optional<Dim> depth = ScalarInput(context, 1)) return depth;
+  if (const std::optional<Dim> depth = ScalarOf(context, 1)) return depth;
   const std::optional<std::vector<double>> numbers = context.input_doubles(1);
   constexpr double kMost = 1e15;
   if (!numbers || numbers->size() != 1 || !(std::abs(numbers->front()) < kMost)) {

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <functional>
 
+#include "graph/operators/agreement.h"
 #include "graph/operators/element_math.h"
 #include "graph/operators/elements.h"
 #include "graph/operators/families.h"

@@ -1,3 +1,4 @@
+#include "graph/operators/agreement.h"
 #include "graph/operators/elements.h"
 #include "graph/operators/families.h"
 #include "plimsoll/base/text.h"
@@ -40,7 +41,7 @@ Status InferMultinomial(InferContext& context) {
 
 // A size given by an input; nothing while it is not known.
 Result<std::optional<Dim>> SizeInput(const InferContext& context, size_t input) {
-  const std::optional<Dim> size = ScalarInput(context, input);
+  const std::optional<Dim> size = ScalarOf(context, input);
   if (size && size->is_number() && size->number() < 0) {
     return context.Fail(StrCat("input ", input, " gives the size ", size->number()));
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/operators/agreement.h"
 #include "graph/operators/element_math.h"
 #include "graph/operators/elements.h"
 #include "graph/operators/families.h"
@@ -109,7 +110,7 @@ Status InferArg(InferContext& context) {
 // CumSum and CumProd: the axis is an input.
 Status InferCumulative(InferContext& context) {
   const Shape* shape = context.input_shape(0);
-  const std::optional<Dim> axis = ScalarInput(context, 1);
+  const std::optional<Dim> axis = ScalarOf(context, 1);
   if (shape != nullptr && axis && axis->is_number() &&
       !NormalizeAxis(axis->number(), static_cast<int64_t>(shape->size()))) {
     return context.Fail(StrCat("axis ", axis->number(), " is outside ", Text(*shape)));
@@ -119,7 +120,7 @@ Status InferCumulative(InferContext& context) {
 
 // How many to keep: an attribute before version 10, an input since.
 std::optional<Dim> TopCount(const InferContext& context) {
-  if (context.version() >= 10) return ScalarInput(context, 1);
+  if (context.version() >= 10) return ScalarOf(context, 1);
   if (context.attributes().Find("k") == nullptr) return std::nullopt;
   return Dim(context.attributes().Int("k", 0));
 }

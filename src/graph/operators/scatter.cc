@@ -1,3 +1,4 @@
+#include "graph/operators/agreement.h"
 #include "graph/operators/elements.h"
 #include "graph/operators/families.h"
 #include "plimsoll/base/text.h"
@@ -22,7 +23,7 @@ Result<DataType> ScatterType(const InferContext& context) {
 Status CheckSame(const InferContext& context, const Shape& updates, const Shape& expected) {
   bool same = updates.size() == expected.size();
   for (size_t axis = 0; same && axis < updates.size(); ++axis) {
-    same = MergeDims(updates[axis], expected[axis]).has_value();
+    same = MayBeEqual(updates[axis], expected[axis]);
   }
   if (same) return {};
   return context.Fail(
