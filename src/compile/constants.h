@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace plimsoll::compile {
+
+// Which values depend on constants only, by value index: they are worked out once, at load, and
+// take no part in the feature map. A node without inputs counts, unless it draws random numbers.
+std::vector<bool> FindConstantValues(const graph::Graph& graph);
+
+// Bytes held for as long as the model is loaded: constants that a running node reads, those made at
+// load included.
+Bytes WeightBytes(const graph::Graph& graph, const std::vector<bool>& constant);
+
+}  // namespace plimsoll::compile

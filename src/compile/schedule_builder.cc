@@ -1,0 +1,178 @@
+#include "compile/schedule_builder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compile/bodies.h"
+#include "kernels/catalogue.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Graph;
+using graph::MemoryAttributes;
+using graph::Node;
+using graph::NodeId;
+using graph::SubgraphId;
+using graph::ValueId;
+
+class Builder {
+ public:
+  Builder(const Graph& graph, const Storages& storages, const std::vector<bool>& constant,
+          bool in_place)
+      : graph_(graph), storages_(storages), constant_(constant), in_place_(in_place) {}
+
+  BodySchedule Build(SubgraphId body) {
+    BodySchedule built;
+    Schedule& schedule = built.schedule;
+    schedule.storages = static_cast<int32_t>(storages_.storages.size());
+    schedule.pinned.resize(storages_.storages.size());
+    schedule.values.resize(graph_.values.size());
+    for (size_t i = 0; i < storages_.storages.size(); ++i) {
+      schedule.pinned[i] = storages_.storages[i].home != Home::kFeatureMap;
+    }
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      const int32_t storage = storages_.places[i].storage;
+      const bool ours = storage >= 0 && !schedule.pinned[static_cast<size_t>(storage)];
+      schedule.values[i] = {ours ? storages_.fresh[i].RoundUp(kRounding).value() : 0, storage};
+    }
+    std::map<int32_t, std::vector<int32_t>> readers;  // of a storage, so far
+    for (const NodeId id : graph_[body].nodes) {
+      if (Folded(id)) continue;
+      built.nodes.push_back(id);
+      schedule.nodes.push_back(Row(id, static_cast<int32_t>(schedule.nodes.size()), readers));
+    }
+    if (body != Graph::kRoot) PinForeign(body, schedule);
+    return built;
+  }
+
+ private:
+  // What the planner rounds sizes to in the feature map.
+  static constexpr int64_t kRounding = 512;
+
+  bool Folded(NodeId id) const {
+    const Node& node = graph_[id];
+    return std::all_of(
+               node.outputs.begin(), node.outputs.end(),
+               [&](ValueId output) { return !output.valid() || constant_[output.index()]; }) &&
+           !node.outputs.empty();
+  }
+
+  // Inside a body, what comes from outside or leaves it is not the body's to overwrite: a loop
+  // reads it again, and the world around still may.
+  void PinForeign(SubgraphId body, Schedule& schedule) const {
+    const auto pin = [&](ValueId value) {
+      if (value.valid() && storages_.places[value.index()].storage >= 0) {
+        schedule.pinned[static_cast<size_t>(storages_.places[value.index()].storage)] = true;
+      }
+    };
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      if (graph_.values[i].home != body) pin(ValueId(i));
+    }
+    for (const ValueId input : graph_[body].inputs) pin(input);
+    for (const ValueId output : graph_[body].outputs) pin(output);
+  }
+
+  ScheduleNode Row(NodeId id, int32_t number, std::map<int32_t, std::vector<int32_t>>& readers) {
+    const Node& node = graph_[id];
+    ScheduleNode row;
+    for (const ValueId value : ReadsOf(graph_, id)) {
+      if (storages_.places[value.index()].storage >= 0) {
+        row.reads.push_back(static_cast<int32_t>(value.index()));
+      }
+    }
+    for (const ValueId value : node.outputs) {
+      if (value.valid() && storages_.places[value.index()].storage >= 0) {
+        row.writes.push_back(static_cast<int32_t>(value.index()));
+      }
+    }
+    AddOverwritten(node, row, readers);
+    if (in_place_) AddInPlace(id, row);
+    for (const SubgraphId body : SubgraphsOf(node)) {
+      const BodySchedule inner = Build(body);
+      Order order(inner.nodes.size());
+      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
+      row.workspace = std::max(row.workspace, WalkOrder(inner.schedule, order).peak);
+    }
+    for (const int32_t value : row.reads) {
+      readers[storages_.places[static_cast<size_t>(value)].storage].push_back(number);
+    }
+    return row;
+  }
+
+  // A node that writes into its input's own memory runs after everybody else who reads it.
+  void AddOverwritten(const Node& node, ScheduleNode& row,
+                      const std::map<int32_t, std::vector<int32_t>>& readers) const {
+    for (const auto& reference : node.memory.reference_outputs) {
+      const auto input = static_cast<size_t>(reference.input);
+      if (input >= node.inputs.size() || !node.inputs[input].valid()) continue;
+      const auto found = readers.find(storages_.places[node.inputs[input].index()].storage);
+      if (found == readers.end()) continue;
+      row.after.insert(row.after.end(), found->second.begin(), found->second.end());
+    }
+  }
+
+  void AddInPlace(NodeId id, ScheduleNode& row) const {
+    const Node& node = graph_[id];
+    if (!Ordinary(node)) return;
+    for (const kernels::InPlacePair& pair : kernels::InPlacePairs(graph_, id)) {
+      const ValueId output = node.outputs[static_cast<size_t>(pair.output)];
+      const ValueId input = node.inputs[static_cast<size_t>(pair.input)];
+      if (storages_.places[input.index()].storage < 0 ||
+          storages_.fresh[output.index()] == Bytes(0)) {
+        continue;
+      }
+      if (!SameStreamThroughout(input, node.memory.stream)) continue;
+      row.in_place.push_back(
+          {static_cast<int32_t>(output.index()), static_cast<int32_t>(input.index())});
+    }
+  }
+
+  // Nodes that ask for special memory keep what they asked for.
+  static bool Ordinary(const Node& node) {
+    MemoryAttributes usual;
+    usual.stream = node.memory.stream;
+    return node.memory == usual;
+  }
+
+  // "Nobody reads it any more" follows from the order only where one stream does all the work on
+  // it.
+  bool SameStreamThroughout(ValueId value, int stream) const {
+    const int32_t storage = storages_.places[value.index()].storage;
+    if (streams_.empty()) FillStreams();
+    const int only = streams_[static_cast<size_t>(storage)];
+    return only == stream;
+  }
+
+  void FillStreams() const {
+    streams_.assign(storages_.storages.size(), kNone);
+    const auto touch = [&](ValueId value, int stream, bool ordinary) {
+      if (!value.valid() || storages_.places[value.index()].storage < 0) return;
+      int& only = streams_[static_cast<size_t>(storages_.places[value.index()].storage)];
+      only = (only == kNone || only == stream) && ordinary ? stream : kMixed;
+    };
+    for (const Node& node : graph_.nodes) {
+      const bool ordinary = Ordinary(node);
+      for (const ValueId value : node.inputs) touch(value, node.memory.stream, ordinary);
+      for (const ValueId value : node.outputs) touch(value, node.memory.stream, ordinary);
+    }
+  }
+
+  static constexpr int kNone = -1;
+  static constexpr int kMixed = -2;
+
+  const Graph& graph_;
+  const Storages& storages_;
+  const std::vector<bool>& constant_;
+  bool in_place_;
+  mutable std::vector<int> streams_;
+};
+
+}  // namespace
+
+BodySchedule BuildSchedule(const Graph& graph, const Storages& storages,
+                           const std::vector<bool>& constant, SubgraphId body, bool in_place) {
+  return Builder(graph, storages, constant, in_place).Build(body);
+}
+
+}  // namespace plimsoll::compile

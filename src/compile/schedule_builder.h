@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "compile/schedule.h"
+#include "compile/storages.h"
+#include "graph/graph.h"
+
+namespace plimsoll::compile {
+
+// A body as the order search sees it. Row i of `schedule.nodes` is `nodes[i]`; values keep their
+// indices. Nodes that depend on constants only are left out. A node with bodies is one row: what
+// its bodies read it reads, what they need inside is its workspace.
+struct BodySchedule {
+  Schedule schedule;
+  std::vector<graph::NodeId> nodes;
+};
+
+BodySchedule BuildSchedule(const graph::Graph& graph, const Storages& storages,
+                           const std::vector<bool>& constant, graph::SubgraphId body,
+                           bool in_place);
+
+}  // namespace plimsoll::compile

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "plimsoll/base/bytes.h"
+
+namespace plimsoll::compile {
+
+// Whose memory a storage is.
+enum class Home {
+  kFeatureMap,  // ours, to be planned
+  kInput,       // the caller's input
+  kOutput,      // the caller's output
+};
+
+// Values that are the same bytes, whatever the order of execution: a view and what it views, a
+// concatenation and what is written straight into it.
+struct Storage {
+  Home home = Home::kFeatureMap;
+  Bytes bytes;
+};
+
+// Where a value lies; storage -1 for constants and for values without bytes.
+struct ValuePlace {
+  int32_t storage = -1;
+  Bytes offset;
+  Bytes bytes;
+};
+
+enum class ViewRules {
+  kPlain,  // only operators that are views whatever the shapes (IsPlainView)
+  kAll,    // every window that moves no byte
+};
+
+struct Storages {
+  std::vector<ValuePlace> places;  // by value
+  // By value: bytes of its storage that nobody holds before the value is written. 0 for views; less
+  // than the value's own bytes for a concatenation into which inputs were written before.
+  std::vector<Bytes> fresh;
+  std::vector<Storage> storages;
+  // Nodes that were to be views but must copy, since an output of the model would otherwise be
+  // memory that is not its own.
+  std::vector<graph::NodeId> copies;
+};
+
+Storages FindStorages(const graph::Graph& graph, const std::vector<bool>& constant,
+                      ViewRules rules);
+
+}  // namespace plimsoll::compile

@@ -1,0 +1,160 @@
+#include "kernels/catalogue.h"
+
+#include <algorithm>
+#include <array>
+
+namespace plimsoll::kernels {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueType;
+
+// One output element from the element at the same place of each input: any input as large as the
+// output will do.
+constexpr std::array<std::string_view, 84> kElementwise = {"Abs",
+                                                           "Acos",
+                                                           "Acosh",
+                                                           "Add",
+                                                           "And",
+                                                           "Asin",
+                                                           "Asinh",
+                                                           "Atan",
+                                                           "Atanh",
+                                                           "BitCast",
+                                                           "BitShift",
+                                                           "BitwiseAnd",
+                                                           "BitwiseNot",
+                                                           "BitwiseOr",
+                                                           "BitwiseXor",
+                                                           "Cast",
+                                                           "CastLike",
+                                                           "Ceil",
+                                                           "Celu",
+                                                           "Clip",
+                                                           "Cos",
+                                                           "Cosh",
+                                                           "DequantizeLinear",
+                                                           "Div",
+                                                           "Dropout",
+                                                           "Elu",
+                                                           "Equal",
+                                                           "Erf",
+                                                           "Exp",
+                                                           "Floor",
+                                                           "Gelu",
+                                                           "Greater",
+                                                           "GreaterOrEqual",
+                                                           "HardSigmoid",
+                                                           "HardSwish",
+                                                           "IsInf",
+                                                           "IsNaN",
+                                                           "LeakyRelu",
+                                                           "Less",
+                                                           "LessOrEqual",
+                                                           "Log",
+                                                           "Max",
+                                                           "Mean",
+                                                           "Min",
+                                                           "Mish",
+                                                           "Mod",
+                                                           "Mul",
+                                                           "Neg",
+                                                           "Not",
+                                                           "Or",
+                                                           "PRelu",
+                                                           "Pow",
+                                                           "QuantizeLinear",
+                                                           "Reciprocal",
+                                                           "Relu",
+                                                           "Round",
+                                                           "Selu",
+                                                           "Shrink",
+                                                           "Sigmoid",
+                                                           "Sign",
+                                                           "Sin",
+                                                           "Sinh",
+                                                           "Softplus",
+                                                           "Softsign",
+                                                           "Sqrt",
+                                                           "Sub",
+                                                           "Sum",
+                                                           "Swish",
+                                                           "Tan",
+                                                           "Tanh",
+                                                           "ThresholdedRelu",
+                                                           "Where",
+                                                           "Xor",
+                                                           "Bernoulli",
+                                                           "Binarizer",
+                                                           "Trilu",
+                                                           "Normalizer",
+                                                           "Scaler",
+                                                           "Imputer",
+                                                           "Identity",
+                                                           "Reshape",
+                                                           "Squeeze",
+                                                           "Unsqueeze",
+                                                           "Flatten"};
+
+// Row by row or channel by channel over input 0, each row read whole before it is written; or input
+// 0 with some of its elements replaced.
+constexpr std::array<std::string_view, 17> kOverFirstInput = {"Softmax",
+                                                              "LogSoftmax",
+                                                              "Hardmax",
+                                                              "LayerNormalization",
+                                                              "RMSNormalization",
+                                                              "BatchNormalization",
+                                                              "InstanceNormalization",
+                                                              "GroupNormalization",
+                                                              "LpNormalization",
+                                                              "MeanVarianceNormalization",
+                                                              "CumSum",
+                                                              "CumProd",
+                                                              "ScatterElements",
+                                                              "ScatterND",
+                                                              "Scatter",
+                                                              "TensorScatter",
+                                                              "RotaryEmbedding"};
+
+template <typename Names>
+bool Contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool SameBytes(const ValueType& a, const ValueType& b) {
+  return a.is_tensor() && b.is_tensor() && a.shape && b.shape && *a.shape == *b.shape &&
+         graph::Bits(a.data_type) == graph::Bits(b.data_type) && graph::Bits(a.data_type) > 0;
+}
+
+}  // namespace
+
+std::vector<InPlacePair> InPlacePairs(const Graph& graph, NodeId id) {
+  const Node& node = graph[id];
+  const bool known_domain = node.domain.empty() || node.domain == "ai.onnx.ml";
+  if (!known_domain || node.outputs.empty() || !node.outputs[0].valid()) return {};
+  const bool elementwise = Contains(kElementwise, node.op);
+  if (!elementwise && !Contains(kOverFirstInput, node.op)) return {};
+  const size_t candidates =
+      elementwise ? node.inputs.size() : std::min<size_t>(1, node.inputs.size());
+  const ValueType& made = graph[node.outputs[0]].type;
+  std::vector<InPlacePair> pairs;
+  for (size_t i = 0; i < candidates; ++i) {
+    if (node.inputs[i].valid() && SameBytes(made, graph[node.inputs[i]].type)) {
+      pairs.push_back({0, static_cast<int>(i)});
+    }
+  }
+  return pairs;
+}
+
+bool IsDeterministic(const Node& node) {
+  constexpr std::array<std::string_view, 6> kRandom = {"RandomNormal",  "RandomNormalLike",
+                                                       "RandomUniform", "RandomUniformLike",
+                                                       "Multinomial",   "Bernoulli"};
+  if (!node.domain.empty()) return true;
+  if (node.op == "Dropout") return node.outputs.size() < 2 && node.inputs.size() < 3;
+  return !Contains(kRandom, node.op);
+}
+
+}  // namespace plimsoll::kernels
