@@ -11,35 +11,35 @@ namespace plimsoll::plan {
 
 // What one region takes.
 struct RegionPlan {
-  Bytes size;  // the waterline: the highest byte used by any buffer, at the region's alignment
-  Bytes lower_bound;     // proven: no placement of this problem is lower
+  Bytes size = {};  // the waterline: the highest byte used by any buffer, at the region's alignment
+  Bytes lower_bound = {};     // proven: no placement of this problem is lower
   bool optimal = false;  // proven: `size` is the least possible
 };
 
 // Bytes that one fill clears, and nobody but its members uses.
 struct ClearingArea {
-  RegionId region;
+  RegionId region = {};
   int32_t atomic_addr_clean_id = kNoClearing;
-  Offset offset;
-  Bytes size;
+  Offset offset = {};
+  Bytes size = {};
 };
 
 // One large block that holds the contiguous groups of several batches, each batch's at the start of
 // its row. Nobody else uses its bytes.
 struct MergedBlock {
-  RegionId region;
-  Offset offset;
-  Bytes size;
-  std::vector<uint32_t> groups;  // indices into Problem::contiguous
+  RegionId region = {};
+  Offset offset = {};
+  Bytes size = {};
+  std::vector<uint32_t> groups = {};  // indices into Problem::contiguous
 };
 
 // Something a reader of the plan should know of one buffer, or of the whole plan.
 struct PlanNote {
   enum class Kind { kNoZeroCopy, kImmutableAddress, kMergedBatchesCost };
   Kind kind = Kind::kNoZeroCopy;
-  BufferId buffer;  // none: the whole plan
-  std::string text;
-  Bytes bytes;  // the cost, where the kind has one
+  BufferId buffer = {};  // none: the whole plan
+  std::string text = {};
+  Bytes bytes = {};  // the cost, where the kind has one
 };
 
 // Where every buffer lies, as plain data. Indices follow the tables of its Problem.

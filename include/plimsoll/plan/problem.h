@@ -35,11 +35,11 @@ enum class MemoryType { kDevice, kP2pDdr, kHost };
 // zero-copy region (real size), occupy whole multiples of it. No buffer shares bytes with a buffer
 // of another region.
 struct Region {
-  std::string name;
+  std::string name = {};
   RegionKind kind = RegionKind::kFeatureMap;
   MemoryType memory_type = MemoryType::kDevice;
   int64_t alignment = kDefaultAlignment;  // kZeroCopyAlignment for zero copy
-  std::optional<Bytes> capacity;          // unset: as large as needed
+  std::optional<Bytes> capacity = {};     // unset: as large as needed
 };
 
 // Steps [begin, end) of one stream, during which a buffer must hold its bytes.
@@ -53,13 +53,13 @@ struct Use {
 // Bytes to be placed. `life` is the whole life on one stream; a buffer used on several streams
 // lists the further uses in `elsewhere`. With an empty life it may share bytes with anyone.
 struct Buffer {
-  std::string name;
-  Bytes size;
+  std::string name = {};
+  Bytes size = {};
   int64_t alignment = 1;  // of its offset, beside the region's
   RegionId region = RegionId(0);
-  Use life;
-  std::vector<Use> elsewhere;
-  std::optional<Offset> fixed_offset;
+  Use life = {};
+  std::vector<Use> elsewhere = {};
+  std::optional<Offset> fixed_offset = {};
   // Its address is immutable: it is placed before all ordinary buffers, so that they never move it.
   // Others may use its bytes while it does not live.
   bool is_fixed_addr_prior = false;
@@ -67,39 +67,40 @@ struct Buffer {
   // Bound to memory that the caller of a run hands over. Needs a zero-copy region. Two such buffers
   // never share bytes; any other buffer of that region lies wholly inside one of them, or apart.
   bool zero_copy = false;
-  BatchId batch;  // none: belongs to every batch. Buffers of different batches never live together.
+  BatchId batch =
+      {};  // none: belongs to every batch. Buffers of different batches never live together.
   // Buffers with the same id in one region lie together in one area, given to nobody else, that one
   // fill clears.
   int32_t atomic_addr_clean_id = kNoClearing;
   // Why no zero copy is possible here (HCOM, stream switch by index, a subgraph's NetOutput,
   // multi-batch shape data); empty when nothing stands against it. The plan lists it.
-  std::string no_zero_copy_reason;
+  std::string no_zero_copy_reason = {};
 };
 
 // `buffer` is a window of `of`, `offset` bytes from its start. It must lie inside it.
 struct Alias {
-  BufferId buffer;
-  BufferId of;
-  Bytes offset;
+  BufferId buffer = {};
+  BufferId of = {};
+  Bytes offset = {};
 };
 
 // Members lie one behind the other in this order. Padded: each starts at the region's alignment,
 // the least possible after the one before. Not padded: each starts where the one before ends.
 struct Contiguous {
-  std::vector<BufferId> members;
+  std::vector<BufferId> members = {};
   bool padded = false;
 };
 
 struct Stream {
-  std::string name;
+  std::string name = {};
   int64_t steps = 0;  // its steps are 0 to steps - 1, one after the other
 };
 
 // Step `from_step` of `from` is over before step `to_step` of `to` begins.
 struct Synchronisation {
-  StreamId from;
+  StreamId from = {};
   int64_t from_step = 0;
-  StreamId to;
+  StreamId to = {};
   int64_t to_step = 0;
 };
 

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plimsoll/base/status.h"
+#include "plimsoll/plan/memory_plan.h"
+#include "plimsoll/plan/problem.h"
+
+namespace plimsoll::plan {
+
+struct BlockProblem;
+struct BlockRegion;
+struct Budget;
+struct Placement;
+struct RegionPlacement;
+
+// How hard to try. Steps count search work, not time, so the same effort gives the same plan on any
+// machine and with any number of threads. A deadline only ever cuts short, and the plan says so.
+struct Effort {
+  int64_t steps = 2'000'000;
+  double deadline_ms = 0;         // 0: none
+  bool stop_at_capacity = false;  // be content with any plan within the regions' capacities
+};
+
+// What to do with buffers that carry a batch label, beyond letting batches overlay each other.
+struct BatchPolicy {
+  // Contiguous groups of different batches form large blocks that nobody else uses; the plan tells
+  // the bytes that this costs.
+  bool merge_continuous = true;
+  // Labelled buffers share bytes with nobody, neither within their batch nor with another.
+  bool no_reuse = false;
+};
+
+// Decides where the buffers of a problem lie. The problem is const throughout: planning changes
+// nothing but the plan that it returns. An assigner has no state; any number of threads may use
+// one.
+class MemAssigner {
+ public:
+  virtual ~MemAssigner() = default;
+  virtual std::string name() const = 0;
+
+  // A plan for the whole problem, within its effort; fails only on a problem that Validate refuses.
+  // A region may come out larger than its capacity: compare, or Verify. Not yet verified.
+  Result<MemoryPlan> Assign(const Problem& problem, const Effort& effort = {}) const;
+
+  // The part between PreAssign and SetOpMemOffset: places the blocks of all regions.
+  // HybridMemAssigner calls it from several threads at once.
+  virtual Placement AssignMemoryWithReuse(const BlockProblem& blocks, const Budget& budget) const;
+
+  virtual BatchPolicy batch_policy() const { return {}; }
+
+ private:
+  virtual RegionPlacement PlaceRegion(const BlockProblem& blocks, const BlockRegion& region,
+                                      const Budget& budget) const = 0;
+  Result<MemoryPlan> AssignUnder(const BatchPolicy& policy, const Problem& problem,
+                                 const Budget& budget) const;
+};
+
+// The names that MakeAssigner knows, the default ("hybrid") first.
+std::vector<std::string> AssignerNames();
+
+// An assigner by its name; an unknown name is refused with the nearest one. `threads` matters to
+// "hybrid" only: 0 means as many as the machine has.
+Result<std::unique_ptr<MemAssigner>> MakeAssigner(std::string_view name, int threads = 0);
+
+}  // namespace plimsoll::plan

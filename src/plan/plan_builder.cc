@@ -1,0 +1,156 @@
+#include "plan/plan_builder.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+#include "plan/block_space.h"
+#include "plan/contradiction.h"
+#include "plan/packing_occupancy.h"
+#include "plan/zero_copy.h"
+
+namespace plimsoll::plan {
+namespace {
+
+// The blocks of a region that are settled before all others, largest first among those without an
+// offset: the result does not depend on any other block.
+BlockRegion SettledFirst(const BlockRegion& region, std::vector<uint32_t>& origin) {
+  origin.clear();
+  for (uint32_t i = 0; i < region.blocks.size(); ++i) {
+    const Block& block = region.blocks[i];
+    if (!block.idle() && (block.fixed >= 0 || block.is_fixed_addr_prior)) origin.push_back(i);
+  }
+  std::stable_sort(origin.begin(), origin.end(), [&](uint32_t a, uint32_t b) {
+    const Block& x = region.blocks[a];
+    const Block& y = region.blocks[b];
+    if ((x.fixed >= 0) != (y.fixed >= 0)) return x.fixed >= 0;
+    return x.fixed < 0 && x.size > y.size;
+  });
+  BlockRegion subset;
+  subset.region = region.region;
+  subset.plain = region.plain;
+  subset.pieces = region.pieces;
+  for (const uint32_t index : origin) subset.blocks.push_back(region.blocks[index]);
+  return subset;
+}
+
+// Settles one block after the other and returns the first whose fixed offset is taken, or none.
+template <typename LowestGap, typename Place>
+std::optional<uint32_t> Settle(BlockRegion& subset, LowestGap lowest_gap, Place place) {
+  for (uint32_t i = 0; i < subset.blocks.size(); ++i) {
+    Block& block = subset.blocks[i];
+    const bool free = block.fixed < 0;
+    const int64_t offset = lowest_gap(i, free ? 0 : block.fixed);
+    if (!free && offset != block.fixed) return i;
+    block.fixed = offset;
+    place(i, offset);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status PlanBuilder::PreAssign(const BatchPolicy& policy) {
+  assert(thread_.IsSame() && "PreAssign is called by one thread only");
+  PLIMSOLL_ASSIGN(blocks_, MakeBlocks(problem_, policy));
+  for (BlockRegion& region : blocks_.regions) {
+    if (problem_.region(region.region).kind == RegionKind::kZeroCopy) {
+      PLIMSOLL_TRY(PlaceZeroCopyBlocks(blocks_, region));
+    }
+    PLIMSOLL_TRY(SettleFixed(region));
+  }
+  return {};
+}
+
+Status PlanBuilder::SettleFixed(BlockRegion& region) {
+  std::vector<uint32_t> origin;
+  BlockRegion subset = SettledFirst(region, origin);
+  if (subset.blocks.empty()) return {};
+  std::optional<uint32_t> collision;
+  if (region.plain) {
+    const Packing packing = Cover(subset).packing;
+    PackingOccupancy space(packing);
+    collision = Settle(
+        subset, [&](uint32_t i, int64_t from) { return space.LowestGap(packing.items[i], from); },
+        [&](uint32_t i, int64_t offset) { space.Place(packing.items[i], offset); });
+  } else {
+    const BlockRegion shapes = subset;
+    BlockSpace space(blocks_, shapes);
+    collision = Settle(
+        subset, [&](uint32_t i, int64_t from) { return space.LowestGap(i, from); },
+        [&](uint32_t i, int64_t offset) { space.Place(i, offset); });
+  }
+  if (collision) {
+    const Block& block = subset.blocks[*collision];
+    return Refuse("contradiction", Describe(problem_, blocks_.members[block.first_member].buffer),
+                  StrCat("another buffer with a fixed offset lives at the same time in its bytes [",
+                         block.fixed, ", ", block.fixed + block.size, ")"));
+  }
+  for (size_t i = 0; i < origin.size(); ++i) {
+    Block& block = region.blocks[origin[i]];
+    region.has_prior |= block.fixed < 0;
+    block.fixed = subset.blocks[i].fixed;
+  }
+  return {};
+}
+
+void PlanBuilder::SetOpMemOffset(const Placement& placement) {
+  assert(thread_.IsSame() && "SetOpMemOffset is called by one thread only");
+  plan_ = MemoryPlan();
+  plan_.offsets.resize(problem_.buffers.size());
+  plan_.regions.resize(problem_.regions.size());
+  for (size_t i = 0; i < blocks_.regions.size(); ++i) {
+    const BlockRegion& region = blocks_.regions[i];
+    const RegionPlacement& placed = placement.regions[i];
+    for (size_t j = 0; j < region.blocks.size(); ++j) {
+      const Block& block = region.blocks[j];
+      for (uint32_t m = 0; m < block.member_count; ++m) {
+        const BufferPlace& member = blocks_.members[block.first_member + m];
+        plan_.offsets[member.buffer.index()] = Offset(placed.offsets[j] + member.offset);
+      }
+    }
+    plan_.regions[i] = {.size = Bytes(placed.height),
+                        .lower_bound = Bytes(placed.lower_bound),
+                        .optimal = placed.height == placed.lower_bound};
+    plan_.deadline_hit |= placed.deadline_hit;
+    plan_.steps += placed.steps;
+  }
+  plan_.clearing_areas = blocks_.clearing_areas;
+  for (size_t i = 0; i < plan_.clearing_areas.size(); ++i) {
+    ClearingArea& area = plan_.clearing_areas[i];
+    area.offset =
+        Offset(placement.regions[area.region.index()].offsets[blocks_.clearing_blocks[i]]);
+  }
+  plan_.merged_blocks = blocks_.merged_blocks;
+  for (size_t i = 0; i < plan_.merged_blocks.size(); ++i) {
+    MergedBlock& merged = plan_.merged_blocks[i];
+    merged.offset =
+        Offset(placement.regions[merged.region.index()].offsets[blocks_.merged_indices[i]]);
+  }
+  AddNotes();
+}
+
+void PlanBuilder::AddNotes() {
+  for (size_t i = 0; i < problem_.buffers.size(); ++i) {
+    const Buffer& buffer = problem_.buffers[i];
+    if (!buffer.no_zero_copy_reason.empty()) {
+      plan_.notes.push_back({.kind = PlanNote::Kind::kNoZeroCopy,
+                             .buffer = BufferId(i),
+                             .text = buffer.no_zero_copy_reason});
+    }
+    if (buffer.is_fixed_addr_prior) {
+      plan_.notes.push_back({.kind = PlanNote::Kind::kImmutableAddress,
+                             .buffer = BufferId(i),
+                             .text = "its address is settled before all others and never changes"});
+    }
+  }
+}
+
+MemoryPlan PlanBuilder::Take(std::string assigner) {
+  plan_.assigner = std::move(assigner);
+  return std::move(plan_);
+}
+
+Status Validate(const Problem& problem) { return PlanBuilder(problem).PreAssign({}); }
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "plan/blocks.h"
+
+namespace plimsoll::plan {
+
+// Whether `guest` may use the bytes of `host`, a block of a zero-copy region, at some moment: only
+// within its real size, since the caller's memory ends there whatever the alignment.
+bool IsRealSizeReuseBlock(const Block& host, const Block& guest);
+
+// Settles the offset of every block of a zero-copy region. Blocks bound to the caller's memory lie
+// apart from each other, each at a place of its own. Any other block moves into one of them, or
+// into an earlier such block, when their lives allow it. Fails on fixed offsets that break this;
+// whether lives collide is not checked here. O(blocks * blocks) at worst.
+Status PlaceZeroCopyBlocks(const BlockProblem& problem, BlockRegion& region);
+
+}  // namespace plimsoll::plan
