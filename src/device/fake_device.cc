@@ -135,6 +135,9 @@ Status FakeDevice::Fill(DeviceId device, StreamId stream, Address at, uint8_t, B
 Status FakeDevice::Launch(DeviceId device, StreamId stream, std::function<void()> work) {
   FakeCallScope call(*state_, DeviceCall::kLaunch, device, 0, {}, stream);
   PLIMSOLL_TRY(call.BeginOnStream());
+  if (work == nullptr) {
+    return CallError(DeviceCall::kLaunch, device, ErrorKind::kRunFailed, "there is no work to do");
+  }
   FakeWork::Item item;
   item.uses_all_memory = true;
   item.work = std::move(work);

@@ -3,16 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/address_range.h"
+
 namespace plimsoll::device {
-namespace {
-
-bool Overlap(const AddressRange& range, Address at, Bytes size) {
-  return range.base < at + static_cast<uint64_t>(size.value()) &&
-         at < range.base + static_cast<uint64_t>(range.size.value());
-}
-
-}  // namespace
-
 StreamId FakeWork::CreateStream(DeviceId device) {
   const StreamId stream(next_stream_++);
   streams_[stream].device = device;

@@ -2,7 +2,8 @@
 
 #include <bit>
 #include <cassert>
-#include <charconv>
+#include <iterator>
+#include <utility>
 
 #include "plimsoll/base/text.h"
 
@@ -36,12 +37,6 @@ Error Refused(DeviceCall call, DeviceId device, std::string why, std::string rem
 }
 
 }  // namespace
-
-std::string AddressText(Address at) {
-  char digits[16];
-  auto [end, error] = std::to_chars(digits, digits + sizeof(digits), at, 16);
-  return "0x" + std::string(digits, end);
-}
 
 Status MemoryTable::CheckDevice(DeviceCall call, DeviceId device) const {
   if (device.ordinal >= 0 && device.ordinal < devices_) return {};

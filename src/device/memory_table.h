@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <string>
 #include <unordered_map>
 
+#include "device/address_range.h"
 #include "plimsoll/device/device.h"
 #include "plimsoll/device/device_call.h"
 
@@ -40,9 +40,6 @@ struct PlainRecord {
 // Whose memory work may touch: a fill its own device's, a copy also another's and the host's, which
 // is all memory that no device of this kind has handed out.
 enum class Reach { kOwnDevice, kAnywhere };
-
-// "0x7f0000200000".
-std::string AddressText(Address at);
 
 // What the devices of one kind have handed out, and the rules of the seam that do not depend on the
 // backend: ranges, chunks, mappings and plain blocks, each with its device. A `Check` tells whether

@@ -57,21 +57,27 @@ struct MemoryInfo {
 };
 
 // Memory of the devices of one kind. Thread-safe. Every call can fail, and fails with a code of the
-// form "device.<call>"; running out is ErrorKind::kDoesNotFit, anything else kRunFailed.
+// form "device.<call>" (device_call.h); running out is ErrorKind::kDoesNotFit, anything else
+// kRunFailed. A call that fails has done nothing.
 // A chunk is mapped, unmapped and given access whole; it may be mapped at several addresses at
-// once. Unmap, DestroyChunk and FreePlain do not wait for pending work: the caller must.
+// once, and keeps its bytes while it is mapped nowhere. Unmap, DestroyChunk and FreePlain do not
+// wait for pending work: the caller must. Where CUDA lets a mistake pass (unmapping what is not
+// mapped, destroying what is), every device refuses it.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
 
+  // Sizes and places of ranges and chunks are multiples of it. 0 for a device that does not exist.
   virtual Bytes Granularity(DeviceId device) const = 0;
-  // Fails with kUnsupported where the device has no virtual memory.
+  // `alignment` is a power of two, or 0 for the granularity. Takes no memory. Fails with
+  // kUnsupported where the device has no virtual memory.
   virtual Result<AddressRange> ReserveAddress(DeviceId device, Bytes size, Bytes alignment) = 0;
+  // Exactly a range as reserved, with nothing mapped inside.
   virtual Status ReleaseAddress(DeviceId device, AddressRange range) = 0;
   virtual Result<ChunkId> CreateChunk(DeviceId device, Bytes size, const ChunkOptions& options) = 0;
-  virtual Status DestroyChunk(DeviceId device, ChunkId chunk) = 0;
-  virtual Status Map(DeviceId device, Address at, ChunkId chunk) = 0;
-  virtual Status Unmap(DeviceId device, Address at, Bytes size) = 0;      // a run of whole chunks
+  virtual Status DestroyChunk(DeviceId device, ChunkId chunk) = 0;     // mapped nowhere
+  virtual Status Map(DeviceId device, Address at, ChunkId chunk) = 0;  // inside one reserved range
+  virtual Status Unmap(DeviceId device, Address at, Bytes size) = 0;   // a run of whole chunks
   virtual Status SetAccess(DeviceId device, Address at, Bytes size) = 0;  // a run of whole chunks
   virtual Result<Address> AllocatePlain(DeviceId device, Bytes size, MemoryType type) = 0;
   virtual Status FreePlain(DeviceId device, Address at) = 0;
@@ -92,11 +98,14 @@ class Device {
   virtual Status SetCurrent(DeviceId device) = 0;
 
   virtual Result<StreamId> CreateStream(DeviceId device) = 0;
-  virtual Status DestroyStream(DeviceId device, StreamId stream) = 0;
+  virtual Status DestroyStream(DeviceId device, StreamId stream) = 0;  // without pending work
   virtual Result<EventId> RecordEvent(DeviceId device, StreamId stream) = 0;
   virtual Result<bool> EventReached(DeviceId device, EventId event) = 0;
-  virtual Status WaitEvent(DeviceId device, StreamId stream, EventId event) = 0;  // on the stream
-  virtual Status DestroyEvent(DeviceId device, EventId event) = 0;
+  // The stream waits, not the caller; the event may be another device's.
+  virtual Status WaitEvent(DeviceId device, StreamId stream, EventId event) = 0;
+  virtual Status DestroyEvent(DeviceId device, EventId event) = 0;  // waits for it stay valid
+  // A copy may reach any device's memory and the host's, a fill only its device's own. Memory that
+  // is not mapped with access is refused. No bytes is no error.
   virtual Status Copy(DeviceId device, StreamId stream, Address to, Address from, Bytes size) = 0;
   virtual Status Fill(DeviceId device, StreamId stream, Address at, uint8_t value, Bytes size) = 0;
   // Runs host code in stream order. Where work is kernels, this is how the engine launches them.

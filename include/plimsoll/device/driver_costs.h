@@ -17,24 +17,25 @@ struct CostBySize {
   int64_t Nanoseconds(Bytes size) const;
 };
 
-// The price list of a driver. The defaults are medians measured on an H200 (ANCHORS.md). A call on
-// a run of chunks pays for each chunk. Calls that are the user's work (copy, fill, launch) and
-// plain queries are free here: the list is about the price of managing memory.
+// The price list of a driver. The defaults are medians measured on an H200 with driver 580: memory
+// calls as in ANCHORS.md, the others by the same method. A call on a run of chunks pays for each
+// chunk, as the driver does. Calls that are the user's work (copy, fill, launch) and plain queries
+// are free here: the list is about the price of managing memory.
 struct DriverCosts {
   CostBySize allocate_plain{60, 67, 222};
+  CostBySize free_plain{36, 164, 481};
   CostBySize create_chunk{16, 18, 85};
-  CostBySize map{1.5, 1.3, 2.5};
-  CostBySize set_access{32, 59, 101};
-  CostBySize unmap{21, 27, 41};
   CostBySize destroy_chunk{15, 148, 582};
-  CostBySize free_plain{36, 175, 623};  // an unmap and a destroy, which is what it has to do
+  CostBySize map{1.5, 1.3, 2.5};
+  CostBySize unmap{21, 27, 41};
+  CostBySize set_access{32, 59, 101};
   double reserve_address = 35;
-  double release_address = 35;
-  double synchronize = 10;  // of a stream or of the device, beyond the work waited for
-  double record_event = 1;
-  double event_reached = 0.5;
-  double wait_event = 1;
-  double destroy_event = 0.5;
+  double release_address = 4;
+  double synchronize = 5.5;   // of a stream or of the device, beyond the work waited for
+  double record_event = 0.4;  // with the creation of the event
+  double event_reached = 1.4;
+  double wait_event = 0.25;
+  double destroy_event = 0.15;
 
   // What one call costs; `size` is of the chunk or block it is about, where there is one.
   int64_t Nanoseconds(DeviceCall call, Bytes size) const;

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plimsoll/device/device.h"
+
+namespace plimsoll::device {
+
+// What every kind of device can be asked for. Kinds have more in their own headers.
+struct DeviceSettings {
+  int devices = 1;
+  Bytes capacity;     // of each device; 0: what the kind has
+  Bytes granularity;  // 0: the kind's own
+};
+
+using DeviceFactory =
+    std::function<Result<std::unique_ptr<Device>>(const DeviceSettings& settings)>;
+
+// The kinds of device that this program can make, by name: "cpu" and "fake" from the start, more
+// by registration. One table for the process. Thread-safe.
+Status RegisterDeviceKind(std::string kind, DeviceFactory factory);
+std::vector<std::string> DeviceKinds();  // sorted
+
+// A new device of this kind. An unknown name is answered with the nearest known one.
+Result<std::unique_ptr<Device>> MakeDevice(std::string_view kind,
+                                           const DeviceSettings& settings = {});
+
+}  // namespace plimsoll::device

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plimsoll/base/bytes.h"
+#include "plimsoll/device/device.h"
+
+namespace plimsoll::device {
+
+// Memory of this machine, or of the container (control group) around the process where that has
+// less. Zero where the system does not tell.
+MemoryInfo SystemMemory();
+
+// The line "name:   123 kB" of a file like /proc/meminfo, in bytes.
+std::optional<Bytes> KilobyteLine(std::string_view text, std::string_view name);
+
+// The system's pool of huge pages of one size.
+struct HugePagePool {
+  std::string path;  // of the file that sets its size
+  int64_t pages = 0;
+  int64_t free = 0;  // neither used nor promised
+};
+
+// Nothing when the machine has no pages of this size.
+std::optional<HugePagePool> FindHugePagePool(Bytes page);
+
+// What /proc/self/smaps says about the mapping that holds an address.
+struct MappingPages {
+  Bytes page;      // the size of the pages it was made for
+  Bytes resident;  // in memory; not told of pool pages
+  Bytes huge;      // thereof in transparent huge pages
+};
+
+// Costs a reading of the whole list of mappings.
+std::optional<MappingPages> PagesAt(Address at);
+std::optional<MappingPages> PagesAt(Address at, std::string_view smaps);
+
+}  // namespace plimsoll::device
