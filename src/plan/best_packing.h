@@ -7,11 +7,13 @@
 
 namespace plimsoll::plan {
 
-// The combination that is shipped and benchmarked: every greedy order, then the exact search on
-// what stands above the lower bound, for packings of any size. Never worse than PackGreedy with any
-// order (ties go to the earlier order, and greedy before search). One thread; deterministic unless
-// `deadline_hit`. With `effort.steps` 0 it is the best greedy placement. HybridMemAssigner uses it
-// for packings whose lives are intervals.
+// The combination that is shipped and benchmarked. Every greedy order; for large packings, repairs
+// of these: what ended too high is placed first the next time; then the exact search, where it can
+// be afforded. Never worse than PackGreedy with any order (ties go to the earlier order, and greedy
+// before search), save that with more than 100,000 items only as many orders are tried as
+// `effort.steps` pays for, an item placed counting as a step. One thread; deterministic unless
+// `deadline_hit`; near O(n log n) time for each order. HybridMemAssigner uses it for packings whose
+// lives are intervals.
 PackingAnswer PackBest(const Packing& packing, const PackingEffort& effort);
 
 // Why nothing fits into `capacity`: items (ascending indices) that cannot be placed together.

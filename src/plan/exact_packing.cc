@@ -53,8 +53,8 @@ class Minimizer {
     answer.lower_bound = std::max(answer.lower_bound, low_ * unit);
     answer.optimal = low_ >= high_;
     answer.infeasible = effort_.capacity >= 0 && low_ > goal_;
-    answer.steps = steps_;
-    answer.deadline_hit = deadline_hit_;
+    answer.steps += steps_;
+    answer.deadline_hit |= deadline_hit_;
   }
 
  private:
@@ -154,21 +154,21 @@ class Minimizer {
 
 PackingAnswer PackExact(const Packing& packing, const PackingEffort& effort,
                         const ExactTechniques& techniques) {
-  PackingAnswer best = PackGreedy(packing, kGreedyOrders[0]);
-  for (GreedyOrder order : kGreedyOrders) {
-    if (best.optimal) break;
-    PackingAnswer answer = PackGreedy(packing, order);
-    if (answer.height < best.height) best = std::move(answer);
-  }
-  best.infeasible = effort.capacity >= 0 && best.lower_bound > effort.capacity;
-  const bool fits = effort.capacity >= 0 && best.height <= effort.capacity;
-  if (best.optimal || best.infeasible || fits) return best;
-  if (packing.items.size() > kMostItems) return best;
+  PackingAnswer best = PackBestGreedy(packing, effort.capacity);
+  ImproveExactly(packing, effort, techniques, best);
+  return best;
+}
+
+void ImproveExactly(const Packing& packing, const PackingEffort& effort,
+                    const ExactTechniques& techniques, PackingAnswer& answer) {
+  answer.optimal = answer.height <= answer.lower_bound;
+  answer.infeasible = effort.capacity >= 0 && answer.lower_bound > effort.capacity;
+  const bool fits = effort.capacity >= 0 && answer.height <= effort.capacity;
+  if (answer.optimal || answer.infeasible || fits) return;
+  if (packing.items.size() > kMostItems) return;
   const std::optional<SectionedPacking> sectioned =
       MakeSections(packing, techniques.divisor, kMostOverlaps);
-  if (!sectioned) return best;
-  Minimizer(packing, *sectioned, effort, techniques).Improve(best);
-  return best;
+  if (sectioned) Minimizer(packing, *sectioned, effort, techniques).Improve(answer);
 }
 
 }  // namespace plimsoll::plan

@@ -25,4 +25,10 @@ struct ExactTechniques {
 PackingAnswer PackExact(const Packing& packing, const PackingEffort& effort,
                         const ExactTechniques& techniques = {});
 
+// The same from a placement that the caller has: improves `answer`, whose `lower_bound` must be
+// set, and does nothing when it is already good enough or the packing is too large to search. Adds
+// to `answer.steps`.
+void ImproveExactly(const Packing& packing, const PackingEffort& effort,
+                    const ExactTechniques& techniques, PackingAnswer& answer);
+
 }  // namespace plimsoll::plan

@@ -154,7 +154,7 @@ PackingAnswer PackInSequence(const Packing& packing, const std::vector<int32_t>&
     const PackingItem& item = packing.items[index];
     answer.offsets[index] = offset;
     if (!TakesRoom(item)) return;
-    occupancy.Place(item, offset);
+    occupancy.Place(index, offset);
     answer.height = std::max(answer.height, offset + item.size);
   };
   for (int32_t index : sequence) {
@@ -162,7 +162,7 @@ PackingAnswer PackInSequence(const Packing& packing, const std::vector<int32_t>&
   }
   for (int32_t index : sequence) {
     const PackingItem& item = packing.items[index];
-    if (item.fixed < 0) place(index, TakesRoom(item) ? occupancy.LowestGap(item) : 0);
+    if (item.fixed < 0) place(index, TakesRoom(item) ? occupancy.LowestGap(index) : 0);
   }
   return answer;
 }
@@ -172,6 +172,16 @@ PackingAnswer PackGreedy(const Packing& packing, GreedyOrder order) {
   answer.lower_bound = PackingLowerBound(packing);
   answer.optimal = answer.height == answer.lower_bound;
   return answer;
+}
+
+PackingAnswer PackBestGreedy(const Packing& packing, int64_t capacity) {
+  PackingAnswer best;
+  for (GreedyOrder order : kGreedyOrders) {
+    PackingAnswer answer = PackGreedy(packing, order);
+    if (order == kGreedyOrders[0] || answer.height < best.height) best = std::move(answer);
+    if (best.height <= std::max(best.lower_bound, capacity)) break;
+  }
+  return best;
 }
 
 }  // namespace plimsoll::plan

@@ -37,7 +37,11 @@ std::vector<int32_t> GreedySequence(const Packing& packing, GreedyOrder order);
 // O(n log n) in time and memory: overlaps are never listed.
 PackingAnswer PackGreedy(const Packing& packing, GreedyOrder order);
 
-// The same with an order of the caller's own: all indices of `packing`, each once. Leaves
+// The lowest of PackGreedy's placements, of equals the one of the earlier order. Stops early at one
+// that is optimal or, with `capacity` not negative, no higher than that.
+PackingAnswer PackBestGreedy(const Packing& packing, int64_t capacity = -1);
+
+// As PackGreedy with an order of the caller's own: all indices of `packing`, each once. Leaves
 // `lower_bound` and `optimal` unset.
 PackingAnswer PackInSequence(const Packing& packing, const std::vector<int32_t>& sequence);
 

@@ -4,23 +4,28 @@
 #include <bit>
 
 namespace plimsoll::plan {
+namespace {
 
-PackingOccupancy::PackingOccupancy(const Packing& packing) {
-  moments_.reserve(packing.items.size());
-  for (const PackingItem& item : packing.items) moments_.push_back(item.begin);
-  std::sort(moments_.begin(), moments_.end());
-  moments_.erase(std::unique(moments_.begin(), moments_.end()), moments_.end());
-  leaves_ = static_cast<int32_t>(std::bit_ceil(std::max<size_t>(moments_.size(), 1)));
-  covered_.resize(2 * leaves_);
-  touched_.resize(2 * leaves_);
-}
+constexpr size_t kMostRanges = 512;
 
-PackingOccupancy::Span PackingOccupancy::Life(const PackingItem& item) const {
-  const auto moment = [this](int32_t time) {
-    return static_cast<int32_t>(std::lower_bound(moments_.begin(), moments_.end(), time) -
-                                moments_.begin());
+}  // namespace
+
+PackingOccupancy::PackingOccupancy(const Packing& packing) : packing_(packing) {
+  std::vector<int32_t> moments;
+  moments.reserve(packing.items.size());
+  for (const PackingItem& item : packing.items) moments.push_back(item.begin);
+  std::sort(moments.begin(), moments.end());
+  moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
+  const auto moment = [&](int32_t time) {
+    return static_cast<int32_t>(std::lower_bound(moments.begin(), moments.end(), time) -
+                                moments.begin());
   };
-  return {moment(item.begin), moment(item.end)};
+  lives_.reserve(packing.items.size());
+  for (const PackingItem& item : packing.items) {
+    lives_.push_back({moment(item.begin), moment(item.end)});
+  }
+  leaves_ = static_cast<int32_t>(std::bit_ceil(std::max<size_t>(moments.size(), 1)));
+  nodes_.resize(2 * static_cast<size_t>(leaves_));
 }
 
 void PackingOccupancy::Add(Ranges& ranges, Range added) {
@@ -34,42 +39,62 @@ void PackingOccupancy::Add(Ranges& ranges, Range added) {
   }
   if (first == last) {
     ranges.insert(first, added);
+    if (ranges.size() > kMostRanges) DropNarrowGaps(ranges);
   } else {
     *first = added;
     ranges.erase(first + 1, last);
   }
 }
 
-template <typename Visitor>
-void PackingOccupancy::Visit(Span life, Visitor&& visitor, int32_t node, Span within) {
-  if (life.first <= within.first && within.last <= life.last) {
-    visitor(node, true);
-    return;
+// Counts the narrower half of the gaps as taken.
+void PackingOccupancy::DropNarrowGaps(Ranges& ranges) {
+  std::vector<int64_t> widths;
+  for (size_t i = 1; i < ranges.size(); ++i) widths.push_back(ranges[i].low - ranges[i - 1].high);
+  const auto median = widths.begin() + static_cast<ptrdiff_t>(widths.size() / 2);
+  std::nth_element(widths.begin(), median, widths.end());
+  size_t kept = 0;
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].low - ranges[kept].high <= *median) {
+      ranges[kept].high = ranges[i].high;
+    } else {
+      ranges[++kept] = ranges[i];
+    }
   }
-  visitor(node, false);
-  const int32_t middle = within.first + (within.last - within.first) / 2;
-  if (life.first < middle) Visit(life, visitor, 2 * node, {within.first, middle});
-  if (life.last > middle) Visit(life, visitor, 2 * node + 1, {middle, within.last});
+  ranges.resize(kept + 1);
 }
 
-int64_t PackingOccupancy::LowestGap(const PackingItem& item, int64_t from) {
+template <typename Visitor>
+void PackingOccupancy::Visit(Span life, Visitor&& visitor, size_t number, Span within) {
+  if (life.first <= within.first && within.last <= life.last) {
+    visitor(nodes_[number], true);
+    return;
+  }
+  visitor(nodes_[number], false);
+  const int32_t middle = within.first + (within.last - within.first) / 2;
+  if (life.first < middle) Visit(life, visitor, 2 * number, {within.first, middle});
+  if (life.last > middle) Visit(life, visitor, 2 * number + 1, {middle, within.last});
+}
+
+int64_t PackingOccupancy::LowestGap(int32_t index) {
+  const PackingItem& item = packing_.items[index];
   found_.clear();
-  const auto collect = [this](int32_t node, bool whole) {
-    const Ranges& ranges = whole ? touched_[node] : covered_[node];
+  const auto collect = [this](const Node& node, bool whole) {
+    const Ranges& ranges = whole ? node.touched : node.covered;
     if (!ranges.empty()) found_.push_back(&ranges);
   };
-  Visit(Life(item), collect, 1, {0, leaves_});
+  Visit(lives_[index], collect, 1, {0, leaves_});
   cursors_.assign(found_.size(), 0);
-  int64_t offset = AlignUp(from, item.alignment);
+  int64_t offset = 0;
   size_t unmoved = 0;
   for (size_t i = 0; unmoved < found_.size(); i = i + 1 == found_.size() ? 0 : i + 1) {
     const Ranges& ranges = *found_[i];
     size_t& cursor = cursors_[i];
     const int64_t before = offset;
     if (cursor < ranges.size() && ranges[cursor].high <= offset) {
-      cursor = std::upper_bound(ranges.begin() + cursor, ranges.end(), offset,
-                                [](int64_t o, const Range& range) { return o < range.high; }) -
-               ranges.begin();
+      cursor =
+          std::upper_bound(ranges.begin() + static_cast<ptrdiff_t>(cursor), ranges.end(), offset,
+                           [](int64_t low, const Range& range) { return low < range.high; }) -
+          ranges.begin();
     }
     while (cursor < ranges.size() && ranges[cursor].low < offset + item.size) {
       offset = std::max(offset, AlignUp(ranges[cursor].high, item.alignment));
@@ -80,13 +105,13 @@ int64_t PackingOccupancy::LowestGap(const PackingItem& item, int64_t from) {
   return offset;
 }
 
-void PackingOccupancy::Place(const PackingItem& item, int64_t offset) {
-  const Range range{offset, offset + item.size};
-  const auto add = [&](int32_t node, bool whole) {
-    if (whole) Add(covered_[node], range);
-    Add(touched_[node], range);
+void PackingOccupancy::Place(int32_t index, int64_t offset) {
+  const Range range{offset, offset + packing_.items[index].size};
+  const auto add = [&](Node& node, bool whole) {
+    if (whole) Add(node.covered, range);
+    Add(node.touched, range);
   };
-  Visit(Life(item), add, 1, {0, leaves_});
+  Visit(lives_[index], add, 1, {0, leaves_});
 }
 
 }  // namespace plimsoll::plan

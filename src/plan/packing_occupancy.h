@@ -7,20 +7,22 @@
 
 namespace plimsoll::plan {
 
-// Which addresses are taken when, for placing items one by one. A tree over the moments at which
-// lives begin; each node keeps the merged address ranges of the items that cover all of it, and of
-// those that touch any of it. Dense placements merge to a few ranges, so finding and taking a gap
-// costs near O(log n), and overlapping pairs are never listed. One thread.
+// Which addresses are taken when, for placing the items of a packing one by one. A tree over the
+// moments at which lives begin; each node keeps the merged address ranges of the items that cover
+// all of it, and of those that touch any of it. Dense placements merge to few ranges, and a node
+// with very many gives up its narrowest gaps, so finding and taking a gap costs near O(log n) and
+// overlapping pairs are never listed. One thread.
 class PackingOccupancy {
  public:
-  // Lives of items to be placed must be among those of `packing`, which is not kept.
+  // Keeps a reference to `packing`.
   explicit PackingOccupancy(const Packing& packing);
 
-  // The lowest aligned offset, at least `from`, at which `item` meets nothing placed so far.
-  int64_t LowestGap(const PackingItem& item, int64_t from = 0);
+  // The lowest aligned offset at which item `index` meets nothing placed so far. Items that take no
+  // room may be neither sought for nor placed.
+  int64_t LowestGap(int32_t index);
 
-  // Marks `item` as placed at `offset`. Ranges may overlap.
-  void Place(const PackingItem& item, int64_t offset);
+  // Marks an item as placed at `offset`. It may overlap others.
+  void Place(int32_t index, int64_t offset);
 
  private:
   struct Range {
@@ -34,18 +36,22 @@ class PackingOccupancy {
   };
   // Disjoint, not touching each other, ascending.
   using Ranges = std::vector<Range>;
+  struct Node {
+    Ranges covered;
+    Ranges touched;
+  };
 
   static void Add(Ranges& ranges, Range added);
-  Span Life(const PackingItem& item) const;
+  static void DropNarrowGaps(Ranges& ranges);
   // Calls visitor(node, true) for the largest nodes inside `life`, visitor(node, false) for all
-  // above these. `life` must meet `within`, the span of `node`.
+  // above these. `life` must meet `within`, the span of node `number`.
   template <typename Visitor>
-  static void Visit(Span life, Visitor&& visitor, int32_t node, Span within);
+  void Visit(Span life, Visitor&& visitor, size_t number, Span within);
 
-  std::vector<int32_t> moments_;  // distinct begins, ascending
-  int32_t leaves_ = 1;            // a power of two
-  std::vector<Ranges> covered_;   // by node, the root is 1
-  std::vector<Ranges> touched_;
+  const Packing& packing_;
+  std::vector<Span> lives_;  // by item
+  int32_t leaves_ = 1;       // a power of two
+  std::vector<Node> nodes_;  // the root is 1
   std::vector<const Ranges*> found_;
   std::vector<size_t> cursors_;
 };

@@ -195,9 +195,14 @@ bool PackingSearch::RaiseExcluded(const Part& part) {
 }
 
 bool PackingSearch::SectionsFit(const Part& part) {
+  int64_t highest = 0;
+  for (size_t w = part.begin; w < part.end; ++w) {
+    const int32_t item = waiting_[w];
+    if (!placed_[item]) highest = std::max(highest, bound_[item]);
+  }
   const int32_t last = std::min(dirty_last_, part.last);
   for (int32_t s = std::max(dirty_first_, part.first); s < last; ++s) {
-    if (remaining_[s] > 0 && !SectionFits(s)) return false;
+    if (highest + remaining_[s] > limits_.capacity && !SectionFits(s)) return false;
   }
   return true;
 }
@@ -206,19 +211,27 @@ bool PackingSearch::SectionsFit(const Part& part) {
 // bounds carry the sizes of these k items on top of the lowest of them.
 bool PackingSearch::SectionFits(int32_t section) {
   std::vector<int32_t>& items = by_bound_[section];
-  for (size_t i = 1; i < items.size(); ++i) {
-    const int32_t item = items[i];
-    size_t j = i;
-    for (; j > 0 && bound_[items[j - 1]] > bound_[item]; --j) items[j] = items[j - 1];
-    items[j] = item;
+  stack_.clear();
+  size_t done = 0;
+  for (int32_t item : items) {
+    if (placed_[item]) {
+      items[done++] = item;
+    } else {
+      stack_.push_back({bound_[item], item});
+    }
   }
+  for (size_t i = 1; i < stack_.size(); ++i) {
+    const Stacked moving = stack_[i];
+    size_t j = i;
+    for (; j > 0 && stack_[j - 1].bound > moving.bound; --j) stack_[j] = stack_[j - 1];
+    stack_[j] = moving;
+  }
+  for (const Stacked& stacked : stack_) items[done++] = stacked.item;
   int64_t above = 0;
-  for (size_t i = items.size(); above < remaining_[section]; --i) {
-    const int32_t item = items[i - 1];
-    if (placed_[item]) continue;
-    above += packing_.items[item].size;
-    const bool counts = techniques_.section_bound || above == remaining_[section];
-    if (counts && bound_[item] + above > limits_.capacity) return false;
+  for (size_t i = stack_.size(); i > 0; --i) {
+    above += packing_.items[stack_[i - 1].item].size;
+    const bool counts = techniques_.section_bound || i == 1;
+    if (counts && stack_[i - 1].bound + above > limits_.capacity) return false;
   }
   return true;
 }

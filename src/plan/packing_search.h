@@ -59,6 +59,10 @@ class PackingSearch {
     size_t end;
   };
   enum class Change : uint8_t { kFloor, kBound, kExcluded, kPlaced };
+  struct Stacked {
+    int64_t bound;
+    int32_t item;
+  };
   struct Undo {
     Change change;
     int32_t index;
@@ -92,6 +96,8 @@ class PackingSearch {
   std::vector<std::vector<int32_t>> by_bound_;  // by section: its items, nearly sorted by bound
   int32_t dirty_first_ = 0;                     // sections whose fit must be checked again
   int32_t dirty_last_ = 0;
+
+  std::vector<Stacked> stack_;  // what waits in one section, while it is checked
 
   std::vector<Undo> trail_;
   std::vector<int32_t> waiting_;
