@@ -12,7 +12,7 @@ namespace plimsoll::device {
 
 struct CpuOptions {
   int devices = 1;                 // 1 to 64, all of them the same processor and memory
-  Bytes capacity;                  // of each device; 0: what the system (or its container) has
+  Bytes capacity = Bytes(0);       // of each device; 0: what the system (or its container) has
   Bytes granularity = MiB(2);      // 2 MiB, or 4 KiB where small ranges matter more than huge pages
   bool reserves_addresses = true;  // false: ReserveAddress answers kUnsupported
   bool huge_by_default = true;     // whether PagePolicy::kDefault tries for 2 MiB pages

@@ -48,7 +48,7 @@ struct FakeCallLog {
 // being the next, `times` in a row fail with an error of this kind and do nothing.
 struct FakeFailure {
   static constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();
-  std::optional<DeviceCall> call;
+  std::optional<DeviceCall> call = std::nullopt;
   int64_t first = 1;
   int64_t times = 1;
   ErrorKind kind = ErrorKind::kRunFailed;
@@ -63,8 +63,8 @@ struct FakeOptions {
   int64_t pages_2m = 0;            // of each device, for PagePolicy::kHuge2M
   bool transparent_pages = true;   // whether PagePolicy::kTransparent2M can be had
   bool queries_complete = false;   // true: asking for an event completes the work before it
-  DriverCosts costs;
-  std::shared_ptr<FakeCallLog> log;  // null: no call is logged
+  DriverCosts costs = {};
+  std::shared_ptr<FakeCallLog> log = nullptr;  // null: no call is logged
 };
 
 struct FakeStatistics {

@@ -13,8 +13,8 @@ namespace plimsoll::device {
 // What every kind of device can be asked for. Kinds have more in their own headers.
 struct DeviceSettings {
   int devices = 1;
-  Bytes capacity;     // of each device; 0: what the kind has
-  Bytes granularity;  // 0: the kind's own
+  Bytes capacity = Bytes(0);     // of each device; 0: what the kind has
+  Bytes granularity = Bytes(0);  // 0: the kind's own
 };
 
 using DeviceFactory =
