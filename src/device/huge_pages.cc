@@ -58,7 +58,7 @@ Result<HugePageBlock> AllocateWithPages(Device& device, DeviceId id, Bytes size,
   DeviceMemory& memory = device.memory();
   const Bytes granularity = memory.Granularity(id);
   const Bytes page = PageSize(pages, std::max(granularity, Bytes(1)));
-  const Bytes whole = size.RoundUp(page.value());
+  const Bytes whole = size > Bytes(0) ? size.RoundUp(page.value()) : size;
   HugePageBlock block;
   block.id_ = id;
   block.pages_ = pages;

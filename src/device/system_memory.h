@@ -21,6 +21,7 @@ struct HugePagePool {
   std::string path;  // of the file that sets its size
   int64_t pages = 0;
   int64_t free = 0;  // neither used nor promised
+  bool operator==(const HugePagePool&) const = default;
 };
 
 // Nothing when the machine has no pages of this size.
@@ -31,6 +32,7 @@ struct MappingPages {
   Bytes page;      // the size of the pages it was made for
   Bytes resident;  // in memory; not told of pool pages
   Bytes huge;      // thereof in transparent huge pages
+  auto operator<=>(const MappingPages&) const = default;
 };
 
 // Costs a reading of the whole list of mappings.

@@ -1,0 +1,347 @@
+#include "plimsoll/device/huge_pages.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/conformance_fixture.h"
+#include "device/system_memory.h"
+#include "plimsoll/base/log.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::device {
+namespace {
+
+using enum DeviceCall;
+
+// The lines of level error since it was made.
+class ErrorLines {
+ public:
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+  LogCapture capture_{[this](LogLevel level, std::string_view line) {
+    if (level == LogLevel::kError) lines_.emplace_back(line);
+  }};
+};
+
+// The system's pool of one size of page, kept from other test programs for the time of a test.
+class PoolLock {
+ public:
+  explicit PoolLock(Bytes page) {
+    const auto pool = FindHugePagePool(page);
+    if (!pool) return;
+    file_ = open(pool->path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file_ >= 0) flock(file_, LOCK_EX);
+  }
+  ~PoolLock() {
+    if (file_ >= 0) close(file_);
+  }
+  PoolLock(const PoolLock&) = delete;
+  PoolLock& operator=(const PoolLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
+// More pages in the system's pool for the time of a test. Needs root and memory in one piece.
+class LargerPool {
+ public:
+  LargerPool(Bytes page, int64_t more) : page_(page), lock_(page), before_(FindHugePagePool(page)) {
+    if (!before_) return;
+    Set(before_->pages + more);
+    const auto now = FindHugePagePool(page);
+    enlarged_ = now && now->pages == before_->pages + more && now->free >= more;
+  }
+  ~LargerPool() {
+    if (before_) Set(before_->pages);
+  }
+  bool enlarged() const { return enlarged_; }
+  std::string WhyNot() const {
+    return StrCat("this machine did not give a pool of ", page_,
+                  " pages: it takes root and that much memory in one piece");
+  }
+
+ private:
+  void Set(int64_t pages) { std::ofstream(before_->path) << pages; }
+
+  const Bytes page_;
+  const PoolLock lock_;
+  const std::optional<HugePagePool> before_;
+  bool enlarged_ = false;
+};
+
+FakeDevice FakeWithPools(int64_t pages_1g, int64_t pages_2m, bool transparent) {
+  return FakeDevice({.pages_1g = pages_1g, .pages_2m = pages_2m, .transparent_pages = transparent});
+}
+
+TEST(HugePagesTest, R24_ModeZeroTakesDefaultPagesAndLogsNothing) {
+  const ErrorLines errors;
+  FakeDevice device = FakeWithPools(8, 8, true);
+  auto block = AllocateVariableMemory(device, kFirst, MiB(3), 0);
+  ASSERT_TRUE(block.ok());
+  EXPECT_EQ(block->pages(), PagePolicy::kDefault);
+  EXPECT_EQ(block->size(), MiB(4));
+  EXPECT_TRUE(errors.lines().empty());
+}
+
+TEST(HugePagesTest, R24_ModeZeroWorksWithoutVirtualMemory) {
+  const ErrorLines errors;
+  FakeDevice device({.reserves_addresses = false});
+  {
+    auto block = AllocateVariableMemory(device, kFirst, MiB(3), 0);
+    ASSERT_TRUE(block.ok());
+    EXPECT_EQ(block->size(), MiB(3));
+    EXPECT_EQ(device.outstanding().plain_blocks, 1);
+  }
+  EXPECT_EQ(device.outstanding(), FakeOutstanding{});
+  EXPECT_TRUE(errors.lines().empty());
+}
+
+TEST(HugePagesTest, R25_ModeOneTakesGigabytePages) {
+  const ErrorLines errors;
+  FakeDevice device = FakeWithPools(2, 0, false);
+  auto block = AllocateVariableMemory(device, kFirst, GiB(1) + Bytes(1), 1);
+  ASSERT_TRUE(block.ok());
+  EXPECT_EQ(block->pages(), PagePolicy::kHuge1G);
+  EXPECT_EQ(block->size(), GiB(2));
+  EXPECT_EQ(block->address() % static_cast<uint64_t>(GiB(1).value()), 0u);
+  EXPECT_TRUE(errors.lines().empty());
+}
+
+TEST(HugePagesTest, R25_ModeOneEndsWithALoggedErrorWhenTheyAreMissing) {
+  const ErrorLines errors;
+  FakeDevice device = FakeWithPools(0, 512, true);
+  const auto block = AllocateVariableMemory(device, kFirst, MiB(3), 1);
+  EXPECT_TRUE(Refused(block.status(), kCreateChunk, ErrorKind::kDoesNotFit));
+  EXPECT_EQ(errors.lines().size(), 1u);
+  EXPECT_EQ(device.outstanding(), FakeOutstanding{});
+}
+
+TEST(HugePagesTest, R25_TheErrorOfTheCpuDeviceNamesTheMissingPool) {
+  const PoolLock lock(GiB(1));
+  const auto pool = FindHugePagePool(GiB(1));
+  if (pool && pool->free > 0) GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  const ErrorLines errors;
+  CpuDevice device({.capacity = GiB(4)});
+  const auto block = AllocateVariableMemory(device, kFirst, MiB(3), 1);
+  ASSERT_FALSE(block.ok());
+  ASSERT_EQ(errors.lines().size(), 1u);
+  const std::string wanted =
+      pool ? "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages" : "no pool of 1 GiB pages";
+  EXPECT_NE(block.error().Text().find(wanted), std::string::npos) << block.error().Text();
+  EXPECT_NE(errors.lines()[0].find(wanted), std::string::npos);
+}
+
+TEST(HugePagesTest, R26_ModeTwoPrefersGigabytePages) {
+  const ErrorLines errors;
+  FakeDevice device = FakeWithPools(1, 512, true);
+  auto block = AllocateVariableMemory(device, kFirst, MiB(3), 2);
+  ASSERT_TRUE(block.ok());
+  EXPECT_EQ(block->pages(), PagePolicy::kHuge1G);
+  EXPECT_TRUE(errors.lines().empty());
+}
+
+TEST(HugePagesTest, R26_ModeTwoFallsBackToTwoMegabytePagesWithOneErrorLine) {
+  struct Case {
+    int64_t pages_2m;
+    PagePolicy expected;
+  };
+  for (const Case& c : {Case{2, PagePolicy::kHuge2M}, Case{1, PagePolicy::kTransparent2M}}) {
+    const ErrorLines errors;
+    FakeDevice device = FakeWithPools(0, c.pages_2m, true);
+    auto block = AllocateVariableMemory(device, kFirst, MiB(3), 2);
+    ASSERT_TRUE(block.ok());
+    EXPECT_EQ(block->pages(), c.expected);
+    EXPECT_EQ(block->size(), MiB(4));
+    EXPECT_EQ(errors.lines().size(), 1u);
+  }
+}
+
+TEST(HugePagesTest, R27_ModeTwoNeverGoesOnToSmallPages) {
+  const ErrorLines errors;
+  FakeDevice device = FakeWithPools(0, 0, false);
+  const auto block = AllocateVariableMemory(device, kFirst, MiB(3), 2);
+  EXPECT_TRUE(Refused(block.status(), kCreateChunk, ErrorKind::kUnsupported));
+  EXPECT_EQ(errors.lines().size(), 1u);
+  EXPECT_EQ(device.statistics().count(kCreateChunk), 3);
+  EXPECT_EQ(device.statistics().count(kAllocatePlain), 0);
+  EXPECT_EQ(device.outstanding(), FakeOutstanding{});
+}
+
+TEST(HugePagesTest, R28_ADeviceWithoutVirtualMemoryAnswersWithTheReason) {
+  for (const int mode : {1, 2}) {
+    FakeDevice device({.reserves_addresses = false});
+    const ErrorLines errors;
+    const auto block = AllocateVariableMemory(device, kFirst, MiB(3), mode);
+    EXPECT_TRUE(Refused(block.status(), kReserveAddress, ErrorKind::kUnsupported));
+    EXPECT_EQ(errors.lines().size(), 1u);
+    EXPECT_EQ(device.statistics().count(kAllocatePlain), 0);
+  }
+}
+
+TEST(HugePagesTest, UnknownModesAndImpossibleSizesAreRefused) {
+  const ErrorLines errors;
+  FakeDevice device = FakeWithPools(8, 8, true);
+  for (const int mode : {-1, 3}) {
+    const auto block = AllocateVariableMemory(device, kFirst, MiB(2), mode);
+    ASSERT_FALSE(block.ok());
+    EXPECT_EQ(block.error().kind, ErrorKind::kUsage);
+    EXPECT_NE(block.error().Text().find("variable_use_1g_huge_page"), std::string::npos);
+  }
+  for (const int mode : {0, 1, 2}) {
+    for (const Bytes size : {Bytes(0), Bytes(-1), kLargest, kLargest - Bytes(1)}) {
+      EXPECT_FALSE(AllocateVariableMemory(device, kFirst, size, mode).ok()) << size.value();
+    }
+    EXPECT_FALSE(AllocateVariableMemory(device, kNoDevice, MiB(2), mode).ok());
+  }
+  EXPECT_EQ(device.outstanding(), FakeOutstanding{});
+}
+
+TEST(HugePagesTest, AFailureAtAnyCallLeavesNothingBehind) {
+  for (const int mode : {0, 1, 2}) {
+    for (const DeviceCall call : {kReserveAddress, kCreateChunk, kMap, kSetAccess}) {
+      const ErrorLines errors;
+      FakeDevice device = FakeWithPools(8, 8, true);
+      device.Fail({.call = call, .times = FakeFailure::kForEver});
+      EXPECT_TRUE(Refused(AllocateVariableMemory(device, kFirst, MiB(3), mode).status(), call));
+      EXPECT_EQ(device.outstanding(), FakeOutstanding{});
+      EXPECT_EQ(device.statistics().physical, Bytes(0));
+    }
+  }
+}
+
+TEST(HugePagesTest, ABlockInUseCanBeReleasedLater) {
+  FakeDevice device;
+  auto block = AllocateVariableMemory(device, kFirst, MiB(2), 0);
+  ASSERT_TRUE(block.ok());
+  const StreamId stream = device.CreateStream(kFirst).value();
+  ASSERT_TRUE(device.Fill(kFirst, stream, block->address(), 0, block->size()).ok());
+  EXPECT_TRUE(Refused(block->Release(), kUnmap));
+  ASSERT_TRUE(device.SynchronizeStream(kFirst, stream).ok());
+  EXPECT_TRUE(block->Release().ok());
+  EXPECT_TRUE(block->Release().ok());
+  EXPECT_EQ(device.outstanding().chunks, 0);
+  EXPECT_EQ(device.outstanding().ranges, 0);
+}
+
+TEST(HugePagesTest, MovingABlockMovesItsMemory) {
+  FakeDevice device;
+  HugePageBlock kept = AllocateVariableMemory(device, kFirst, MiB(2), 0).value();
+  const Address address = kept.address();
+  HugePageBlock moved = std::move(kept);
+  EXPECT_EQ(moved.address(), address);
+  EXPECT_EQ(device.outstanding().chunks, 1);
+  moved = AllocateVariableMemory(device, kFirst, MiB(2), 0).value();
+  EXPECT_EQ(device.outstanding().chunks, 1);
+  moved = HugePageBlock();
+  EXPECT_EQ(device.outstanding(), FakeOutstanding{});
+}
+
+// The following use the machine's own pages, and say so where it has none to give.
+
+TEST(HugePagesTest, R25_ARealGigabytePageServesAndIsGivenBack) {
+  const LargerPool pool(GiB(1), 1);
+  if (!pool.enlarged()) GTEST_SKIP() << pool.WhyNot();
+  const ErrorLines errors;
+  const int64_t free = FindHugePagePool(GiB(1))->free;
+  CpuDevice device;
+  {
+    auto block = AllocateVariableMemory(device, kFirst, MiB(3), 1);
+    ASSERT_TRUE(block.ok()) << block.error().Text();
+    EXPECT_EQ(block->size(), GiB(1));
+    *reinterpret_cast<char*>(block->address()) = 1;
+    EXPECT_EQ(PagesAt(block->address())->page, GiB(1));
+    EXPECT_EQ(FindHugePagePool(GiB(1))->free, free - 1);
+  }
+  EXPECT_EQ(FindHugePagePool(GiB(1))->free, free);
+  EXPECT_TRUE(errors.lines().empty());
+}
+
+TEST(HugePagesTest, R26_RealTwoMegabytePagesComeFromThePool) {
+  const PoolLock lock(GiB(1));
+  const auto giant = FindHugePagePool(GiB(1));
+  if (giant && giant->free > 0) GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  const LargerPool pool(MiB(2), 4);
+  if (!pool.enlarged()) GTEST_SKIP() << pool.WhyNot();
+  const ErrorLines errors;
+  CpuDevice device;
+  auto block = AllocateVariableMemory(device, kFirst, MiB(8), 2);
+  ASSERT_TRUE(block.ok()) << block.error().Text();
+  EXPECT_EQ(block->pages(), PagePolicy::kHuge2M);
+  *reinterpret_cast<char*>(block->address()) = 1;
+  EXPECT_EQ(PagesAt(block->address())->page, MiB(2));
+  EXPECT_EQ(errors.lines().size(), 1u);
+}
+
+TEST(HugePagesTest, DefaultPagesOfAChunkMappedTwiceComeFromThePoolWhereItHasFreeOnes) {
+  const LargerPool pool(MiB(2), 2);
+  if (!pool.enlarged()) GTEST_SKIP() << pool.WhyNot();
+  CpuDevice device;
+  DeviceMemory& memory = device.memory();
+  const AddressRange range = memory.ReserveAddress(kFirst, MiB(4), Bytes(0)).value();
+  const ChunkId chunk = memory.CreateChunk(kFirst, MiB(2), {}).value();
+  for (const uint64_t at : {range.base, range.base + static_cast<uint64_t>(MiB(2).value())}) {
+    ASSERT_TRUE(memory.Map(kFirst, at, chunk).ok());
+    ASSERT_TRUE(memory.SetAccess(kFirst, at, MiB(2)).ok());
+    EXPECT_EQ(PagesAt(at)->page, MiB(2));
+  }
+}
+
+class TransparentPages : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(MappedTwice, TransparentPages, testing::Bool());
+
+TEST_P(TransparentPages, R27_TransparentPagesAreConfirmedBySmaps) {
+  CpuDevice device;
+  DeviceMemory& memory = device.memory();
+  const auto chunk = memory.CreateChunk(
+      kFirst, MiB(4), {.pages = PagePolicy::kTransparent2M, .mapped_twice = GetParam()});
+  if (!chunk.ok()) GTEST_SKIP() << "no transparent huge pages here: " << chunk.error().Text();
+  const AddressRange range = memory.ReserveAddress(kFirst, MiB(8), Bytes(0)).value();
+  for (int round = 0; round < 2; ++round) {
+    const Address at = range.base + static_cast<uint64_t>((MiB(2) * round).value());
+    ASSERT_TRUE(memory.Map(kFirst, at, *chunk).ok());
+    ASSERT_TRUE(memory.SetAccess(kFirst, at, MiB(4)).ok());
+    *reinterpret_cast<volatile char*>(at) = 1;
+    *reinterpret_cast<volatile char*>(at + static_cast<uint64_t>(MiB(2).value())) = 1;
+    EXPECT_EQ(PagesAt(at)->huge, MiB(4)) << round;
+    ASSERT_TRUE(memory.Unmap(kFirst, at, MiB(4)).ok());
+  }
+}
+
+TEST_P(TransparentPages, SmallPagesStaySmall) {
+  CpuDevice device;
+  DeviceMemory& memory = device.memory();
+  const auto chunk = memory.CreateChunk(
+      kFirst, MiB(4), {.pages = PagePolicy::kSmall4K, .mapped_twice = GetParam()});
+  ASSERT_TRUE(chunk.ok());
+  const AddressRange range = memory.ReserveAddress(kFirst, MiB(4), Bytes(0)).value();
+  ASSERT_TRUE(memory.Map(kFirst, range.base, *chunk).ok());
+  ASSERT_TRUE(memory.SetAccess(kFirst, range.base, MiB(4)).ok());
+  *reinterpret_cast<volatile char*>(range.base) = 1;
+  EXPECT_EQ(PagesAt(range.base)->huge, Bytes(0));
+  EXPECT_EQ(PagesAt(range.base)->page, KiB(4));
+}
+
+TEST_P(TransparentPages, PoliciesWantWholePages) {
+  CpuDevice device({.capacity = GiB(4), .granularity = KiB(4)});
+  for (const PagePolicy pages :
+       {PagePolicy::kTransparent2M, PagePolicy::kHuge2M, PagePolicy::kHuge1G}) {
+    EXPECT_TRUE(
+        Refused(device.memory()
+                    .CreateChunk(kFirst, MiB(3), {.pages = pages, .mapped_twice = GetParam()})
+                    .status(),
+                kCreateChunk));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::device
