@@ -103,7 +103,12 @@ Status InferLoop(InferContext& context) {
   const bool never = trips == Dim(0);
   for (size_t output = 0; output < context.output_count(); ++output) {
     if (output < body.carried) {
-      context.SetOutput(output, never ? context.input_type(2 + output) : body.inputs[2 + output]);
+      const ValueType& carried = never ? context.input_type(2 + output) : body.inputs[2 + output];
+      const ValueType& result = results[1 + output];
+      // An optional that the body fills leaves the loop as what the body gave.
+      const bool filled = carried.kind == ValueType::Kind::kOptional &&
+                          result.kind != ValueType::Kind::kOptional && !never;
+      context.SetOutput(output, filled ? result : carried);
       continue;
     }
     const auto unknown = [&](size_t axis) { return context.UnknownDim(output, axis + 1); };

@@ -8,11 +8,15 @@
 namespace plimsoll::graph::operators {
 namespace {
 
-// Widens one carried type so that it covers what a run gave; true when that changed it.
+// Widens one carried type so that it covers what a run gave; true when that changed it. An optional
+// may be given its element.
 Result<bool> Widen(const InferContext& context, size_t carried, ValueType& type,
                    const ValueType& result) {
   const auto unknown = [&](size_t axis) { return context.UnknownDim(carried, axis); };
-  std::optional<ValueType> joined = Join(type, result, unknown);
+  const bool filled = type.kind == ValueType::Kind::kOptional &&
+                      (result.is_tensor() || result.kind == ValueType::Kind::kSequence);
+  std::optional<ValueType> joined =
+      Join(type, filled ? ValueType::Optional(result) : result, unknown);
   if (!joined) {
     return context.Fail(StrCat("value ", carried, " enters its body as ", Text(type),
                                " but leaves it as ", Text(result)));

@@ -21,7 +21,8 @@ Status CheckScale(const InferContext& context) {
   const Shape* data = context.input_shape(0);
   const Shape* scale = context.input_shape(1);
   const Shape* zero = context.input_shape(2);
-  if (scale != nullptr && zero != nullptr && scale->size() != zero->size()) {
+  const bool one_zero = zero != nullptr && ElementCount(*zero) == Dim(1);
+  if (scale != nullptr && zero != nullptr && !one_zero && scale->size() != zero->size()) {
     return context.Fail(
         StrCat("the scale ", Text(*scale), " and the zero point ", Text(*zero), " differ in rank"));
   }

@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include "graph/builder.h"
+#include "graph/operators/operator_case.h"
+
+namespace plimsoll::graph::operators {
+namespace {
+
+// An `If` whose branches give `x` of one shape or another.
+std::string InferredIf(std::optional<bool> condition, const std::string& then_type,
+                       const std::string& else_type) {
+  GraphBuilder builder(20);
+  const ValueId input = builder.Input("condition", ParseType("bool[]"));
+  if (condition) builder.graph()[input].content = Content{std::vector<Dim>{*condition ? 1 : 0}};
+  const ValueId a = builder.Input("a", ParseType(then_type));
+  const ValueId b = builder.Input("b", ParseType(else_type));
+  Attributes attributes;
+  attributes.Set("then_branch", builder.BeginBody("then"));
+  builder.EndBody({builder.Node("Identity", {a})});
+  attributes.Set("else_branch", builder.BeginBody("else"));
+  builder.EndBody({builder.Node("Identity", {b})});
+  const ValueId out = builder.Node("If", {input}, attributes);
+  Graph graph = builder.Build();
+  const Status status = InferAll(graph);
+  return status.ok() ? TextOf(graph[out]) : status.error().why;
+}
+
+TEST(ControlFlowTest, BranchesAreJoinedUnlessTheConditionIsKnown) {
+  EXPECT_EQ(InferredIf({}, "float32[2,n]", "float32[3,n]"), "float32[?,n]");
+  EXPECT_EQ(InferredIf({}, "float32[2]", "float32[2,2]"), "float32[...]");
+  EXPECT_EQ(InferredIf(true, "float32[2]", "int64[2,2]"), "float32[2]");
+  EXPECT_EQ(InferredIf(false, "float32[2]", "int64[2,2]"), "int64[2,2]");
+  EXPECT_NE(InferredIf({}, "float32[2]", "int64[2]").find("in one branch"), std::string::npos);
+}
+
+struct Loop {
+  Graph graph;
+  std::vector<ValueId> outputs;
+};
+
+// A loop that carries `x`, doubled along axis 0 in each run where `grows`, and scans it.
+Loop MakeLoop(bool grows, bool counted) {
+  GraphBuilder builder(20);
+  const ValueId trips = counted ? builder.Int64("trips", 5) : ValueId();
+  const ValueId start = builder.Input("start", ParseType("float32[1,n]"));
+  const SubgraphId body = builder.BeginBody("body");
+  builder.BodyInput("i", {});
+  const ValueId goes_on = builder.BodyInput("go", {});
+  const ValueId x = builder.BodyInput("x", {});
+  Attributes axis;
+  axis.Set("axis", int64_t{0});
+  const ValueId next = grows ? builder.Node("Concat", {x, x}, axis) : builder.Node("Identity", {x});
+  builder.EndBody({builder.Node("Identity", {goes_on}), next, next});
+  Attributes attributes;
+  attributes.Set("body", body);
+  Loop loop;
+  loop.outputs = builder.Nodes("Loop", {trips, ValueId(), start}, 2, attributes);
+  loop.graph = builder.Build();
+  return loop;
+}
+
+TEST(ControlFlowTest, WhatChangesFromRunToRunBecomesUnknown) {
+  Loop steady = MakeLoop(false, true);
+  ASSERT_TRUE(InferAll(steady.graph).ok());
+  EXPECT_EQ(TextOf(steady.graph[steady.outputs[0]]), "float32[1,n]");
+  EXPECT_EQ(TextOf(steady.graph[steady.outputs[1]]), "float32[5,1,n]");
+
+  Loop growing = MakeLoop(true, true);
+  ASSERT_TRUE(InferAll(growing.graph).ok());
+  EXPECT_EQ(TextOf(growing.graph[growing.outputs[0]]), "float32[?,n]");
+  EXPECT_EQ(TextOf(growing.graph[growing.outputs[1]]), "float32[5,?,n]");
+}
+
+TEST(ControlFlowTest, ALoopWithoutTripCountScansAnUnknownNumber) {
+  Loop loop = MakeLoop(false, false);
+  ASSERT_TRUE(InferAll(loop.graph).ok());
+  EXPECT_EQ(TextOf(loop.graph[loop.outputs[1]]), "float32[?,1,n]");
+}
+
+// A scan that adds each slice of `walked` to a state and gives the sums.
+std::string InferredScan(int version, const std::string& state, const std::string& walked,
+                         Attributes attributes) {
+  GraphBuilder builder(version);
+  const ValueId start = builder.Input("start", ParseType(state));
+  const ValueId data = builder.Input("data", ParseType(walked));
+  const SubgraphId body = builder.BeginBody("body");
+  const ValueId sum = builder.BodyInput("sum", {});
+  const ValueId slice = builder.BodyInput("slice", {});
+  const ValueId next = builder.Node("Add", {sum, slice});
+  builder.EndBody({next, builder.Node("Identity", {next})});
+  attributes.Set("body", body);
+  attributes.Set("num_scan_inputs", int64_t{1});
+  std::vector<ValueId> inputs{start, data};
+  if (version == 8) inputs.insert(inputs.begin(), ValueId());
+  const std::vector<ValueId> outputs = builder.Nodes("Scan", inputs, 2, attributes);
+  Graph graph = builder.Build();
+  const Status status = InferAll(graph);
+  if (!status.ok()) return status.error().why;
+  return TextOf(graph[outputs[0]]) + " " + TextOf(graph[outputs[1]]);
+}
+
+TEST(ControlFlowTest, ScansAlongAnyAxisAndInVersion8ByBatches) {
+  EXPECT_EQ(InferredScan(9, "float32[2]", "float32[t,2]", {}), "float32[2] float32[t,2]");
+  Attributes axes;
+  axes.Set("scan_input_axes", Ints{1});
+  axes.Set("scan_output_axes", Ints{-1});
+  EXPECT_EQ(InferredScan(11, "float32[2]", "float32[2,t]", axes), "float32[2] float32[2,t]");
+  EXPECT_EQ(InferredScan(8, "float32[b,2]", "float32[b,t,2]", {}), "float32[b,2] float32[b,t,2]");
+  axes.Set("scan_input_axes", Ints{7});
+  EXPECT_NE(InferredScan(11, "float32[2]", "float32[2,t]", axes).find("axis 7"), std::string::npos);
+}
+
+TEST(ControlFlowTest, RefusesLoopsWithoutBodies) {
+  CheckAll({
+      {"Loop", 13, {"", ""}, {}, {"fails: lacks the body"}},
+      {"Loop", 13, {""}, {}, {"fails: trip count"}},
+      {"Scan", 9, {"float32[2]"}, {}, {"fails: num_scan_inputs is 0"}},
+      {"If", 13, {"bool[]"}, {}, {"fails: lacks the body"}},
+  });
+}
+
+}  // namespace
+}  // namespace plimsoll::graph::operators

@@ -1,0 +1,28 @@
+#include <gtest/gtest.h>
+
+#include "graph/operators/operator_case.h"
+
+namespace plimsoll::graph::operators {
+namespace {
+
+TEST(TextTest, StringsKeepOrLoseTheirPlaces) {
+  CheckAll({
+      {"StringNormalizer", 10, {"string[1,n]"}, {}, {"string[1,n]"}},
+      {"StringNormalizer", 10, {"string[4]"}, {{"stopwords", Strings{"the"}}}, {"string[?]"}},
+      {"StringNormalizer", 10, {"float32[4]"}, {}, {"fails: must hold strings"}},
+      {"StringConcat", 20, {"string[n,1]", "string[3]"}, {}, {"string[n,3]"}},
+      {"StringConcat", 20, {"string[2]", "string[3]"}, {}, {"fails: do not broadcast"}},
+      {"StringSplit", 20, {"string[n]"}, {}, {"string[n,?]", "int64[n]"}},
+      {"RegexFullMatch", 20, {"string[n,2]"}, {{"pattern", ".*"}}, {"bool[n,2]"}},
+      {"TfIdfVectorizer", 9, {"int32[b,12]"}, {{"ngram_indexes", Ints{0, 6, 2}}}, {"float32[b,7]"}},
+      {"TfIdfVectorizer",
+       9,
+       {"string[12]"},
+       {{"ngram_indexes", Ints{INT64_MAX}}},
+       {"float32[9223372036854775807]"}},
+      {"TfIdfVectorizer", 9, {"string[12]"}, {}, {"fails: ngram_indexes is missing"}},
+  });
+}
+
+}  // namespace
+}  // namespace plimsoll::graph::operators
