@@ -1,5 +1,6 @@
+#include <algorithm>
+
 #include "graph/operators/agreement.h"
-#include "graph/operators/element_math.h"
 #include "graph/operators/elements.h"
 #include "graph/operators/families.h"
 #include "plimsoll/base/text.h"
@@ -7,6 +8,21 @@
 // Activations: the output has the type and shape of the first input.
 namespace plimsoll::graph::operators {
 namespace {
+
+// The standard writes counts as Relu(Ceil(...)), in Range for one.
+Status InferRelu(InferContext& context) {
+  PLIMSOLL_TRY(InferLikeFirst(context));
+  const Content* content = KnownContent(context, 0);
+  if (content == nullptr) return {};
+  Content made = *content;
+  if (auto* doubles = std::get_if<std::vector<double>>(&made.elements)) {
+    for (double& element : *doubles) element = element < 0 ? 0 : element;
+  } else {
+    for (Dim& element : std::get<std::vector<Dim>>(made.elements)) element = Dim::Max(element, 0);
+  }
+  OfferContent(context, 0, context.input_data_type(0), std::move(made));
+  return {};
+}
 
 // The bounds became inputs in version 11. Integers are clipped when they are sizes.
 void ClipContent(InferContext& context) {
@@ -96,7 +112,7 @@ Status InferSwiGlu(InferContext& context) {
 }
 
 constexpr OperatorRow kRows[] = {
-    {"", "Relu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Relu", 6, kNewest, 1, 1, 1, 1, InferRelu},
     {"", "LeakyRelu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
     {"", "ThresholdedRelu", 10, kNewest, 1, 1, 1, 1, InferLikeFirst},
     {"", "PRelu", 7, kNewest, 2, 2, 1, 1, InferPRelu},

@@ -14,6 +14,13 @@ TEST(ActivationTest, KeepsTypeAndShape) {
   Check({"Swish", 23, {"float32[2]"}, {}, {"fails: no row"}});
 }
 
+TEST(ActivationTest, ReluFollowsCounts) {
+  CheckAll({
+      {"Relu", 14, {"float32[2]{-1.5,2}"}, {}, {"float32[2]{0,2}"}},
+      {"Relu", 14, {"int64[3]{-1,2,n}"}, {}, {"int64[3]{0,2,n}"}},
+  });
+}
+
 TEST(ActivationTest, ClipTakesBoundsAsAttributesThenAsInputs) {
   CheckAll({
       {"Clip", 6, {"float32[n]"}, {{"min", 0.0}, {"max", 6.0}}, {"float32[n]"}},

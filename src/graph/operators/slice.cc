@@ -37,9 +37,12 @@ Cut CutOfNumbers(int64_t start, int64_t end, int64_t step, int64_t length) {
   return {first, step, count};
 }
 
-// Where a bound falls on an axis, some of it symbolic; nothing when its sign is not certain.
+// Where a bound falls on an axis, some of it symbolic; nothing when its sign is not certain. A
+// table of fixed length (positions, a mask) that is cut at a symbolic size is taken to be long
+// enough.
 std::optional<Dim> Resolve(const Dim& bound, const Dim& length) {
   if (bound.is_number() && bound.number() >= kFarOut) return length;
+  if (IsNonNegative(bound) && !bound.is_number() && length.is_number()) return bound;
   if (IsNonNegative(bound)) return Dim::Min(bound, length);
   if (bound.is_number() && bound.number() <= -kFarOut) return Dim(0);
   if (IsNonNegative(Dim(0) - bound)) return Dim::Max(length + bound, 0);

@@ -69,6 +69,7 @@ TEST(SliceTest, SymbolicAxesAreCut) {
         "int64[1]{-1}"},
        {},
        {"float32[s]"}},
+      {"Slice", 13, {"float32[512]", "int64[1]{p}", "int64[1]{p + s}"}, {}, {"float32[s]"}},
       {"Slice", 13, {"float32[s]", "int64[1]{a - b}", "int64[1]{s}"}, {}, {"float32[?]"}},
   });
 }
