@@ -34,21 +34,17 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::Open(std::string_view l
   std::string objection = Objection(location);
   std::shared_ptr<const MappedFile> mapped;
   if (objection.empty() && !folder_.empty()) {
+    // Only resolved paths are opened, so that a link cannot lead anywhere else in between.
     std::error_code failed;
     const fs::path folder = fs::canonical(folder_, failed);
-    // Not `canonical`: a link whose target is gone must still be seen to lead out.
-    const fs::path file = failed ? fs::path() : fs::weakly_canonical(folder / location, failed);
+    const fs::path file = failed ? fs::path() : fs::canonical(folder / location, failed);
     if (failed) {
-      objection = failed.message();
+      const bool gone = failed == std::errc::no_such_file_or_directory;
+      if (!gone) objection = failed.message();
     } else if (!IsInside(file, folder)) {
-      objection = StrCat("a link leads out of the folder to ", file.string());
+      objection = StrCat("a link leads out of the folder to ", Quote(file.string()));
     } else {
-      auto opened = MappedFile::Open(file);
-      if (opened.ok()) {
-        mapped = *std::move(opened);
-      } else if (opened.error().code != "file.missing") {
-        return opened.error();
-      }
+      PLIMSOLL_ASSIGN(mapped, MappedFile::Open(file));
     }
   }
   if (!objection.empty()) {

@@ -112,12 +112,7 @@ Status GraphAssembler::GiveOutputs(const FunctionRecord& function, const Site& s
     if (!is_first || !inner.call->output_names.contains(function.outputs[i])) {
       PLIMSOLL_ASSIGN(value, AddIdentity(value, ValueName(given, site.body), site.body));
     }
-    if (!site.body.scope.Define(given, value)) {
-      return source_.BadFile("onnx.duplicate", Where(site),
-                             StrCat("it makes ", Quote(given),
-                                    ", which is an input or a constant of its graph already"),
-                             "every value needs a name of its own");
-    }
+    site.body.scope.Define(given, value);
   }
   return {};
 }

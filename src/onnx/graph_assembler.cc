@@ -145,6 +145,15 @@ Status GraphAssembler::Declare(const ValueInfoRecord& info, ValueId id, bool is_
 }
 
 Status GraphAssembler::AddNodes(const std::vector<NodeRecord>& records, Body& body) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    for (const std::string_view output : records[i].outputs) {
+      if (output.empty() || !body.scope.FindHere(output)) continue;
+      return source_.BadFile("onnx.duplicate", Where({records[i], i, body}),
+                             StrCat("it makes ", Quote(output),
+                                    ", which is an input or a constant of its graph already"),
+                             "every value needs a name of its own");
+    }
+  }
   PLIMSOLL_ASSIGN(const std::vector<size_t> order,
                   OrderNodes(source_, records, PlaceOf(body),
                              [&](std::string_view name) { return body.scope.IsOutside(name); }));
@@ -234,12 +243,7 @@ Status GraphAssembler::AddNodeOutputs(const Site& site, NodeId id) {
     if (!output.empty()) {
       PLIMSOLL_ASSIGN(value, AddValue(ValueName(output, site.body), site.body.home));
       graph_[value].producer = id;
-      if (!site.body.scope.Define(output, value)) {
-        return source_.BadFile("onnx.duplicate", Where(site),
-                               StrCat("it makes ", Quote(output),
-                                      ", which is an input or a constant of its graph already"),
-                               "every value needs a name of its own");
-      }
+      site.body.scope.Define(output, value);
     }
     graph_[id].outputs.push_back(value);
   }

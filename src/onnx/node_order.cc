@@ -61,6 +61,9 @@ std::string DescribeCycle(const std::vector<NodeRecord>& nodes,
   size_t node = 0;
   while (waiting[node] == 0) ++node;
   for (size_t step = 0; step < nodes.size(); ++step) node = blocker[node];
+  for (size_t at = blocker[node], start = node; at != start; at = blocker[at]) {
+    node = std::min(node, at);
+  }
   constexpr size_t kShown = 4;
   std::string text = NodePlace(body, nodes[node], node);
   size_t shown = 1;

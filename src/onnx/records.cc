@@ -129,7 +129,7 @@ Status ModelParser::Graph(ByteSpan message, int depth, GraphRecord& graph) {
     }
   }
   PLIMSOLL_TRY(cursor.status());
-  return FindCaptures(graph);
+  return depth == 0 ? Status() : FindCaptures(graph);
 }
 
 Status ModelParser::Node(ByteSpan message, int depth, std::vector<NodeRecord>& nodes) {

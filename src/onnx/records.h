@@ -50,7 +50,8 @@ struct GraphRecord {
   std::vector<ValueInfoRecord> inputs;
   std::vector<ValueInfoRecord> outputs;
   std::vector<ValueInfoRecord> value_infos;
-  std::vector<std::string_view> captures;  // names that it reads and does not make, sorted
+  // Names that it reads and does not make, sorted; not filled for the model's own graph.
+  std::vector<std::string_view> captures;
 };
 
 struct OpsetRecord {
