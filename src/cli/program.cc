@@ -19,6 +19,8 @@ constexpr const char* kExamples = R"(
 Examples:
   plimsoll inspect model.onnx                        what is in the model
   plimsoll inspect model.onnx --shape ids=1x128      the same with dynamic dimensions filled in
+  plimsoll plan model.onnx --limit 512MiB            where every byte goes, and whether it fits
+  plimsoll pack buffers.csv --capacity 1MiB          place buffers without a model
   plimsoll doctor                                    what this machine offers
 
 Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage, 3 does not fit,
@@ -52,6 +54,8 @@ int RunProgram(int argc, char** argv) {
   program.footer(kExamples);
   Action action;
   AddInspect(program, action);
+  AddPlan(program, action);
+  AddPack(program, action);
   AddDoctor(program, action);
   try {
     program.parse(argc, argv);

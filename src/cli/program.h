@@ -15,6 +15,8 @@ using Action = std::function<Status()>;
 
 // Each subcommand adds itself to the program: its options, help and action. One file each.
 void AddInspect(CLI::App& program, Action& action);
+void AddPlan(CLI::App& program, Action& action);
+void AddPack(CLI::App& program, Action& action);
 void AddDoctor(CLI::App& program, Action& action);
 
 // The command line. Data goes to standard output, everything else to standard error. Returns the

@@ -78,7 +78,7 @@ Blocks BuildBlocks(const Graph& graph, const Storages& storages, const Timeline&
     if (block < 0) {
       block = static_cast<int32_t>(built.blocks.size());
       const Storage& storage = storages.storages[static_cast<size_t>(at.storage)];
-      built.blocks.push_back({storage.home, storage.bytes, {}, {}, {}});
+      built.blocks.push_back({storage.home, storage.bytes, {}, {}, {}, 0});
     }
     built.block_of[i] = block;
     built.offset_of[i] = at.offset + place.offset;
@@ -89,6 +89,7 @@ Blocks BuildBlocks(const Graph& graph, const Storages& storages, const Timeline&
     const size_t value = access.value.index();
     const auto block = static_cast<size_t>(built.block_of[value]);
     built.blocks[block].accesses.push_back(access);
+    built.blocks[block].end = std::max(built.blocks[block].end, access.step + 1);
     if (access.writes) {
       written[block].push_back({built.offset_of[value], storages.places[value].bytes, access.step});
     }
@@ -102,8 +103,8 @@ Blocks BuildBlocks(const Graph& graph, const Storages& storages, const Timeline&
 Bytes LiveBound(const Blocks& blocks, const Timeline& timeline, int64_t rounding) {
   std::vector<Bytes> change(timeline.steps.size() + 1);
   for (const Block& block : blocks.blocks) {
-    if (block.home != Home::kFeatureMap || block.accesses.empty()) continue;
-    const auto end = static_cast<size_t>(block.accesses.back().step) + 1;
+    if (block.home != Home::kFeatureMap) continue;
+    const auto end = static_cast<size_t>(block.end);
     Bytes counted;
     for (const Piece& piece : block.pieces) {
       const Bytes rounded = (piece.offset + piece.bytes).RoundUp(rounding);

@@ -23,7 +23,8 @@ struct Block {
   Bytes bytes;
   std::vector<Piece> pieces;
   std::vector<graph::ValueId> values;
-  std::vector<Access> accesses;  // by step
+  std::vector<Access> accesses;
+  int64_t end = 0;  // one past the last step that touches it
 };
 
 struct Blocks {

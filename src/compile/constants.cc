@@ -36,7 +36,7 @@ std::vector<bool> FindConstantValues(const Graph& graph) {
   return constant;
 }
 
-Bytes WeightBytes(const Graph& graph, const std::vector<bool>& constant) {
+std::vector<ValueId> KeptConstants(const Graph& graph, const std::vector<bool>& constant) {
   std::vector<bool> kept(graph.values.size());
   const auto keep = [&](ValueId value) {
     if (value.valid() && constant[value.index()]) kept[value.index()] = true;
@@ -50,12 +50,16 @@ Bytes WeightBytes(const Graph& graph, const std::vector<bool>& constant) {
   for (const graph::Subgraph& body : graph.subgraphs) {
     std::for_each(body.outputs.begin(), body.outputs.end(), keep);
   }
-  Bytes sum;
+  std::vector<ValueId> values;
   for (size_t i = 0; i < kept.size(); ++i) {
-    if (!kept[i]) continue;
-    const graph::Value& value = graph.values[i];
-    sum += value.constant.valid() ? graph[value.constant].Size() : PlannedSize(value.type);
+    if (kept[i]) values.emplace_back(i);
   }
+  return values;
+}
+
+Bytes WeightBytes(const Graph& graph, const std::vector<bool>& constant) {
+  Bytes sum;
+  for (const ValueId value : KeptConstants(graph, constant)) sum += PlannedSize(graph[value].type);
   return sum;
 }
 

@@ -10,8 +10,12 @@ namespace plimsoll::compile {
 // take no part in the feature map. A node without inputs counts, unless it draws random numbers.
 std::vector<bool> FindConstantValues(const graph::Graph& graph);
 
-// Bytes held for as long as the model is loaded: constants that a running node reads, those made at
-// load included.
+// Constants that a running node reads or a body returns, in order of value; those made at load
+// included.
+std::vector<graph::ValueId> KeptConstants(const graph::Graph& graph,
+                                          const std::vector<bool>& constant);
+
+// Bytes held for as long as the model is loaded: the sum over KeptConstants.
 Bytes WeightBytes(const graph::Graph& graph, const std::vector<bool>& constant);
 
 }  // namespace plimsoll::compile

@@ -1,0 +1,200 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+#include "cli/plan_report.h"
+#include "cli/program.h"
+#include "cli/text_file.h"
+#include "compile/input_shapes.h"
+#include "compile/plan_model.h"
+#include "compile/shapes.h"
+#include "onnx/model_reader.h"
+#include "plimsoll/base/log.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using compile::OrderEffort;
+using compile::OrderMode;
+using compile::PlannedModel;
+using compile::ShapeArgument;
+
+struct Options {
+  std::string model;
+  std::vector<std::string> shapes;
+  std::string limit;
+  std::string order = "search";
+  int topological_mode = -1;
+  std::string policy;
+  int64_t effort = plan::Effort().steps;
+  double deadline_ms = 0;
+  int threads = 0;
+  std::string csv;
+  std::string refreshable = "0";
+  bool json = false;
+};
+
+constexpr const char* kExamples = R"(
+Examples:
+  plimsoll plan model.onnx
+  plimsoll plan bert.onnx --shape batch=1 --shape seq=128
+  plimsoll plan model.onnx --limit 512MiB           exit code 3 when it does not fit, and why
+  plimsoll plan model.onnx --csv plan.csv && plimsoll pack --check plan.csv)";
+
+Result<compile::PlanOptions> ReadOptions(const Options& options) {
+  compile::PlanOptions request;
+  request.effort.steps = options.effort;
+  request.effort.deadline_ms = options.deadline_ms;
+  request.threads = options.threads;
+  request.search_order = options.order == "search" && options.topological_mode < 0;
+  if (options.topological_mode >= 0) {
+    request.order_mode = static_cast<OrderMode>(options.topological_mode);
+  }
+  if (options.policy == "MemoryPriority") request.order_effort.steps = OrderEffort::kMemoryPriority;
+  request.lifetimes.feature_base_refreshable = options.refreshable == "1";
+  return request;
+}
+
+Result<PlannedModel> PlanWith(graph::Graph graph, const std::vector<ShapeArgument>& shapes,
+                              const compile::PlanOptions& request) {
+  PLIMSOLL_ASSIGN(const compile::Bindings bindings, compile::GiveInputShapes(graph, shapes));
+  PLIMSOLL_TRY(compile::InferShapes(graph));
+  return compile::PlanModel(graph, request);
+}
+
+// What would bring the model below the limit, tried out.
+std::vector<PlanReport::Remedy> FindRemedies(const graph::Graph& graph,
+                                             const std::vector<ShapeArgument>& shapes,
+                                             const compile::PlanOptions& request) {
+  std::vector<PlanReport::Remedy> remedies;
+  const auto attempt = [&](std::string text, const std::vector<ShapeArgument>& with,
+                           const compile::PlanOptions& how) {
+    const auto planned = PlanWith(graph, with, how);
+    if (planned.ok()) {
+      remedies.push_back({std::move(text), MakePlanReport(graph, *planned, "").total});
+    }
+  };
+  compile::PlanOptions harder = request;
+  harder.search_order = true;
+  if (!request.search_order) attempt("--order search", shapes, harder);
+  if (request.order_effort.steps < OrderEffort::kMemoryPriority) {
+    harder.order_effort.steps = OrderEffort::kMemoryPriority;
+    attempt("--memory-optimization-policy MemoryPriority", shapes, harder);
+  }
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    if (shapes[i].dims.empty() || shapes[i].dims[0] < 2) continue;
+    std::vector<ShapeArgument> smaller = shapes;
+    smaller[i].dims[0] /= 2;
+    attempt(StrCat("--shape ", smaller[i].name, "=", Join(smaller[i].dims, "x")), smaller, request);
+  }
+  return remedies;
+}
+
+Status DoesNotFit(const PlanReport& report) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> live;
+  for (size_t i = 0; i < std::min(kShown, report.peak_owners.size()); ++i) {
+    live.push_back(StrCat(report.peak_owners[i].name, " ", report.peak_owners[i].bytes));
+  }
+  std::vector<std::string> help;
+  for (const PlanReport::Remedy& remedy : report.remedies) {
+    if (remedy.total < report.total) help.push_back(StrCat(remedy.text, " takes ", remedy.total));
+  }
+  return Error{ErrorKind::kDoesNotFit,
+               "plan.limit",
+               "the model does not fit",
+               report.file,
+               StrCat("it takes ", report.total, " from the device, ", report.total - *report.limit,
+                      " above the limit of ", *report.limit, ": weights ", report.weights,
+                      ", feature map ", report.peak, ", highest at ", report.peak_node, " with ",
+                      Join(live, ", "), " of ", report.peak_owners.size(), " live buffers"),
+               help.empty()
+                   ? StrCat("nothing tried here helps; no placement of this order is below ",
+                            report.lower_bound, " of feature map")
+                   : Join(help, "; ")};
+}
+
+Status Plan(const Options& options) {
+  std::vector<ShapeArgument> shapes;
+  for (const std::string& text : options.shapes) {
+    PLIMSOLL_ASSIGN(auto shape, compile::ParseShapeArgument(text));
+    shapes.push_back(std::move(shape));
+  }
+  const std::optional<Bytes> limit =
+      options.limit.empty() ? std::nullopt : ParseBytes(options.limit);
+  if (!options.limit.empty() && !limit) {
+    return Error{ErrorKind::kUsage,
+                 "cli.size",
+                 "size not understood",
+                 "--limit",
+                 StrCat("'", options.limit, "'"),
+                 "write bytes, or a size such as 512MiB"};
+  }
+  PLIMSOLL_ASSIGN(const compile::PlanOptions request, ReadOptions(options));
+  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
+  const graph::Graph as_read = graph;
+  PLIMSOLL_ASSIGN(const compile::Bindings bindings, compile::GiveInputShapes(graph, shapes));
+  PLIMSOLL_TRY(compile::InferShapes(graph));
+  const auto start = std::chrono::steady_clock::now();
+  PLIMSOLL_ASSIGN(const PlannedModel planned, compile::PlanModel(graph, request));
+  const auto taken = std::chrono::steady_clock::now() - start;
+  PlanReport report = MakePlanReport(graph, planned, options.model);
+  report.planning_ms = std::chrono::duration<double, std::milli>(taken).count();
+  report.order =
+      options.topological_mode >= 0 ? StrCat("mode ", options.topological_mode) : options.order;
+  report.limit = limit;
+  const bool fits = !limit || report.total <= *limit;
+  if (!fits) report.remedies = FindRemedies(as_read, shapes, request);
+  if (!options.csv.empty()) PLIMSOLL_TRY(WriteTextFile(options.csv, PlanCsv(planned)));
+  std::cout << (options.json ? PlanJson(report) : PlanText(report, ColorAllowed(STDOUT_FILENO)));
+  return fits ? Status() : DoesNotFit(report);
+}
+
+}  // namespace
+
+void AddPlan(CLI::App& program, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      program.add_subcommand("plan", "Plan every byte of a model before the first run");
+  command->footer(kExamples);
+  command->add_option("model", options->model, "An ONNX file")->required();
+  command->add_option(
+      "--shape", options->shapes,
+      "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command->add_option("--limit", options->limit,
+                      "Exit with 3 when the model takes more than this from the device");
+  command->add_option("--order", options->order, "The file's order, or search for a better one")
+      ->check(CLI::IsMember({"file", "search"}))
+      ->capture_default_str();
+  command
+      ->add_option("--topo-sorting-mode", options->topological_mode,
+                   "Order without search: 0 breadth first, 1 depth first, 2 reverse depth first, "
+                   "3 stable")
+      ->check(CLI::Range(0, 3));
+  command
+      ->add_option("--memory-optimization-policy", options->policy,
+                   "MemoryPriority searches harder for a low peak")
+      ->check(CLI::IsMember({"None", "MemoryPriority"}));
+  command
+      ->add_option("--feature-base-refreshable", options->refreshable,
+                   "1: the feature map's base may change between runs")
+      ->check(CLI::IsMember({"0", "1"}))
+      ->capture_default_str();
+  command->add_option("--effort", options->effort, "Search steps of the placement")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--threads", options->threads, "0: as many as the machine has")
+      ->check(CLI::Range(0, 1024));
+  command->add_option("--csv", options->csv, "Write the feature map's buffers with offsets here");
+  command->add_flag("--json", options->json, "Machine-readable output");
+  command->callback([&action, options] { action = [options] { return Plan(*options); }; });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/plan_model.h"
+#include "graph/graph.h"
+
+namespace plimsoll::cli {
+
+// What `plimsoll plan` tells, as plain data.
+struct PlanReport {
+  struct Region {
+    std::string name;
+    std::string kind;
+    Bytes bytes;
+    Bytes lower_bound;
+    int64_t alignment = 0;
+    int buffers = 0;
+    bool from_device = true;  // taken by us, so that it counts against a limit
+  };
+  struct Owner {
+    std::string name;
+    Bytes bytes;
+  };
+  struct Remedy {
+    std::string text;
+    Bytes total;  // what the model would take from the device then
+  };
+
+  std::string file;
+  Bytes peak;
+  Bytes lower_bound;
+  Bytes file_order_lower_bound;
+  Bytes weights;
+  Bytes total;  // of all regions taken from the device
+  int nodes = 0;
+  int buffers = 0;
+  bool optimal = false;
+  bool deadline_hit = false;
+  std::string assigner;
+  std::string order;
+  double planning_ms = 0;
+  std::vector<Region> regions;
+  std::vector<std::string> counted_as_one;  // symbols
+  std::vector<Bytes> waterline;             // live bytes of the feature map, step by step
+  std::string peak_node;
+  std::vector<Owner> peak_owners;  // largest first
+  std::vector<std::pair<std::string, std::string>> notes;
+  std::optional<Bytes> limit;
+  std::vector<Remedy> remedies;  // that would help to keep the limit
+};
+
+PlanReport MakePlanReport(const graph::Graph& graph, const compile::PlannedModel& model,
+                          std::string file);
+
+std::string PlanText(const PlanReport& report, bool color);
+std::string PlanJson(const PlanReport& report);
+
+// The buffers of the feature map as a table that `plimsoll pack --check` reads.
+std::string PlanCsv(const compile::PlannedModel& model);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,53 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/plan_report.h"
+
+namespace plimsoll::cli {
+
+std::string PlanJson(const PlanReport& report) {
+  using Json = nlohmann::ordered_json;
+  Json json = {{"file", report.file},
+               {"peak_bytes", report.peak.value()},
+               {"lower_bound_bytes", report.lower_bound.value()},
+               {"file_order_lower_bound_bytes", report.file_order_lower_bound.value()},
+               {"weights_bytes", report.weights.value()},
+               {"device_bytes", report.total.value()},
+               {"nodes", report.nodes},
+               {"buffers", report.buffers},
+               {"optimal", report.optimal},
+               {"verified", true},
+               {"deadline_hit", report.deadline_hit},
+               {"assigner", report.assigner},
+               {"order", report.order},
+               {"planning_ms", report.planning_ms},
+               {"symbols_counted_as_1", report.counted_as_one},
+               {"peak_node", report.peak_node}};
+  json["regions"] = Json::array();
+  for (const auto& row : report.regions) {
+    json["regions"].push_back({{"name", row.name},
+                               {"kind", row.kind},
+                               {"bytes", row.bytes.value()},
+                               {"lower_bound_bytes", row.lower_bound.value()},
+                               {"alignment", row.alignment},
+                               {"buffers", row.buffers},
+                               {"from_device", row.from_device}});
+  }
+  json["peak_buffers"] = Json::array();
+  for (const auto& owner : report.peak_owners) {
+    json["peak_buffers"].push_back({{"name", owner.name}, {"bytes", owner.bytes.value()}});
+  }
+  json["notes"] = Json::array();
+  for (const auto& [who, text] : report.notes)
+    json["notes"].push_back({{"of", who}, {"text", text}});
+  if (report.limit) {
+    json["limit_bytes"] = report.limit->value();
+    json["fits"] = report.total <= *report.limit;
+    json["remedies"] = Json::array();
+    for (const auto& remedy : report.remedies) {
+      json["remedies"].push_back({{"text", remedy.text}, {"device_bytes", remedy.total.value()}});
+    }
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace plimsoll::cli

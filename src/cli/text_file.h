@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::cli {
+
+// A whole file as text; "-" is standard input. Missing, unreadable and folder are told apart.
+Result<std::string> ReadTextFile(const std::string& path);
+
+// Writes a file whole or not at all: a failure leaves what was there before.
+Status WriteTextFile(const std::string& path, std::string_view text);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/blocks.h"
+#include "compile/lifetimes.h"
+#include "compile/order_modes.h"
+#include "compile/order_search.h"
+#include "compile/timeline.h"
+#include "graph/graph.h"
+#include "plimsoll/base/status.h"
+#include "plimsoll/plan/assigner.h"
+#include "plimsoll/plan/memory_plan.h"
+
+namespace plimsoll::compile {
+
+struct PlanOptions {
+  bool search_order = true;  // off: `order_mode`
+  OrderMode order_mode = OrderMode::kStable;
+  OrderEffort order_effort;
+  plan::Effort effort;
+  int threads = 0;  // of the planner; 0: as many as the machine has
+  bool in_place = true;
+  LifetimeOptions lifetimes;
+};
+
+// A model whose every byte has its place. Plain data; verified.
+struct PlannedModel {
+  std::vector<graph::NodeId> order;  // of the root's nodes; those worked out at load are left out
+  Timeline timeline;
+  Blocks blocks;
+  std::vector<bool> constant;  // by value: worked out at load
+  PlannedBuffers buffers;
+  plan::MemoryPlan plan;
+  Bytes weights;
+  // Plain lives in the file's order: the largest live sum with views alone shared, nothing in
+  // place.
+  Bytes file_order_lower_bound;
+};
+
+// Plans a graph whose shapes have been inferred. A symbol without a number counts as 1. Fails where
+// the plan does not pass the verifier, which is a bug of ours and says so.
+Result<PlannedModel> PlanModel(const graph::Graph& graph, const PlanOptions& options = {});
+
+}  // namespace plimsoll::compile
