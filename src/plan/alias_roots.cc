@@ -23,6 +23,10 @@ Status ValidateAlias(const Problem& problem, size_t index) {
     return Refuse("contradiction", where,
                   "a window joins a clearing area only through the buffer that it is a window of");
   }
+  if (window.zero_copy) {
+    return Refuse("contradiction", where,
+                  "a window is zero copy only through the buffer that it is a window of");
+  }
   if (alias.offset.value() < 0 || alias.offset + window.size > owner.size) {
     return Refuse(
         "contradiction", where,

@@ -59,8 +59,8 @@ Result<MemoryPlan> MemAssigner::AssignUnder(const BatchPolicy& policy, const Pro
   return builder.Take(name());
 }
 
-Placement MemAssigner::AssignMemoryWithReuse(const BlockProblem& blocks,
-                                             const Budget& budget) const {
+Placement RegionMemAssigner::AssignMemoryWithReuse(const BlockProblem& blocks,
+                                                   const Budget& budget) const {
   Placement placement;
   for (const BlockRegion& region : blocks.regions) {
     if (Settled(region)) {

@@ -4,20 +4,9 @@
 #include <functional>
 
 #include "plan/greedy_packing.h"
-#include "plan/packing_occupancy.h"
 
 namespace plimsoll::plan {
 namespace {
-
-bool Together(const BlockProblem& problem, const BlockRegion& region, const Block& a,
-              const Block& b) {
-  for (const Piece& x : region.PiecesOf(a)) {
-    for (const Piece& y : region.PiecesOf(b)) {
-      if (problem.Together(x, y)) return true;
-    }
-  }
-  return false;
-}
 
 // By block: whether another block with a fixed offset uses some of the same bytes at another time.
 // To lend such bytes would need to know both lives.
@@ -119,7 +108,7 @@ FreeBlocks BlockReuse::FreeFor(uint32_t tenant) const {
     const auto& tenants = memory_[i].tenants;
     if (shared_[tenants.front()]) continue;
     const bool busy = std::any_of(tenants.begin(), tenants.end(), [&](uint32_t other) {
-      return Together(problem_, region_, region_.blocks[tenant], region_.blocks[other]);
+      return problem_.Together(region_, region_.blocks[tenant], region_.blocks[other]);
     });
     if (!busy) free.Release(i, memory_[i]);
   }
@@ -172,7 +161,7 @@ void BlockReuse::LayEndToEnd(std::vector<int64_t>& places) const {
   for (size_t i = 0; i < memory_.size(); ++i) {
     places[i] = memory_[i].fixed;
     if (places[i] >= 0) continue;
-    places[i] = AlignUp(top, memory_[i].alignment);
+    places[i] = Bytes(top).RoundUp(memory_[i].alignment).value();
     top = places[i] + memory_[i].size;
   }
 }

@@ -4,8 +4,6 @@
 #include <bit>
 #include <numeric>
 
-#include "plan/packing_occupancy.h"
-
 namespace plimsoll::plan {
 
 BlockSpace::BlockSpace(const BlockProblem& problem, const BlockRegion& region)
@@ -36,9 +34,9 @@ int64_t BlockSpace::LowestGap(uint32_t block, int64_t from) {
   }
   std::sort(forbidden_.begin(), forbidden_.end());
   const int64_t alignment = region_.blocks[block].alignment;
-  int64_t offset = AlignUp(from, alignment);
+  int64_t offset = Bytes(from).RoundUp(alignment).value();
   for (const auto& [low, high] : forbidden_) {
-    if (low < offset && offset < high) offset = AlignUp(high, alignment);
+    if (low < offset && offset < high) offset = Bytes(high).RoundUp(alignment).value();
   }
   return offset;
 }

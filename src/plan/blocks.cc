@@ -257,6 +257,16 @@ Status BlockBuilder::CheckSum(const BlockRegion& region) const {
 
 }  // namespace
 
+bool BlockProblem::Together(const BlockRegion& region, const Block& a, const Block& b) const {
+  if (a.idle() || b.idle()) return false;
+  for (const Piece& x : region.PiecesOf(a)) {
+    for (const Piece& y : region.PiecesOf(b)) {
+      if (Together(x, y)) return true;
+    }
+  }
+  return false;
+}
+
 Result<BlockProblem> MakeBlocks(const Problem& problem, const BatchPolicy& policy) {
   return BlockBuilder(problem, policy).Build();
 }

@@ -75,6 +75,9 @@ struct BlockProblem {
     if (lifetimes.one_line()) return a.begin < b.end && b.begin < a.end;
     return lifetimes.Together(a.life, b.life);
   }
+
+  // Whether two blocks of a region need bytes at the same moment.
+  bool Together(const BlockRegion& region, const Block& a, const Block& b) const;
 };
 
 // Checks the whole problem and reduces it. Near-linear. Fixed offsets that collide are found by

@@ -11,7 +11,7 @@
 namespace plimsoll::plan {
 
 // One greedy order, without search.
-class GreedyMemAssigner : public MemAssigner {
+class GreedyMemAssigner : public RegionMemAssigner {
  public:
   explicit GreedyMemAssigner(GreedyOrder order) : order_(order) {}
   std::string name() const override { return StrCat("greedy_by_", Name(order_)); }
@@ -26,7 +26,7 @@ class GreedyMemAssigner : public MemAssigner {
 };
 
 // All greedy orders and then the search, which proves optimality where it can.
-class ExactMemAssigner : public MemAssigner {
+class ExactMemAssigner : public RegionMemAssigner {
  public:
   std::string name() const override { return "exact"; }
 

@@ -79,12 +79,4 @@ Placement HybridMemAssigner::AssignMemoryWithReuse(const BlockProblem& blocks,
   return best;
 }
 
-RegionPlacement HybridMemAssigner::PlaceRegion(const BlockProblem& blocks,
-                                               const BlockRegion& region,
-                                               const Budget& budget) const {
-  BlockProblem one = blocks;
-  one.regions = {region};
-  return AssignMemoryWithReuse(one, budget).regions.front();
-}
-
 }  // namespace plimsoll::plan

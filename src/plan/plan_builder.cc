@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
-#include <numeric>
+#include <map>
+#include <optional>
 
 #include "plan/block_space.h"
 #include "plan/contradiction.h"
-#include "plan/packing_occupancy.h"
+#include "plan/greedy_packing.h"
 #include "plan/zero_copy.h"
 
 namespace plimsoll::plan {
@@ -35,16 +36,52 @@ BlockRegion SettledFirst(const BlockRegion& region, std::vector<uint32_t>& origi
 }
 
 // Settles one block after the other and returns the first whose fixed offset is taken, or none.
-template <typename LowestGap, typename Place>
-std::optional<uint32_t> Settle(BlockRegion& subset, LowestGap lowest_gap, Place place) {
+std::optional<uint32_t> SettleShapes(const BlockProblem& problem, BlockRegion& subset) {
+  const BlockRegion shapes = subset;
+  BlockSpace space(problem, shapes);
   for (uint32_t i = 0; i < subset.blocks.size(); ++i) {
     Block& block = subset.blocks[i];
     const bool free = block.fixed < 0;
-    const int64_t offset = lowest_gap(i, free ? 0 : block.fixed);
+    const int64_t offset = space.LowestGap(i, free ? 0 : block.fixed);
     if (!free && offset != block.fixed) return i;
     block.fixed = offset;
-    place(i, offset);
+    space.Place(i, offset);
   }
+  return std::nullopt;
+}
+
+// The first of two rectangles with fixed offsets that overlap, found by a sweep over time.
+std::optional<uint32_t> FixedCollision(const BlockRegion& subset) {
+  std::vector<std::pair<int32_t, uint32_t>> ends;
+  std::vector<uint32_t> begins;
+  for (uint32_t i = 0; i < subset.blocks.size(); ++i) {
+    if (subset.blocks[i].fixed < 0 || subset.blocks[i].size == 0) continue;
+    begins.push_back(i);
+    ends.emplace_back(subset.blocks[i].whole.end, i);
+  }
+  std::stable_sort(begins.begin(), begins.end(), [&](uint32_t a, uint32_t b) {
+    return subset.blocks[a].whole.begin < subset.blocks[b].whole.begin;
+  });
+  std::sort(ends.begin(), ends.end());
+  std::map<int64_t, int64_t> taken;  // from low to high
+  size_t ended = 0;
+  for (const uint32_t i : begins) {
+    const Block& block = subset.blocks[i];
+    for (; ends[ended].first <= block.whole.begin; ++ended) {
+      taken.erase(subset.blocks[ends[ended].second].fixed);
+    }
+    const auto above = taken.lower_bound(block.fixed);
+    if (above != taken.end() && above->first < block.fixed + block.size) return i;
+    if (above != taken.begin() && std::prev(above)->second > block.fixed) return i;
+    taken.emplace_hint(above, block.fixed, block.fixed + block.size);
+  }
+  return std::nullopt;
+}
+
+std::optional<uint32_t> SettleRectangles(BlockRegion& subset) {
+  if (const auto collision = FixedCollision(subset)) return collision;
+  const PackingAnswer answer = PackGreedy(Cover(subset).packing, GreedyOrder::kSize);
+  for (size_t i = 0; i < subset.blocks.size(); ++i) subset.blocks[i].fixed = answer.offsets[i];
   return std::nullopt;
 }
 
@@ -66,20 +103,8 @@ Status PlanBuilder::SettleFixed(BlockRegion& region) {
   std::vector<uint32_t> origin;
   BlockRegion subset = SettledFirst(region, origin);
   if (subset.blocks.empty()) return {};
-  std::optional<uint32_t> collision;
-  if (region.plain) {
-    const Packing packing = Cover(subset).packing;
-    PackingOccupancy space(packing);
-    collision = Settle(
-        subset, [&](uint32_t i, int64_t from) { return space.LowestGap(packing.items[i], from); },
-        [&](uint32_t i, int64_t offset) { space.Place(packing.items[i], offset); });
-  } else {
-    const BlockRegion shapes = subset;
-    BlockSpace space(blocks_, shapes);
-    collision = Settle(
-        subset, [&](uint32_t i, int64_t from) { return space.LowestGap(i, from); },
-        [&](uint32_t i, int64_t offset) { space.Place(i, offset); });
-  }
+  const std::optional<uint32_t> collision =
+      region.plain ? SettleRectangles(subset) : SettleShapes(blocks_, subset);
   if (collision) {
     const Block& block = subset.blocks[*collision];
     return Refuse("contradiction", Describe(problem_, blocks_.members[block.first_member].buffer),
@@ -111,7 +136,8 @@ void PlanBuilder::SetOpMemOffset(const Placement& placement) {
     }
     plan_.regions[i] = {.size = Bytes(placed.height),
                         .lower_bound = Bytes(placed.lower_bound),
-                        .optimal = placed.height == placed.lower_bound};
+                        .optimal = placed.height == placed.lower_bound,
+                        .infeasible = placed.infeasible};
     plan_.deadline_hit |= placed.deadline_hit;
     plan_.steps += placed.steps;
   }

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "plan/contradiction.h"
-#include "plan/packing_occupancy.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -14,18 +13,8 @@ struct Host {
   std::vector<uint32_t> residents;  // itself among them
 };
 
-bool Together(const BlockProblem& problem, const BlockRegion& region, const Block& a,
-              const Block& b) {
-  for (const Piece& x : region.PiecesOf(a)) {
-    for (const Piece& y : region.PiecesOf(b)) {
-      if (problem.Together(x, y)) return true;
-    }
-  }
-  return false;
-}
-
 int64_t Padding(const Block& block, int64_t alignment) {
-  return AlignUp(block.size, alignment) - block.size;
+  return Bytes(block.size).RoundUp(alignment).value() - block.size;
 }
 
 // What the blocks bound to the caller's memory need side by side, in their best order.
@@ -108,7 +97,7 @@ Status PlaceZeroCopyBlocks(const BlockProblem& problem, BlockRegion& region) {
         return IsRealSizeReuseBlock(owner, block) && owner.fixed % block.alignment == 0 &&
                std::none_of(candidate.residents.begin(), candidate.residents.end(),
                             [&](uint32_t resident) {
-                              return Together(problem, region, blocks[resident], block);
+                              return problem.Together(region, blocks[resident], block);
                             });
       });
       if (host != hosts.end()) {
@@ -118,7 +107,7 @@ Status PlaceZeroCopyBlocks(const BlockProblem& problem, BlockRegion& region) {
       }
     }
     if (block.fixed < 0) {
-      block.fixed = AlignUp(top, block.alignment);
+      block.fixed = Bytes(top).RoundUp(block.alignment).value();
       top = block.fixed + block.size;
     }
     hosts.push_back({index, {index}});

@@ -49,15 +49,25 @@ class MemAssigner {
 
   // The part between PreAssign and SetOpMemOffset: places the blocks of all regions.
   // HybridMemAssigner calls it from several threads at once.
-  virtual Placement AssignMemoryWithReuse(const BlockProblem& blocks, const Budget& budget) const;
+  virtual Placement AssignMemoryWithReuse(const BlockProblem& blocks,
+                                          const Budget& budget) const = 0;
 
   virtual BatchPolicy batch_policy() const { return {}; }
 
  private:
-  virtual RegionPlacement PlaceRegion(const BlockProblem& blocks, const BlockRegion& region,
-                                      const Budget& budget) const = 0;
   Result<MemoryPlan> AssignUnder(const BatchPolicy& policy, const Problem& problem,
                                  const Budget& budget) const;
+};
+
+// An assigner that plans each region by itself.
+class RegionMemAssigner : public MemAssigner {
+ public:
+  Placement AssignMemoryWithReuse(const BlockProblem& blocks, const Budget& budget) const final;
+
+ private:
+  // Only for regions with something left to choose.
+  virtual RegionPlacement PlaceRegion(const BlockProblem& blocks, const BlockRegion& region,
+                                      const Budget& budget) const = 0;
 };
 
 // The names that MakeAssigner knows, the default ("hybrid") first.

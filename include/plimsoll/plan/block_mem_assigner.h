@@ -24,7 +24,7 @@ struct BlockReuseKnobs {
 // or a new one, and takes blocks back when their tenants die. The block of a buffer that nobody
 // reads is suspended at its own node and released when the next node allocates. No search: the
 // effort is not used. Near-linear on one stream, quadratic on several.
-class BlockMemAssigner : public MemAssigner {
+class BlockMemAssigner : public RegionMemAssigner {
  public:
   explicit BlockMemAssigner(BlockReuseKnobs knobs = {}) : knobs_(knobs) {}
   std::string name() const override { return "block"; }

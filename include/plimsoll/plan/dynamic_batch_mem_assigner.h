@@ -22,7 +22,7 @@ struct DynamicBatchOptions {
 // For problems with batch labels, of which only one runs at a time. First the batch that needs most
 // is placed together with what belongs to every batch; then each other batch is placed around the
 // latter, over the areas of the batches before it. Without labels it does what "exact" does.
-class DynamicBatchMemAssigner : public MemAssigner {
+class DynamicBatchMemAssigner : public RegionMemAssigner {
  public:
   explicit DynamicBatchMemAssigner(DynamicBatchOptions options = {})
       : options_(std::move(options)) {}

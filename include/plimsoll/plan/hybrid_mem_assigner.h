@@ -27,9 +27,6 @@ class HybridMemAssigner : public MemAssigner {
   Placement AssignMemoryWithReuse(const BlockProblem& blocks, const Budget& budget) const override;
 
  private:
-  RegionPlacement PlaceRegion(const BlockProblem& blocks, const BlockRegion& region,
-                              const Budget& budget) const override;
-
   Members members_;
   int threads_;
   BatchPolicy policy_;

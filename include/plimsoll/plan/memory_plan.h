@@ -12,8 +12,9 @@ namespace plimsoll::plan {
 // What one region takes.
 struct RegionPlan {
   Bytes size = {};  // the waterline: the highest byte used by any buffer, at the region's alignment
-  Bytes lower_bound = {};     // proven: no placement of this problem is lower
-  bool optimal = false;  // proven: `size` is the least possible
+  Bytes lower_bound = {};   // proven: no placement of this problem is lower
+  bool optimal = false;     // proven: `size` is the least possible
+  bool infeasible = false;  // proven: nothing fits into the region's capacity
 };
 
 // Bytes that one fill clears, and nobody but its members uses.

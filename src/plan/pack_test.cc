@@ -1,0 +1,133 @@
+#include "plimsoll/plan/pack.h"
+
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::plan {
+namespace {
+
+constexpr std::string_view kSmall =
+    "id,lower,upper,size\n"
+    "b1,0,3,4\n"
+    "b2,3,9,4\n"
+    "b3,0,9,4\n"
+    "b4,9,21,4\n";
+
+TEST(PackTest, AnAnswerIsAsLowAsTheBoundAndSaysSo) {
+  const auto answer = PackText(kSmall, {});
+  ASSERT_TRUE(answer.ok()) << answer.error().Text();
+  EXPECT_EQ(answer->peak_bytes, Bytes(8));
+  EXPECT_EQ(answer->lower_bound_bytes, Bytes(8));
+  EXPECT_TRUE(answer->optimal);
+  EXPECT_TRUE(answer->fits);
+  EXPECT_FALSE(answer->deadline_hit);
+}
+
+TEST(PackTest, WhatPackWritesCheckAccepts) {
+  const auto table = ReadBufferTable(kSmall);
+  ASSERT_TRUE(table.ok());
+  const auto answer = Pack(*table, {});
+  ASSERT_TRUE(answer.ok());
+  const std::string written = WriteBufferTable(table->problem, answer->offsets);
+  const auto checked = CheckText(written, Bytes(8));
+  ASSERT_TRUE(checked.ok()) << checked.error().Text();
+  EXPECT_EQ(checked->peak_bytes, Bytes(8));
+  EXPECT_EQ(checked->lower_bound_bytes, Bytes(8));
+  EXPECT_TRUE(checked->fits);
+  EXPECT_FALSE(CheckText(written, Bytes(7))->fits);
+}
+
+TEST(PackTest, CheckFindsAnAnswerThatOverlapsOrIsNotComplete) {
+  const auto overlap = CheckText("id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,3\n", {});
+  ASSERT_FALSE(overlap.ok());
+  EXPECT_EQ(overlap.error().code, "verify.overlap");
+  const auto incomplete = CheckText("id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,\n", {});
+  ASSERT_FALSE(incomplete.ok());
+  EXPECT_EQ(incomplete.error().code, "verify.no_offset");
+  EXPECT_EQ(incomplete.error().where, "the table, line 3");
+}
+
+TEST(PackTest, FixedOffsetsAndAlignmentsAreKept) {
+  const auto answer = PackText(
+      "id,size,upper,lower,offset,alignment\n"
+      "kept,10,9,0,64,\n"
+      "free,10,9,0,,32\n",
+      {});
+  ASSERT_TRUE(answer.ok()) << answer.error().Text();
+  EXPECT_EQ(answer->offsets[0], Offset(64));
+  EXPECT_EQ(answer->offsets[1].value() % 32, 0);
+  EXPECT_EQ(answer->peak_bytes, Bytes(74));
+}
+
+TEST(PackTest, WhatCannotFitIsExplainedByBuffersThatCannotLieTogether) {
+  const auto answer =
+      PackText("id,lower,upper,size\na,0,2,6\nb,1,3,6\nc,4,6,5\n", {.capacity = Bytes(10)});
+  ASSERT_TRUE(answer.ok());
+  EXPECT_FALSE(answer->fits);
+  EXPECT_EQ(answer->infeasible_set, (std::vector{BufferId(0), BufferId(1)}));
+  EXPECT_TRUE(answer->infeasible_set_minimal);
+}
+
+TEST(PackTest, EveryAssignerAnswersAndAnUnknownOneIsRefusedWithTheNearest) {
+  for (const std::string& name : AssignerNames()) {
+    const auto answer = PackText(kSmall, {.assigner = name});
+    ASSERT_TRUE(answer.ok()) << name;
+    EXPECT_GE(answer->peak_bytes, Bytes(8)) << name;
+  }
+  const auto unknown = PackText(kSmall, {.assigner = "greedy_by_sise"});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().remedy, "did you mean greedy_by_size?");
+}
+
+TEST(PackTest, NothingToPackTakesNothing) {
+  const auto answer = PackText("id,lower,upper,size\n", {});
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->peak_bytes, Bytes(0));
+  EXPECT_TRUE(answer->optimal);
+}
+
+struct BadTable {
+  const char* text;
+  int line;
+  const char* reason;
+};
+
+class BadTableTest : public testing::TestWithParam<BadTable> {};
+
+TEST_P(BadTableTest, IsRefusedWithLineAndReason) {
+  const auto table = PackText(GetParam().text, {}, "in.csv");
+  ASSERT_FALSE(table.ok());
+  EXPECT_EQ(table.error().kind, ErrorKind::kBadFile);
+  if (GetParam().line > 0) {
+    EXPECT_EQ(table.error().where, StrCat("in.csv, line ", GetParam().line));
+  }
+  EXPECT_NE(table.error().why.find(GetParam().reason), std::string::npos) << table.error().Text();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tables, BadTableTest,
+    testing::Values(
+        BadTable{"", 1, "no line that names the columns"},
+        BadTable{"id,lower,upper\n", 1, "'size' is missing"},
+        BadTable{"id,lower,upper,size,colour\n", 1, "'colour' is not one of"},
+        BadTable{"id,lower,upper,size,size\n", 1, "named twice"},
+        BadTable{"id,lower,upper,size\na,0,1\n", 2, "3 cells where 4"},
+        BadTable{"id,lower,upper,size\na,0,1,4\nb,0,1,x\n", 3, "the size 'x' is no whole number"},
+        BadTable{"id,lower,upper,size\na,0,1,\n", 2, "the size '' is no whole number"},
+        BadTable{"id,lower,upper,size\na,0,1,-4\n", 2, "the size -4 is negative"},
+        BadTable{"id,lower,upper,size\na,0,1,99999999999999999999\n", 2, "63 bits"},
+        BadTable{"id,lower,upper,size\na,0,1,2000000000000000000\nb,0,1,2000000000000000000\n", 3,
+                 "add up to 2^61"},
+        BadTable{"id,lower,upper,size\na,5,1,4\n", 2, "lower 5 is above upper 1"},
+        BadTable{"id,lower,upper,size,alignment\na,0,1,4,0\n", 2, "alignment 0 is not between"},
+        BadTable{"id,lower,upper,size,alignment\na,0,1,4,-8\n", 2, "alignment -8 is not between"},
+        BadTable{"id,lower,upper,size,offset\na,0,1,4,-1\n", 2, "offset -1 is not between"},
+        BadTable{"id,lower,upper,size,offset,alignment\na,0,1,4,3,2\n", 2, "no multiple of"},
+        BadTable{"id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,2\n", 0,
+                 "another buffer with a fixed offset lives at the same time"}));
+
+}  // namespace
+}  // namespace plimsoll::plan
