@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "plimsoll/memory/allocator.h"
+#include "plimsoll/memory/physical_memory_allocator.h"
+
+namespace plimsoll::memory {
+
+// A cache over plain device memory: each block is a plain allocation of its own, kept when it is
+// freed and handed out again on the same stream to a request that fills at least four fifths of it.
+// For devices without virtual memory, and for blocks that live outside any pool.
+//
+// Thread-safe: one recursive mutex. A cached request costs the lock and a search in a tree.
+class CachingMemAllocator final : public Allocator {
+ public:
+  explicit CachingMemAllocator(std::shared_ptr<PhysicalMemoryAllocator> physical,
+                               MemoryObserver* observer = nullptr);
+  // Synchronises the device, then frees every block, then lets go of the device.
+  ~CachingMemAllocator() override;
+
+  Result<Block> Allocate(const Request& request) override;
+  Status Free(const Block& block) override;
+  // The block becomes free for all streams after the device was synchronised once.
+  Status RecordStream(const Block& block, StreamId stream) override;
+  Result<Bytes> Trim() override;
+  MemoryStatistics statistics() const override;
+
+ private:
+  struct Slot {
+    Address address = 0;
+    int64_t size = 0;  // of the plain block; 0: the slot is unused
+    int64_t requested = 0;
+    StreamId stream;
+    uint32_t generation = 0;
+    bool live = false;
+    bool crossed = false;  // used on another stream: not reusable before a synchronisation
+  };
+  using Cache = std::map<std::pair<StreamId, int64_t>, std::vector<uint32_t>>;
+
+  uint32_t FindCached(StreamId stream, int64_t size, int64_t alignment);
+  // On refusal: synchronises, releases what is cached, and tries once more; then the full report.
+  Result<Address> AllocateWithTryRecycle(int64_t size);
+  Result<Bytes> Recycle();
+  Status Unknown(const Block& block) const;
+  Error OutOfMemory(int64_t size, const Error& cause) const;
+  void Report(MemoryEvent::Kind kind, const Slot& slot, std::string_view tag);
+
+  mutable std::recursive_mutex mutex_;
+  std::shared_ptr<PhysicalMemoryAllocator> physical_;
+  MemoryObserver* const observer_;
+  const int64_t granularity_;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> unused_;
+  Cache cache_;
+  std::vector<uint32_t> crossed_;  // freed, waiting for a synchronisation
+  MemoryStatistics statistics_;
+};
+
+}  // namespace plimsoll::memory

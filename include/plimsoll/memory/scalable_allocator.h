@@ -1,0 +1,89 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "plimsoll/base/memory_observer.h"
+#include "plimsoll/memory/allocator.h"
+#include "plimsoll/memory/device_allocator.h"
+
+namespace plimsoll::memory {
+
+class MemoryPool;
+class OwnerTable;
+
+struct ScalableOptions {
+  MemoryObserver* observer = nullptr;  // outlives the allocator
+  // Asked before a refusal becomes an error: others give memory back; returns how much.
+  std::function<Result<Bytes>()> recycle;
+  bool pooled = false;  // other streams have pools of their own (for the report)
+};
+
+// The allocator of one thread and one stream: spans of pages in a MemoryPool over a
+// DeviceAllocator. A cached request costs no lock, no system call and no heap call. What no free
+// run can serve is served, in this order, through a stitched range that exists, through a new one
+// over free pages that are not adjacent, with new memory for what is missing, and last after others
+// have given memory back. An address stays valid until its block is freed; bytes keep their value
+// only between Allocate and Free, and not over a Pause.
+//
+// No thread but one at a time: debug builds abort on use from a second thread (Adopt moves it).
+// Destroying it with live blocks is allowed: the stream is synchronised, all memory goes back, and
+// one warning tells what was still held.
+class ScalableAllocator final : public Allocator {
+ public:
+  explicit ScalableAllocator(std::unique_ptr<DeviceAllocator> device, ScalableOptions options = {});
+  ~ScalableAllocator() override;
+
+  // Unique in the process.
+  size_t id() const { return id_; }
+
+  Result<Block> Allocate(const Request& request) override;
+  Status Free(const Block& block) override;
+  // Does nothing for the allocator's own stream; any other is refused with kUnsupported: a pool
+  // knows one stream (StreamOrderedAllocator knows many).
+  Status RecordStream(const Block& block, StreamId stream) override;
+  Result<Bytes> Trim() override;
+  MemoryStatistics statistics() const override;
+
+  // Gives all physical memory back and keeps every address; blocks live on without their bytes.
+  // Between the two every request is refused with "memory.paused".
+  Status Pause();
+  Status Resume();
+
+  // The calling thread owns the allocator from now on.
+  void Adopt();
+
+  StreamId stream() const { return device_->stream(); }
+  // Gives idle chunks to the physical allocator, which keeps them for others.
+  Result<Bytes> ReleaseIdle();
+  const DeviceAllocator& device() const { return *device_; }
+
+ private:
+  Result<Block> AllocateSlow(const Request& request, int64_t size);
+  // One attempt; kDoesNotFit means that recycling might help.
+  Result<uint32_t> Obtain(const Request& request, int64_t size, bool scarce, Address& address);
+  Result<uint32_t> ObtainStitched(int64_t size, bool scarce, Address& address);
+  Result<uint32_t> ObtainGrown(const Request& request, int64_t size, bool scarce);
+  Block HandOut(const Request& request, uint32_t extent, Address address);
+  Status Unknown(const Block& block) const;
+  Error OutOfMemory(const Request& request, const Error& cause) const;
+  void Report(MemoryEvent::Kind kind, Address address, int64_t bytes, std::string_view tag);
+  void CheckThread();
+
+  static std::atomic<size_t> next_id_;
+
+  const size_t id_;
+  std::unique_ptr<DeviceAllocator> device_;
+  const ScalableOptions options_;
+  const int64_t granularity_;
+  std::unique_ptr<MemoryPool> pool_;
+  std::unique_ptr<OwnerTable> owners_;
+  MemoryStatistics statistics_;
+  bool paused_ = false;
+  std::thread::id thread_;
+};
+
+}  // namespace plimsoll::memory

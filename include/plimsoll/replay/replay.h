@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plimsoll/device/device_call.h"
+#include "plimsoll/memory/allocator.h"
+#include "plimsoll/replay/trace.h"
+
+namespace plimsoll::replay {
+
+struct ReplayOptions {
+  std::string allocator = "scalable";  // see AllocatorNames
+  std::string device = "fake";         // a kind of the device registry
+  Bytes capacity = Bytes(0);           // 0: for fake twice the peak, for others what they have
+  Bytes granularity = Bytes(0);        // 0: the device's own
+  int64_t repeat = 1;                  // what still lives is freed after each pass
+  bool find_capacity = false;
+  bool offline_bound = true;
+};
+
+struct ReplayResult {
+  std::string allocator;
+  std::string device;
+  int64_t repeat = 1;
+  Bytes peak_allocated;
+  Bytes peak_reserved;  // physical bytes created, mapped or not
+  double ratio = 0;
+  std::optional<Bytes> minimum_capacity;
+  double ns_per_pair_p50 = 0;
+  double ns_per_pair_p99 = 0;
+  int64_t timed_pairs = 0;
+  std::array<int64_t, device::kDeviceCallCount> device_calls{};
+  std::optional<double> modelled_driver_us;  // devices with a price list
+  int64_t trace_us = 0;
+  int64_t calls_after_warmup = 0;  // device calls from the fourth pass on
+  std::optional<Bytes> offline_bound;
+  Bytes reserved_after_trim;  // everything freed, then trimmed
+
+  std::string ToJson() const;
+  std::string ToText() const;
+};
+
+std::vector<std::string> AllocatorNames();
+
+// Replays the trace and measures. The trace's streams are streams of the device. Fails with
+// "replay.usage" on unknown names, with the allocator's error when a request is refused.
+Result<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options);
+
+}  // namespace plimsoll::replay

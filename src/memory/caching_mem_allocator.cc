@@ -1,0 +1,222 @@
+#include "plimsoll/memory/caching_mem_allocator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plimsoll/base/log.h"
+#include "plimsoll/base/text.h"
+#include "plimsoll/memory/out_of_memory.h"
+
+namespace plimsoll::memory {
+namespace {
+
+constexpr int64_t kLargest = int64_t{1} << 46;
+constexpr uint32_t kNone = BlockKey::kNone;
+
+}  // namespace
+
+CachingMemAllocator::CachingMemAllocator(std::shared_ptr<PhysicalMemoryAllocator> physical,
+                                         MemoryObserver* observer)
+    : physical_(std::move(physical)),
+      observer_(observer),
+      granularity_(physical_->device().memory().Granularity(physical_->id()).value()) {}
+
+CachingMemAllocator::~CachingMemAllocator() {
+  const auto warn = [](const Status& status) {
+    if (!status.ok()) Log(LogLevel::kWarning, status.error().Text());
+  };
+  if (statistics_.live_blocks > 0) {
+    Log(LogLevel::kWarning,
+        StrCat("caching allocator destroyed with ", statistics_.live_blocks, " blocks alive"));
+  }
+  warn(physical_->device().SynchronizeDevice(physical_->id()));
+  for (const Slot& slot : slots_) {
+    if (slot.size > 0) warn(physical_->ReleasePlain(slot.address));
+  }
+}
+
+uint32_t CachingMemAllocator::FindCached(StreamId stream, int64_t size, int64_t alignment) {
+  for (auto found = cache_.lower_bound({stream, size});
+       found != cache_.end() && found->first.first == stream; ++found) {
+    if (found->first.second - size > size / 4) break;
+    auto& indices = found->second;
+    for (size_t i = indices.size(); i-- > 0;) {
+      const uint32_t index = indices[i];
+      if (slots_[index].address % static_cast<uint64_t>(alignment) != 0) continue;
+      indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(i));
+      if (indices.empty()) cache_.erase(found);
+      return index;
+    }
+  }
+  return kNone;
+}
+
+Result<Block> CachingMemAllocator::Allocate(const Request& request) {
+  std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckRequest(request, Bytes(granularity_)));
+  if (request.size.value() > kLargest) {
+    ++statistics_.failures;
+    return OutOfMemory(request.size.value(), {});
+  }
+  const int64_t alignment = std::max(request.alignment.value(), kBlockAlignment);
+  const int64_t size = std::max(kBlockAlignment, request.size.RoundUp(kBlockAlignment).value());
+  uint32_t index = FindCached(request.stream, size, alignment);
+  if (index == kNone) {
+    ++statistics_.slow_paths;
+    Result<Address> address = AllocateWithTryRecycle(size);
+    if (!address.ok()) {
+      ++statistics_.failures;
+      return address.error();
+    }
+    if (*address % static_cast<uint64_t>(alignment) != 0) {
+      PLIMSOLL_TRY(physical_->ReleasePlain(*address));
+      return Error{ErrorKind::kUnsupported,
+                   "memory.plain_alignment",
+                   "cannot allocate",
+                   StrCat("alignment ", alignment),
+                   "the device aligns plain memory less",
+                   "use an expandable allocator for large alignments"};
+    }
+    if (unused_.empty()) {
+      unused_.push_back(static_cast<uint32_t>(slots_.size()));
+      slots_.emplace_back();
+    }
+    index = unused_.back();
+    unused_.pop_back();
+    slots_[index].address = *address;
+    slots_[index].size = size;
+  }
+  Slot& slot = slots_[index];
+  slot.requested = request.size.value();
+  slot.stream = request.stream;
+  slot.live = true;
+  slot.crossed = false;
+  statistics_.allocated += request.size;
+  statistics_.peak_allocated = std::max(statistics_.peak_allocated, statistics_.allocated);
+  ++statistics_.allocations;
+  ++statistics_.live_blocks;
+  Report(MemoryEvent::Kind::kAllocate, slot, request.tag);
+  return Block{slot.address, request.size, {index, slot.generation}};
+}
+
+Result<Address> CachingMemAllocator::AllocateWithTryRecycle(int64_t size) {
+  Result<Address> address = physical_->AcquirePlain(Bytes(size));
+  if (address.ok() || address.error().kind != ErrorKind::kDoesNotFit) return address;
+  PLIMSOLL_TRY(Recycle().status());
+  address = physical_->AcquirePlain(Bytes(size));
+  if (address.ok() || address.error().kind != ErrorKind::kDoesNotFit) return address;
+  return OutOfMemory(size, address.error());
+}
+
+Result<Bytes> CachingMemAllocator::Recycle() {
+  if (cache_.empty() && crossed_.empty()) return Bytes(0);
+  PLIMSOLL_TRY(physical_->device().SynchronizeDevice(physical_->id()));
+  for (uint32_t index : crossed_) {
+    cache_[{slots_[index].stream, slots_[index].size}].push_back(index);
+  }
+  crossed_.clear();
+  Bytes released;
+  while (!cache_.empty()) {
+    const auto first = cache_.begin();
+    const uint32_t index = first->second.back();
+    PLIMSOLL_TRY(physical_->ReleasePlain(slots_[index].address));
+    first->second.pop_back();
+    if (first->second.empty()) cache_.erase(first);
+    released += Bytes(slots_[index].size);
+    slots_[index].size = 0;
+    unused_.push_back(index);
+  }
+  return released;
+}
+
+Status CachingMemAllocator::Unknown(const Block& block) const {
+  if (block.key == BlockKey() && block.address == 0) return Status();
+  const bool known =
+      block.key.index < slots_.size() && slots_[block.key.index].generation > block.key.generation;
+  return Error{ErrorKind::kUsage,
+               known ? "memory.freed_twice" : "memory.unknown_block",
+               "cannot free a block",
+               StrCat("address ", block.address),
+               known ? "it was freed before" : "this allocator did not hand it out",
+               "free each block once, with the allocator that it came from"};
+}
+
+Status CachingMemAllocator::Free(const Block& block) {
+  std::lock_guard lock(mutex_);
+  const uint32_t index = block.key.index;
+  if (index >= slots_.size() || !slots_[index].live ||
+      slots_[index].generation != block.key.generation) {
+    return Unknown(block);
+  }
+  Slot& slot = slots_[index];
+  slot.live = false;
+  ++slot.generation;
+  statistics_.allocated -= Bytes(slot.requested);
+  ++statistics_.frees;
+  --statistics_.live_blocks;
+  Report(MemoryEvent::Kind::kFree, slot, {});
+  if (slot.crossed) {
+    crossed_.push_back(index);
+  } else {
+    cache_[{slot.stream, slot.size}].push_back(index);
+  }
+  return Status();
+}
+
+Status CachingMemAllocator::RecordStream(const Block& block, StreamId stream) {
+  std::lock_guard lock(mutex_);
+  const uint32_t index = block.key.index;
+  if (index >= slots_.size() || slots_[index].generation != block.key.generation) {
+    return Unknown(block);
+  }
+  if (slots_[index].stream != stream) slots_[index].crossed = true;
+  return Status();
+}
+
+Result<Bytes> CachingMemAllocator::Trim() {
+  std::lock_guard lock(mutex_);
+  return Recycle();
+}
+
+MemoryStatistics CachingMemAllocator::statistics() const {
+  std::lock_guard lock(mutex_);
+  MemoryStatistics statistics = statistics_;
+  statistics.reserved = physical_->reserved();
+  statistics.peak_reserved = physical_->peak_reserved();
+  for (const auto& [key, indices] : cache_) {
+    statistics.largest_free_run = std::max(statistics.largest_free_run, Bytes(key.second));
+  }
+  return statistics;
+}
+
+Error CachingMemAllocator::OutOfMemory(int64_t size, const Error& cause) const {
+  OutOfMemoryReport report;
+  report.device = physical_->id();
+  report.requested = Bytes(size);
+  report.limit = physical_->limit();
+  if (const auto info = physical_->device().memory().Info(physical_->id()); info.ok()) {
+    report.device_total = info->total;
+    report.device_free = info->free;
+  }
+  report.reserved = physical_->reserved();
+  report.allocated = statistics_.allocated;
+  report.stitches = false;
+  report.cause = cause.why;
+  return report.ToError();
+}
+
+void CachingMemAllocator::Report(MemoryEvent::Kind kind, const Slot& slot, std::string_view tag) {
+  if (observer_ == nullptr) return;
+  MemoryEvent event;
+  event.kind = kind;
+  event.device = physical_->id().ordinal;
+  event.stream = slot.stream.valid() ? static_cast<int64_t>(slot.stream.index()) : 0;
+  event.address = slot.address;
+  event.bytes = Bytes(slot.requested);
+  event.tag = tag;
+  event.allocated = statistics_.allocated;
+  event.reserved = physical_->reserved();
+  observer_->OnMemoryEvent(event);
+}
+
+}  // namespace plimsoll::memory

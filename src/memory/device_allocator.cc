@@ -1,0 +1,63 @@
+#include "plimsoll/memory/device_allocator.h"
+
+#include <utility>
+
+#include "plimsoll/base/log.h"
+#include "plimsoll/memory/active_memory_allocator.h"
+
+namespace plimsoll::memory {
+namespace {
+
+std::unique_ptr<ActiveMemory> Activate(const std::shared_ptr<PhysicalMemoryAllocator>& physical,
+                                       const ExpandableOptions& options) {
+  if (physical->reserves_addresses()) {
+    auto expandable = ExpandableActiveMemoryAllocator::Create(physical, options);
+    if (expandable.ok()) return std::move(*expandable);
+    physical->MarkUnableToReserve();
+    Log(LogLevel::kInfo, expandable.error().Text());
+  }
+  return std::make_unique<ActiveMemoryAllocator>(physical);
+}
+
+}  // namespace
+
+DeviceAllocator::DeviceAllocator(std::shared_ptr<PhysicalMemoryAllocator> physical,
+                                 device::StreamId stream, ExpandableOptions options)
+    : physical_(std::move(physical)), stream_(stream), active_(Activate(physical_, options)) {}
+
+DeviceAllocator::~DeviceAllocator() {
+  if (Status status = Synchronize(); !status.ok()) {
+    Log(LogLevel::kWarning, status.error().Text());
+  }
+}
+
+Status DeviceAllocator::Synchronize() {
+  if (!stream_.valid()) return physical_->device().SynchronizeDevice(physical_->id());
+  return physical_->device().SynchronizeStream(physical_->id(), stream_);
+}
+
+Result<std::vector<ActiveChunk>> DeviceAllocator::Grow(const GrowRequest& request) {
+  return active_->Grow(request);
+}
+
+Result<device::Address> DeviceAllocator::Stitch(std::span<const ActiveChunk> chunks) {
+  return active_->Stitch(chunks);
+}
+
+Status DeviceAllocator::Release(std::vector<device::Address>& stitched,
+                                std::vector<ActiveChunk>& chunks) {
+  if (stitched.empty() && chunks.empty()) return Status();
+  PLIMSOLL_TRY(Synchronize());
+  for (; !stitched.empty(); stitched.pop_back()) PLIMSOLL_TRY(active_->Unstitch(stitched.back()));
+  for (; !chunks.empty(); chunks.pop_back()) PLIMSOLL_TRY(active_->Shrink(chunks.back()));
+  return Status();
+}
+
+Status DeviceAllocator::Pause() {
+  PLIMSOLL_TRY(Synchronize());
+  return active_->Pause();
+}
+
+Status DeviceAllocator::Resume() { return active_->Resume(); }
+
+}  // namespace plimsoll::memory

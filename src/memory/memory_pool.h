@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "memory/extent_space.h"
+#include "memory/stitching.h"
+#include "plimsoll/memory/active_memory.h"
+
+namespace plimsoll::memory {
+
+// The memory of one stream, free and in blocks, as spans of pages: no device in it. Blocks of a
+// slab's half or more are cut from the chunks; smaller ones from slabs, which are blocks themselves
+// and go back when they are empty (one is kept). A block lies in one free run, or is seen through a
+// stitched range that maps the chunks of several.
+//
+// One thread, no lock. Take and Give are constant time and call nothing; they serve the hot path.
+// Everything else is for the slow path and costs the number of chunks and free extents.
+class MemoryPool {
+ public:
+  explicit MemoryPool(Bytes granularity);
+
+  // Hot path. Sizes are multiples of 512. None when no free run is large enough.
+  ExtentIndex Take(int64_t size) {
+    return size < small_limit_ ? TakeSmall(size) : large_.Take(size);
+  }
+  // A small block where no slab can be had.
+  ExtentIndex TakeOutsideSlabs(int64_t size) { return large_.Take(size); }
+  ExtentIndex TakeAligned(int64_t size, int64_t alignment);
+  void Give(ExtentIndex index) {
+    Extent& extent = extents_[index];
+    if (extent.slab != kNoExtent) {
+      GiveSmall(index);
+    } else if (extent.stitched == kNoExtent) {
+      large_.Give(index);
+    } else {
+      GiveStitched(index);
+    }
+  }
+  Extent& operator[](ExtentIndex index) { return extents_[index]; }
+  const Extent& operator[](ExtentIndex index) const { return extents_[index]; }
+  bool Holds(ExtentIndex index) const { return index < extents_.size(); }
+  int64_t small_limit() const { return small_limit_; }
+  int64_t slab_size() const { return slab_size_; }
+
+  // Memory that the device gave, in address order.
+  void Add(std::span<const ActiveChunk> chunks);
+  // Lets go of the kept slab, so that its bytes count as free.
+  void ReleaseKeptSlab();
+  // A block inside one chunk.
+  ExtentIndex TakeInOneChunk(int64_t size, int64_t alignment);
+  // Where the stitched ranges that exist have room; where new ones could be made.
+  StitchPlan FindStitched(int64_t size) const { return Survey().FindStitched(size); }
+  StitchPlan PlanStitch(int64_t size, bool exhaustive) const {
+    return Survey().PlanStitch(size, exhaustive);
+  }
+  // Carries out a plan that misses nothing and names its range; the first piece stands for the
+  // block.
+  ExtentIndex TakeStitched(const StitchPlan& plan);
+  // A new stitched range over the chunks; the plan then names it.
+  void AddStitched(device::Address at, StitchPlan& plan);
+  std::vector<ActiveChunk> ChunksOf(const StitchPlan& plan) const;
+  device::Address AddressOf(const StitchPlan& plan) const;
+  // Free bytes just below where the next growth is expected.
+  int64_t FreeAtTop() const;
+
+  // What could go back to the device: chunks with no block in them, after the stitched ranges that
+  // map one of them. Ranges with a block, and their chunks, stay.
+  void Idle(std::vector<device::Address>& stitched, std::vector<ActiveChunk>& chunks) const;
+  void RemoveStitched(device::Address at);
+  void RemoveChunk(const ActiveChunk& chunk);
+
+  Bytes reserved() const { return Bytes(reserved_); }
+  int64_t LargestFree() const { return large_.Largest(); }
+  int64_t FreeBytes() const;
+  size_t stitched_count() const { return map_.ranges.size(); }
+
+ private:
+  ExtentIndex TakeSmall(int64_t size);
+  void GiveSmall(ExtentIndex index);
+  void GiveStitched(ExtentIndex index);
+  ExtentIndex FreeExtentAt(device::Address at) const;
+  ExtentIndex NeighbourBelow(device::Address at) const;
+  ExtentIndex NeighbourAbove(device::Address at) const;
+  StitchSurvey Survey() const;
+
+  const int64_t slab_size_;
+  const int64_t small_limit_;
+  ExtentTable extents_;
+  ExtentSpace large_;
+  ExtentSpace small_;
+  ExtentIndex kept_slab_ = kNoExtent;  // the small extent that is a whole slab
+  ChunkMap map_;
+  int64_t reserved_ = 0;
+};
+
+}  // namespace plimsoll::memory

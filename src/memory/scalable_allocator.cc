@@ -1,0 +1,309 @@
+#include "plimsoll/memory/scalable_allocator.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "memory/memory_pool.h"
+#include "memory/owner_table.h"
+#include "plimsoll/base/log.h"
+#include "plimsoll/base/text.h"
+#include "plimsoll/memory/out_of_memory.h"
+
+namespace plimsoll::memory {
+namespace {
+
+constexpr size_t kReportedOwners = 5;
+constexpr int64_t kLargest = int64_t{1} << 46;  // more than any address range
+// Rounding a block up to whole pages keeps its chunks apart from its neighbour's; it is done where
+// it costs no more than this fraction of the block.
+constexpr int64_t kPageWaste = 128;
+// Stitching in place of growing is worth its mappings from this fraction of all memory on.
+constexpr int64_t kWorthStitching = 500;
+
+int64_t RoundUp(int64_t size, int64_t unit) { return (size + unit - 1) & ~(unit - 1); }
+
+// Bytes that the pool cuts for a request of this size.
+int64_t CutSize(int64_t requested, int64_t granularity) {
+  const int64_t size = requested == 0 ? kBlockAlignment : RoundUp(requested, kBlockAlignment);
+  if (size < granularity) return size;
+  const int64_t pages = RoundUp(size, granularity);
+  return (pages - size) <= size / kPageWaste ? pages : size;
+}
+
+}  // namespace
+
+std::atomic<size_t> ScalableAllocator::next_id_ = 0;
+
+ScalableAllocator::ScalableAllocator(std::unique_ptr<DeviceAllocator> device,
+                                     ScalableOptions options)
+    : id_(next_id_.fetch_add(1)),
+      device_(std::move(device)),
+      options_(std::move(options)),
+      granularity_(device_->granularity().value()),
+      pool_(std::make_unique<MemoryPool>(device_->granularity())),
+      owners_(std::make_unique<OwnerTable>()) {}
+
+ScalableAllocator::~ScalableAllocator() {
+  if (statistics_.live_blocks > 0) {
+    Log(LogLevel::kWarning, StrCat("allocator ", id_, " destroyed with ", statistics_.live_blocks,
+                                   " blocks of ", statistics_.allocated, " alive"));
+  }
+}
+
+void ScalableAllocator::CheckThread() {
+#ifndef NDEBUG
+  if (thread_ == std::thread::id()) Adopt();
+  if (thread_ != std::this_thread::get_id()) {
+    Log(LogLevel::kError, StrCat("allocator ", id_, " is used from a second thread"));
+    std::abort();
+  }
+#endif
+}
+
+void ScalableAllocator::Adopt() { thread_ = std::this_thread::get_id(); }
+
+Result<Block> ScalableAllocator::Allocate(const Request& request) {
+  CheckThread();
+  PLIMSOLL_TRY(CheckRequest(request, Bytes(granularity_)));
+  if (request.size.value() > kLargest) {
+    ++statistics_.failures;
+    return OutOfMemory(request, {});
+  }
+  const int64_t size = CutSize(request.size.value(), granularity_);
+  if (!paused_ && !request.single_chunk && request.alignment.value() <= kBlockAlignment) {
+    if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) {
+      return HandOut(request, extent, (*pool_)[extent].start);
+    }
+  }
+  return AllocateSlow(request, size);
+}
+
+Block ScalableAllocator::HandOut(const Request& request, ExtentIndex index, Address address) {
+  Extent& extent = (*pool_)[index];
+  extent.state = Extent::State::kBlock;
+  extent.requested = request.size.value();
+  extent.owner = owners_->Find(request.tag);
+  owners_->Took(extent.owner, extent.requested);
+  statistics_.allocated += request.size;
+  statistics_.peak_allocated = std::max(statistics_.peak_allocated, statistics_.allocated);
+  ++statistics_.allocations;
+  ++statistics_.live_blocks;
+  if (options_.observer != nullptr) {
+    Report(MemoryEvent::Kind::kAllocate, address, extent.requested, request.tag);
+  }
+  return {address, request.size, {index, extent.generation}};
+}
+
+Status ScalableAllocator::Free(const Block& block) {
+  CheckThread();
+  const ExtentIndex index = block.key.index;
+  if (!pool_->Holds(index) || (*pool_)[index].state != Extent::State::kBlock ||
+      (*pool_)[index].generation != block.key.generation) {
+    return Unknown(block);
+  }
+  Extent& extent = (*pool_)[index];
+  ++extent.generation;
+  owners_->Gave(extent.owner, extent.requested);
+  statistics_.allocated -= Bytes(extent.requested);
+  ++statistics_.frees;
+  --statistics_.live_blocks;
+  if (options_.observer != nullptr) {
+    Report(MemoryEvent::Kind::kFree, block.address, extent.requested, owners_->Tag(extent.owner));
+  }
+  pool_->Give(index);
+  return Status();
+}
+
+Status ScalableAllocator::Unknown(const Block& block) const {
+  if (block.key == BlockKey() && block.address == 0) return Status();
+  const bool known =
+      pool_->Holds(block.key.index) && (*pool_)[block.key.index].generation > block.key.generation;
+  return Error{ErrorKind::kUsage,
+               known ? "memory.freed_twice" : "memory.unknown_block",
+               "cannot free a block",
+               StrCat("address ", block.address),
+               known ? "it was freed before" : "this allocator did not hand it out",
+               "free each block once, with the allocator that it came from"};
+}
+
+Status ScalableAllocator::RecordStream(const Block& block, StreamId stream) {
+  if (stream == device_->stream()) return Status();
+  return Error{ErrorKind::kUnsupported,
+               "memory.one_stream",
+               "cannot record a stream",
+               StrCat("address ", block.address),
+               "this pool belongs to another stream",
+               "use a StreamOrderedAllocator for memory of several streams"};
+}
+
+Result<Block> ScalableAllocator::AllocateSlow(const Request& request, int64_t size) {
+  if (paused_) {
+    return Error{ErrorKind::kUsage,         "memory.paused",        "cannot allocate",
+                 StrCat("allocator ", id_), "its memory is paused", "resume it first"};
+  }
+  ++statistics_.slow_paths;
+  pool_->ReleaseKeptSlab();
+  Address address = 0;
+  Result<uint32_t> extent = Obtain(request, size, false, address);
+  const auto refused = [&] {
+    return !extent.ok() && extent.error().kind == ErrorKind::kDoesNotFit;
+  };
+  if (refused()) extent = Obtain(request, size, true, address);
+  if (refused() && options_.recycle) {
+    if (Result<Bytes> recycled = options_.recycle(); recycled.ok() && *recycled > Bytes(0)) {
+      extent = Obtain(request, size, true, address);
+    }
+  }
+  if (extent.ok()) {
+    statistics_.peak_reserved = std::max(statistics_.peak_reserved, pool_->reserved());
+    return HandOut(request, *extent, address);
+  }
+  ++statistics_.failures;
+  if (refused()) return OutOfMemory(request, extent.error());
+  return extent.error();
+}
+
+Result<uint32_t> ScalableAllocator::Obtain(const Request& request, int64_t size, bool scarce,
+                                           Address& address) {
+  const bool plain_request = !request.single_chunk && request.alignment.value() <= kBlockAlignment;
+  Result<uint32_t> extent = plain_request && size >= pool_->small_limit() && device_->stitches()
+                                ? ObtainStitched(size, scarce, address)
+                                : ObtainGrown(request, size, scarce);
+  if (extent.ok() && address == 0) address = (*pool_)[*extent].start;
+  return extent;
+}
+
+Result<uint32_t> ScalableAllocator::ObtainGrown(const Request& request, int64_t size, bool scarce) {
+  const int64_t alignment = request.alignment.value();
+  const bool aligned = alignment > kBlockAlignment;
+  const auto take = [&]() -> ExtentIndex {
+    if (request.single_chunk) return pool_->TakeInOneChunk(size, alignment);
+    return aligned ? pool_->TakeAligned(size, alignment) : pool_->Take(size);
+  };
+  ExtentIndex extent = take();
+  if (extent == kNoExtent && scarce && !aligned && !request.single_chunk) {
+    extent = pool_->TakeOutsideSlabs(size);
+  }
+  if (extent != kNoExtent) return extent;
+  int64_t need = aligned && !request.single_chunk ? size + alignment : size;
+  if (!request.single_chunk) need = std::max(need, pool_->slab_size());
+  PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks,
+                  device_->Grow({Bytes(need), request.single_chunk, scarce}));
+  pool_->Add(chunks);
+  extent = take();
+  assert(extent != kNoExtent);
+  return extent;
+}
+
+Result<uint32_t> ScalableAllocator::ObtainStitched(int64_t size, bool scarce, Address& address) {
+  for (int attempt = 0;; ++attempt) {
+    if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) return extent;
+    StitchPlan plan = pool_->FindStitched(size);
+    if (!plan.found) {
+      plan = pool_->PlanStitch(size, scarce || attempt > 0);
+      if (plan.found) {
+        PLIMSOLL_ASSIGN(const Address at, device_->Stitch(pool_->ChunksOf(plan)));
+        pool_->AddStitched(at, plan);
+      }
+    }
+    if (plan.found) {
+      const ExtentIndex extent = pool_->TakeStitched(plan);
+      address = pool_->AddressOf(plan);
+      return extent;
+    }
+    const int64_t at_top = pool_->FreeAtTop();
+    const int64_t gain = size - plan.missing - at_top;
+    const bool stitch =
+        attempt == 0 && (scarce || gain >= pool_->reserved().value() / kWorthStitching);
+    const int64_t need = stitch ? plan.missing : attempt > 1 ? size : size - at_top;
+    PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks,
+                    device_->Grow({Bytes(need), false, scarce}));
+    pool_->Add(chunks);
+  }
+}
+
+Result<Bytes> ScalableAllocator::ReleaseIdle() {
+  CheckThread();
+  pool_->ReleaseKeptSlab();
+  std::vector<Address> stitched;
+  std::vector<ActiveChunk> chunks;
+  pool_->Idle(stitched, chunks);
+  std::vector<Address> stitched_left = stitched;
+  std::vector<ActiveChunk> chunks_left = chunks;
+  const Status status = device_->Release(stitched_left, chunks_left);
+  Bytes released;
+  for (size_t i = stitched_left.size(); i < stitched.size(); ++i) {
+    pool_->RemoveStitched(stitched[i]);
+  }
+  for (size_t i = chunks_left.size(); i < chunks.size(); ++i) {
+    pool_->RemoveChunk(chunks[i]);
+    released += chunks[i].size;
+  }
+  if (!status.ok()) return status.error();
+  return released;
+}
+
+Result<Bytes> ScalableAllocator::Trim() {
+  const Bytes before = device_->physical().reserved();
+  PLIMSOLL_TRY(ReleaseIdle().status());
+  PLIMSOLL_TRY(device_->physical().Trim().status());
+  return before - device_->physical().reserved();
+}
+
+Status ScalableAllocator::Pause() {
+  CheckThread();
+  paused_ = true;
+  return device_->Pause();
+}
+
+Status ScalableAllocator::Resume() {
+  CheckThread();
+  PLIMSOLL_TRY(device_->Resume());
+  paused_ = false;
+  return Status();
+}
+
+MemoryStatistics ScalableAllocator::statistics() const {
+  MemoryStatistics statistics = statistics_;
+  statistics.reserved = paused_ ? Bytes(0) : pool_->reserved();
+  statistics.largest_free_run = Bytes(pool_->LargestFree());
+  return statistics;
+}
+
+Error ScalableAllocator::OutOfMemory(const Request& request, const Error& cause) const {
+  PhysicalMemoryAllocator& physical = device_->physical();
+  OutOfMemoryReport report;
+  report.device = physical.id();
+  report.requested = request.size;
+  report.limit = physical.limit();
+  if (const auto info = physical.device().memory().Info(physical.id()); info.ok()) {
+    report.device_total = info->total;
+    report.device_free = info->free;
+  }
+  report.reserved = physical.reserved();
+  report.allocated = statistics_.allocated;
+  report.free = Bytes(pool_->FreeBytes());
+  report.largest_free_run = Bytes(pool_->LargestFree());
+  report.stitches = device_->stitches();
+  report.pooled = options_.pooled;
+  report.owners = owners_->Top(kReportedOwners);
+  report.cause = cause.why;
+  return report.ToError();
+}
+
+void ScalableAllocator::Report(MemoryEvent::Kind kind, Address address, int64_t bytes,
+                               std::string_view tag) {
+  MemoryEvent event;
+  event.kind = kind;
+  event.device = device_->physical().id().ordinal;
+  event.stream = device_->stream().valid() ? static_cast<int64_t>(device_->stream().index()) : 0;
+  event.address = address;
+  event.bytes = Bytes(bytes);
+  event.tag = tag;
+  event.allocated = statistics_.allocated;
+  event.reserved = pool_->reserved();
+  options_.observer->OnMemoryEvent(event);
+}
+
+}  // namespace plimsoll::memory

@@ -1,0 +1,183 @@
+#include "memory/stitching.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace plimsoll::memory {
+namespace {
+
+device::Address After(device::Address at, int64_t size) { return at + static_cast<uint64_t>(size); }
+int64_t Between(device::Address from, device::Address to) {
+  return static_cast<int64_t>(to - from);
+}
+
+// A piece of less than this fraction of all memory is not worth a mapping of its own.
+constexpr int64_t kWorthMapping = 4096;
+
+}  // namespace
+
+ChunkSlot ChunkMap::Add(device::Address home, int64_t size) {
+  auto slot = static_cast<ChunkSlot>(chunks.size());
+  for (ChunkSlot i = 0; i < chunks.size(); ++i) {
+    if (chunks[i].size == 0) {
+      slot = i;
+      break;
+    }
+  }
+  if (slot == chunks.size()) chunks.emplace_back();
+  chunks[slot] = {home, size};
+  const auto above = std::lower_bound(
+      by_address.begin(), by_address.end(), home,
+      [&](ChunkSlot other, device::Address at) { return chunks[other].home < at; });
+  by_address.insert(above, slot);
+  return slot;
+}
+
+void ChunkMap::Remove(ChunkSlot slot) {
+  by_address.erase(by_address.begin() + static_cast<std::ptrdiff_t>(PositionOf(chunks[slot].home)));
+  chunks[slot] = {};
+}
+
+size_t ChunkMap::PositionOf(device::Address at) const {
+  const auto above = std::upper_bound(
+      by_address.begin(), by_address.end(), at,
+      [&](device::Address address, ChunkSlot other) { return address < chunks[other].home; });
+  assert(above != by_address.begin());
+  return static_cast<size_t>(above - by_address.begin()) - 1;
+}
+
+StitchSurvey::StitchSurvey(const ChunkMap& map, std::vector<Free> free)
+    : map_(map), free_(std::move(free)), state_(map.chunks.size()) {
+  std::sort(free_.begin(), free_.end(),
+            [](const Free& a, const Free& b) { return a.start < b.start; });
+  for (const ChunkMap::Chunk& chunk : map.chunks) total_ += chunk.size;
+  for (const Free& free : free_) {
+    const device::Address end = After(free.start, free.size);
+    for (size_t i = map.PositionOf(free.start); i < map.by_address.size(); ++i) {
+      const ChunkSlot slot = map.by_address[i];
+      const ChunkMap::Chunk& chunk = map.chunks[slot];
+      if (chunk.home >= end) break;
+      const device::Address chunk_end = After(chunk.home, chunk.size);
+      State& state = state_[slot];
+      if (free.start <= chunk.home)
+        state.free_start = Between(chunk.home, std::min(end, chunk_end));
+      if (end >= chunk_end) state.free_end = Between(std::max(free.start, chunk.home), chunk_end);
+      state.whole = state.free_start == chunk.size;
+    }
+  }
+}
+
+StitchPlan StitchSurvey::FindStitched(int64_t size) const {
+  StitchPlan plan;
+  for (uint32_t r = 0; r < map_.ranges.size(); ++r) {
+    const ChunkMap::Range& range = map_.ranges[r];
+    if (range.gone || range.size < size) continue;
+    size_t first = 0;
+    int64_t before = 0;  // bytes of the range below `first`
+    while (first < range.chunks.size()) {
+      int64_t sum = state_[range.chunks[first]].free_end;
+      size_t last = first;
+      while (sum > 0 && sum < size && last + 1 < range.chunks.size()) {
+        const State& state = state_[range.chunks[++last]];
+        sum += state.free_start;
+        if (!state.whole) break;
+      }
+      if (sum >= size) {
+        plan.found = true;
+        plan.range = r;
+        const int64_t first_size = map_.chunks[range.chunks[first]].size;
+        const int64_t skipped = first_size - state_[range.chunks[first]].free_end;
+        plan.offset = before + skipped;
+        int64_t left = size;
+        for (size_t i = first; left > 0; ++i) {
+          const ChunkMap::Chunk& chunk = map_.chunks[range.chunks[i]];
+          const int64_t from = i == first ? skipped : 0;
+          const int64_t part = std::min(left, chunk.size - from);
+          plan.pieces.push_back({After(chunk.home, from), part});
+          left -= part;
+        }
+        return plan;
+      }
+      const size_t next = std::max(last, first + 1);
+      for (; first < next; ++first) before += map_.chunks[range.chunks[first]].size;
+    }
+  }
+  return plan;
+}
+
+void StitchSurvey::AddChunks(StitchPlan& plan, device::Address start, int64_t size) const {
+  plan.pieces.push_back({start, size});
+  const device::Address end = After(start, size);
+  for (size_t i = map_.PositionOf(start); i < map_.by_address.size(); ++i) {
+    const ChunkSlot slot = map_.by_address[i];
+    if (map_.chunks[slot].home >= end) break;
+    plan.chunks.push_back(slot);
+  }
+}
+
+StitchPlan StitchSurvey::PlanStitch(int64_t size, bool exhaustive) const {
+  struct Part {
+    device::Address start;
+    int64_t size;
+  };
+  std::vector<Part> ends, wholes, starts;
+  for (size_t i = 0; i < map_.by_address.size(); ++i) {
+    const ChunkMap::Chunk& chunk = map_.chunks[map_.by_address[i]];
+    const State& state = state_[map_.by_address[i]];
+    if (state.whole) {
+      const bool joins = !wholes.empty() && i > 0 && state_[map_.by_address[i - 1]].whole &&
+                         After(wholes.back().start, wholes.back().size) == chunk.home;
+      if (joins) {
+        wholes.back().size += chunk.size;
+      } else {
+        wholes.push_back({chunk.home, chunk.size});
+      }
+    } else {
+      if (state.free_end > 0) {
+        ends.push_back({After(chunk.home, chunk.size - state.free_end), state.free_end});
+      }
+      if (state.free_start > 0) starts.push_back({chunk.home, state.free_start});
+    }
+  }
+  const auto larger = [](const Part& a, const Part& b) {
+    return a.size != b.size ? a.size > b.size : a.start < b.start;
+  };
+  std::sort(wholes.begin(), wholes.end(), larger);
+  std::sort(starts.begin(), starts.end(), larger);
+  const int64_t worth = exhaustive ? 1 : std::max<int64_t>(1, total_ / kWorthMapping);
+
+  StitchPlan plan;
+  plan.missing = size;
+  const auto use = [&](const Part& part) {
+    const int64_t taken = std::min(part.size, plan.missing);
+    AddChunks(plan, part.start, taken);
+    plan.missing -= taken;
+  };
+  const auto largest_end = std::min_element(ends.begin(), ends.end(), larger);
+  if (largest_end != ends.end() && largest_end->size >= worth) {
+    plan.offset = Between(map_.chunks[map_.by_address[map_.PositionOf(largest_end->start)]].home,
+                          largest_end->start);
+    use(*largest_end);
+  }
+  const auto tightest = [&](const std::vector<Part>& parts) {  // of those that suffice
+    const auto smaller = std::find_if(parts.begin(), parts.end(),
+                                      [&](const Part& part) { return part.size < plan.missing; });
+    return smaller == parts.begin() ? parts.end() : smaller - 1;
+  };
+  while (plan.missing > 0) {
+    if (const auto start = tightest(starts); start != starts.end()) {
+      use(*start);
+    } else if (const auto whole = tightest(wholes); whole != wholes.end()) {
+      use(*whole);
+    } else if (!wholes.empty() && wholes.front().size >= worth) {
+      use(wholes.front());
+      wholes.erase(wholes.begin());
+    } else {
+      break;
+    }
+  }
+  plan.found = plan.missing == 0;
+  return plan;
+}
+
+}  // namespace plimsoll::memory

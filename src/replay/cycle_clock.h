@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace plimsoll::replay {
+
+// The processor's own counter, where there is one: fine enough for tens of nanoseconds.
+inline uint64_t ReadCycles() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+// What reading the counter costs, and how long a cycle is.
+class CycleClock {
+ public:
+  CycleClock() : start_cycles_(ReadCycles()), start_(std::chrono::steady_clock::now()) {
+    for (int i = 0; i < 1000; ++i) {
+      const uint64_t first = ReadCycles();
+      overhead_ = std::min(overhead_, ReadCycles() - first);
+    }
+  }
+  uint64_t overhead() const { return overhead_; }
+  // Over the time since the clock was made.
+  double NanosecondsPerCycle() const {
+    const auto passed = std::chrono::steady_clock::now() - start_;
+    const double cycles = static_cast<double>(ReadCycles() - start_cycles_);
+    return std::chrono::duration<double, std::nano>(passed).count() / std::max(1.0, cycles);
+  }
+
+ private:
+  uint64_t overhead_ = ~uint64_t{0};
+  uint64_t start_cycles_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace plimsoll::replay

@@ -1,0 +1,271 @@
+#include "plimsoll/replay/replay.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "plimsoll/base/text.h"
+#include "plimsoll/device/fake_device.h"
+#include "plimsoll/device/registry.h"
+#include "plimsoll/memory/caching_mem_allocator.h"
+#include "plimsoll/memory/scalable_allocator.h"
+#include "plimsoll/memory/stream_ordered_allocator.h"
+#include "replay/counting_device.h"
+#include "replay/cycle_clock.h"
+#include "replay/offline_bound.h"
+
+namespace plimsoll::replay {
+namespace {
+
+using memory::Allocator;
+using memory::Block;
+
+constexpr device::DeviceId kDevice{0};
+constexpr int64_t kWarmupPasses = 3;
+
+Error Usage(std::string what, std::string why, std::string remedy) {
+  return {ErrorKind::kUsage, "replay.usage",   std::move(what), "",
+          std::move(why),    std::move(remedy)};
+}
+
+// One device, its streams and an allocator on it; released in the right order.
+struct Bench {
+  std::shared_ptr<CountingDevice> device;
+  device::FakeDevice* fake = nullptr;  // null: another kind
+  std::vector<device::StreamId> streams;
+  std::shared_ptr<memory::PhysicalMemoryAllocator> physical;
+  std::unique_ptr<Allocator> allocator;
+
+  Bench() = default;
+  Bench(Bench&&) = default;
+  ~Bench() {
+    allocator.reset();
+    physical.reset();
+    for (device::StreamId stream : streams) {
+      [[maybe_unused]] const Status status = device->DestroyStream(kDevice, stream);
+    }
+  }
+};
+
+Result<std::unique_ptr<Allocator>> MakeAllocator(const std::string& name, const Bench& bench) {
+  if (name == "scalable") {
+    if (bench.streams.size() > 1) {
+      return Usage("cannot replay with 'scalable'", "the trace has several streams",
+                   "use stream_ordered");
+    }
+    return std::unique_ptr<Allocator>(
+        std::make_unique<memory::ScalableAllocator>(std::make_unique<memory::DeviceAllocator>(
+            bench.physical, bench.streams.empty() ? device::StreamId() : bench.streams.front())));
+  }
+  if (name == "stream_ordered") {
+    return std::unique_ptr<Allocator>(
+        std::make_unique<memory::StreamOrderedAllocator>(bench.physical));
+  }
+  if (name == "caching") {
+    return std::unique_ptr<Allocator>(
+        std::make_unique<memory::CachingMemAllocator>(bench.physical));
+  }
+  return Usage(StrCat("unknown allocator '", name, "'"), "",
+               StrCat("use one of ", Join(AllocatorNames(), ", ")));
+}
+
+Result<Bench> Prepare(const Trace& trace, const ReplayOptions& options, Bytes capacity) {
+  Bench bench;
+  PLIMSOLL_ASSIGN(
+      std::unique_ptr<device::Device> made,
+      device::MakeDevice(options.device,
+                         {.devices = 1, .capacity = capacity, .granularity = options.granularity}));
+  bench.fake = dynamic_cast<device::FakeDevice*>(made.get());
+  bench.device = std::make_shared<CountingDevice>(std::move(made));
+  for (uint32_t i = 0; i < trace.streams; ++i) {
+    PLIMSOLL_ASSIGN(const device::StreamId stream, bench.device->CreateStream(kDevice));
+    bench.streams.push_back(stream);
+  }
+  bench.physical = std::make_shared<memory::PhysicalMemoryAllocator>(bench.device, kDevice);
+  const std::string name = !options.allocator.empty() ? options.allocator
+                           : trace.streams > 1        ? "stream_ordered"
+                                                      : "scalable";
+  PLIMSOLL_ASSIGN(bench.allocator, MakeAllocator(name, bench));
+  return bench;
+}
+
+// Runs passes over a trace and keeps the time of pairs that made no device call.
+class Player {
+ public:
+  Player(const Trace& trace, Bench& bench)
+      : trace_(trace), bench_(bench), blocks_(trace.blocks), cycles_(trace.blocks) {}
+
+  Status Pass() {
+    for (const TraceEvent& event : trace_.events) {
+      if (event.kind == TraceEvent::Kind::kAllocate) PLIMSOLL_TRY(Allocate(event));
+      if (event.kind == TraceEvent::Kind::kFree) PLIMSOLL_TRY(Free(event.block));
+    }
+    for (uint32_t block = 0; block < trace_.blocks; ++block) {
+      if (blocks_[block].key != memory::BlockKey()) PLIMSOLL_TRY(Free(block));
+    }
+    return Status();
+  }
+
+  void Percentiles(ReplayResult& result) {
+    result.timed_pairs = static_cast<int64_t>(pairs_.size());
+    if (pairs_.empty()) return;
+    const double scale = clock_.NanosecondsPerCycle();
+    const auto at = [&](double part) {
+      const auto place = pairs_.begin() +
+                         static_cast<std::ptrdiff_t>(part * static_cast<double>(pairs_.size() - 1));
+      std::nth_element(pairs_.begin(), place, pairs_.end());
+      return static_cast<double>(*place) * scale;
+    };
+    result.ns_per_pair_p50 = at(0.50);
+    result.ns_per_pair_p99 = at(0.99);
+  }
+
+ private:
+  static constexpr uint64_t kMadeCalls = ~uint64_t{0};
+
+  Status Allocate(const TraceEvent& event) {
+    memory::Request request;
+    request.size = event.bytes;
+    request.stream = bench_.streams[event.stream];
+    const int64_t calls = bench_.device->total();
+    const uint64_t start = ReadCycles();
+    Result<Block> block = bench_.allocator->Allocate(request);
+    const uint64_t end = ReadCycles();
+    if (!block.ok()) return block.status();
+    blocks_[event.block] = *block;
+    cycles_[event.block] = bench_.device->total() == calls ? Net(end - start) : kMadeCalls;
+    return Status();
+  }
+
+  Status Free(uint32_t block) {
+    const int64_t calls = bench_.device->total();
+    const uint64_t start = ReadCycles();
+    Status status = bench_.allocator->Free(blocks_[block]);
+    const uint64_t end = ReadCycles();
+    PLIMSOLL_TRY(status);
+    blocks_[block] = Block();
+    if (cycles_[block] != kMadeCalls && bench_.device->total() == calls) {
+      pairs_.push_back(cycles_[block] + Net(end - start));
+    }
+    return Status();
+  }
+
+  uint64_t Net(uint64_t cycles) const { return cycles - std::min(cycles, clock_.overhead()); }
+
+  const Trace& trace_;
+  Bench& bench_;
+  CycleClock clock_;
+  std::vector<Block> blocks_;
+  std::vector<uint64_t> cycles_;
+  std::vector<uint64_t> pairs_;
+};
+
+bool Fits(const Trace& trace, const ReplayOptions& options, Bytes capacity) {
+  Result<Bench> bench = Prepare(trace, options, capacity);
+  return bench.ok() && Player(trace, *bench).Pass().ok();
+}
+
+// The smallest capacity in steps of the granularity between what must fit and what did fit.
+Result<Bytes> FindCapacity(const Trace& trace, const ReplayOptions& options, Bytes enough,
+                           Bytes unit) {
+  int64_t low = trace.PeakAllocated().value() / unit.value();  // too small, or just not known
+  int64_t high = enough.RoundUp(unit.value()).value() / unit.value();
+  while (!Fits(trace, options, unit * high)) {
+    low = high;
+    high += high / 64 + 1;
+  }
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (Fits(trace, options, unit * middle) ? high : low) = middle;
+  }
+  return unit * high;
+}
+
+}  // namespace
+
+std::vector<std::string> AllocatorNames() { return {"scalable", "stream_ordered", "caching"}; }
+
+Result<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
+  if (options.repeat < 1) {
+    return Usage("cannot replay", StrCat("--repeat ", options.repeat, " is not positive"),
+                 "repeat at least once");
+  }
+  ReplayResult result;
+  result.peak_allocated = trace.PeakAllocated();
+  Bytes capacity = options.capacity;
+  if (capacity == Bytes(0) && options.device == "fake") {
+    capacity = std::max(GiB(80), result.peak_allocated * 4);
+  }
+  PLIMSOLL_ASSIGN(Bench bench, Prepare(trace, options, capacity));
+  result.allocator = options.allocator;
+  result.device = options.device;
+  result.repeat = options.repeat;
+  result.trace_us = trace.DurationUs();
+  Player player(trace, bench);
+  for (int64_t pass = 0; pass < options.repeat; ++pass) {
+    const int64_t before = bench.device->total();
+    PLIMSOLL_TRY(player.Pass());
+    if (pass >= kWarmupPasses) result.calls_after_warmup += bench.device->total() - before;
+  }
+  result.peak_reserved = bench.physical->peak_reserved();
+  result.ratio = result.peak_allocated > Bytes(0)
+                     ? static_cast<double>(result.peak_reserved.value()) /
+                           static_cast<double>(result.peak_allocated.value())
+                     : 1;
+  result.device_calls = bench.device->calls();
+  if (bench.fake != nullptr) {
+    result.modelled_driver_us = bench.fake->statistics().modelled_driver_us;
+  }
+  player.Percentiles(result);
+  PLIMSOLL_TRY(bench.allocator->Trim().status());
+  result.reserved_after_trim = bench.physical->reserved();
+  if (options.find_capacity) {
+    if (bench.fake == nullptr) {
+      return Usage("cannot find the smallest capacity", "the device is real",
+                   "use the fake device");
+    }
+    const Bytes unit = bench.device->memory().Granularity(kDevice);
+    PLIMSOLL_ASSIGN(result.minimum_capacity,
+                    FindCapacity(trace, options, result.peak_reserved, unit));
+  }
+  if (options.offline_bound) result.offline_bound = OfflineBound(trace);
+  return result;
+}
+
+std::string ReplayResult::ToJson() const {
+  const auto optional = [](const auto& value, auto text) {
+    return value ? text(*value) : std::string("null");
+  };
+  const auto bytes = [](Bytes value) { return StrCat(value.value()); };
+  std::string calls;
+  for (device::DeviceCall call : device::AllDeviceCalls()) {
+    const int64_t count = device_calls[static_cast<size_t>(call)];
+    if (count == 0) continue;
+    calls += StrCat(calls.empty() ? "" : ", ", "\"", device::DeviceCallName(call), "\": ", count);
+  }
+  return StrCat("{\"allocator\": \"", allocator, "\", \"device\": \"", device,
+                "\", \"repeat\": ", repeat, ", \"peak_allocated_bytes\": ", peak_allocated.value(),
+                ", \"peak_reserved_bytes\": ", peak_reserved.value(), ", \"ratio\": ", ratio,
+                ", \"minimum_capacity_bytes\": ", optional(minimum_capacity, bytes),
+                ", \"ns_per_pair_p50\": ", ns_per_pair_p50,
+                ", \"ns_per_pair_p99\": ", ns_per_pair_p99, ", \"timed_pairs\": ", timed_pairs,
+                ", \"device_calls\": {", calls, "}", ", \"modelled_driver_us\": ",
+                optional(modelled_driver_us, [](double us) { return StrCat(us); }),
+                ", \"trace_us\": ", trace_us, ", \"calls_after_warmup\": ", calls_after_warmup,
+                ", \"reserved_after_trim_bytes\": ", reserved_after_trim.value(),
+                ", \"offline_bound_bytes\": ", optional(offline_bound, bytes), "}");
+}
+
+std::string ReplayResult::ToText() const {
+  std::string text = StrCat("peak allocated  ", peak_allocated, "\npeak reserved   ", peak_reserved,
+                            "  (", ratio, ")\n");
+  if (minimum_capacity) text += StrCat("fits from       ", *minimum_capacity, "\n");
+  if (offline_bound) text += StrCat("static plan     ", *offline_bound, "\n");
+  text += StrCat("cached pair     ", ns_per_pair_p50, " ns median, ", ns_per_pair_p99, " ns p99\n");
+  if (modelled_driver_us) {
+    text += StrCat("driver time     ", *modelled_driver_us, " us of ", trace_us, " us\n");
+  }
+  return text;
+}
+
+}  // namespace plimsoll::replay
