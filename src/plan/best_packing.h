@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
+#include "plan/infeasible_packing.h"  // IWYU pragma: export
 #include "plan/packing.h"
 
 namespace plimsoll::plan {
@@ -15,17 +13,5 @@ namespace plimsoll::plan {
 // `deadline_hit`; near O(n log n) time for each order. HybridMemAssigner uses it for packings whose
 // lives are intervals.
 PackingAnswer PackBest(const Packing& packing, const PackingEffort& effort);
-
-// Why nothing fits into `capacity`: items (ascending indices) that cannot be placed together.
-struct InfeasibleSet {
-  std::vector<int32_t> items;  // empty: no proof within the effort, or everything fits
-  bool minimal = false;        // proven: without any one of them the others fit
-};
-
-// Finds a set of items that does not fit into `capacity`: those live at one moment when already
-// their sum is too large, else what is left of the packing after every item that the proof does not
-// need was taken out. `effort.capacity` is ignored.
-InfeasibleSet FindInfeasibleSet(const Packing& packing, int64_t capacity,
-                                const PackingEffort& effort);
 
 }  // namespace plimsoll::plan

@@ -1,0 +1,217 @@
+// Measures the packing core: `pack_bench [--steps N] [--csv FILE|FOLDER]... [--cut SEEDS]
+// [--training ITEMS] [--techniques FILE]`.
+//
+// A csv file has the columns id,lower,upper,size. With a number in its name (A.1048576.csv) it is
+// packed into that capacity, 5 % and 10 % more, and minimised; else minimised only. --cut packs
+// generated packings that are known to fit, --training one large generated packing, --techniques
+// solves one file with each technique of the exact search switched off in turn.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pack_generator.h"
+#include "plan/best_packing.h"
+#include "plan/exact_packing.h"
+#include "plan/greedy_packing.h"
+
+namespace plimsoll::bench {
+namespace {
+
+using plan::Packing;
+using plan::PackingAnswer;
+using plan::PackingEffort;
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Packing ReadCsv(const std::filesystem::path& file) {
+  Packing packing;
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  while (std::getline(in, line)) {
+    plan::PackingItem item;
+    long long size = 0;
+    if (std::sscanf(line.c_str(), "%*[^,],%d,%d,%lld", &item.begin, &item.end, &size) != 3) {
+      std::fprintf(stderr, "%s: not id,lower,upper,size: %s\n", file.c_str(), line.c_str());
+      std::exit(6);
+    }
+    item.size = size;
+    packing.items.push_back(item);
+  }
+  return packing;
+}
+
+int64_t CapacityInName(const std::filesystem::path& file) {
+  const std::string number = file.stem().extension().string();
+  return number.size() > 1 ? std::atoll(number.c_str() + 1) : -1;
+}
+
+void PrintHeader() {
+  std::printf("%-28s %7s %13s %13s %13s %8s %7s %9s %8s\n", "packing", "items", "capacity", "peak",
+              "lower bound", "ratio", "proof", "steps", "seconds");
+}
+
+void PrintRow(const std::string& name, size_t items, int64_t capacity, const PackingAnswer& answer,
+              double seconds) {
+  const char* proof = answer.optimal ? "optimal" : answer.infeasible ? "misfit" : "-";
+  const double ratio = static_cast<double>(answer.height) /
+                       static_cast<double>(std::max<int64_t>(answer.lower_bound, 1));
+  std::printf("%-28s %7zu %13lld %13lld %13lld %8.5f %7s %9lld %8.3f%s\n", name.c_str(), items,
+              static_cast<long long>(capacity), static_cast<long long>(answer.height),
+              static_cast<long long>(answer.lower_bound), ratio, proof,
+              static_cast<long long>(answer.steps), seconds,
+              capacity >= 0 && answer.height > capacity ? "  does not fit" : "");
+  std::fflush(stdout);
+}
+
+// Times from opening the file to the answer.
+double PackFile(const std::filesystem::path& file, int64_t capacity, int64_t steps) {
+  const double start = Now();
+  const Packing packing = ReadCsv(file);
+  const PackingAnswer answer = plan::PackBest(packing, {.steps = steps, .capacity = capacity});
+  const double seconds = Now() - start;
+  PrintRow(file.stem().string(), packing.items.size(), capacity, answer, seconds);
+  return seconds;
+}
+
+void PackFolder(const std::filesystem::path& path, int64_t steps) {
+  std::vector<std::filesystem::path> files;
+  if (std::filesystem::is_directory(path)) {
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      if (entry.path().extension() == ".csv") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+  } else {
+    files.push_back(path);
+  }
+  for (const int64_t percent : {100, 105, 110}) {
+    double together = 0;
+    int packed = 0;
+    for (const auto& file : files) {
+      const int64_t capacity = CapacityInName(file);
+      if (capacity < 0) continue;
+      together += PackFile(file, capacity * percent / 100, steps);
+      ++packed;
+    }
+    if (packed > 1) std::printf("%d packings together: %.3f s\n", packed, together);
+  }
+  for (const auto& file : files) PackFile(file, -1, steps);
+}
+
+std::vector<std::pair<std::string, CutShape>> CutShapes() {
+  std::vector<std::pair<std::string, CutShape>> shapes;
+  for (const int items : {100, 200, 400}) {
+    for (const double cut_time : {0.4, 0.6, 0.8}) {
+      for (const double shrink : {0.0, 0.3}) {
+        CutShape shape;
+        shape.items = items;
+        shape.sections = items / 2;
+        shape.cut_time = cut_time;
+        shape.largest = 0.8;
+        shape.shrink = shrink;
+        char name[64];
+        std::snprintf(name, sizeof name, "cut %d time %.1f shrink %.1f", items, cut_time, shrink);
+        shapes.emplace_back(name, shape);
+      }
+    }
+  }
+  return shapes;
+}
+
+// One row a shape: how many seeds fit into the capacity they were cut from, and the times.
+void PackCuts(uint64_t first_seed, uint64_t seeds, int64_t steps) {
+  std::printf("%-28s %9s %9s %9s %9s\n", "shape", "fit", "median s", "worst s", "all s");
+  for (const auto& [name, shape] : CutShapes()) {
+    std::vector<double> times;
+    uint64_t fit = 0;
+    double all = 0;
+    for (uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
+      const Packing packing = CutPacking(shape, seed);
+      const int64_t capacity = shape.capacity * shape.unit;
+      const double start = Now();
+      const PackingAnswer answer = plan::PackBest(packing, {.steps = steps, .capacity = capacity});
+      times.push_back(Now() - start);
+      all += times.back();
+      fit += answer.height <= capacity ? 1 : 0;
+    }
+    std::sort(times.begin(), times.end());
+    std::printf("%-28s %5llu/%-3llu %9.4f %9.4f %9.3f\n", name.c_str(),
+                static_cast<unsigned long long>(fit), static_cast<unsigned long long>(seeds),
+                times[times.size() / 2], times.back(), all);
+    std::fflush(stdout);
+  }
+}
+
+void PackTraining(int64_t items, int64_t steps) {
+  const Packing packing = TrainingPacking(items, 1);
+  PrintHeader();
+  const double start = Now();
+  const PackingAnswer answer = plan::PackBest(packing, {.steps = steps});
+  PrintRow("training", packing.items.size(), -1, answer, Now() - start);
+}
+
+void CompareTechniques(const std::filesystem::path& file, int64_t steps) {
+  const std::pair<const char*, bool plan::ExactTechniques::*> techniques[] = {
+      {"divisor", &plan::ExactTechniques::divisor},
+      {"decomposition", &plan::ExactTechniques::decomposition},
+      {"dominance", &plan::ExactTechniques::dominance},
+      {"exclusion", &plan::ExactTechniques::exclusion},
+      {"section_bound", &plan::ExactTechniques::section_bound},
+      {"refutations", &plan::ExactTechniques::refutations},
+      {"tightest_first", &plan::ExactTechniques::tightest_first},
+      {"restarts", &plan::ExactTechniques::restarts},
+  };
+  const Packing packing = ReadCsv(file);
+  const PackingEffort effort{.steps = steps, .capacity = CapacityInName(file)};
+  PrintHeader();
+  const auto measure = [&](const std::string& name, const plan::ExactTechniques& chosen) {
+    const double start = Now();
+    const PackingAnswer answer = plan::PackExact(packing, effort, chosen);
+    PrintRow(name, packing.items.size(), effort.capacity, answer, Now() - start);
+  };
+  measure("all techniques", {});
+  for (const auto& [name, technique] : techniques) {
+    plan::ExactTechniques chosen;
+    chosen.*technique = false;
+    measure(std::string("without ") + name, chosen);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::bench
+
+int main(int count, char** arguments) {
+  using namespace plimsoll::bench;
+  int64_t steps = 1000000;
+  uint64_t first_seed = 1;
+  for (int i = 1; i + 1 < count; i += 2) {
+    const std::string option = arguments[i];
+    const std::string value = arguments[i + 1];
+    if (option == "--steps") {
+      steps = std::atoll(value.c_str());
+    } else if (option == "--first-seed") {
+      first_seed = std::strtoull(value.c_str(), nullptr, 10);
+    } else if (option == "--csv") {
+      PrintHeader();
+      PackFolder(value, steps);
+    } else if (option == "--cut") {
+      PackCuts(first_seed, std::strtoull(value.c_str(), nullptr, 10), steps);
+    } else if (option == "--training") {
+      PackTraining(std::atoll(value.c_str()), steps);
+    } else if (option == "--techniques") {
+      CompareTechniques(value, steps);
+    } else {
+      std::fprintf(stderr, "pack_bench: unknown option %s\n", option.c_str());
+      return 2;
+    }
+  }
+  return 0;
+}
