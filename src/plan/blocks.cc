@@ -57,7 +57,7 @@ Result<BlockProblem> BlockBuilder::Build() {
   for (size_t i = 0; i < problem_.regions.size(); ++i) result_.regions[i].region = RegionId(i);
   result_.members.reserve(problem_.buffers.size());
   PLIMSOLL_ASSIGN(const ContinuousMemMng continuous,
-                  ContinuousMemMng::Make(problem_, policy_.merge_continuous));
+                  ContinuousMemMng::Make(problem_, roots_, policy_.merge_continuous));
   PLIMSOLL_TRY(AddUnits(continuous));
   for (BlockRegion& region : result_.regions) {
     PLIMSOLL_TRY(CheckSum(region));

@@ -41,22 +41,39 @@ Status ValidateGroups(const Problem& problem) {
   return {};
 }
 
-// The batch of all members, when they have one and nothing else settles where the group lies.
-BatchId MergeableBatch(const Problem& problem, const ContinuousUnit& unit) {
-  const BatchId batch = problem.buffer(unit.members.front().buffer).batch;
-  for (const BufferPlace& place : unit.members) {
-    const Buffer& member = problem.buffer(place.buffer);
-    if (member.batch != batch || member.fixed_offset || member.is_fixed_addr_prior ||
-        member.atomic_addr_clean_id != kNoClearing) {
-      return BatchId();
+// By buffer: whether it can share bytes with another batch as far as it and its windows go, that is
+// whether all have one batch and nothing else says where they lie or who may join them.
+std::vector<bool> MayJoinOtherBatches(const Problem& problem,
+                                      const std::vector<BufferPlace>& roots) {
+  std::vector<bool> may(problem.buffers.size(), true);
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const Buffer& window = problem.buffers[i];
+    const size_t root = roots[i].buffer.index();
+    if (!window.batch.valid() || window.batch != problem.buffers[root].batch || window.exclusive ||
+        window.fixed_offset || window.is_fixed_addr_prior ||
+        window.atomic_addr_clean_id != kNoClearing) {
+      may[root] = false;
     }
   }
-  return batch;
+  return may;
+}
+
+// The batch of all members of a unit that can be merged, else none.
+BatchId MergeableBatch(const Problem& problem, const std::vector<bool>& may_join,
+                       const ContinuousUnit& unit) {
+  const BatchId batch = problem.buffer(unit.members.front().buffer).batch;
+  const bool all =
+      std::all_of(unit.members.begin(), unit.members.end(), [&](const BufferPlace& place) {
+        return may_join[place.buffer.index()] && problem.buffer(place.buffer).batch == batch;
+      });
+  return all ? batch : BatchId();
 }
 
 }  // namespace
 
-Result<ContinuousMemMng> ContinuousMemMng::Make(const Problem& problem, bool merge_batches) {
+Result<ContinuousMemMng> ContinuousMemMng::Make(const Problem& problem,
+                                                const std::vector<BufferPlace>& roots,
+                                                bool merge_batches) {
   PLIMSOLL_TRY(ValidateGroups(problem));
   ContinuousMemMng manager;
   for (uint32_t i = 0; i < problem.contiguous.size(); ++i) {
@@ -64,7 +81,7 @@ Result<ContinuousMemMng> ContinuousMemMng::Make(const Problem& problem, bool mer
     PLIMSOLL_ASSIGN(ContinuousUnit unit, LayOut(problem, i));
     manager.units_.push_back(std::move(unit));
   }
-  if (merge_batches) manager.Merge(problem);
+  if (merge_batches) manager.Merge(problem, roots);
   return manager;
 }
 
@@ -83,11 +100,12 @@ Result<ContinuousUnit> ContinuousMemMng::LayOut(const Problem& problem, uint32_t
   return unit;
 }
 
-void ContinuousMemMng::Merge(const Problem& problem) {
+void ContinuousMemMng::Merge(const Problem& problem, const std::vector<BufferPlace>& roots) {
+  const std::vector<bool> may_join = MayJoinOtherBatches(problem, roots);
   // By region, then by batch: the units in the order of their groups.
   std::map<RegionId, std::map<BatchId, std::vector<size_t>>> by_batch;
   for (size_t i = 0; i < units_.size(); ++i) {
-    const BatchId batch = MergeableBatch(problem, units_[i]);
+    const BatchId batch = MergeableBatch(problem, may_join, units_[i]);
     const RegionId region = problem.buffer(units_[i].members.front().buffer).region;
     if (batch.valid()) by_batch[region][batch].push_back(i);
   }

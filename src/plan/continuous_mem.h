@@ -11,10 +11,11 @@ namespace plimsoll::plan {
 
 // Buffers whose places relative to each other are settled; the whole is placed as one.
 struct ContinuousUnit {
-  std::vector<BufferPlace> members = {};  // ascending offsets, except between rows of different batches
+  std::vector<BufferPlace> members =
+      {};  // ascending offsets, except between rows of different batches
   int64_t size = 0;
   std::vector<uint32_t> groups = {};  // of Problem::contiguous
-  bool merged = false;           // holds groups of several batches and is given to nobody else
+  bool merged = false;                // holds groups of several batches and is given to nobody else
 };
 
 // Lays out the contiguous groups of a problem: inputs that an operator needs side by side, and the
@@ -25,14 +26,15 @@ struct ContinuousUnit {
 // kMaxSplitSizeForDynamicBatch is closed and the next one opened.
 class ContinuousMemMng {
  public:
-  // Fails on groups that contradict other relations. Linear.
-  static Result<ContinuousMemMng> Make(const Problem& problem, bool merge_batches);
+  // Fails on groups that contradict other relations. `roots` comes from ResolveAliases. Linear.
+  static Result<ContinuousMemMng> Make(const Problem& problem,
+                                       const std::vector<BufferPlace>& roots, bool merge_batches);
 
   const std::vector<ContinuousUnit>& units() const { return units_; }
 
  private:
   static Result<ContinuousUnit> LayOut(const Problem& problem, uint32_t group);
-  void Merge(const Problem& problem);
+  void Merge(const Problem& problem, const std::vector<BufferPlace>& roots);
 
   std::vector<ContinuousUnit> units_;
 };
