@@ -108,10 +108,10 @@ class Search {
       proven_ = moment.bytes >= peak_;
       if (proven_) return;
       Order order = best_;
-      const auto behind =
-          std::ranges::stable_partition(order, [&](int32_t node) { return moment.before[node]; });
-      const auto at_peak = std::ranges::find(behind, top);
-      std::rotate(behind.begin(), at_peak, at_peak + 1);
+      const auto behind = std::stable_partition(order.begin(), order.end(),
+                                                [&](int32_t node) { return moment.before[node]; });
+      const auto at_peak = std::find(behind, order.end(), top);
+      std::rotate(behind, at_peak, at_peak + 1);
       better = Settle(std::move(order));
     }
   }
