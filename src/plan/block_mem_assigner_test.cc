@@ -73,8 +73,7 @@ TEST(BlockMemAssignerTest, R66_UseRangeKeepsSmallBuffersOutOfLargeBlocks) {
 }
 
 TEST(BlockMemAssignerTest, R66_AscendingSortServesTheSmallestOfANodeFirst) {
-  // Two free blocks of 100 and 200; a node wants 90 and 95... the first served takes the tighter
-  // one.
+  // Two blocks are free, the one of 200 released first; the first served of two requests gets it.
   const Problem problem = MakeProblem({{0, 1, 100}, {0, 1, 200}, {1, 2, 90}, {1, 2, 150}});
   const BlockReuseKnobs first_release{.reuse_first_release = true, .memory_priority_mode = false};
   BlockReuseKnobs ascending = first_release;
