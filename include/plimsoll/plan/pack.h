@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plimsoll/base/bytes.h"
+#include "plimsoll/base/status.h"
+#include "plimsoll/plan/assigner.h"
+#include "plimsoll/plan/problem.h"
+
+namespace plimsoll::plan {
+
+// Buffers as a table in text: one region, one stream. The first line names the columns, in any
+// order: `id`, `lower`, `upper` and `size` are needed; `alignment` and `offset` may follow. A life
+// is [lower, upper). An empty cell means the default. In a question `offset` is a fixed offset; in
+// an answer it is where the buffer lies. This is the form of MiniMalloc's benchmarks.
+struct BufferTable {
+  Problem problem;
+  std::vector<std::optional<Offset>> offsets;  // one a buffer
+  std::vector<int64_t> lines;                  // one a buffer: where it stands in the text
+};
+
+// Refuses what is no such table, with the line and the reason. `file` is for the error only.
+Result<BufferTable> ReadBufferTable(std::string_view csv, std::string_view file = "the table");
+
+// The table of the same columns with every buffer's `offset`.
+std::string WriteBufferTable(const Problem& problem, const std::vector<Offset>& offsets);
+
+struct PackOptions {
+  std::optional<Bytes> capacity = {};  // unset: as low as possible
+  Effort effort = {};
+  std::string assigner = "hybrid";
+  int threads = 1;  // of "hybrid"; the answer does not depend on it
+};
+
+// What `plimsoll pack` tells. Seconds are the caller's to measure.
+struct PackAnswer {
+  Bytes peak_bytes;
+  Bytes lower_bound_bytes;
+  bool fits = false;     // no capacity was given, or the peak is within it
+  bool optimal = false;  // proven: no placement is lower
+  bool deadline_hit = false;
+  std::string assigner;
+  std::vector<Offset> offsets;  // one a buffer
+  // Only when nothing fits and that is proven: buffers that cannot be placed together.
+  std::vector<BufferId> infeasible_set;
+  bool infeasible_set_minimal = false;  // proven: without any one of them the others fit
+};
+
+// Places the buffers of a table and verifies the answer. An answer that does not fit is no error.
+Result<PackAnswer> Pack(const BufferTable& table, const PackOptions& options);
+
+// The same from text; fixed offsets come from the `offset` column.
+Result<PackAnswer> PackText(std::string_view csv, const PackOptions& options,
+                            std::string_view file = "the table");
+
+// What an answer of anybody reaches, if it is right: every buffer has an offset, it is aligned, and
+// no two that live together share bytes. Else the first mistake with its line.
+struct CheckAnswer {
+  Bytes peak_bytes;
+  Bytes lower_bound_bytes;
+  bool fits = false;
+};
+Result<CheckAnswer> CheckText(std::string_view csv, std::optional<Bytes> capacity,
+                              std::string_view file = "the table");
+
+}  // namespace plimsoll::plan
