@@ -335,7 +335,7 @@ const OpsetTable& GraphAssembler::OpsetsOf(const Body& body) const {
 std::string GraphAssembler::PlaceOf(const Body& body) const {
   if (body.around == nullptr) return std::string(body.label);
   return StrCat(NodePlace(PlaceOf(*body.around), *body.owner, body.owner_index), ".",
-                body.label.substr(0, 64));
+                Printable(body.label));
 }
 
 std::string GraphAssembler::Where(const Site& site) const {

@@ -19,12 +19,13 @@ namespace plimsoll::onnx {
 // are set; what the file declares goes to Value::declared, the rest is left to shape inference.
 // Operators that no row knows stay as opaque nodes.
 //
+// Values keep the names of the file; two bodies beside each other may use the same ones.
 // Initializers that are also inputs are constants and no longer inputs. An external file that is
 // not there marks its tensors `missing`; one that lies outside the model's folder is refused.
 //
 // A broken or hostile file gives kBadFile with its place and reason, an IR version, operator set or
-// construct that this build does not know gives kUnsupported; neither crashes, hangs or takes more
-// memory than a small multiple of the file's structure. Thread-safe.
+// construct that this build does not know gives kUnsupported; neither crashes or hangs, and nodes,
+// values and attributes take at most kMaxTables (onnx/source.h). Thread-safe.
 Result<graph::Graph> ReadModel(const std::filesystem::path& file);
 
 // The same over bytes that `storage` keeps alive (null: the caller keeps them alive longer than the

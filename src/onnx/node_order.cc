@@ -77,7 +77,7 @@ std::string DescribeCycle(const std::vector<NodeRecord>& nodes,
 }  // namespace
 
 std::string NodePlace(std::string_view body, const NodeRecord& node, size_t index) {
-  return StrCat(body, ".node[", index, "] ", Quote(node.name), " (", node.op.substr(0, 64), ")");
+  return StrCat(body, ".node[", index, "] ", Quote(node.name), " (", Printable(node.op), ")");
 }
 
 Result<std::vector<size_t>> OrderNodes(

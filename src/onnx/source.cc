@@ -24,10 +24,10 @@ Error Source::Unsupported(std::string code, std::string where, std::string why,
           std::move(where),        std::move(why),  std::move(remedy)};
 }
 
-std::string Quote(std::string_view name) {
+std::string Printable(std::string_view name) {
   constexpr size_t kLongest = 96;
   constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out = "'";
+  std::string out;
   for (const char c : name.substr(0, kLongest)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7f) {
@@ -36,8 +36,10 @@ std::string Quote(std::string_view name) {
       out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
     }
   }
-  return out + (name.size() > kLongest ? "...'" : "'");
+  return name.size() > kLongest ? out + "..." : out;
 }
+
+std::string Quote(std::string_view name) { return StrCat("'", Printable(name), "'"); }
 
 Status Budget::Spend(size_t bytes) {
   spent_ += Bytes(static_cast<int64_t>(bytes));
@@ -45,7 +47,7 @@ Status Budget::Spend(size_t bytes) {
   return source_.BadFile(
       "onnx.limit", source_.file,
       StrCat("its nodes, values and attributes take more than ", kMaxTables, " without weights"),
-      "a file that small parts repeat this often is broken or hostile");
+      "a real model needs far less: the file is broken or hostile");
 }
 
 }  // namespace plimsoll::onnx

@@ -31,9 +31,10 @@ struct Source {
                     std::string remedy = "") const;
 };
 
-// A name out of a file as an error shows it: in quotes, cut when long, control characters and bytes
-// that are no ASCII text written as \x1b.
-std::string Quote(std::string_view name);
+// A name out of a file as an error shows it: cut when long, control characters and bytes that are
+// no ASCII text written as \x1b.
+std::string Printable(std::string_view name);
+std::string Quote(std::string_view name);  // the same in quotes
 
 // What a file may cost before it counts as hostile. The largest real models stay far below.
 inline constexpr int kMaxNesting = 64;  // bodies in bodies, calls in calls
