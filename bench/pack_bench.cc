@@ -1,11 +1,12 @@
-// Measures the packing core: `pack_bench [--steps N] [--csv FILE|FOLDER]... [--cut SEEDS]
-// [--training ITEMS] [--techniques FILE]`.
+// Measures the packing core: `pack_bench [--steps N] [--csv FILE|FOLDER]... [--first-seed N]
+// [--cut SEEDS] [--training ITEMS] [--techniques FILE]`. Options act in the order they are given.
 //
 // A csv file has the columns id,lower,upper,size. With a number in its name (A.1048576.csv) it is
 // packed into that capacity, 5 % and 10 % more, and minimised; else minimised only. --cut packs
 // generated packings that are known to fit, --training one large generated packing, --techniques
 // solves one file with each technique of the exact search switched off in turn.
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -51,7 +52,10 @@ Packing ReadCsv(const std::filesystem::path& file) {
 
 int64_t CapacityInName(const std::filesystem::path& file) {
   const std::string number = file.stem().extension().string();
-  return number.size() > 1 ? std::atoll(number.c_str() + 1) : -1;
+  const bool digits = number.size() > 1 &&
+                      std::all_of(number.begin() + 1, number.end(),
+                                  [](unsigned char letter) { return std::isdigit(letter) != 0; });
+  return digits ? std::atoll(number.c_str() + 1) : -1;
 }
 
 void PrintHeader() {

@@ -16,7 +16,7 @@ namespace {
 
 // Beyond these the search would take gigabytes, or too deep a stack.
 constexpr size_t kMostOverlaps = size_t{1} << 25;
-constexpr size_t kMostItems = 8192;
+constexpr size_t kMostItems = 4096;
 
 // Narrows [low_, high_], between which the minimum lies, by searches at chosen capacities. All
 // heights count in units.
