@@ -89,6 +89,51 @@ def needs_clearing():
     return model("needs_clearing", nodes, [tensor("base", 4, 256), tensor("updates", 4, 256)], [tensor("y0", 4, 256)], [indices])
 
 
+def with_metadata(made, **entries):
+    for key, value in entries.items():
+        made.metadata_props.add(key=f"plimsoll.{key}", value=value)
+    return made
+
+
+def subgraph_output():
+    """Both branches of an If make an output of the model: a subgraph's NetOutput never uses zero copy."""
+    def branch(name, op):
+        return helper.make_graph([node(op, ["ready"], [f"{name}_result"])], name, [], [tensor(f"{name}_result", 4, 256)])
+
+    nodes = [
+        node("Sigmoid", ["x"], ["ready"]),
+        helper.make_node("If", ["flag"], ["y0"], name="y0", then_branch=branch("then", "Relu"), else_branch=branch("else", "Neg")),
+    ]
+    flag = helper.make_tensor_value_info("flag", TensorProto.BOOL, [])
+    return model("subgraph_output", nodes, [tensor("x", 4, 256), flag], [tensor("y0", 4, 256)])
+
+
+def multi_batch_shape():
+    """Two gears of one network, of which one runs at a time, and an input that carries the shapes of the gears."""
+    nodes = [node("Sigmoid", ["gears"], ["gears_ready"])]
+    for label, rows in (("gear_1", 1), ("gear_4", 4)):
+        nodes += [
+            node("Sigmoid", [f"x_{rows}"], [f"{label}_a"], {"batch_label": label}),
+            node("MatMul", [f"{label}_a", "w"], [f"{label}_b"], {"batch_label": label}),
+            node("Tanh", [f"{label}_b"], [f"y_{rows}"], {"batch_label": label}),
+        ]
+    nodes.append(node("Tanh", ["gears_ready"], ["y_gears"]))
+    made = model("multi_batch_shape", nodes, [tensor("gears", 8), tensor("x_1", 1, 256), tensor("x_4", 4, 256)],
+                 [tensor("y_1", 1, 256), tensor("y_4", 4, 256), tensor("y_gears", 8)], [weight("w", 256, 256)])
+    return with_metadata(made, multi_batch_shape="gears")
+
+
+def p2p_clearing():
+    """Memory to be cleared, once in ordinary memory and once in P2P memory: two areas, never one clear."""
+    nodes = [
+        node("Sigmoid", ["x"], ["ready"]),
+        node("Relu", ["ready"], ["plain"], {"needs_clearing": "0"}),
+        node("Relu", ["plain"], ["peer"], {"needs_clearing": "0", "memory_type": "p2p"}),
+        node("Tanh", ["peer"], ["y0"]),
+    ]
+    return model("p2p_clearing", nodes, [tensor("x", 4, 256)], [tensor("y0", 4, 256)])
+
+
 EXAMPLES = {
     "tiny_cnn": tiny_cnn,
     "memory_type": lambda: attribute_example("memory_type", {"memory_type": "p2p"}),
@@ -101,6 +146,9 @@ EXAMPLES = {
     "fixed_address": lambda: attribute_example("fixed_address", {"fixed_address": "1"}),
     "no_address_refresh": lambda: attribute_example("no_address_refresh", {"no_address_refresh": "1"}),
     "batch_label": lambda: attribute_example("batch_label", {"batch_label": "gear_4"}),
+    "subgraph_output": subgraph_output,
+    "multi_batch_shape": multi_batch_shape,
+    "p2p_clearing": p2p_clearing,
     "stream": lambda: attribute_example("stream", {"stream": "1"}),
 }
 

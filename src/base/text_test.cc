@@ -46,6 +46,7 @@ TEST(TextTest, NearestNameFindsSlipsAndNothingElse) {
   const std::vector<std::string> names = {"input_ids", "attention_mask", "pixels"};
   EXPECT_EQ(NearestName("inputids", names), "input_ids");
   EXPECT_EQ(NearestName("Pixel", names), "pixels");
+  EXPECT_EQ(NearestName("pixesl", names), "pixels");
   EXPECT_FALSE(NearestName("zzz", names).has_value());
   EXPECT_FALSE(NearestName(std::string(100000, 'a'), names).has_value());
 }

@@ -55,7 +55,8 @@ Result<compile::PlanOptions> ReadOptions(const Options& options) {
     request.order_mode = static_cast<OrderMode>(options.topological_mode);
   }
   if (options.policy == "MemoryPriority") request.order_effort.steps = OrderEffort::kMemoryPriority;
-  request.lifetimes.feature_base_refreshable = options.refreshable == "1";
+  PLIMSOLL_ASSIGN(request.lifetimes.feature_base_refreshable,
+                  compile::ParseFeatureBaseRefreshable(options.refreshable));
   return request;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include "compile/shapes.h"
@@ -13,11 +14,18 @@ enum class Verdict { kAgrees, kUndetermined, kDiffers };
 
 Verdict Worse(Verdict a, Verdict b) { return a > b ? a : b; }
 
-// Compares types one by one. Symbols that the file made up for sizes that only data tells are bound
-// to ours at their first use and must agree from then on.
+// Compares types one by one. A symbol that no input of the model carries is the file's own name for
+// a size: it is bound to ours at its first use in a body and must agree from then on.
 class Comparison {
  public:
-  explicit Comparison(const Bindings& bindings) : bindings_(bindings) {}
+  Comparison(const graph::Graph& graph, const Bindings& bindings) : bindings_(bindings) {
+    for (const graph::ValueId input : graph.root().inputs) {
+      ValueType type = graph[input].type;
+      ForEachDim(type, [&](Dim& dim) { dim.CollectSymbols(carried_); });
+    }
+  }
+
+  void Enter(graph::SubgraphId body) { body_ = body; }
 
   Verdict Compare(const ValueType& declared, const ValueType& computed) {
     if (declared.kind == ValueType::Kind::kUnknown) return Verdict::kAgrees;
@@ -45,26 +53,31 @@ class Comparison {
       if (const auto found = bindings_.find(name); found != bindings_.end()) {
         return Dim(found->second);
       }
-      const auto learnt = learnt_.find(name);
+      const auto learnt = learnt_.find({body_, name});
       return learnt == learnt_.end() ? std::nullopt : std::optional(learnt->second);
     });
     if (wanted == computed) return Verdict::kAgrees;
-    if (!computed.is_anonymous()) return Verdict::kDiffers;
     std::vector<std::string> symbols;
     wanted.CollectSymbols(symbols);
-    if (symbols.size() != 1 || wanted.Text() != symbols[0]) return Verdict::kUndetermined;
-    learnt_.emplace(symbols[0], computed);
-    return Verdict::kAgrees;
+    const bool own_name = symbols.size() == 1 && wanted.Text() == symbols[0] &&
+                          std::find(carried_.begin(), carried_.end(), symbols[0]) == carried_.end();
+    if (own_name) {
+      learnt_.emplace(std::pair(body_, symbols[0]), computed);
+      return Verdict::kAgrees;
+    }
+    return computed.is_anonymous() ? Verdict::kUndetermined : Verdict::kDiffers;
   }
 
   const Bindings& bindings_;
-  std::map<std::string, Dim> learnt_;
+  std::vector<std::string> carried_;  // by the types of the model's inputs
+  std::map<std::pair<graph::SubgraphId, std::string>, Dim> learnt_;
+  graph::SubgraphId body_;
 };
 
 }  // namespace
 
 DeclaredCheck CheckDeclared(const graph::Graph& graph, const Bindings& bindings) {
-  Comparison comparison(bindings);
+  Comparison comparison(graph, bindings);
   DeclaredCheck check;
   for (const graph::Value& value : graph.values) {
     const bool says_all = value.declared.kind != ValueType::Kind::kUnknown &&
@@ -72,6 +85,7 @@ DeclaredCheck CheckDeclared(const graph::Graph& graph, const Bindings& bindings)
     if (!value.producer.valid() || !says_all) continue;
     const graph::Node& node = graph[value.producer];
     if (graph::FindOperator(node.domain, node.op, node.version) == nullptr) continue;
+    comparison.Enter(value.home);
     const Verdict verdict = comparison.Compare(value.declared, value.type);
     if (verdict == Verdict::kUndetermined) {
       ++check.undetermined;

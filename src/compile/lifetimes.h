@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compile/blocks.h"
@@ -18,6 +19,9 @@ struct LifetimeOptions {
   // each node clears its own just before it runs (policy 1), and the memory is reused freely.
   bool clear_together = true;
 };
+
+// Reads ge.featureBaseRefreshable: "1" is on, "0" and nothing are off, anything else is refused.
+Result<bool> ParseFeatureBaseRefreshable(std::string_view text);
 
 // A problem for plan/, and how to find the graph again in it.
 struct PlannedBuffers {

@@ -10,7 +10,6 @@ namespace plimsoll::compile {
 namespace {
 
 using graph::Graph;
-using graph::MemoryAttributes;
 using graph::Node;
 using graph::NodeId;
 using graph::SubgraphId;
@@ -114,7 +113,7 @@ class Builder {
 
   void AddInPlace(NodeId id, ScheduleNode& row) const {
     const Node& node = graph_[id];
-    if (!Ordinary(node)) return;
+    if (!IsOrdinary(node.memory)) return;
     for (const kernels::InPlacePair& pair : kernels::InPlacePairs(graph_, id)) {
       const ValueId output = node.outputs[static_cast<size_t>(pair.output)];
       const ValueId input = node.inputs[static_cast<size_t>(pair.input)];
@@ -126,13 +125,6 @@ class Builder {
       row.in_place.push_back(
           {static_cast<int32_t>(output.index()), static_cast<int32_t>(input.index())});
     }
-  }
-
-  // Nodes that ask for special memory keep what they asked for.
-  static bool Ordinary(const Node& node) {
-    MemoryAttributes usual;
-    usual.stream = node.memory.stream;
-    return node.memory == usual;
   }
 
   // "Nobody reads it any more" follows from the order only where one stream does all the work on
@@ -152,7 +144,7 @@ class Builder {
       only = (only == kNone || only == stream) && ordinary ? stream : kMixed;
     };
     for (const Node& node : graph_.nodes) {
-      const bool ordinary = Ordinary(node);
+      const bool ordinary = IsOrdinary(node.memory);
       for (const ValueId value : node.inputs) touch(value, node.memory.stream, ordinary);
       for (const ValueId value : node.outputs) touch(value, node.memory.stream, ordinary);
     }

@@ -4,6 +4,7 @@
 
 #include "compile/bodies.h"
 #include "compile/views.h"
+#include "kernels/catalogue.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -28,6 +29,7 @@ class Finder {
   Storages Find() {
     for (const ValueId input : graph_.root().inputs) Open(input, Home::kInput);
     Body(Graph::kRoot);
+    if (rules_ == ViewRules::kAll) JoinIntoOutputs();
     return Flatten();
   }
 
@@ -152,6 +154,49 @@ class Finder {
         }
       }
     }
+  }
+
+  // What only the last node of a chain reads, and what that node could overwrite, is written into
+  // the caller's output from the start: x in `output = Relu(x)`. True for every order of execution.
+  void JoinIntoOutputs() {
+    std::vector<int> readers(found_.storages.size());
+    for (const Node& node : graph_.nodes) {
+      for (const ValueId input : node.inputs) CountReader(input, readers);
+    }
+    for (const graph::Subgraph& body : graph_.subgraphs) {
+      for (const ValueId output : body.outputs) CountReader(output, readers);
+    }
+    const std::vector<NodeId>& nodes = graph_.root().nodes;
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      if (!IsOrdinary(graph_[*node].memory)) continue;
+      for (const kernels::InPlacePair& pair : kernels::InPlacePairs(graph_, *node)) {
+        const ValueId output = graph_[*node].outputs[static_cast<size_t>(pair.output)];
+        const ValueId input = graph_[*node].inputs[static_cast<size_t>(pair.input)];
+        if (JoinIntoOutput(output, input, readers)) break;
+      }
+    }
+  }
+
+  void CountReader(ValueId value, std::vector<int>& readers) const {
+    if (!value.valid() || found_.places[value.index()].storage < 0) return;
+    ++readers[static_cast<size_t>(Root(found_.places[value.index()].storage).first)];
+  }
+
+  bool JoinIntoOutput(ValueId output, ValueId input, const std::vector<int>& readers) {
+    const ValuePlace& into = found_.places[output.index()];
+    const ValuePlace& from = found_.places[input.index()];
+    if (into.storage < 0 || from.storage < 0 || found_.fresh[output.index()] != into.bytes) {
+      return false;
+    }
+    const bool callers =
+        found_.storages[static_cast<size_t>(Root(into.storage).first)].home == Home::kOutput;
+    const bool made_here =
+        graph_[input].producer.valid() && IsOrdinary(graph_[graph_[input].producer].memory);
+    const bool only_reader = readers[static_cast<size_t>(Root(from.storage).first)] == 1;
+    if (!callers || !made_here || !only_reader) return false;
+    if (!GiveWindow({input, output, Bytes(0)})) return false;
+    found_.fresh[output.index()] = Bytes(0);
+    return true;
   }
 
   Storages Flatten() {

@@ -121,6 +121,21 @@ std::vector<WindowOf> SliceWindow(const Graph& graph, const Node& node) {
            graph::SizeOf(graph[node.inputs[0]].type.data_type, elements_before)}};
 }
 
+// One known index along an axis with nothing but 1 before it.
+std::vector<WindowOf> GatherWindow(const Graph& graph, const Node& node) {
+  const Shape* shape = ShapeOfValue(graph, node.inputs[0]);
+  const auto indices = KnownIntegers(graph, node, 1);
+  if (shape == nullptr || !indices || indices->size() != 1) return {};
+  const auto axis =
+      graph::NormalizeAxis(node.attributes.Int("axis", 0), static_cast<int64_t>(shape->size()));
+  if (!axis || !OutermostAxis(*shape, *axis)) return {};
+  const Dim& length = (*shape)[static_cast<size_t>(*axis)];
+  const auto index =
+      length.is_number() ? graph::NormalizeAxis((*indices)[0], length.number()) : std::nullopt;
+  if (!index || graph::Bits(graph[node.inputs[0]].type.data_type) < 8) return {};
+  return {{node.outputs[0], node.inputs[0], PlannedSize(graph[node.outputs[0]].type) * *index}};
+}
+
 bool MovesOnlyOnes(const Graph& graph, const Node& node) {
   const Shape* shape = ShapeOfValue(graph, node.inputs[0]);
   const auto* perm = node.attributes.Ints("perm");
@@ -164,6 +179,7 @@ std::vector<WindowOf> WindowsOf(const Graph& graph, NodeId id) {
   if (node.op == "Split") return SplitWindows(graph, node);
   if (node.op == "Concat") return ConcatWindows(graph, node);
   if (node.op == "Slice") return SliceWindow(graph, node);
+  if (node.op == "Gather") return GatherWindow(graph, node);
   if (node.op == "Transpose" && MovesOnlyOnes(graph, node)) return Whole(node);
   const bool may_do_nothing =
       node.op == "Cast" || node.op == "CastLike" || node.op == "Expand" || node.op == "Tile" ||

@@ -130,6 +130,12 @@ Status Apply(MemoryAttributes& attributes, std::string_view key, std::string_vie
                StrCat("known are ", Join(known, ", "))};
 }
 
+bool IsOrdinary(const MemoryAttributes& attributes) {
+  MemoryAttributes usual;
+  usual.stream = attributes.stream;
+  return attributes == usual;
+}
+
 std::string Text(const MemoryAttributes& attributes) {
   const MemoryAttributes usual;
   std::vector<std::string> parts;

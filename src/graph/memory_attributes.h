@@ -47,6 +47,9 @@ struct MemoryAttributes {
 // values, or for an unknown key the nearest one. Nothing changes on an error.
 Status Apply(MemoryAttributes& attributes, std::string_view key, std::string_view value);
 
+// Nothing special asked for; the stream does not count.
+bool IsOrdinary(const MemoryAttributes& attributes);
+
 // "memory_type=p2p needs_clearing=0"; only what differs from the default, in a fixed order.
 std::string Text(const MemoryAttributes& attributes);
 

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Uses the program as a person would and checks answers and exit codes: check_cli.py PROGRAM"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+EXAMPLES = TOP / "examples"
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+failures = []
+
+
+def run(*arguments, code=0, says=None, where="stderr", stdin=None):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, input=stdin)
+    text = done.stdout if where == "stdout" else done.stderr
+    if done.returncode != code:
+        failures.append(f"{arguments}: exit {done.returncode}, not {code}: {done.stderr.strip()[:300]}")
+    elif says and says not in text:
+        failures.append(f"{arguments}: {where} lacks {says!r}: {text.strip()[:300]}")
+    if code != 0 and done.returncode == code and len(done.stderr.strip().splitlines()) != 1:
+        failures.append(f"{arguments}: an error is one line, got {done.stderr!r}")
+    return done.stdout
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+
+
+def usage():
+    run("--version", says="plimsoll 0.", where="stdout")
+    run("--help", says="Examples:", where="stdout")
+    for command in ("inspect", "plan", "pack"):
+        run(command, "--help", says="Examples:", where="stdout")
+    run("inspct", "x.onnx", code=2, says="did you mean 'plimsoll inspect'?")
+    run(code=2)
+    run("inspect", code=2)
+    run("doctor", says="processor", where="stdout")
+    check(len(json.loads(run("doctor", "--json"))) >= 7, "doctor --json lists what it looked at")
+
+
+def inspecting():
+    cnn = EXAMPLES / "tiny_cnn.onnx"
+    report = json.loads(run("inspect", cnn, "--json"))
+    check(report["dynamic_dimensions"] == ["batch"], f"tiny_cnn is dynamic in batch: {report['dynamic_dimensions']}")
+    report = json.loads(run("inspect", cnn, "--shape", "image=2x3x64x64", "--json"))
+    check(report["outputs"][0]["type"] == "float32[2,10]", f"outputs follow --shape: {report['outputs']}")
+    run("inspect", cnn, "--shape", "imgae=2x3x64x64", code=2, says="did you mean 'image'?")
+    run("inspect", cnn, "--shape", "image=2x3x64", code=2, says="4 dimensions")
+    run("inspect", cnn, "--shape", "image=2x4x64x64", code=2, says="dimension 1 is 3")
+    run("inspect", cnn, "--graph", says="= Softmax(", where="stdout")
+    run("inspect", EXAMPLES / "no_such.onnx", code=6)
+    run("inspect", EXAMPLES, code=6)
+    run("inspect", EXAMPLES / "make_examples.py", code=6)
+    for name, attribute in (("memory_type", "memory_type=p2p"), ("continuous_input_padded", "continuous_input=padded"),
+                            ("continuous_input_unpadded", "continuous_input=unpadded"), ("continuous_output_padded", "continuous_output=padded"),
+                            ("continuous_output_unpadded", "continuous_output=unpadded"), ("reference_output", "reference_output=0:0"),
+                            ("needs_clearing", "needs_clearing=0"), ("fixed_address", "fixed_address=1"),
+                            ("no_address_refresh", "no_address_refresh=1"), ("batch_label", "batch_label=gear_4"), ("stream", "stream=1")):
+        report = json.loads(run("inspect", EXAMPLES / f"{name}.onnx", "--json"))
+        check([row["attributes"] for row in report["memory_attributes"]] == [attribute], f"{name}: {report['memory_attributes']}")
+
+
+def planning(folder):
+    cnn = EXAMPLES / "tiny_cnn.onnx"
+    report = json.loads(run("plan", cnn, "--shape", "batch=8", "--json"))
+    check(report["verified"] and report["peak_bytes"] == report["lower_bound_bytes"] > 0, f"tiny_cnn meets its bound: {report['peak_bytes']}")
+    check(report["peak_bytes"] <= report["file_order_lower_bound_bytes"], "the plan is no worse than plain lives in the file's order")
+    check(json.loads(run("plan", cnn, "--json"))["symbols_counted_as_1"] == ["batch"], "plan says which symbols count as 1")
+    run("plan", cnn, "--shape", "batch=8", "--limit", "100KiB", code=3, says="highest at node")
+    run("plan", cnn, "--limit", "1 parsec", code=2)
+    run("plan", cnn, "--limit", "1GiB")
+    table = folder / "plan.csv"
+    run("plan", cnn, "--csv", table)
+    run("pack", "--check", table, says="valid", where="stdout")
+    for mode in range(4):
+        run("plan", cnn, "--topo-sorting-mode", mode)
+    run("plan", cnn, "--topo-sorting-mode", 4, code=2)
+    run("plan", cnn, "--memory-optimization-policy", "MemoryPriority")
+    run("plan", cnn, "--memory-optimization-policy", "Speed", code=2)
+
+
+def packing(folder):
+    table = folder / "buffers.csv"
+    table.write_text("id,lower,upper,size\na,0,2,10\nb,1,3,20\nc,2,4,10\n")
+    answer = json.loads(run("pack", table, "--json", "-o", folder / "placed.csv"))
+    check(answer["peak_bytes"] == answer["lower_bound_bytes"] == 30 and answer["optimal"], f"three buffers reach their bound: {answer}")
+    run("pack", "--check", folder / "placed.csv", says="valid", where="stdout")
+    run("pack", table, "--capacity", 29, code=3, says="cannot be placed together")
+    run("pack", table, "--capacity", 30)
+    for text, reason in (("id,lower,upper,size\na,2,1,10\n", "line 2"), ("id,lower,upper,size\na,0,1,-5\n", "line 2"),
+                         ("id,lower,upper\na,0,1\n", "size"), ("id,lower,upper,size\na,0,1,99999999999999999999\n", "line 2"), ("", "")):
+        table.write_text(text)
+        run("pack", table, code=6, says=reason)
+    (folder / "wrong.csv").write_text("id,lower,upper,size,offset\na,0,2,10,0\nb,1,3,20,5\n")
+    run("pack", "--check", folder / "wrong.csv", code=5)
+    run("pack", folder / "missing.csv", code=6)
+    run("pack", "--assigner", "hybird", folder / "placed.csv", code=2, says="hybrid")
+
+
+usage()
+inspecting()
+with tempfile.TemporaryDirectory() as temporary:
+    planning(pathlib.Path(temporary))
+    packing(pathlib.Path(temporary))
+print("\n".join(failures))
+print(f"{len(failures)} failures")
+sys.exit(1 if failures else 0)
