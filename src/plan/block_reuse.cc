@@ -104,10 +104,14 @@ uint32_t BlockReuse::Allocate(uint32_t tenant) {
 // gone for the newcomer.
 FreeBlocks BlockReuse::FreeFor(uint32_t tenant) const {
   FreeBlocks free(knobs_);
+  // Tenants come in an order that the streams allow: the last one speaks for all, unless lives have
+  // gaps or batches differ.
+  const bool chain = region_.pieces.empty() && problem_.problem->batches.empty();
   for (uint32_t i = 0; i < memory_.size(); ++i) {
     const auto& tenants = memory_[i].tenants;
     if (shared_[tenants.front()]) continue;
-    const bool busy = std::any_of(tenants.begin(), tenants.end(), [&](uint32_t other) {
+    const auto first = chain ? std::prev(tenants.end()) : tenants.begin();
+    const bool busy = std::any_of(first, tenants.end(), [&](uint32_t other) {
       return problem_.Together(region_, region_.blocks[tenant], region_.blocks[other]);
     });
     if (!busy) free.Release(i, memory_[i]);

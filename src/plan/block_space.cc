@@ -1,36 +1,61 @@
 #include "plan/block_space.h"
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
 
 namespace plimsoll::plan {
 
 BlockSpace::BlockSpace(const BlockProblem& problem, const BlockRegion& region)
-    : problem_(problem), region_(region), offsets_(region.blocks.size(), kNowhere) {
-  if (!problem.lifetimes.one_line()) return;
-  const std::vector<Block>& blocks = region.blocks;
-  by_begin_.resize(blocks.size());
-  std::iota(by_begin_.begin(), by_begin_.end(), 0u);
-  std::sort(by_begin_.begin(), by_begin_.end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(blocks[a].whole.begin, a) < std::pair(blocks[b].whole.begin, b);
-  });
-  leaves_ = std::bit_ceil(std::max<size_t>(blocks.size(), 1));
-  latest_end_.assign(2 * leaves_, -1);
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    latest_end_[leaves_ + i] = blocks[by_begin_[i]].whole.end;
+    : problem_(problem),
+      region_(region),
+      offsets_(region.blocks.size(), kNowhere),
+      seen_(region.blocks.size(), 0) {
+  problem.lifetimes.one_line() ? IndexOneLine() : IndexStreams();
+}
+
+void BlockSpace::IndexOneLine() {
+  std::vector<IntervalIndex::Entry> lives;
+  for (uint32_t i = 0; i < region_.blocks.size(); ++i) {
+    const Block& block = region_.blocks[i];
+    if (!block.idle()) lives.push_back({block.whole.begin, block.whole.end, i});
   }
-  for (size_t node = leaves_ - 1; node > 0; --node) {
-    latest_end_[node] = std::max(latest_end_[2 * node], latest_end_[2 * node + 1]);
+  uses_.emplace_back(std::move(lives));
+}
+
+void BlockSpace::IndexStreams() {
+  const size_t streams = problem_.lifetimes.streams();
+  std::vector<std::vector<IntervalIndex::Entry>> uses(streams);
+  std::vector<std::vector<IntervalIndex::Entry>> windows(streams);
+  for (uint32_t i = 0; i < region_.blocks.size(); ++i) {
+    const Block& block = region_.blocks[i];
+    if (block.idle()) continue;
+    if (block.whole.exclusive) {
+      exclusive_.push_back(i);
+      continue;
+    }
+    for (const Piece& piece : region_.PiecesOf(block)) {
+      for (const StreamSpan& use : problem_.lifetimes.Uses(piece.life)) {
+        uses[use.stream].push_back({use.begin, use.end, i});
+      }
+      for (uint32_t s = 0; s < streams; ++s) {
+        const StreamSpan window = problem_.lifetimes.Window(piece.life, s);
+        windows[s].push_back({window.begin, window.end, i});
+      }
+    }
   }
+  for (auto& entries : uses) uses_.emplace_back(std::move(entries));
+  for (auto& entries : windows) windows_.emplace_back(std::move(entries));
 }
 
 int64_t BlockSpace::LowestGap(uint32_t block, int64_t from) {
   forbidden_.clear();
+  const Piece& whole = region_.blocks[block].whole;
   if (problem_.lifetimes.one_line()) {
-    VisitLiving(block, 1, 0, leaves_);
-  } else {
+    uses_.front().Meeting(whole.begin, whole.end,
+                          [&](uint32_t other) { ForbidNear(block, other); });
+  } else if (whole.exclusive) {
     for (uint32_t other = 0; other < offsets_.size(); ++other) ForbidNear(block, other);
+  } else {
+    VisitOnStreams(block);
   }
   std::sort(forbidden_.begin(), forbidden_.end());
   const int64_t alignment = region_.blocks[block].alignment;
@@ -41,16 +66,26 @@ int64_t BlockSpace::LowestGap(uint32_t block, int64_t from) {
   return offset;
 }
 
-void BlockSpace::VisitLiving(uint32_t block, size_t node, size_t first, size_t last) {
-  const Piece& whole = region_.blocks[block].whole;
-  if (first >= by_begin_.size() || latest_end_[node] <= whole.begin ||
-      region_.blocks[by_begin_[first]].whole.begin >= whole.end) {
-    return;
+void BlockSpace::VisitOnStreams(uint32_t block) {
+  ++search_;
+  const Lifetimes& lifetimes = problem_.lifetimes;
+  const auto visit = [&](uint32_t other) { ForbidNearOnce(block, other); };
+  for (const uint32_t other : exclusive_) ForbidNearOnce(block, other);
+  for (const Piece& piece : region_.PiecesOf(region_.blocks[block])) {
+    for (const StreamSpan& use : lifetimes.Uses(piece.life)) {
+      windows_[use.stream].Meeting(use.begin, use.end, visit);
+    }
+    for (uint32_t s = 0; s < lifetimes.streams(); ++s) {
+      const StreamSpan window = lifetimes.Window(piece.life, s);
+      uses_[s].Meeting(window.begin, window.end, visit);
+    }
   }
-  if (last - first == 1) return ForbidNear(block, by_begin_[first]);
-  const size_t middle = (first + last) / 2;
-  VisitLiving(block, 2 * node, first, middle);
-  VisitLiving(block, 2 * node + 1, middle, last);
+}
+
+void BlockSpace::ForbidNearOnce(uint32_t block, uint32_t placed) {
+  if (seen_[placed] == search_) return;
+  seen_[placed] = search_;
+  ForbidNear(block, placed);
 }
 
 void BlockSpace::ForbidNear(uint32_t block, uint32_t placed) {

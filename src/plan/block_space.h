@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "plan/blocks.h"
+#include "plan/interval_index.h"
 
 namespace plimsoll::plan {
 
-// Places the blocks of one region one by one, whatever their shape, streams and batches. On one
-// line a block is compared with the blocks that live when it does, on several streams with all; the
-// pairs are never stored. One thread; borrows both arguments.
+// Places the blocks of one region one by one, whatever their shape, streams and batches. A block is
+// compared with those whose lives may meet its own; the pairs are never stored. One thread; borrows
+// both arguments.
 class BlockSpace {
  public:
   BlockSpace(const BlockProblem& problem, const BlockRegion& region);
@@ -27,15 +28,23 @@ class BlockSpace {
  private:
   static constexpr int64_t kNowhere = -1;
 
+  void IndexOneLine();
+  void IndexStreams();
+  void VisitOnStreams(uint32_t block);
   void ForbidNear(uint32_t block, uint32_t placed);
-  void VisitLiving(uint32_t block, size_t node, size_t first, size_t last);
+  void ForbidNearOnce(uint32_t block, uint32_t placed);
 
   const BlockProblem& problem_;
   const BlockRegion& region_;
   std::vector<int64_t> offsets_;
-  std::vector<uint32_t> by_begin_;
-  size_t leaves_ = 1;
-  std::vector<int32_t> latest_end_;                     // by node of a tree over by_begin_
+  // One line: the lives of the blocks. Several streams, by stream: their uses, and the steps that
+  // are not in order with all uses of some piece. Two blocks that live together meet in one of the
+  // two, seen from one of them.
+  std::vector<IntervalIndex> uses_;
+  std::vector<IntervalIndex> windows_;
+  std::vector<uint32_t> exclusive_;  // several streams only
+  std::vector<uint32_t> seen_;       // by block: the last search that met it
+  uint32_t search_ = 0;
   std::vector<std::pair<int64_t, int64_t>> forbidden_;  // open intervals of offsets
   int64_t comparisons_ = 0;
 };

@@ -34,6 +34,21 @@ std::vector<Use> RealUses(const Buffer& buffer) {
   return uses;
 }
 
+// The same streams with time running backwards: what is over before a step there comes after it
+// here.
+Problem Backwards(const Problem& problem) {
+  Problem backwards;
+  backwards.streams = problem.streams;
+  const auto turned = [&](StreamId stream, int64_t step) {
+    return problem.streams[stream.index()].steps - 1 - step;
+  };
+  for (const Synchronisation& sync : problem.synchronisations) {
+    backwards.synchronisations.push_back(
+        {sync.to, turned(sync.to, sync.to_step), sync.from, turned(sync.from, sync.from_step)});
+  }
+  return backwards;
+}
+
 }  // namespace
 
 Result<Lifetimes> Lifetimes::Make(const Problem& problem) {
@@ -66,10 +81,14 @@ Status Lifetimes::MakeSeveralStreams(const Problem& problem) {
   auto made = HappensBefore::Make(problem);
   if (!made.ok()) return made.status();
   const HappensBefore& order = *made;
+  auto made_backwards = HappensBefore::Make(Backwards(problem));
+  if (!made_backwards.ok()) return made_backwards.status();
+  const HappensBefore& backwards = *made_backwards;
   const size_t count = problem.buffers.size();
-  streams_ = std::max<size_t>(problem.streams.size(), 1);
+  streams_ = problem.streams.size();
   over_before_.assign(count * streams_, std::numeric_limits<int64_t>::max());
-  last_.resize(count);
+  first_after_.assign(count * streams_, std::numeric_limits<int64_t>::min());
+  uses_.resize(count);
   // The number of steps over before a step grows along every path of the order, so it numbers the
   // steps in an order that the streams allow.
   const auto rank = [](const std::vector<int64_t>& clock) {
@@ -81,11 +100,15 @@ Status Lifetimes::MakeSeveralStreams(const Problem& problem) {
     if (!uses.empty()) moments[i] = std::numeric_limits<int64_t>::max();
     for (const Use& use : uses) {
       const std::vector<int64_t> clock = order.Clock(use.stream, use.begin);
+      const int64_t last_turned = problem.streams[use.stream.index()].steps - use.end;
+      const std::vector<int64_t> turned_clock = backwards.Clock(use.stream, last_turned);
       for (size_t s = 0; s < streams_; ++s) {
         int64_t& over = over_before_[i * streams_ + s];
         over = std::min(over, clock[s]);
+        int64_t& after = first_after_[i * streams_ + s];
+        after = std::max(after, problem.streams[s].steps - 1 - turned_clock[s]);
       }
-      last_[i].push_back({static_cast<uint32_t>(use.stream.index()), use.end - 1});
+      uses_[i].push_back({static_cast<uint32_t>(use.stream.index()), use.begin, use.end});
       moments[i] = std::min(moments[i], rank(clock));
       moments[count + i] =
           std::max(moments[count + i], rank(order.Clock(use.stream, use.end - 1)) + 1);
@@ -100,9 +123,9 @@ Status Lifetimes::MakeSeveralStreams(const Problem& problem) {
 
 bool Lifetimes::Before(BufferId first, BufferId second) const {
   const int64_t* over = &over_before_[second.index() * streams_];
-  const auto& last = last_[first.index()];
-  return std::all_of(last.begin(), last.end(),
-                     [&](const LastStep& use) { return use.step <= over[use.stream]; });
+  const auto& uses = uses_[first.index()];
+  return std::all_of(uses.begin(), uses.end(),
+                     [&](const StreamSpan& use) { return use.end - 1 <= over[use.stream]; });
 }
 
 bool Lifetimes::Together(BufferId a, BufferId b) const {

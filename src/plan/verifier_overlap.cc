@@ -155,11 +155,7 @@ class StepOrder {
     }
   }
 
-  bool Before(const Use& first, const Use& second) const {
-    return first.end - 1 <= Over(second.stream.index(), second.begin)[first.stream.index()];
-  }
-
- private:
+  // By stream: its latest step that is over before this one begins.
   std::vector<int64_t> Over(size_t stream, int64_t step) const {
     const auto after = facts_[stream].upper_bound(step);
     std::vector<int64_t> over = after == facts_[stream].begin() ? std::vector<int64_t>(streams_, -1)
@@ -168,8 +164,15 @@ class StepOrder {
     return over;
   }
 
+ private:
   size_t streams_;
   std::vector<std::map<int64_t, std::vector<int64_t>>> facts_;
+};
+
+// One buffer's uses, and by stream what is over before the first of them begins.
+struct UseOrder {
+  std::vector<Use> uses;
+  std::vector<int64_t> over;
 };
 
 std::vector<Use> UsesOf(const Buffer& buffer) {
@@ -181,19 +184,28 @@ std::vector<Use> UsesOf(const Buffer& buffer) {
   return uses;
 }
 
-bool AllBefore(const StepOrder& order, const Buffer& first, const Buffer& second) {
-  for (const Use& earlier : UsesOf(first)) {
-    for (const Use& later : UsesOf(second)) {
-      if (!order.Before(earlier, later)) return false;
-    }
+UseOrder OrderOf(const StepOrder& steps, const Buffer& buffer) {
+  UseOrder order{.uses = UsesOf(buffer), .over = {}};
+  for (const Use& use : order.uses) {
+    const std::vector<int64_t> over = steps.Over(use.stream.index(), use.begin);
+    if (order.over.empty()) order.over = over;
+    for (size_t i = 0; i < over.size(); ++i) order.over[i] = std::min(order.over[i], over[i]);
   }
-  return true;
+  return order;
+}
+
+bool AllBefore(const UseOrder& first, const UseOrder& second) {
+  return std::all_of(first.uses.begin(), first.uses.end(), [&](const Use& use) {
+    return use.end - 1 <= second.over[use.stream.index()];
+  });
 }
 
 // A sweep over addresses: buffers that share bytes are compared pair by pair.
 Status VerifySeveralStreams(const Problem& problem, const MemoryPlan& plan,
                             const std::vector<size_t>& family) {
   const StepOrder steps(problem);
+  std::vector<UseOrder> lives;
+  for (const Buffer& buffer : problem.buffers) lives.push_back(OrderOf(steps, buffer));
   std::vector<size_t> order;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     if (EverLives(problem.buffers[i])) order.push_back(i);
@@ -215,7 +227,7 @@ Status VerifySeveralStreams(const Problem& problem, const MemoryPlan& plan,
       if (neighbour.batch.valid() && buffer.batch.valid() && neighbour.batch != buffer.batch) {
         continue;
       }
-      if (!AllBefore(steps, buffer, neighbour) && !AllBefore(steps, neighbour, buffer)) {
+      if (!AllBefore(lives[index], lives[other]) && !AllBefore(lives[other], lives[index])) {
         return SharedBytes(problem, index, other);
       }
     }
