@@ -35,20 +35,14 @@ CachingMemAllocator::~CachingMemAllocator() {
   }
 }
 
-uint32_t CachingMemAllocator::FindCached(StreamId stream, int64_t size, int64_t alignment) {
-  for (auto found = cache_.lower_bound({stream, size});
-       found != cache_.end() && found->first.first == stream; ++found) {
-    if (found->first.second - size > size / 4) break;
-    auto& indices = found->second;
-    for (size_t i = indices.size(); i-- > 0;) {
-      const uint32_t index = indices[i];
-      if (slots_[index].address % static_cast<uint64_t>(alignment) != 0) continue;
-      indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(i));
-      if (indices.empty()) cache_.erase(found);
-      return index;
-    }
-  }
-  return kNone;
+uint32_t CachingMemAllocator::FindCached(StreamId stream, int64_t size) {
+  const auto found = cache_.lower_bound({stream, size});
+  if (found == cache_.end() || found->first.first != stream) return kNone;
+  if (found->first.second - size > size / 4) return kNone;
+  const uint32_t index = found->second.back();
+  found->second.pop_back();
+  if (found->second.empty()) cache_.erase(found);
+  return index;
 }
 
 Result<Block> CachingMemAllocator::Allocate(const Request& request) {
@@ -59,23 +53,16 @@ Result<Block> CachingMemAllocator::Allocate(const Request& request) {
     return OutOfMemory(request.size.value(), {});
   }
   const int64_t alignment = std::max(request.alignment.value(), kBlockAlignment);
-  const int64_t size = std::max(kBlockAlignment, request.size.RoundUp(kBlockAlignment).value());
-  uint32_t index = FindCached(request.stream, size, alignment);
+  // Plain memory is aligned as blocks are; a larger alignment costs its own size.
+  const int64_t size = std::max(kBlockAlignment, request.size.RoundUp(kBlockAlignment).value()) +
+                       (alignment > kBlockAlignment ? alignment : 0);
+  uint32_t index = FindCached(request.stream, size);
   if (index == kNone) {
     ++statistics_.slow_paths;
     Result<Address> address = AllocateWithTryRecycle(size);
     if (!address.ok()) {
       ++statistics_.failures;
       return address.error();
-    }
-    if (*address % static_cast<uint64_t>(alignment) != 0) {
-      PLIMSOLL_TRY(physical_->ReleasePlain(*address));
-      return Error{ErrorKind::kUnsupported,
-                   "memory.plain_alignment",
-                   "cannot allocate",
-                   StrCat("alignment ", alignment),
-                   "the device aligns plain memory less",
-                   "use an expandable allocator for large alignments"};
     }
     if (unused_.empty()) {
       unused_.push_back(static_cast<uint32_t>(slots_.size()));
@@ -96,7 +83,8 @@ Result<Block> CachingMemAllocator::Allocate(const Request& request) {
   ++statistics_.allocations;
   ++statistics_.live_blocks;
   Report(MemoryEvent::Kind::kAllocate, slot, request.tag);
-  return Block{slot.address, request.size, {index, slot.generation}};
+  const auto mask = static_cast<uint64_t>(alignment) - 1;
+  return Block{(slot.address + mask) & ~mask, request.size, {index, slot.generation}};
 }
 
 Result<Address> CachingMemAllocator::AllocateWithTryRecycle(int64_t size) {

@@ -11,14 +11,17 @@ namespace plimsoll::memory {
 // in it keeps from others follows their size. So the ladder climbs with what is in use: a chunk is
 // a small fraction of the memory that is there, or of the request, and equal to its neighbours.
 struct ChunkLadder {
-  static constexpr int64_t kOfReserved = 512;  // at least 1/512 of what is reserved
-  static constexpr int64_t kOfRequest = 16;    // at least 1/16 of the request
-  static constexpr Bytes kFinest = MiB(8);     // no finer, except to end exactly
+  static constexpr int64_t kOfReserved = 384;  // at least 1/384 of what is reserved
+  static constexpr int64_t kOfRequest = 20;    // at least 1/20 of the request
+  static constexpr Bytes kFinest = MiB(4);     // no finer, except to end exactly
   static constexpr Bytes kCoarsest = GiB(1);
   static constexpr int64_t kStep = 1024;  // a growth adds at least 1/1024 of what is reserved
 
+  Bytes granularity;
+  Bytes device_total;  // 0: not known. The last fifth of a device is cut into the finest.
+
   // `scarce`: the device refused before, so no byte more than needed.
-  static std::vector<Bytes> Sizes(Bytes need, Bytes reserved, Bytes granularity, bool scarce);
+  std::vector<Bytes> Sizes(Bytes need, Bytes reserved, bool scarce) const;
 };
 
 }  // namespace plimsoll::memory

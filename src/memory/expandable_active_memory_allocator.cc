@@ -52,7 +52,10 @@ ExpandableActiveMemoryAllocator::ExpandableActiveMemoryAllocator(
       home_range_(homes),
       stitched_range_(stitched),
       home_space_(std::make_unique<device::AddressSpace>(homes.base, homes.size)),
-      stitched_space_(std::make_unique<device::AddressSpace>(stitched.base, stitched.size)) {}
+      stitched_space_(std::make_unique<device::AddressSpace>(stitched.base, stitched.size)) {
+  const auto info = physical_->device().memory().Info(physical_->id());
+  if (info.ok()) device_total_ = info->total;
+}
 
 ExpandableActiveMemoryAllocator::~ExpandableActiveMemoryAllocator() {
   const auto done = [](const Status& status) {
@@ -102,7 +105,7 @@ Result<std::vector<ActiveChunk>> ExpandableActiveMemoryAllocator::Grow(const Gro
   const std::vector<Bytes> sizes =
       request.single_chunk
           ? std::vector<Bytes>{request.size.RoundUp(granularity_.value())}
-          : ChunkLadder::Sizes(request.size, mapped_, granularity_, request.scarce);
+          : ChunkLadder{granularity_, device_total_}.Sizes(request.size, mapped_, request.scarce);
   Bytes total;
   for (Bytes size : sizes) total += size;
   const auto at = home_space_->Take(total, granularity_);

@@ -95,15 +95,18 @@ class Player {
   Player(const Trace& trace, Bench& bench)
       : trace_(trace), bench_(bench), blocks_(trace.blocks), cycles_(trace.blocks) {}
 
+  // What still lives at the end, or at the first refusal, is freed.
   Status Pass() {
-    for (const TraceEvent& event : trace_.events) {
-      if (event.kind == TraceEvent::Kind::kAllocate) PLIMSOLL_TRY(Allocate(event));
-      if (event.kind == TraceEvent::Kind::kFree) PLIMSOLL_TRY(Free(event.block));
+    Status status;
+    for (size_t i = 0; i < trace_.events.size() && status.ok(); ++i) {
+      const TraceEvent& event = trace_.events[i];
+      if (event.kind == TraceEvent::Kind::kAllocate) status = Allocate(event);
+      if (event.kind == TraceEvent::Kind::kFree) status = Free(event.block);
     }
     for (uint32_t block = 0; block < trace_.blocks; ++block) {
       if (blocks_[block].key != memory::BlockKey()) PLIMSOLL_TRY(Free(block));
     }
-    return Status();
+    return status;
   }
 
   void Percentiles(ReplayResult& result) {

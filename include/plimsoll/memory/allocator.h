@@ -26,8 +26,8 @@ inline constexpr int64_t kBlockAlignment = 512;
 struct Request {
   Bytes size;                                // zero is served: an address of its own, no bytes
   Bytes alignment = Bytes(kBlockAlignment);  // a power of two, at most the device's granularity
-  StreamId stream;                           // none: the allocator's first stream
-  std::string_view tag;                      // who asks; borrowed for the call
+  StreamId stream = {};                      // none: the allocator's first stream
+  std::string_view tag = {};                 // who asks; borrowed for the call
   bool single_chunk = false;  // one physical chunk, so that others can register the block
 };
 

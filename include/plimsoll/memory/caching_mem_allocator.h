@@ -41,7 +41,7 @@ class CachingMemAllocator final : public Allocator {
   };
   using Cache = std::map<std::pair<StreamId, int64_t>, std::vector<uint32_t>>;
 
-  uint32_t FindCached(StreamId stream, int64_t size, int64_t alignment);
+  uint32_t FindCached(StreamId stream, int64_t size);
   // On refusal: synchronises, releases what is cached, and tries once more; then the full report.
   Result<Address> AllocateWithTryRecycle(int64_t size);
   Result<Bytes> Recycle();

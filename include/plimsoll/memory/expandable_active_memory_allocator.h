@@ -75,6 +75,7 @@ class ExpandableActiveMemoryAllocator final : public ActiveMemory {
   std::unique_ptr<device::AddressSpace> stitched_space_;
   std::map<device::Address, Home> homes_;
   std::map<device::Address, Run> stitched_;
+  Bytes device_total_;  // 0: the device did not say
   Bytes mapped_;
   bool paused_ = false;
 };
