@@ -65,18 +65,13 @@ void ScalableAllocator::Adopt() { thread_ = std::this_thread::get_id(); }
 
 Result<Block> ScalableAllocator::Allocate(const Request& request) {
   CheckThread();
-  PLIMSOLL_TRY(CheckRequest(request, Bytes(granularity_)));
-  if (request.size.value() > kLargest) {
-    ++statistics_.failures;
-    return OutOfMemory(request, {});
+  const int64_t requested = request.size.value();
+  if (requested >= 0 && requested <= kLargest && request.alignment.value() == kBlockAlignment &&
+      !request.single_chunk && !paused_) {
+    const ExtentIndex extent = pool_->Take(CutSize(requested, granularity_));
+    if (extent != kNoExtent) return HandOut(request, extent, (*pool_)[extent].start);
   }
-  const int64_t size = CutSize(request.size.value(), granularity_);
-  if (!paused_ && !request.single_chunk && request.alignment.value() <= kBlockAlignment) {
-    if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) {
-      return HandOut(request, extent, (*pool_)[extent].start);
-    }
-  }
-  return AllocateSlow(request, size);
+  return AllocateSlow(request);
 }
 
 Block ScalableAllocator::HandOut(const Request& request, ExtentIndex index, Address address) {
@@ -137,12 +132,18 @@ Status ScalableAllocator::RecordStream(const Block& block, StreamId stream) {
                "use a StreamOrderedAllocator for memory of several streams"};
 }
 
-Result<Block> ScalableAllocator::AllocateSlow(const Request& request, int64_t size) {
+Result<Block> ScalableAllocator::AllocateSlow(const Request& request) {
+  PLIMSOLL_TRY(CheckRequest(request, Bytes(granularity_)));
   if (paused_) {
     return Error{ErrorKind::kUsage,         "memory.paused",        "cannot allocate",
                  StrCat("allocator ", id_), "its memory is paused", "resume it first"};
   }
   ++statistics_.slow_paths;
+  if (request.size.value() > kLargest) {
+    ++statistics_.failures;
+    return OutOfMemory(request, {});
+  }
+  const int64_t size = CutSize(request.size.value(), granularity_);
   pool_->ReleaseKeptSlab();
   Address address = 0;
   Result<uint32_t> extent = Obtain(request, size, false, address);

@@ -62,7 +62,7 @@ class ScalableAllocator final : public Allocator {
   const DeviceAllocator& device() const { return *device_; }
 
  private:
-  Result<Block> AllocateSlow(const Request& request, int64_t size);
+  Result<Block> AllocateSlow(const Request& request);
   // One attempt; kDoesNotFit means that recycling might help.
   Result<uint32_t> Obtain(const Request& request, int64_t size, bool scarce, Address& address);
   Result<uint32_t> ObtainStitched(int64_t size, bool scarce, Address& address);
