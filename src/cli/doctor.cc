@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/machine.h"
+#include "cli/options.h"
 #include "cli/program.h"
 
 namespace plimsoll::cli {
@@ -33,10 +33,10 @@ Status Doctor(bool json) {
 
 void AddDoctor(CLI::App& program, Action& action) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command =
-      program.add_subcommand("doctor", "Show what this machine offers and what would help");
-  command->add_flag("--json", *json, "Machine-readable output");
-  command->callback([&action, json] { action = [json] { return Doctor(*json); }; });
+  CommandOptions command(program, "doctor", "Show what this machine offers and what would help",
+                         "");
+  command.Json(*json);
+  WhenChosen(command, action, [json] { return Doctor(*json); });
 }
 
 }  // namespace plimsoll::cli

@@ -1,10 +1,10 @@
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 
 #include "cli/model_report.h"
+#include "cli/options.h"
 #include "cli/program.h"
 #include "compile/input_shapes.h"
 #include "compile/shapes.h"
@@ -57,18 +57,17 @@ Status Inspect(const Options& options) {
 
 void AddInspect(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("inspect", "Show what is in a model");
-  command->footer(kExamples);
-  command->add_option("model", options->model, "An ONNX file")->required();
-  command->add_option(
-      "--shape", options->shapes,
-      "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
-  command->add_option("--test-data", options->test_data,
-                      "A folder with input_N.pb and output_N.pb: take inputs from it, compare the "
-                      "outputs' shapes");
-  command->add_flag("--graph", options->text_form, "Print the graph, one line a node");
-  command->add_flag("--json", options->json, "Machine-readable output");
-  command->callback([&action, options] { action = [options] { return Inspect(*options); }; });
+  CommandOptions command(program, "inspect", "Show what is in a model", kExamples);
+  command.Required("model", options->model, "An ONNX file");
+  command.List("--shape", options->shapes,
+               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Text(
+      "--test-data", options->test_data,
+      "A folder with input_N.pb and output_N.pb: take inputs from it, compare the outputs' "
+      "shapes");
+  command.Flag("--graph", options->text_form, "Print the graph, one line a node");
+  command.Json(options->json);
+  WhenChosen(command, action, [options] { return Inspect(*options); });
 }
 
 }  // namespace plimsoll::cli

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/options.h"
 #include "cli/program.h"
 #include "cli/text_file.h"
 #include "plimsoll/base/text.h"
@@ -24,10 +24,12 @@ struct Options {
   int64_t effort = plan::Effort().steps;
   double deadline_ms = 0;
   std::string assigner = "hybrid";
-  int threads = 1;
+  int64_t threads = 1;
   bool check = false;
   bool json = false;
 };
+
+constexpr int64_t kMostSteps = int64_t{1} << 50;
 
 constexpr const char* kExamples = R"(
 The table has a heading line with id,lower,upper,size and optionally alignment,offset (fixed).
@@ -116,7 +118,7 @@ Status Pack(const Options& options) {
   request.effort.steps = options.effort;
   request.effort.deadline_ms = options.deadline_ms;
   request.assigner = options.assigner;
-  request.threads = options.threads;
+  request.threads = static_cast<int>(options.threads);
   PLIMSOLL_ASSIGN(const plan::PackAnswer answer, plan::Pack(table, request));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -154,28 +156,20 @@ Status Pack(const Options& options) {
 
 void AddPack(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      program.add_subcommand("pack", "Place buffers given as a table, without a model");
-  command->footer(kExamples);
-  command->add_option("table", options->table, "A CSV file")->required();
-  command->add_option("--capacity", options->capacity, "Be content with any peak up to this");
-  command->add_option("--effort", options->effort, "Search steps; more is slower and never worse")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command
-      ->add_option("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never")
-      ->check(CLI::NonNegativeNumber);
-  command
-      ->add_option("--assigner", options->assigner,
-                   StrCat("One of ", Join(plan::AssignerNames(), ", ")))
-      ->capture_default_str();
-  command->add_option("--threads", options->threads, "The answer does not depend on it")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command->add_option("-o,--output", options->output, "Write the table with offsets here");
-  command->add_flag("--check", options->check, "Verify the offsets in the table");
-  command->add_flag("--json", options->json, "Machine-readable output");
-  command->callback([&action, options] { action = [options] { return Pack(*options); }; });
+  CommandOptions command(program, "pack", "Place buffers given as a table, without a model",
+                         kExamples);
+  command.Required("table", options->table, "A CSV file");
+  command.Text("--capacity", options->capacity, "Be content with any peak up to this");
+  command.Whole("--effort", options->effort, 0, kMostSteps,
+                "Search steps; more is slower and never worse");
+  command.Real("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never");
+  command.Text("--assigner", options->assigner,
+               StrCat("One of ", Join(plan::AssignerNames(), ", ")));
+  command.Whole("--threads", options->threads, 1, 1024, "The answer does not depend on it");
+  command.Text("-o,--output", options->output, "Write the table with offsets here");
+  command.Flag("--check", options->check, "Verify the offsets in the table");
+  command.Json(options->json);
+  WhenChosen(command, action, [options] { return Pack(*options); });
 }
 
 }  // namespace plimsoll::cli

@@ -1,10 +1,10 @@
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
 #include <memory>
 
+#include "cli/options.h"
 #include "cli/plan_report.h"
 #include "cli/program.h"
 #include "cli/text_file.h"
@@ -28,15 +28,17 @@ struct Options {
   std::vector<std::string> shapes;
   std::string limit;
   std::string order = "search";
-  int topological_mode = -1;
+  int64_t topological_mode = -1;
   std::string policy;
   int64_t effort = plan::Effort().steps;
   double deadline_ms = 0;
-  int threads = 0;
+  int64_t threads = 0;
   std::string csv;
   std::string refreshable = "0";
   bool json = false;
 };
+
+constexpr int64_t kMostSteps = int64_t{1} << 50;
 
 constexpr const char* kExamples = R"(
 Examples:
@@ -49,7 +51,7 @@ Result<compile::PlanOptions> ReadOptions(const Options& options) {
   compile::PlanOptions request;
   request.effort.steps = options.effort;
   request.effort.deadline_ms = options.deadline_ms;
-  request.threads = options.threads;
+  request.threads = static_cast<int>(options.threads);
   request.search_order = options.order == "search" && options.topological_mode < 0;
   if (options.topological_mode >= 0) {
     request.order_mode = static_cast<OrderMode>(options.topological_mode);
@@ -159,43 +161,28 @@ Status Plan(const Options& options) {
 
 void AddPlan(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      program.add_subcommand("plan", "Plan every byte of a model before the first run");
-  command->footer(kExamples);
-  command->add_option("model", options->model, "An ONNX file")->required();
-  command->add_option(
-      "--shape", options->shapes,
-      "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
-  command->add_option("--limit", options->limit,
-                      "Exit with 3 when the model takes more than this from the device");
-  command->add_option("--order", options->order, "The file's order, or search for a better one")
-      ->check(CLI::IsMember({"file", "search"}))
-      ->capture_default_str();
-  command
-      ->add_option("--topo-sorting-mode", options->topological_mode,
-                   "Order without search: 0 breadth first, 1 depth first, 2 reverse depth first, "
-                   "3 stable")
-      ->check(CLI::Range(0, 3));
-  command
-      ->add_option("--memory-optimization-policy", options->policy,
-                   "MemoryPriority searches harder for a low peak")
-      ->check(CLI::IsMember({"None", "MemoryPriority"}));
-  command
-      ->add_option("--feature-base-refreshable", options->refreshable,
-                   "1: the feature map's base may change between runs")
-      ->check(CLI::IsMember({"0", "1"}))
-      ->capture_default_str();
-  command->add_option("--effort", options->effort, "Search steps of the placement")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command
-      ->add_option("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--threads", options->threads, "0: as many as the machine has")
-      ->check(CLI::Range(0, 1024));
-  command->add_option("--csv", options->csv, "Write the feature map's buffers with offsets here");
-  command->add_flag("--json", options->json, "Machine-readable output");
-  command->callback([&action, options] { action = [options] { return Plan(*options); }; });
+  CommandOptions command(program, "plan", "Plan every byte of a model before the first run",
+                         kExamples);
+  command.Required("model", options->model, "An ONNX file");
+  command.List("--shape", options->shapes,
+               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Text("--limit", options->limit,
+               "Exit with 3 when the model takes more than this from the device");
+  command.Choice("--order", options->order, {"file", "search"},
+                 "The file's order, or search for a better one");
+  command.Whole("--topo-sorting-mode", options->topological_mode, -1, 3,
+                "Order without search: 0 breadth first, 1 depth first, 2 reverse depth first, "
+                "3 stable; -1: as --order says");
+  command.Choice("--memory-optimization-policy", options->policy, {"None", "MemoryPriority"},
+                 "MemoryPriority searches harder for a low peak");
+  command.Text("--feature-base-refreshable", options->refreshable,
+               "1: the feature map's base may change between runs; 0: it does not");
+  command.Whole("--effort", options->effort, 0, kMostSteps, "Search steps of the placement");
+  command.Real("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never");
+  command.Whole("--threads", options->threads, 0, 1024, "0: as many as the machine has");
+  command.Text("--csv", options->csv, "Write the feature map's buffers with offsets here");
+  command.Json(options->json);
+  WhenChosen(command, action, [options] { return Plan(*options); });
 }
 
 }  // namespace plimsoll::cli

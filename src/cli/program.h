@@ -13,6 +13,11 @@ namespace plimsoll::cli {
 // What the chosen subcommand will do. A subcommand fills it in when the command line names it.
 using Action = std::function<Status()>;
 
+class CommandOptions;
+
+// Runs `run` when the command line names the subcommand.
+void WhenChosen(CommandOptions& options, Action& action, Action run);
+
 // Each subcommand adds itself to the program: its options, help and action. One file each.
 void AddInspect(CLI::App& program, Action& action);
 void AddPlan(CLI::App& program, Action& action);

@@ -4,6 +4,7 @@
 
 #include "graph/shape.h"
 #include "plimsoll/base/bytes.h"
+#include "plimsoll/base/text.h"
 
 namespace plimsoll::graph {
 namespace {
@@ -94,7 +95,7 @@ TEST(DimTest, ZeroDivisorsAndOverflowNeverTrap) {
 TEST(DimTest, ExpressionsThatExplodeBecomeAnonymousSymbols) {
   Dim product(1);
   for (int i = 0; i < 12; ++i) {
-    product = product * (Dim::Symbol("a" + std::to_string(i)) + 1);
+    product = product * (Dim::Symbol(StrCat("a", i)) + 1);
   }
   EXPECT_TRUE(product.is_anonymous());
   Dim quotient = kSeq;

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace plimsoll::cli {
+
+// A subcommand's options: one call an option. The variables must outlive the parsing; what they
+// hold beforehand is the default and is shown in the help.
+class CommandOptions {
+ public:
+  // Adds the subcommand to the program. `examples` closes its help.
+  CommandOptions(CLI::App& program, const std::string& name, const std::string& summary,
+                 const std::string& examples);
+
+  void Required(const std::string& name, std::string& value, const std::string& help);
+  void Text(const std::string& name, std::string& value, const std::string& help);
+  void Choice(const std::string& name, std::string& value, std::vector<std::string> legal,
+              const std::string& help);
+  void List(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  void Whole(const std::string& name, int64_t& value, int64_t least, int64_t most,
+             const std::string& help);
+  void Real(const std::string& name, double& value, const std::string& help);  // from 0
+  void Flag(const std::string& name, bool& value, const std::string& help);
+  void Json(bool& value) { Flag("--json", value, "Machine-readable output"); }
+
+  CLI::App& command() { return *command_; }
+
+ private:
+  CLI::App* command_;
+};
+
+}  // namespace plimsoll::cli

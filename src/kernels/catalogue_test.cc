@@ -1,0 +1,73 @@
+#include "kernels/catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/builder.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::kernels {
+namespace {
+
+using graph::DataType;
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::NodeId;
+using graph::Shape;
+using graph::ValueId;
+using graph::ValueType;
+
+// The inputs that the only node's output may overwrite.
+std::vector<int> Overwritable(const std::string& op, const std::vector<ValueType>& inputs,
+                              const ValueType& output) {
+  GraphBuilder builder;
+  std::vector<ValueId> ids;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ids.push_back(builder.Input(StrCat("x", i), inputs[i]));
+  }
+  const ValueId made = builder.Node(op, ids);
+  Graph graph = builder.Build();
+  graph[made].type = output;
+  std::vector<int> found;
+  for (const InPlacePair& pair : InPlacePairs(graph, NodeId(0))) found.push_back(pair.input);
+  return found;
+}
+
+const ValueType kWide = ValueType::Tensor(DataType::kFloat32, Shape{4, 8});
+const ValueType kRow = ValueType::Tensor(DataType::kFloat32, Shape{8});
+const ValueType kWideInt = ValueType::Tensor(DataType::kInt32, Shape{4, 8});
+const ValueType kWideBool = ValueType::Tensor(DataType::kBool, Shape{4, 8});
+
+TEST(CatalogueTest, ElementwiseKernelsOverwriteInputsAsLargeAsTheOutput) {
+  EXPECT_EQ(Overwritable("Relu", {kWide}, kWide), std::vector<int>{0});
+  EXPECT_EQ(Overwritable("Add", {kWide, kWide}, kWide), (std::vector<int>{0, 1}));
+  EXPECT_EQ(Overwritable("Add", {kRow, kWide}, kWide), std::vector<int>{1});
+  EXPECT_EQ(Overwritable("Where", {kWideBool, kWide, kRow}, kWide), std::vector<int>{1});
+  EXPECT_EQ(Overwritable("Cast", {kWide}, kWideInt), std::vector<int>{0});
+}
+
+TEST(CatalogueTest, ElementsOfAnotherWidthAreNotOverwritten) {
+  EXPECT_TRUE(Overwritable("Greater", {kWide, kWide}, kWideBool).empty());
+  EXPECT_TRUE(Overwritable("Cast", {kWideBool}, kWide).empty());
+}
+
+TEST(CatalogueTest, RowKernelsOverwriteTheirFirstInputOnly) {
+  EXPECT_EQ(Overwritable("Softmax", {kWide}, kWide), std::vector<int>{0});
+  EXPECT_EQ(Overwritable("ScatterElements", {kWide, kWideInt, kWide}, kWide), std::vector<int>{0});
+}
+
+TEST(CatalogueTest, KernelsThatReadNeighboursOverwriteNothing) {
+  for (const char* op : {"Conv", "MatMul", "MaxPool", "Transpose", "Concat", "LRN"}) {
+    EXPECT_TRUE(Overwritable(op, {kWide, kWide}, kWide).empty()) << op;
+  }
+}
+
+TEST(CatalogueTest, RandomOperatorsAreNotWorkedOutAtLoad) {
+  graph::Node node;
+  node.op = "RandomNormal";
+  EXPECT_FALSE(IsDeterministic(node));
+  node.op = "Range";
+  EXPECT_TRUE(IsDeterministic(node));
+}
+
+}  // namespace
+}  // namespace plimsoll::kernels
