@@ -17,7 +17,6 @@ PhysicalMemoryAllocator::~PhysicalMemoryAllocator() {
   if (Result<Bytes> trimmed = Trim(); !trimmed.ok()) {
     Log(LogLevel::kWarning, trimmed.error().Text());
   }
-  assert(chunks_.size() == 0 || cached_ > Bytes(0));
 }
 
 Status PhysicalMemoryAllocator::CheckLimit(Bytes size) const {

@@ -32,8 +32,10 @@ TEST(PhysicalMemoryAllocatorTest, ARefusedChunkIsTriedAgainWithoutTheCache) {
   options.capacity = MiB(16);
   const Machine machine = Machine::Fake(options);
   machine.physical()->Release(*machine.physical()->Acquire(MiB(12)));
-  EXPECT_TRUE(machine.physical()->Acquire(MiB(8)).ok());
+  const auto chunk = machine.physical()->Acquire(MiB(8));
+  ASSERT_TRUE(chunk.ok());
   EXPECT_EQ(machine.physical()->reserved(), MiB(8));
+  machine.physical()->Release(*chunk);
 }
 
 TEST(PhysicalMemoryAllocatorTest, R72_EightThreadsCountEveryChunk) {

@@ -33,7 +33,7 @@ class PhysicalMemoryAllocator {
  public:
   PhysicalMemoryAllocator(std::shared_ptr<device::Device> device, device::DeviceId id,
                           PhysicalMemoryOptions options = {});
-  // Destroys every chunk. Ranges that map chunks hold this object, so none is mapped any more.
+  // Destroys the cached chunks, which are all of them: ranges that map chunks hold this object.
   ~PhysicalMemoryAllocator();
   PhysicalMemoryAllocator(const PhysicalMemoryAllocator&) = delete;
   PhysicalMemoryAllocator& operator=(const PhysicalMemoryAllocator&) = delete;
