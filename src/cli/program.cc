@@ -21,6 +21,7 @@ Examples:
   plimsoll inspect model.onnx --shape ids=1x128      the same with dynamic dimensions filled in
   plimsoll plan model.onnx --limit 512MiB            where every byte goes, and whether it fits
   plimsoll pack buffers.csv --capacity 1MiB          place buffers without a model
+  plimsoll replay trace.csv.xz                       run an allocation trace through an allocator
   plimsoll doctor                                    what this machine offers
 
 Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage, 3 does not fit,
@@ -56,6 +57,7 @@ int RunProgram(int argc, char** argv) {
   AddInspect(program, action);
   AddPlan(program, action);
   AddPack(program, action);
+  AddReplay(program, action);
   AddDoctor(program, action);
   try {
     program.parse(argc, argv);
