@@ -42,7 +42,6 @@ Status Rows(const std::vector<NamedTrace>& traces) {
                "pair p50, p99 ns | calls from pass 4 |\n|---|---|---|---|---|---|---|\n";
   for (const auto& [name, trace] : traces) {
     ReplayOptions options;
-    options.allocator.clear();
     options.find_capacity = true;
     PLIMSOLL_ASSIGN(const ReplayResult once, Replay(trace, options));
     options.find_capacity = false;

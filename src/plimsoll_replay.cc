@@ -30,7 +30,6 @@ Error BadArgument(std::string_view argument, std::string why) {
 
 Result<Arguments> Parse(const std::vector<std::string_view>& words) {
   Arguments arguments;
-  arguments.options.allocator.clear();
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (word == "--json") {

@@ -44,7 +44,7 @@ Status Replay(const Options& options) {
   PLIMSOLL_ASSIGN(const std::string text, ReadMaybeCompressed(options.trace));
   PLIMSOLL_ASSIGN(const replay::Trace trace, replay::ParseTrace(text, options.trace));
   PLIMSOLL_ASSIGN(const replay::ReplayResult result, replay::Replay(trace, request));
-  std::cout << (options.json ? result.ToJson() : result.ToText()) << "\n";
+  std::cout << (options.json ? result.ToJson() + "\n" : result.ToText());
   return {};
 }
 

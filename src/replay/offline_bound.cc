@@ -2,10 +2,15 @@
 
 #include <vector>
 
-#include "plan/greedy_packing.h"
+#include "plan/best_packing.h"
 #include "plimsoll/memory/allocator.h"
 
 namespace plimsoll::replay {
+namespace {
+
+constexpr int64_t kSearchSteps = 1'000'000;
+
+}  // namespace
 
 Bytes OfflineBound(const Trace& trace) {
   plan::Packing packing;
@@ -21,7 +26,7 @@ Bytes OfflineBound(const Trace& trace) {
       item.end = moment;
     }
   }
-  return Bytes(plan::PackGreedy(packing, plan::GreedyOrder::kSize).height);
+  return Bytes(plan::PackBest(packing, {.steps = kSearchSteps}).height);
 }
 
 }  // namespace plimsoll::replay

@@ -22,6 +22,7 @@ using memory::Block;
 
 constexpr device::DeviceId kDevice{0};
 constexpr int64_t kWarmupPasses = 3;
+constexpr std::string_view kAutomatic = "auto";
 
 Error Usage(std::string what, std::string why, std::string remedy) {
   return {ErrorKind::kUsage, "replay.usage",   std::move(what), "",
@@ -65,8 +66,16 @@ Result<std::unique_ptr<Allocator>> MakeAllocator(const std::string& name, const 
     return std::unique_ptr<Allocator>(
         std::make_unique<memory::CachingMemAllocator>(bench.physical));
   }
-  return Usage(StrCat("unknown allocator '", name, "'"), "",
-               StrCat("use one of ", Join(AllocatorNames(), ", ")));
+  const std::vector<std::string> names = AllocatorNames();
+  const auto nearest = NearestName(name, names);
+  return Usage(
+      StrCat("unknown allocator '", name, "'"), "there is none of this name",
+      nearest ? StrCat("did you mean ", *nearest, "?") : StrCat("use one of ", Join(names, ", ")));
+}
+
+std::string AllocatorFor(const Trace& trace, const ReplayOptions& options) {
+  if (options.allocator != kAutomatic) return options.allocator;
+  return trace.streams > 1 ? "stream_ordered" : "scalable";
 }
 
 Result<Bench> Prepare(const Trace& trace, const ReplayOptions& options, Bytes capacity) {
@@ -82,10 +91,7 @@ Result<Bench> Prepare(const Trace& trace, const ReplayOptions& options, Bytes ca
     bench.streams.push_back(stream);
   }
   bench.physical = std::make_shared<memory::PhysicalMemoryAllocator>(bench.device, kDevice);
-  const std::string name = !options.allocator.empty() ? options.allocator
-                           : trace.streams > 1        ? "stream_ordered"
-                                                      : "scalable";
-  PLIMSOLL_ASSIGN(bench.allocator, MakeAllocator(name, bench));
+  PLIMSOLL_ASSIGN(bench.allocator, MakeAllocator(AllocatorFor(trace, options), bench));
   return bench;
 }
 
@@ -186,12 +192,17 @@ Result<Bytes> FindCapacity(const Trace& trace, const ReplayOptions& options, Byt
 
 }  // namespace
 
-std::vector<std::string> AllocatorNames() { return {"scalable", "stream_ordered", "caching"}; }
+std::vector<std::string> AllocatorNames() {
+  return {std::string(kAutomatic), "scalable", "stream_ordered", "caching"};
+}
 
 Result<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
   if (options.repeat < 1) {
     return Usage("cannot replay", StrCat("--repeat ", options.repeat, " is not positive"),
                  "repeat at least once");
+  }
+  if (options.find_capacity && options.device != "fake") {
+    return Usage("cannot find the smallest capacity", "the device is real", "use the fake device");
   }
   ReplayResult result;
   result.peak_allocated = trace.PeakAllocated();
@@ -200,7 +211,7 @@ Result<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
     capacity = std::max(GiB(80), result.peak_allocated * 4);
   }
   PLIMSOLL_ASSIGN(Bench bench, Prepare(trace, options, capacity));
-  result.allocator = options.allocator;
+  result.allocator = AllocatorFor(trace, options);
   result.device = options.device;
   result.repeat = options.repeat;
   result.trace_us = trace.DurationUs();
@@ -223,10 +234,6 @@ Result<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
   PLIMSOLL_TRY(bench.allocator->Trim().status());
   result.reserved_after_trim = bench.physical->reserved();
   if (options.find_capacity) {
-    if (bench.fake == nullptr) {
-      return Usage("cannot find the smallest capacity", "the device is real",
-                   "use the fake device");
-    }
     const Bytes unit = bench.device->memory().Granularity(kDevice);
     PLIMSOLL_ASSIGN(result.minimum_capacity,
                     FindCapacity(trace, options, result.peak_reserved, unit));
@@ -260,8 +267,8 @@ std::string ReplayResult::ToJson() const {
 }
 
 std::string ReplayResult::ToText() const {
-  std::string text = StrCat("peak allocated  ", peak_allocated, "\npeak reserved   ", peak_reserved,
-                            "  (", ratio, ")\n");
+  std::string text = StrCat("allocator       ", allocator, "\npeak allocated  ", peak_allocated,
+                            "\npeak reserved   ", peak_reserved, "  (", ratio, ")\n");
   if (minimum_capacity) text += StrCat("fits from       ", *minimum_capacity, "\n");
   if (offline_bound) text += StrCat("static plan     ", *offline_bound, "\n");
   text += StrCat("cached pair     ", ns_per_pair_p50, " ns median, ", ns_per_pair_p99, " ns p99\n");

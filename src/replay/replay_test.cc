@@ -64,6 +64,24 @@ TEST(ReplayTest, EveryAllocatorReplaysSeveralStreamsOrSaysWhyNot) {
     EXPECT_EQ(result.ok(), name != "scalable") << name;
   }
   EXPECT_EQ(Replay(trace, Options("nobody")).error().code, "replay.usage");
+  EXPECT_EQ(Replay(trace, Options("cachng")).error().remedy, "did you mean caching?");
+}
+
+TEST(ReplayTest, TheDefaultAllocatorFollowsTheNumberOfStreamsAndTheResultNamesIt) {
+  for (uint32_t streams : {1u, 3u}) {
+    const auto result = Replay(GenerateTrace({.steps = 2, .streams = streams}), ReplayOptions());
+    ASSERT_TRUE(result.ok()) << result.error().Text();
+    EXPECT_EQ(result->allocator, streams == 1 ? "scalable" : "stream_ordered");
+    EXPECT_NE(result->ToText().find(result->allocator), std::string::npos);
+  }
+}
+
+TEST(ReplayTest, TheSmallestCapacityIsRefusedOnADeviceThatIsReal) {
+  ReplayOptions options;
+  options.device = "cpu";
+  options.find_capacity = true;
+  EXPECT_EQ(Replay(GenerateTrace({.steps = 1, .unit = KiB(4)}), options).error().code,
+            "replay.usage");
 }
 
 TEST(ReplayTest, TheSmallestCapacityIsCloseToThePeakAndOnceItFitsItFits) {

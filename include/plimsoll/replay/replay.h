@@ -13,17 +13,17 @@
 namespace plimsoll::replay {
 
 struct ReplayOptions {
-  std::string allocator = "scalable";  // see AllocatorNames
-  std::string device = "fake";         // a kind of the device registry
-  Bytes capacity = Bytes(0);           // 0: for fake twice the peak, for others what they have
-  Bytes granularity = Bytes(0);        // 0: the device's own
-  int64_t repeat = 1;                  // what still lives is freed after each pass
+  std::string allocator = "auto";  // scalable for one stream, stream_ordered for several
+  std::string device = "fake";     // a kind of the device registry
+  Bytes capacity = Bytes(0);       // 0: for fake more than it needs, for others what they have
+  Bytes granularity = Bytes(0);    // 0: the device's own
+  int64_t repeat = 1;              // what still lives is freed after each pass
   bool find_capacity = false;
   bool offline_bound = true;
 };
 
 struct ReplayResult {
-  std::string allocator;
+  std::string allocator;  // the one that was used, never "auto"
   std::string device;
   int64_t repeat = 1;
   Bytes peak_allocated;
