@@ -47,17 +47,17 @@ GuardingAllocator::~GuardingAllocator() {
   }
 }
 
-Status GuardingAllocator::Fill(Address at, uint8_t value, Bytes size) {
+Status GuardingAllocator::Fill(StreamId stream, Address at, uint8_t value, Bytes size) {
   if (window_ == 0 || size == Bytes(0)) return Status();
-  return device_->Fill(id_, stream_, at, value, size);
+  return device_->Fill(id_, stream, at, value, size);
 }
 
-Result<bool> GuardingAllocator::Holds(Address at, uint8_t value, Bytes size) {
+Result<bool> GuardingAllocator::Holds(StreamId stream, Address at, uint8_t value, Bytes size) {
   if (window_ == 0) return true;
   for (Bytes looked; looked < size; looked += kWindow) {
     const Bytes part = std::min(kWindow, size - looked);
-    PLIMSOLL_TRY(device_->Copy(id_, stream_, window_, After(at, looked), part));
-    PLIMSOLL_TRY(device_->SynchronizeStream(id_, stream_));
+    PLIMSOLL_TRY(device_->Copy(id_, stream, window_, After(at, looked), part));
+    PLIMSOLL_TRY(device_->SynchronizeStream(id_, stream));
     const auto* bytes = reinterpret_cast<const uint8_t*>(window_);
     if (!std::all_of(bytes, bytes + part.value(), [&](uint8_t byte) { return byte == value; })) {
       return false;
@@ -66,51 +66,81 @@ Result<bool> GuardingAllocator::Holds(Address at, uint8_t value, Bytes size) {
   return true;
 }
 
+Result<Block> GuardingAllocator::AllocateUnder(const Request& request) {
+  Result<Block> block = under_->Allocate(request);
+  const bool refused = !block.ok() && block.error().kind == ErrorKind::kDoesNotFit;
+  if (!refused || quarantine_.empty()) return block;
+  PLIMSOLL_TRY(ShrinkQuarantine(Bytes(0)));
+  return under_->Allocate(request);
+}
+
 Result<Block> GuardingAllocator::Allocate(const Request& request) {
   std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckRequest(request, granularity_));
-  Request guarded = request;
-  const Bytes front = std::max(kGuard, request.alignment);
-  guarded.size = front + request.size + kGuard;
-  PLIMSOLL_ASSIGN(const Block under, under_->Allocate(guarded));
-  const Address address = After(under.address, front);
-  Status status = Fill(under.address, kGuardByte, front);
-  if (status.ok()) status = Fill(After(address, request.size), kGuardByte, kGuard);
+  Guarded guarded;
+  guarded.front = std::max(kGuard, request.alignment);
+  guarded.size = request.size;
+  guarded.stream = request.stream.valid() ? request.stream : stream_;
+  Request wider = request;
+  wider.size = guarded.front + request.size + kGuard;
+  PLIMSOLL_ASSIGN(guarded.under, AllocateUnder(wider));
+  const Address address = guarded.address();
+  Status status = Fill(guarded.stream, guarded.under.address, kGuardByte, guarded.front);
+  if (status.ok()) status = Fill(guarded.stream, After(address, guarded.size), kGuardByte, kGuard);
   if (!status.ok()) {
-    PLIMSOLL_TRY(under_->Free(under));
+    PLIMSOLL_TRY(under_->Free(guarded.under));
     return status.error();
   }
-  live_[address] = {{under, front}, request.size};
-  return Block{address, request.size, under.key};
+  const Block block{address, request.size, guarded.under.key};
+  live_[address] = std::move(guarded);
+  return block;
 }
 
 Status GuardingAllocator::Free(const Block& block) {
   std::lock_guard lock(mutex_);
   if (block.key == BlockKey() && block.address == 0) return Status();
   const auto live = live_.find(block.address);
-  if (live == live_.end()) return Unknown(block);
-  const auto [guarded, size] = live->second;
-  PLIMSOLL_ASSIGN(const bool front, Holds(guarded.under.address, kGuardByte, guarded.front));
-  PLIMSOLL_ASSIGN(const bool back, Holds(After(block.address, size), kGuardByte, kGuard));
-  PLIMSOLL_TRY(Fill(block.address, kPoisonByte, size));
+  if (live == live_.end() || live->second.under.key != block.key) return Unknown(block);
+  const Guarded& guarded = live->second;
+  PLIMSOLL_TRY(WaitForRecorded(guarded));
+  PLIMSOLL_ASSIGN(const bool front,
+                  Holds(guarded.stream, guarded.under.address, kGuardByte, guarded.front));
+  PLIMSOLL_ASSIGN(const bool back,
+                  Holds(guarded.stream, After(block.address, guarded.size), kGuardByte, kGuard));
+  PLIMSOLL_TRY(Fill(guarded.stream, block.address, kPoisonByte, guarded.size));
+  quarantined_ += guarded.under.size;
+  quarantine_.push_back(std::move(live->second));
   live_.erase(live);
-  ++freed_[block.address];
-  quarantine_.emplace_back(guarded, size);
-  quarantined_ += size;
-  PLIMSOLL_TRY(ShrinkQuarantine(options_.quarantine));
-  if (front && back) return Status();
+  Status left = ShrinkQuarantine(options_.quarantine);
+  if (front && back) return left;
+  if (!left.ok()) Log(LogLevel::kError, left.error().Text());
+  const char* side = front ? "behind" : back ? "before" : "on both sides of";
   return Broken("memory.overrun", block.address,
-                StrCat("the guard bytes ", front ? "behind" : "before", " it have changed"),
+                StrCat("the guard bytes ", side, " it have changed"),
                 "check the indices of what writes to it");
 }
 
+// Poison is written only after the last legal use, wherever that is.
+Status GuardingAllocator::WaitForRecorded(const Guarded& guarded) {
+  for (const StreamId stream : guarded.recorded) {
+    PLIMSOLL_ASSIGN(const device::EventId event, device_->RecordEvent(id_, stream));
+    const Status waits = device_->WaitEvent(id_, guarded.stream, event);
+    PLIMSOLL_TRY(device_->DestroyEvent(id_, event));
+    PLIMSOLL_TRY(waits);
+  }
+  return Status();
+}
+
 Status GuardingAllocator::Unknown(const Block& block) {
-  const bool twice = freed_.contains(block.address);
-  const bool foreign = std::any_of(live_.begin(), live_.end(), [&](const auto& live) {
-    return live.second.first.under.key == block.key;
-  });
+  bool twice = false;
+  bool held = false;  // by this allocator, though not at that address
+  for (const Guarded& freed : quarantine_) {
+    twice |= freed.address() == block.address && freed.under.key == block.key;
+    held |= freed.under.key == block.key;
+  }
+  for (const auto& [address, guarded] : live_) held |= guarded.under.key == block.key;
   // A block that has left the quarantine is known to the allocator below by its key alone.
-  if (!twice && !foreign) return under_->Free(block);
+  if (!twice && !held) return under_->Free(block);
   return Error{ErrorKind::kUsage,
                twice ? "memory.freed_twice" : "memory.unknown_block",
                "cannot free a block",
@@ -119,23 +149,24 @@ Status GuardingAllocator::Unknown(const Block& block) {
                "free each block once, with the allocator that it came from"};
 }
 
-Status GuardingAllocator::Leave(const Guarded& guarded, Bytes size) {
-  const Address address = After(guarded.under.address, guarded.front);
-  PLIMSOLL_ASSIGN(const bool untouched, Holds(address, kPoisonByte, size));
+Status GuardingAllocator::Leave(const Guarded& guarded) {
+  const Result<bool> untouched =
+      Holds(guarded.stream, guarded.address(), kPoisonByte, guarded.size);
   PLIMSOLL_TRY(under_->Free(guarded.under));
-  if (--freed_[address] == 0) freed_.erase(address);
-  if (untouched) return Status();
-  return Broken("memory.used_after_free", address, "its bytes have changed since it was freed",
+  PLIMSOLL_TRY(untouched.status());
+  if (*untouched) return Status();
+  return Broken("memory.used_after_free", guarded.address(),
+                "its bytes have changed since it was freed",
                 "free it after the last use, or record the stream that still uses it");
 }
 
 Status GuardingAllocator::ShrinkQuarantine(Bytes to) {
   Status first;
-  while (quarantined_ > to || (to == Bytes(0) && !quarantine_.empty())) {
-    const auto [guarded, size] = quarantine_.front();
+  while (!quarantine_.empty() && quarantined_ > to) {
+    const Guarded guarded = std::move(quarantine_.front());
     quarantine_.pop_front();
-    quarantined_ -= size;
-    Status status = Leave(guarded, size);
+    quarantined_ -= guarded.under.size;
+    Status status = Leave(guarded);
     if (first.ok()) first = std::move(status);
   }
   return first;
@@ -144,7 +175,11 @@ Status GuardingAllocator::ShrinkQuarantine(Bytes to) {
 Status GuardingAllocator::RecordStream(const Block& block, StreamId stream) {
   std::lock_guard lock(mutex_);
   const auto live = live_.find(block.address);
-  return under_->RecordStream(live == live_.end() ? block : live->second.first.under, stream);
+  if (live == live_.end()) return under_->RecordStream(block, stream);
+  Guarded& guarded = live->second;
+  PLIMSOLL_TRY(under_->RecordStream(guarded.under, stream));
+  if (stream != guarded.stream) guarded.recorded.push_back(stream);
+  return Status();
 }
 
 Result<Bytes> GuardingAllocator::Trim() {
@@ -153,6 +188,9 @@ Result<Bytes> GuardingAllocator::Trim() {
   return under_->Trim();
 }
 
-MemoryStatistics GuardingAllocator::statistics() const { return under_->statistics(); }
+MemoryStatistics GuardingAllocator::statistics() const {
+  std::lock_guard lock(mutex_);
+  return under_->statistics();
+}
 
 }  // namespace plimsoll::memory

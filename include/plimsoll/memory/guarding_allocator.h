@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "plimsoll/device/device.h"
 #include "plimsoll/memory/allocator.h"
@@ -11,16 +12,20 @@
 namespace plimsoll::memory {
 
 struct GuardOptions {
-  Bytes quarantine = MiB(64);  // freed blocks are held back until they are more than this
+  Bytes quarantine = MiB(64);  // freed blocks, guards included, are held back up to this
 };
 
 // The debug mode of any allocator: guard bytes on both sides of each block, looked at when it is
 // freed ("memory.overrun"); freed blocks filled with poison and held back, and looked at when they
-// leave ("memory.used_after_free"); second and foreign frees told by address. Off by default: use
-// it in place of the allocator that it wraps.
+// leave ("memory.used_after_free"); second and foreign frees told by address and key. Off by
+// default: use it in place of the allocator that it wraps.
 //
-// Thread-safe. Slow: each call fills or reads device memory and waits for the stream. On a device
-// whose bytes the host cannot read (the fake) only the frees are checked.
+// Thread-safe. Slow: each call fills or reads device memory and waits for the block's stream. On a
+// device whose bytes the host cannot read (the fake) only the frees are checked. A block whose
+// guards or poison were broken is given back all the same, and the error names it; the oldest
+// block's error may come from the free of another. When memory runs out the quarantine is emptied
+// and the request tried again. Statistics are those of the allocator below, guards and quarantine
+// included.
 class GuardingAllocator final : public Allocator {
  public:
   GuardingAllocator(std::unique_ptr<Allocator> under, std::shared_ptr<device::Device> device,
@@ -38,11 +43,18 @@ class GuardingAllocator final : public Allocator {
   struct Guarded {
     Block under;
     Bytes front;  // guard bytes before the block
+    Bytes size;   // as requested
+    StreamId stream;
+    std::vector<StreamId> recorded;  // others that use it
+
+    Address address() const { return under.address + static_cast<uint64_t>(front.value()); }
   };
 
-  Status Fill(Address at, uint8_t value, Bytes size);
-  Result<bool> Holds(Address at, uint8_t value, Bytes size);
-  Status Leave(const Guarded& guarded, Bytes size);
+  Result<Block> AllocateUnder(const Request& request);
+  Status Fill(StreamId stream, Address at, uint8_t value, Bytes size);
+  Result<bool> Holds(StreamId stream, Address at, uint8_t value, Bytes size);
+  Status WaitForRecorded(const Guarded& guarded);
+  Status Leave(const Guarded& guarded);
   Status ShrinkQuarantine(Bytes to);
   Status Unknown(const Block& block);
 
@@ -54,9 +66,8 @@ class GuardingAllocator final : public Allocator {
   const GuardOptions options_;
   const Bytes granularity_;
   Address window_ = 0;  // host memory to look at device bytes through; 0: they cannot be read
-  std::unordered_map<Address, std::pair<Guarded, Bytes>> live_;
-  std::unordered_map<Address, int64_t> freed_;  // addresses in quarantine
-  std::deque<std::pair<Guarded, Bytes>> quarantine_;
+  std::unordered_map<Address, Guarded> live_;
+  std::deque<Guarded> quarantine_;  // oldest first
   Bytes quarantined_;
 };
 

@@ -1,0 +1,180 @@
+#include "plimsoll/memory/guarding_allocator.h"
+
+#include <chrono>
+#include <thread>
+
+#include "memory/conformance_fixture.h"
+
+// Debug mode on the processor's memory, where the test can do the harm itself.
+namespace plimsoll::memory {
+namespace {
+
+class GuardingAllocatorTest : public testing::Test {
+ protected:
+  // The test writes from its own thread, so it waits for the guards first.
+  Block Take(Bytes size, Bytes alignment = Bytes(kBlockAlignment)) {
+    Result<Block> block = guarding_.Allocate({.size = size, .alignment = alignment});
+    EXPECT_TRUE(block.ok()) << (block.ok() ? "" : block.error().Text());
+    Synchronize();
+    return block.ok() ? *block : Block();
+  }
+  void Synchronize() {
+    ASSERT_TRUE(machine_.device()->SynchronizeStream(kDevice, machine_.stream()).ok());
+  }
+  static uint8_t& ByteAt(const Block& block, int64_t index) {
+    return reinterpret_cast<uint8_t*>(block.address)[index];
+  }
+  void FillWith(const Block& block, uint8_t value) {
+    std::fill_n(&ByteAt(block, 0), block.size.value(), value);
+  }
+
+  static constexpr Bytes kQuarantine = MiB(1);
+  const Machine machine_{std::make_shared<device::CpuDevice>(
+      device::CpuOptions{.capacity = MiB(64), .granularity = KiB(4)})};
+  GuardingAllocator guarding_{machine_.Scalable(), machine_.device(), kDevice, machine_.stream(),
+                              GuardOptions{.quarantine = kQuarantine}};
+};
+
+TEST_F(GuardingAllocatorTest, WritingEveryByteOfABlockIsFine) {
+  for (int64_t size : {0, 1, 511, 512, 513, 100000}) {
+    const Block block = Take(Bytes(size));
+    FillWith(block, 7);
+    EXPECT_TRUE(guarding_.Free(block).ok()) << size;
+  }
+  EXPECT_TRUE(guarding_.Trim().ok());
+}
+
+TEST_F(GuardingAllocatorTest, OneByteBehindABlockIsToldAtItsFree) {
+  for (int64_t size : {0, 1, 1000, 4096}) {
+    const Block block = Take(Bytes(size));
+    ByteAt(block, size) = 1;
+    const Status status = guarding_.Free(block);
+    ASSERT_TRUE(RefusedAs(status, "memory.overrun")) << size;
+    EXPECT_NE(status.error().why.find("behind"), std::string::npos);
+    EXPECT_TRUE(
+        RefusedAs(guarding_.Free(block), "memory.freed_twice"));  // it is freed all the same
+  }
+}
+
+TEST_F(GuardingAllocatorTest, OneByteBeforeABlockIsToldAtItsFree) {
+  for (int64_t alignment : {512, 4096}) {
+    const Block block = Take(Bytes(1000), Bytes(alignment));
+    ByteAt(block, -1) = 1;
+    const Status status = guarding_.Free(block);
+    ASSERT_TRUE(RefusedAs(status, "memory.overrun")) << alignment;
+    EXPECT_NE(status.error().why.find("before"), std::string::npos);
+  }
+}
+
+TEST_F(GuardingAllocatorTest, BothSidesAreNamedWhenBothAreBroken) {
+  const Block block = Take(Bytes(1000));
+  ByteAt(block, -512) = 1;
+  ByteAt(block, 1511) = 1;
+  const Status status = guarding_.Free(block);
+  ASSERT_TRUE(RefusedAs(status, "memory.overrun"));
+  EXPECT_NE(status.error().why.find("both sides"), std::string::npos);
+}
+
+TEST_F(GuardingAllocatorTest, AWriteAfterTheFreeIsToldWhenTheBlockLeavesQuarantine) {
+  const Block block = Take(Bytes(5000));
+  ASSERT_TRUE(guarding_.Free(block).ok());
+  Synchronize();
+  ByteAt(block, 4999) = 1;
+  const Status status = guarding_.Trim().status();
+  ASSERT_TRUE(RefusedAs(status, "memory.used_after_free"));
+  EXPECT_NE(status.error().where.find(std::to_string(block.address)), std::string::npos);
+  EXPECT_TRUE(guarding_.Trim().ok());  // told once
+}
+
+TEST_F(GuardingAllocatorTest, AFreedBlockReadsAsPoison) {
+  const Block block = Take(Bytes(5000));
+  FillWith(block, 7);
+  ASSERT_TRUE(guarding_.Free(block).ok());
+  Synchronize();
+  EXPECT_EQ(ByteAt(block, 0), 0xdd);
+  EXPECT_EQ(ByteAt(block, 4999), 0xdd);
+}
+
+TEST_F(GuardingAllocatorTest, ASecondFreeIsToldInQuarantineAfterItAndWithANewBlockInItsPlace) {
+  const Block block = Take(MiB(2));  // more than the quarantine: it leaves at once
+  ASSERT_TRUE(guarding_.Free(block).ok());
+  EXPECT_TRUE(RefusedAs(guarding_.Free(block), "memory.freed_twice"));
+  const Block next = Take(MiB(2));
+  ASSERT_EQ(next.address, block.address);
+  EXPECT_TRUE(RefusedAs(guarding_.Free(block), "memory.freed_twice"));
+  EXPECT_TRUE(guarding_.Free(next).ok());
+
+  const Block small = Take(Bytes(100));
+  ASSERT_TRUE(guarding_.Free(small).ok());
+  EXPECT_TRUE(RefusedAs(guarding_.Free(small), "memory.freed_twice"));
+}
+
+TEST_F(GuardingAllocatorTest, AForeignBlockIsToldEvenWithTheKeyOfOneThatLives) {
+  const Block live = Take(Bytes(100));
+  const Block freed = Take(Bytes(100));
+  ASSERT_TRUE(guarding_.Free(freed).ok());
+  for (const Block& like : {live, freed}) {
+    Block foreign = like;
+    foreign.address += 4096 * 100;
+    EXPECT_TRUE(RefusedAs(guarding_.Free(foreign), "memory.unknown_block"));
+  }
+  EXPECT_TRUE(guarding_.Free(live).ok());
+  EXPECT_TRUE(guarding_.Trim().ok());
+  EXPECT_EQ(machine_.physical()->reserved(), Bytes(0));
+}
+
+TEST_F(GuardingAllocatorTest, QuarantineHoldsBlocksBackUpToItsLimitAndNoFurther) {
+  const Block first = Take(KiB(300));
+  ASSERT_TRUE(guarding_.Free(first).ok());
+  const Block second = Take(KiB(300));
+  EXPECT_NE(second.address, first.address);  // held back
+  ASSERT_TRUE(guarding_.Free(second).ok());
+  EXPECT_EQ(guarding_.statistics().live_blocks, 2);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(guarding_.Free(Take(KiB(300))).ok());
+    EXPECT_LE(guarding_.statistics().allocated, kQuarantine);
+  }
+  EXPECT_EQ(guarding_.statistics().live_blocks, 3);  // four would be over 1 MiB
+}
+
+TEST_F(GuardingAllocatorTest, BlocksWithoutBytesFillTheQuarantineByTheirGuards) {
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(guarding_.Free(Take(Bytes(0))).ok());
+  EXPECT_LE(guarding_.statistics().live_blocks, 1024);
+}
+
+TEST_F(GuardingAllocatorTest, TheQuarantineGivesWayWhenMemoryRunsOut) {
+  GuardingAllocator patient(machine_.Scalable(), machine_.device(), kDevice, machine_.stream(),
+                            GuardOptions{.quarantine = GiB(1)});
+  for (int i = 0; i < 10; ++i) {
+    const Result<Block> block = patient.Allocate({.size = MiB(20)});
+    ASSERT_TRUE(block.ok()) << block.error().Text();
+    ASSERT_TRUE(patient.Free(*block).ok());
+  }
+  EXPECT_TRUE(RefusedAs(patient.Allocate({.size = MiB(65)}).status(), "memory.out_of_memory"));
+}
+
+TEST_F(GuardingAllocatorTest, PoisonWaitsForTheOtherStreamsThatUseTheBlock) {
+  const StreamId other = *machine_.device()->CreateStream(kDevice);
+  GuardingAllocator guarding(std::make_unique<StreamOrderedAllocator>(machine_.physical()),
+                             machine_.device(), kDevice, machine_.stream());
+  const Block block = *guarding.Allocate({.size = KiB(64), .stream = machine_.stream()});
+  Synchronize();
+  FillWith(block, 7);
+  ASSERT_TRUE(guarding.RecordStream(block, other).ok());
+  uint8_t seen = 0;
+  ASSERT_TRUE(machine_.device()
+                  ->Launch(kDevice, other,
+                           [&] {
+                             std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                             seen = ByteAt(block, 0);
+                           })
+                  .ok());
+  ASSERT_TRUE(guarding.Free(block).ok());
+  ASSERT_TRUE(machine_.device()->SynchronizeDevice(kDevice).ok());
+  EXPECT_EQ(seen, 7);
+  EXPECT_EQ(ByteAt(block, 0), 0xdd);
+  ASSERT_TRUE(guarding.Trim().ok());
+}
+
+}  // namespace
+}  // namespace plimsoll::memory
