@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory/owner_table.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/memory/out_of_memory.h"
@@ -11,6 +12,7 @@ namespace plimsoll::memory {
 namespace {
 
 constexpr int64_t kLargest = int64_t{1} << 46;
+constexpr size_t kReportedOwners = 5;
 constexpr uint32_t kNone = BlockKey::kNone;
 
 }  // namespace
@@ -19,7 +21,8 @@ CachingMemAllocator::CachingMemAllocator(std::shared_ptr<PhysicalMemoryAllocator
                                          MemoryObserver* observer)
     : physical_(std::move(physical)),
       observer_(observer),
-      granularity_(physical_->device().memory().Granularity(physical_->id()).value()) {}
+      granularity_(physical_->device().memory().Granularity(physical_->id()).value()),
+      owners_(std::make_unique<OwnerTable>()) {}
 
 CachingMemAllocator::~CachingMemAllocator() {
   const auto warn = [](const Status& status) {
@@ -76,13 +79,15 @@ Result<Block> CachingMemAllocator::Allocate(const Request& request) {
   Slot& slot = slots_[index];
   slot.requested = request.size.value();
   slot.stream = request.stream;
+  slot.owner = owners_->Find(request.tag);
+  owners_->Took(slot.owner, slot.requested);
   slot.live = true;
   slot.crossed = false;
   statistics_.allocated += request.size;
   statistics_.peak_allocated = std::max(statistics_.peak_allocated, statistics_.allocated);
   ++statistics_.allocations;
   ++statistics_.live_blocks;
-  Report(MemoryEvent::Kind::kAllocate, slot, request.tag);
+  Report(MemoryEvent::Kind::kAllocate, slot);
   const auto mask = static_cast<uint64_t>(alignment) - 1;
   return Block{(slot.address + mask) & ~mask, request.size, {index, slot.generation}};
 }
@@ -139,10 +144,11 @@ Status CachingMemAllocator::Free(const Block& block) {
   Slot& slot = slots_[index];
   slot.live = false;
   ++slot.generation;
+  owners_->Gave(slot.owner, slot.requested);
   statistics_.allocated -= Bytes(slot.requested);
   ++statistics_.frees;
   --statistics_.live_blocks;
-  Report(MemoryEvent::Kind::kFree, slot, {});
+  Report(MemoryEvent::Kind::kFree, slot);
   if (slot.crossed) {
     crossed_.push_back(index);
   } else {
@@ -189,11 +195,12 @@ Error CachingMemAllocator::OutOfMemory(int64_t size, const Error& cause) const {
   report.reserved = physical_->reserved();
   report.allocated = statistics_.allocated;
   report.stitches = false;
+  report.owners = owners_->Top(kReportedOwners);
   report.cause = cause.why;
   return report.ToError();
 }
 
-void CachingMemAllocator::Report(MemoryEvent::Kind kind, const Slot& slot, std::string_view tag) {
+void CachingMemAllocator::Report(MemoryEvent::Kind kind, const Slot& slot) {
   if (observer_ == nullptr) return;
   MemoryEvent event;
   event.kind = kind;
@@ -201,7 +208,7 @@ void CachingMemAllocator::Report(MemoryEvent::Kind kind, const Slot& slot, std::
   event.stream = slot.stream.valid() ? static_cast<int64_t>(slot.stream.index()) : 0;
   event.address = slot.address;
   event.bytes = Bytes(slot.requested);
-  event.tag = tag;
+  event.tag = owners_->Tag(slot.owner);
   event.allocated = statistics_.allocated;
   event.reserved = physical_->reserved();
   observer_->OnMemoryEvent(event);

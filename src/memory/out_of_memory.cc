@@ -14,9 +14,12 @@ double OutOfMemoryReport::Fragmentation() const {
 }
 
 std::vector<std::string> OutOfMemoryReport::Remedies() const {
+  if (device_total > Bytes(0) && requested > device_total) {
+    return {"ask for less: no state of this device can hold the request"};
+  }
   std::vector<std::string> remedies;
-  const Bytes room = device_free + free;
-  if (!limit.saturated() && reserved + requested > limit && requested <= room) {
+  const bool limited = !limit.saturated();
+  if (limited && reserved + requested > limit && requested <= device_free + free) {
     remedies.push_back(StrCat("raise the limit of ", limit, " by ", reserved + requested - limit));
   }
   if (!stitches && free >= requested) {
@@ -24,10 +27,16 @@ std::vector<std::string> OutOfMemoryReport::Remedies() const {
         "use a device that reserves addresses, so that free pages can be joined, or ask for the "
         "largest blocks first");
   }
-  if (pooled) remedies.push_back("use fewer streams: each keeps what it freed");
-  if (!owners.empty()) remedies.push_back(StrCat("free or shrink '", owners.front().tag, "'"));
-  if (device_total > Bytes(0) && requested > device_total) {
-    remedies.push_back("ask for less: no state of this device can hold the request");
+  if (pooled && reserved > allocated + free) {
+    remedies.push_back("use fewer streams: each keeps what it freed");
+  }
+  if (!owners.empty() && (!limited || requested <= limit)) {
+    remedies.push_back(StrCat("free or shrink '", owners.front().tag, "'"));
+  }
+  const Bytes others = device_total - device_free - reserved;
+  if (others > Bytes(0) && device_free + free + others >= requested &&
+      (!limited || reserved + requested <= limit)) {
+    remedies.push_back(StrCat("end other programs on the device, which hold ", others));
   }
   if (remedies.empty()) remedies.push_back("ask for less or use a device with more memory");
   return remedies;

@@ -10,6 +10,8 @@
 
 namespace plimsoll::memory {
 
+class OwnerTable;
+
 // A cache over plain device memory: each block is a plain allocation of its own, kept when it is
 // freed and handed out again on the same stream to a request that fills at least four fifths of it.
 // For devices without virtual memory, and for blocks that live outside any pool.
@@ -36,6 +38,7 @@ class CachingMemAllocator final : public Allocator {
     int64_t requested = 0;
     StreamId stream;
     uint32_t generation = 0;
+    uint32_t owner = 0;  // in the table of tags
     bool live = false;
     bool crossed = false;  // used on another stream: not reusable before a synchronisation
   };
@@ -47,7 +50,7 @@ class CachingMemAllocator final : public Allocator {
   Result<Bytes> Recycle();
   Status Unknown(const Block& block) const;
   Error OutOfMemory(int64_t size, const Error& cause) const;
-  void Report(MemoryEvent::Kind kind, const Slot& slot, std::string_view tag);
+  void Report(MemoryEvent::Kind kind, const Slot& slot);
 
   mutable std::recursive_mutex mutex_;
   std::shared_ptr<PhysicalMemoryAllocator> physical_;
@@ -57,6 +60,7 @@ class CachingMemAllocator final : public Allocator {
   std::vector<uint32_t> unused_;
   Cache cache_;
   std::vector<uint32_t> crossed_;  // freed, waiting for a synchronisation
+  std::unique_ptr<OwnerTable> owners_;
   MemoryStatistics statistics_;
 };
 
