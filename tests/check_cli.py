@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Uses the program as a person would and checks answers and exit codes: check_cli.py PROGRAM"""
 import json
+import lzma
 import pathlib
 import subprocess
 import sys
@@ -100,11 +101,50 @@ def packing(folder):
     run("pack", "--assigner", "hybird", folder / "placed.csv", code=2, says="hybrid")
 
 
+def replaying(folder):
+    heading = "event,id,bytes,stream,time_us\n"
+    body = "a,1,3000000,0,0\na,2,5000000,0,10\nf,1,3000000,0,20\nc,1,3000000,0,21\na,3,2000000,0,30\nf,2,5000000,0,40\n"
+    trace = folder / "trace.csv"
+    trace.write_text(heading + body)
+    run("replay", "--help", says="Examples:", where="stdout")
+    run("replay", trace, says="peak reserved", where="stdout")
+    answer = json.loads(run("replay", trace, "--json", "--find-capacity", "--repeat", 5))
+    check(answer["allocator"] == "scalable" and answer["device"] == "fake", f"one stream takes scalable: {answer}")
+    check(answer["peak_allocated_bytes"] == 8000000 and answer["trace_us"] == 40, f"the trace's own figures: {answer}")
+    check(answer["peak_allocated_bytes"] <= answer["minimum_capacity_bytes"] <= answer["peak_reserved_bytes"] and answer["ratio"] >= 1,
+          f"capacity lies between what is asked for and what is reserved: {answer}")
+    check(answer["offline_bound_bytes"] >= 8000000 and answer["calls_after_warmup"] == 0 and answer["device_calls"], f"bound and calls: {answer}")
+    check(json.loads(run("replay", trace, "--device", "cpu", "--json"))["modelled_driver_us"] is None, "only the fake device has prices")
+    packed = folder / "trace.csv.xz"
+    packed.write_bytes(lzma.compress(trace.read_bytes()))
+    again = json.loads(run("replay", packed, "--json"))
+    check(again["peak_reserved_bytes"] == answer["peak_reserved_bytes"], f"packed and plain are the same trace: {again}")
+    packed.write_bytes(packed.read_bytes()[:-10])
+    run("replay", packed, code=6, says="trace.csv.xz")
+    run("replay", trace, "--capacity", "6MiB", code=3, says="out of memory")
+    run("replay", trace, "--capacity", "much", code=2, says="--capacity")
+    run("replay", trace, "--allocator", "scalabel", code=2, says="did you mean scalable?")
+    run("replay", trace, "--allocator", "zzz", code=2, says="stream_ordered")
+    run("replay", trace, "--device", "abacus", code=2, says="fake")
+    run("replay", trace, "--device", "cpu", "--find-capacity", code=2)
+    run("replay", trace, "--repeat", 0, code=2)
+    trace.write_text(heading + body.replace(",0,", ",7,", 1))
+    check(json.loads(run("replay", trace, "--json"))["allocator"] == "stream_ordered", "several streams take stream_ordered")
+    run("replay", trace, "--allocator", "scalable", code=2, says="use stream_ordered")
+    for line in ("f,9,1,0,50", "a,1,1,0,50", "a,4,-1,0,50", "x,4,1,0,50", "a,4,1,0"):
+        trace.write_text(heading + body + line + "\n")
+        run("replay", trace, code=6, says="trace.csv:8:")
+    trace.write_text("")
+    run("replay", trace, code=6)
+    run("replay", folder / "missing.csv", code=6)
+
+
 usage()
 inspecting()
 with tempfile.TemporaryDirectory() as temporary:
     planning(pathlib.Path(temporary))
     packing(pathlib.Path(temporary))
+    replaying(pathlib.Path(temporary))
 print("\n".join(failures))
 print(f"{len(failures)} failures")
 sys.exit(1 if failures else 0)
