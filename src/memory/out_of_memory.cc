@@ -19,7 +19,7 @@ std::vector<std::string> OutOfMemoryReport::Remedies() const {
   }
   std::vector<std::string> remedies;
   const bool limited = !limit.saturated();
-  if (limited && reserved + requested > limit && requested <= device_free + free) {
+  if (limited && reserved + requested > limit && requested <= device_free + cached + free) {
     remedies.push_back(StrCat("raise the limit of ", limit, " by ", reserved + requested - limit));
   }
   if (!stitches && free >= requested) {
@@ -27,14 +27,14 @@ std::vector<std::string> OutOfMemoryReport::Remedies() const {
         "use a device that reserves addresses, so that free pages can be joined, or ask for the "
         "largest blocks first");
   }
-  if (pooled && reserved > allocated + free) {
+  if (pooled && reserved > allocated + free + cached) {
     remedies.push_back("use fewer streams: each keeps what it freed");
   }
   if (!owners.empty() && (!limited || requested <= limit)) {
     remedies.push_back(StrCat("free or shrink '", owners.front().tag, "'"));
   }
   const Bytes others = device_total - device_free - reserved;
-  if (others > Bytes(0) && device_free + free + others >= requested &&
+  if (others > Bytes(0) && device_free + cached + free + others >= requested &&
       (!limited || reserved + requested <= limit)) {
     remedies.push_back(StrCat("end other programs on the device, which hold ", others));
   }
@@ -57,6 +57,7 @@ Error OutOfMemoryReport::ToError() const {
       "reserved ", reserved, limit.saturated() ? std::string() : StrCat(" of a limit of ", limit),
       ", allocated ", allocated, ", free in the pool ", free, " with ", largest_free_run,
       " in the largest run (fragmentation ", std::round(Fragmentation() * 1000) / 10, " %)",
+      cached > Bytes(0) ? StrCat(", in no pool ", cached) : std::string(),
       device_total > Bytes(0)
           ? StrCat("; the device has ", device_free, " of ", device_total, " free")
           : std::string(),

@@ -32,6 +32,7 @@ OutOfMemoryReport Typical() {
 TEST(OutOfMemoryReportTest, TheTextNamesEveryFigureOnOneLine) {
   OutOfMemoryReport report = Typical();
   report.limit = MiB(90);
+  report.cached = MiB(5);
   report.cause = "the limit is reached";
   const Error error = report.ToError();
   EXPECT_EQ(error.kind, ErrorKind::kDoesNotFit);
@@ -40,7 +41,8 @@ TEST(OutOfMemoryReportTest, TheTextNamesEveryFigureOnOneLine) {
   EXPECT_EQ(error.where, "device 0");
   EXPECT_EQ(error.why,
             "reserved 80 MiB of a limit of 90 MiB, allocated 60 MiB, free in the pool 20 MiB with "
-            "15 MiB in the largest run (fragmentation 25 %); the device has 20 MiB of 100 MiB "
+            "15 MiB in the largest run (fragmentation 25 %), in no pool 5 MiB; the device has 20 "
+            "MiB of 100 MiB "
             "free; held by 'weights' 40 MiB in 1 block, 'activations' 20 MiB in 7 blocks; the "
             "limit is reached");
   EXPECT_THAT(error.Text(), Not(HasSubstr("\n")));
@@ -101,6 +103,8 @@ TEST(OutOfMemoryReportTest, FewerStreamsAreAdvisedOnlyWhereOtherStreamsHoldMemor
   EXPECT_THAT(report.Remedies(), Not(Contains(HasSubstr("fewer streams"))));
   report.allocated = MiB(30);
   EXPECT_THAT(report.Remedies(), Contains(HasSubstr("fewer streams")));
+  report.cached = MiB(30);  // nobody's, so no stream's
+  EXPECT_THAT(report.Remedies(), Not(Contains(HasSubstr("fewer streams"))));
 }
 
 TEST(OutOfMemoryReportTest, OtherProgramsAreNamedWhenWithoutThemItWouldFit) {

@@ -285,6 +285,7 @@ Error ScalableAllocator::OutOfMemory(const Request& request, const Error& cause)
   report.reserved = physical.reserved();
   report.allocated = statistics_.allocated;
   report.free = Bytes(pool_->FreeBytes());
+  report.cached = physical.cached();
   report.largest_free_run = Bytes(pool_->LargestFree());
   report.stitches = device_->stitches();
   report.pooled = options_.pooled;

@@ -23,6 +23,7 @@ struct OutOfMemoryReport {
   Bytes reserved;   // by all that share the device's physical memory
   Bytes allocated;  // by the allocator that failed
   Bytes free;       // reserved by it and not allocated
+  Bytes cached;     // reserved, and in no allocator's hands
   Bytes largest_free_run;
   bool stitches = true;             // whether free pages that are not adjacent can be joined
   bool pooled = false;              // whether other streams hold memory of their own
