@@ -1,21 +1,22 @@
 #include <cstdint>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "allocator_costs.h"
 #include "plimsoll/base/text.h"
-#include "plimsoll/device/fake_device.h"
-#include "plimsoll/memory/scalable_allocator.h"
 #include "plimsoll/replay/replay.h"
 #include "plimsoll/replay/trace.h"
 #include "replay/fault_sweep.h"
 #include "replay/trace_generator.h"
 
 // Figures of the allocators:
-//   replay_bench TRACE.csv...          one row a trace: ratio, driver time, capacity, time of a
-//   pair replay_bench --faults TRACE.csv... the fault sweep over the first 2,000 events of each
-//   replay_bench --growth              driver time to grow to 64 GiB
+//   replay_bench TRACE.csv...               one row a trace: ratio, driver time, capacity, pair
+//   replay_bench --faults TRACE.csv...      the fault sweep over the first 2,000 events of each
+//   replay_bench --capacities TRACE.csv...  devices from 0.90 to 1.10 of the peak
+//   replay_bench --growth                   driver time to grow to 64 GiB
+//   replay_bench --debug-cost               a pair in debug mode
+//   replay_bench --oom-report               a refusal with 100,000 live blocks
 // Without a trace a generated one is used.
 namespace plimsoll::replay {
 namespace {
@@ -69,29 +70,46 @@ Status Faults(const std::vector<NamedTrace>& traces) {
   return Status();
 }
 
-Status Growth() {
-  auto device = std::make_shared<device::FakeDevice>();
-  const device::DeviceId id{0};
-  PLIMSOLL_ASSIGN(const device::StreamId stream, device->CreateStream(id));
-  auto physical = std::make_shared<memory::PhysicalMemoryAllocator>(device, id);
-  memory::ScalableAllocator allocator(std::make_unique<memory::DeviceAllocator>(physical, stream));
-  std::vector<memory::Block> blocks;
-  for (int i = 0; i < 64; ++i) {
-    PLIMSOLL_ASSIGN(const memory::Block block, allocator.Allocate({.size = GiB(1)}));
-    blocks.push_back(block);
+// Devices from 0.90 to 1.10 of the peak: where the trace fits first, and whether it then fits on
+// all larger ones.
+Status Capacities(const std::vector<NamedTrace>& traces) {
+  for (const auto& [name, trace] : traces) {
+    ReplayOptions options;
+    options.offline_bound = false;
+    const int64_t peak = trace.PeakAllocated().value();
+    int64_t first = 0;
+    int64_t refused_above = 0;
+    for (int64_t permille = 900; permille <= 1100; permille += 5) {
+      options.capacity = Bytes(peak / 1000 * permille);
+      const auto result = Replay(trace, options);
+      if (!result.ok() && result.error().code != "memory.out_of_memory") return result.status();
+      if (result.ok() && first == 0) first = permille;
+      if (!result.ok() && first != 0) ++refused_above;
+    }
+    std::cout << StrCat(name, ": ",
+                        first == 0 ? std::string("fits nowhere up to 1.1")
+                                   : StrCat("fits from ", static_cast<double>(first) / 1000),
+                        " of the peak; refused above that: ", refused_above, "\n");
   }
-  std::cout << StrCat("64 GiB: ", device->statistics().modelled_driver_us / 1000,
-                      " ms of driver\n");
-  for (const memory::Block& block : blocks) PLIMSOLL_TRY(allocator.Free(block));
   return Status();
 }
 
 Status Run(std::vector<std::string> words) {
   const std::string mode = !words.empty() && words[0].starts_with("--") ? words[0] : "";
   if (!mode.empty()) words.erase(words.begin());
-  if (mode == "--growth") return Growth();
+  if (mode == "--growth") return bench::GrowthCost();
+  if (mode == "--debug-cost") return bench::DebugCost();
+  if (mode == "--oom-report") return bench::OutOfMemoryCost();
   PLIMSOLL_ASSIGN(const std::vector<NamedTrace> traces, Traces(words));
-  return mode == "--faults" ? Faults(traces) : Rows(traces);
+  if (mode == "--faults") return Faults(traces);
+  if (mode == "--capacities") return Capacities(traces);
+  if (mode.empty()) return Rows(traces);
+  return Error{ErrorKind::kUsage,
+               "bench.usage",
+               "unknown option",
+               mode,
+               "",
+               "see the head of bench/replay_bench.cc"};
 }
 
 }  // namespace
