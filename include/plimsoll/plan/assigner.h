@@ -21,7 +21,7 @@ struct RegionPlacement;
 // How hard to try. Steps count search work, not time, so the same effort gives the same plan on any
 // machine and with any number of threads. A deadline only ever cuts short, and the plan says so.
 struct Effort {
-  int64_t steps = 2'000'000;
+  int64_t steps = 100'000;
   double deadline_ms = 0;         // 0: none
   bool stop_at_capacity = false;  // be content with any plan within the regions' capacities
 };
