@@ -65,7 +65,8 @@ Status Faults(const std::vector<NamedTrace>& traces) {
     PLIMSOLL_ASSIGN(const FaultSweepResult result,
                     SweepFaults(Prefix(trace, kFaultEvents), GiB(80)));
     std::cout << StrCat(name, ": ", result.runs, " runs, ", result.recovered, " recovered, ",
-                        result.refused, " clean errors\n");
+                        result.refused, " clean errors\n")
+              << std::flush;
   }
   return Status();
 }

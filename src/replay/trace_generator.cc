@@ -1,5 +1,6 @@
 #include "replay/trace_generator.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -84,8 +85,14 @@ class Generator {
 Trace GenerateTrace(const GeneratorOptions& options) { return Generator(options).Run(); }
 
 Trace Prefix(const Trace& trace, size_t events) {
-  Trace prefix = trace;
-  if (events < prefix.events.size()) prefix.events.resize(events);
+  Trace prefix;
+  prefix.streams = trace.streams;
+  prefix.events.assign(
+      trace.events.begin(),
+      trace.events.begin() + static_cast<std::ptrdiff_t>(std::min(events, trace.events.size())));
+  for (const TraceEvent& event : prefix.events) {
+    prefix.blocks = std::max(prefix.blocks, event.block + 1);
+  }
   return prefix;
 }
 

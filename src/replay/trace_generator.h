@@ -19,7 +19,7 @@ struct GeneratorOptions {
 
 Trace GenerateTrace(const GeneratorOptions& options);
 
-// The first events of a trace; blocks keep their ids.
+// The first events of a trace. Blocks and streams keep their ids.
 Trace Prefix(const Trace& trace, size_t events);
 
 }  // namespace plimsoll::replay
