@@ -138,7 +138,7 @@ TEST_F(GuardingAllocatorTest, QuarantineHoldsBlocksBackUpToItsLimitAndNoFurther)
 }
 
 TEST_F(GuardingAllocatorTest, BlocksWithoutBytesFillTheQuarantineByTheirGuards) {
-  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(guarding_.Free(Take(Bytes(0))).ok());
+  for (int i = 0; i < 1500; ++i) ASSERT_TRUE(guarding_.Free(Take(Bytes(0))).ok());
   EXPECT_LE(guarding_.statistics().live_blocks, 1024);
 }
 
