@@ -100,10 +100,21 @@ PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model
   report.waterline = Waterline(model);
   DescribePeak(graph, model, report);
   for (const auto& note : model.buffers.notes) report.notes.emplace_back(note.value, note.text);
+  int settled = 0;
   for (const plan::PlanNote& note : model.plan.notes) {
-    const std::string who =
-        note.buffer.valid() ? model.buffers.problem.buffer(note.buffer).name : "plan";
-    report.notes.emplace_back(who, note.text);
+    const plan::Problem& problem = model.buffers.problem;
+    const bool weight =
+        note.buffer.valid() && problem.buffer(note.buffer).region == model.buffers.weights;
+    if (note.kind == plan::PlanNote::Kind::kImmutableAddress && weight) {
+      ++settled;
+      continue;
+    }
+    report.notes.emplace_back(note.buffer.valid() ? problem.buffer(note.buffer).name : "plan",
+                              note.text);
+  }
+  if (settled > 0) {
+    report.notes.emplace_back("weights",
+                              StrCat(settled, " addresses are settled first and never change"));
   }
   return report;
 }
