@@ -155,9 +155,12 @@ StitchPlan StitchSurvey::PlanStitch(int64_t size, bool exhaustive) const {
   };
   const auto largest_end = std::min_element(ends.begin(), ends.end(), larger);
   if (largest_end != ends.end() && largest_end->size >= worth) {
-    plan.offset = Between(map_.chunks[map_.by_address[map_.PositionOf(largest_end->start)]].home,
-                          largest_end->start);
+    const device::Address home =
+        map_.chunks[map_.by_address[map_.PositionOf(largest_end->start)]].home;
+    plan.offset = Between(home, largest_end->start);
     use(*largest_end);
+    // A range that shows one chunk twice would count its bytes twice once they are all free.
+    std::erase_if(starts, [&](const Part& start) { return start.start == home; });
   }
   const auto tightest = [&](const std::vector<Part>& parts) {  // of those that suffice
     const auto smaller = std::find_if(parts.begin(), parts.end(),
