@@ -34,34 +34,21 @@ std::vector<WindowOf> Whole(const Node& node) {
   return {{node.outputs[0], node.inputs[0], Bytes(0)}};
 }
 
-std::vector<WindowOf> SplitWindows(const Graph& graph, const Node& node) {
-  const Shape* shape = ShapeOfValue(graph, node.inputs[0]);
+// The parts of `whole` along the node's axis, one behind the other, where nothing but 1 lies before
+// that axis.
+std::vector<WindowOf> PartsOf(const Graph& graph, const Node& node, ValueId whole,
+                              const std::vector<ValueId>& parts) {
+  const Shape* shape = ShapeOfValue(graph, whole);
   if (shape == nullptr) return {};
   const auto axis =
       graph::NormalizeAxis(node.attributes.Int("axis", 0), static_cast<int64_t>(shape->size()));
   if (!axis || !OutermostAxis(*shape, *axis)) return {};
   std::vector<WindowOf> windows;
   Bytes offset;
-  for (const ValueId output : node.outputs) {
-    if (!output.valid()) return {};
-    windows.push_back({output, node.inputs[0], offset});
-    offset += PlannedSize(graph[output].type);
-  }
-  return windows;
-}
-
-std::vector<WindowOf> ConcatWindows(const Graph& graph, const Node& node) {
-  const Shape* shape = ShapeOfValue(graph, node.outputs[0]);
-  if (shape == nullptr) return {};
-  const auto axis =
-      graph::NormalizeAxis(node.attributes.Int("axis", 0), static_cast<int64_t>(shape->size()));
-  if (!axis || !OutermostAxis(*shape, *axis)) return {};
-  std::vector<WindowOf> windows;
-  Bytes offset;
-  for (const ValueId input : node.inputs) {
-    if (!input.valid()) return {};
-    windows.push_back({input, node.outputs[0], offset});
-    offset += PlannedSize(graph[input].type);
+  for (const ValueId part : parts) {
+    if (!part.valid()) return {};
+    windows.push_back({part, whole, offset});
+    offset += PlannedSize(graph[part].type);
   }
   return windows;
 }
@@ -176,8 +163,8 @@ std::vector<WindowOf> WindowsOf(const Graph& graph, NodeId id) {
   if (!node.inputs[0].valid() || !node.outputs[0].valid()) return {};
   if (IsPlainView(node)) return Whole(node);
   if (!node.domain.empty()) return {};
-  if (node.op == "Split") return SplitWindows(graph, node);
-  if (node.op == "Concat") return ConcatWindows(graph, node);
+  if (node.op == "Split") return PartsOf(graph, node, node.inputs[0], node.outputs);
+  if (node.op == "Concat") return PartsOf(graph, node, node.outputs[0], node.inputs);
   if (node.op == "Slice") return SliceWindow(graph, node);
   if (node.op == "Gather") return GatherWindow(graph, node);
   if (node.op == "Transpose" && MovesOnlyOnes(graph, node)) return Whole(node);

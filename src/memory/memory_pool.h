@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -72,7 +73,7 @@ class MemoryPool {
   void RemoveChunk(const ActiveChunk& chunk);
 
   Bytes reserved() const { return Bytes(reserved_); }
-  int64_t LargestFree() const { return large_.Largest(); }
+  int64_t LargestFree() const { return std::max(large_.Largest(), small_.Largest()); }
   int64_t FreeBytes() const;
   size_t stitched_count() const { return map_.ranges.size(); }
 
