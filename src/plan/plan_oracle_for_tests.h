@@ -162,7 +162,8 @@ class PlanOracle {
     const int64_t low = offset.value();
     const int64_t high = low + size.value();
     if (member) return Low(i) >= low && High(i) <= high;
-    return problem_.buffers[i].region != region || !Lives(i) || !Meet(i, low, high);
+    const bool empty = low == high;  // An area without bytes may lie anywhere.
+    return empty || problem_.buffers[i].region != region || !Lives(i) || !Meet(i, low, high);
   }
 
   template <typename Areas>
