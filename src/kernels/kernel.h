@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "plimsoll/base/bytes.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::kernels {
+
+using Dims = std::vector<int64_t>;
+
+int64_t ElementCount(std::span<const int64_t> dims);  // saturates; 1 for a scalar
+
+// A tensor as it is known when a kernel is prepared. Row-major, little-endian, sub-byte types
+// packed low bits first. Elements of a string tensor are std::string objects.
+struct TensorInfo {
+  graph::DataType type = graph::DataType::kUndefined;  // kUndefined: left out by the node
+  Dims dims;
+  // The elements, where they are known already: constants, and everything when the node is
+  // prepared just before it runs. std::string objects for strings. May be unaligned for constants.
+  const void* data = nullptr;
+  bool constant = false;  // `data` stays what it is for as long as the kernel lives
+  bool sized = true;      // of an output: `dims` are known; else the kernel's maker fills them in
+
+  bool present() const { return type != graph::DataType::kUndefined; }
+  int64_t rank() const { return static_cast<int64_t>(dims.size()); }
+  int64_t elements() const { return ElementCount(dims); }
+  Bytes size() const { return graph::SizeOf(type, elements()); }
+  // Elements of an integer or bool tensor whose data is known; empty when it is not.
+  std::vector<int64_t> Integers() const;
+  std::vector<double> Doubles() const;  // likewise, of integers and floats of any width
+};
+
+// Packed forms of constants. Whoever loads a model decides where these live and who shares them.
+class PackedWeights {
+ public:
+  virtual ~PackedWeights() = default;
+  using Fill = std::function<Status(void* packed)>;
+  // The packed form `layout` (a text that tells it from every other form) of the constant at
+  // `data`: made by `fill` at the first call, 64-byte aligned, valid for as long as the object.
+  // The plain form may be gone from memory after it.
+  virtual Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout,
+                                   Bytes packed, const Fill& fill) = 0;
+};
+
+// Where a kernel is to run: one node, with everything that is known of its tensors.
+struct KernelSite {
+  const graph::Graph& graph;
+  graph::NodeId id;
+  std::vector<TensorInfo> inputs;           // as many as the node lists
+  std::vector<TensorInfo> outputs;          // likewise
+  PackedWeights* packed_weights = nullptr;  // null: use constants as they are
+
+  const graph::Node& node() const { return graph[id]; }
+  const graph::Attributes& attributes() const { return node().attributes; }
+  bool has_input(size_t i) const { return i < inputs.size() && inputs[i].present(); }
+  bool has_output(size_t i) const { return i < outputs.size() && outputs[i].present(); }
+
+  // "cannot run node 3 'topk' (TopK): <why>", kind kUnsupported, code kernel.unsupported.
+  Error Unsupported(std::string why) const;
+  // The same words for data or attributes that cannot be right: kind kRunFailed, code kernel.input.
+  Error BadInput(std::string why) const;
+};
+
+// What a kernel is given for one run. Pointers stand for the site's tensors, in order, null where
+// one is left out; they are aligned to their element at least. An output may be an input's memory
+// where the catalogue allows it (InPlacePairs) or where the kernel moves nothing (a view).
+struct KernelCall {
+  std::span<const void* const> inputs;
+  std::span<void* const> outputs;
+  void* workspace = nullptr;  // 64-byte aligned, workspace() bytes, not cleared
+};
+
+// A node ready to run with fixed types and shapes. Run allocates nothing, and reads and writes only
+// what the call names; it is const, so one kernel may run in several threads over several calls.
+// Errors are for what only data tells: an index out of range.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual Bytes workspace() const { return {}; }
+  virtual Status Run(const KernelCall& call) const = 0;
+  // Which implementation this is, for reports and tests: "jit:avx2", "ours".
+  virtual std::string_view implementation() const { return "ours"; }
+};
+
+using KernelPointer = std::unique_ptr<const Kernel>;
+
+// A kernel out of a callable (const KernelCall&) -> Status or void, and the workspace it needs.
+template <typename Body>
+KernelPointer MakeKernel(Body body, Bytes workspace = {}) {
+  class BodyKernel final : public Kernel {
+   public:
+    BodyKernel(Body body, Bytes workspace) : body_(std::move(body)), workspace_(workspace) {}
+    Bytes workspace() const override { return workspace_; }
+    Status Run(const KernelCall& call) const override {
+      if constexpr (std::is_void_v<decltype(body_(call))>) {
+        body_(call);
+        return {};
+      } else {
+        return body_(call);
+      }
+    }
+
+   private:
+    Body body_;
+    Bytes workspace_;
+  };
+  return std::make_unique<const BodyKernel>(std::move(body), workspace);
+}
+
+}  // namespace plimsoll::kernels
