@@ -27,6 +27,13 @@ HostValue HostValue::Optional(std::vector<HostValue> one_or_none) {
   return value;
 }
 
+HostValue HostValue::Map(HostTensor keys, HostTensor values) {
+  HostValue value;
+  value.kind = Kind::kMap;
+  value.elements = {Of(std::move(keys)), Of(std::move(values))};
+  return value;
+}
+
 Result<HostTensor> AllocateOnHeap(graph::DataType type, const Dims& dims) {
   HostTensor tensor{.type = type, .dims = dims, .data = nullptr};
   if (type == graph::DataType::kString) {

@@ -27,11 +27,13 @@ struct HostValue {
   using Kind = graph::ValueType::Kind;
   Kind kind = Kind::kUnknown;       // kUnknown: left out
   HostTensor tensor;                // of a tensor
-  std::vector<HostValue> elements;  // of a sequence; of an optional, one or none
+  std::vector<HostValue> elements;  // of a sequence; of an optional, one or none; of a map, two:
+                                    // its keys and its values, tensors [n]
 
   static HostValue Of(HostTensor tensor);
   static HostValue Sequence(std::vector<HostValue> elements);
   static HostValue Optional(std::vector<HostValue> one_or_none);
+  static HostValue Map(HostTensor keys, HostTensor values);
 };
 
 // Gives a tensor of that type and shape with elements not yet set (strings empty).
