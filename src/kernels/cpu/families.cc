@@ -4,6 +4,14 @@ namespace plimsoll::kernels::cpu {
 
 std::vector<std::span<const KernelRow>> Families() {
   return {
+      StringConcatKernels(),
+      StringNormalizerKernels(),
+      StringSplitKernels(),
+      RegexFullMatchKernels(),
+      TfIdfVectorizerKernels(),
+      OptionalKernels(),
+      LabelEncoderKernels(),
+      FeatureColumnKernels(),
       ViewKernels(),
   };
 }
