@@ -58,6 +58,7 @@ int RunProgram(int argc, char** argv) {
   AddPlan(program, action);
   AddPack(program, action);
   AddReplay(program, action);
+  AddConformance(program, action);
   AddDoctor(program, action);
   try {
     program.parse(argc, argv);

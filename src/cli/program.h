@@ -23,6 +23,7 @@ void AddInspect(CLI::App& program, Action& action);
 void AddPlan(CLI::App& program, Action& action);
 void AddPack(CLI::App& program, Action& action);
 void AddReplay(CLI::App& program, Action& action);
+void AddConformance(CLI::App& program, Action& action);
 void AddDoctor(CLI::App& program, Action& action);
 
 // The command line. Data goes to standard output, everything else to standard error. Returns the

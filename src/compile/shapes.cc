@@ -27,9 +27,6 @@ class Inference {
     return {};
   }
 
- private:
-  static constexpr size_t kVisitsPerNode = 256;
-
   Status Visit(NodeId id) {
     InferContext context(graph_, id, [this](SubgraphId body, auto inputs, auto contents) {
       return RunBody(body, inputs, contents);
@@ -47,6 +44,9 @@ class Inference {
     PLIMSOLL_TRY(row->infer(context));
     return CheckSizes(context);
   }
+
+ private:
+  static constexpr size_t kVisitsPerNode = 256;
 
   Status TakeDeclared(const graph::Node& node) {
     for (const ValueId output : node.outputs) {
@@ -121,5 +121,7 @@ class Inference {
 }  // namespace
 
 Status InferShapes(Graph& graph) { return Inference(graph).Body(Graph::kRoot); }
+
+Status InferNode(Graph& graph, NodeId node) { return Inference(graph).Visit(node); }
 
 }  // namespace plimsoll::compile

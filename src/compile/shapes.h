@@ -17,6 +17,9 @@ namespace plimsoll::compile {
 // nested so that inferring them would take for ever. Time is near-linear in the number of nodes.
 Status InferShapes(graph::Graph& graph);
 
+// The same for one node, from what its inputs are now.
+Status InferNode(graph::Graph& graph, graph::NodeId node);
+
 // How the computed types compare with what the file declares.
 struct DeclaredCheck {
   struct Mismatch {

@@ -40,12 +40,6 @@ int64_t SignExtended(int width, uint8_t bits) {
   return (bits ^ sign) - sign;
 }
 
-bool IsSmallFloat(DataType type) {
-  return type == DataType::kFloat8E4M3FN || type == DataType::kFloat8E4M3FNUZ ||
-         type == DataType::kFloat8E5M2 || type == DataType::kFloat8E5M2FNUZ ||
-         type == DataType::kFloat4E2M1;
-}
-
 // A power of two from 2^-127 to 2^127; 255 is NaN.
 float ScaleToFloat(uint8_t bits) {
   return bits == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, bits - 127);
@@ -131,7 +125,6 @@ const SmallFloat& Describe(DataType type) {
   static constexpr SmallFloat kE5M2{5, 2, 15, true, false};
   static constexpr SmallFloat kE5M2FNUZ{5, 2, 16, false, true};
   static constexpr SmallFloat kE2M1{2, 1, 1, false, false};
-  assert(IsSmallFloat(type));
   switch (type) {
     case DataType::kFloat8E4M3FN:
       return kE4M3FN;
@@ -142,6 +135,7 @@ const SmallFloat& Describe(DataType type) {
     case DataType::kFloat8E5M2FNUZ:
       return kE5M2FNUZ;
     default:
+      assert(type == DataType::kFloat4E2M1);
       return kE2M1;
   }
 }

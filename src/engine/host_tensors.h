@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "graph/tensor.h"
+#include "kernels/host_value.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::engine {
+
+// The elements of a constant as a host tensor: shared with what holds them where they are aligned
+// to their element, else copied. Fails (run.weights_missing) when the data is not there.
+Result<kernels::HostTensor> ToHostTensor(const graph::ConstantTensor& constant);
+
+// A view of a host tensor as a constant; it keeps the elements alive.
+graph::ConstantTensor ToConstant(const kernels::HostTensor& tensor);
+
+// The type that a value of a run has.
+graph::ValueType TypeOf(const kernels::HostValue& value);
+
+// The slice of `tensor` at `index` of an axis, without that axis. Allocates through `allocate`.
+Result<kernels::HostTensor> TakeSlice(const kernels::HostTensor& tensor, int64_t axis,
+                                      int64_t index, const kernels::AllocateTensor& allocate);
+
+// Slices of one type and shape as one tensor, with a new axis at `axis`. Needs one slice at least;
+// fails (run.slices) where they differ.
+Result<kernels::HostTensor> Stack(const std::vector<kernels::HostTensor>& slices, int64_t axis,
+                                  const kernels::AllocateTensor& allocate);
+
+}  // namespace plimsoll::engine

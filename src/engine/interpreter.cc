@@ -1,0 +1,193 @@
+#include "engine/interpreter.h"
+
+#include <algorithm>
+
+#include "compile/bodies.h"
+#include "compile/shapes.h"
+#include "engine/control_flow.h"
+#include "engine/host_tensors.h"
+#include "kernels/kernel_table.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::engine {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::SubgraphId;
+using graph::ValueId;
+using kernels::HostSite;
+using kernels::HostTensor;
+using kernels::HostValue;
+using kernels::KernelSite;
+using kernels::TensorInfo;
+
+// For each node the values of its own body that no later node of that body reads.
+std::vector<std::vector<ValueId>> FindLastReads(const Graph& graph) {
+  std::vector<std::vector<ValueId>> last(graph.nodes.size());
+  std::vector<bool> needed(graph.values.size());
+  for (size_t b = 0; b < graph.subgraphs.size(); ++b) {
+    const graph::Subgraph& body = graph.subgraphs[b];
+    for (const ValueId output : body.outputs) {
+      if (output.valid()) needed[output.index()] = true;
+    }
+    for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node) {
+      const auto visit = [&](ValueId value) {
+        if (!value.valid() || needed[value.index()] || graph[value].home != SubgraphId(b)) return;
+        if (graph[value].constant.valid()) return;
+        needed[value.index()] = true;
+        last[node->index()].push_back(value);
+      };
+      for (const ValueId output : graph[*node].outputs) visit(output);
+      for (const ValueId read : compile::ReadsOf(graph, *node)) visit(read);
+    }
+  }
+  return last;
+}
+
+bool IsTensor(const HostValue& value) { return value.kind == HostValue::Kind::kTensor; }
+
+TensorInfo InfoOf(const HostValue& value) {
+  TensorInfo info;
+  if (!IsTensor(value)) return info;
+  info.type = value.tensor.type;
+  info.dims = value.tensor.dims;
+  info.data = value.tensor.data.get();
+  return info;
+}
+
+TensorInfo InfoOf(const graph::ValueType& type) {
+  TensorInfo info;
+  info.type = type.data_type;
+  info.sized = type.shape && graph::IsStatic(*type.shape);
+  if (info.sized) info.dims = graph::StaticDims(*type.shape);
+  return info;
+}
+
+}  // namespace
+
+Interpreter::Interpreter(Graph graph)
+    : graph_(std::move(graph)), last_reads_(FindLastReads(graph_)), values_(graph_.values.size()) {}
+
+Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& options) {
+  options_ = options;
+  auto outputs = RunBody(Graph::kRoot, std::move(inputs));
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (!graph_.values[i].constant.valid()) values_[i] = {};
+  }
+  return outputs;
+}
+
+Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
+  const graph::Subgraph& body = graph_[id];
+  for (size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) {
+    Put(body.inputs[i], std::move(inputs[i]));
+  }
+  for (const NodeId node : body.nodes) {
+    if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) {
+      return Error{.kind = ErrorKind::kRunFailed,
+                   .code = "run.cancelled",
+                   .what = "the run was cancelled",
+                   .where = StrCat("before ", graph::Describe(graph_, node)),
+                   .why = "",
+                   .remedy = ""};
+    }
+    PLIMSOLL_TRY(RunNode(node));
+    for (const ValueId value : last_reads_[node.index()]) values_[value.index()] = {};
+  }
+  Values outputs;
+  for (const ValueId output : body.outputs) {
+    PLIMSOLL_TRY(LoadConstant(output));
+    outputs.push_back(values_[output.index()]);
+  }
+  return outputs;
+}
+
+void Interpreter::Put(ValueId id, HostValue value) {
+  if (!id.valid()) return;
+  graph::Value& known = graph_[id];
+  known.type = TypeOf(value);
+  known.content.reset();
+  if (IsTensor(value) && value.tensor.elements() <= graph::kMaxContentElements) {
+    known.content = graph::ContentOf(ToConstant(value.tensor));
+  }
+  values_[id.index()] = std::move(value);
+}
+
+Status Interpreter::LoadConstant(ValueId id) {
+  if (!id.valid() || !graph_[id].constant.valid() || IsTensor(values_[id.index()])) return {};
+  PLIMSOLL_ASSIGN(HostTensor tensor, ToHostTensor(graph_[graph_[id].constant]));
+  Put(id, HostValue::Of(std::move(tensor)));
+  return {};
+}
+
+Interpreter::Values Interpreter::InputsOf(NodeId id) const {
+  Values inputs;
+  for (const ValueId input : graph_[id].inputs) {
+    inputs.push_back(input.valid() ? values_[input.index()] : HostValue());
+  }
+  return inputs;
+}
+
+Status Interpreter::RunNode(NodeId id) {
+  for (const ValueId read : compile::ReadsOf(graph_, id)) PLIMSOLL_TRY(LoadConstant(read));
+  const graph::Node& node = graph_[id];
+  const bool host = kernels::FindHostOperator(node.domain, node.op, node.version) != nullptr;
+  const auto is_tensor = [&](ValueId value) {
+    return !value.valid() || IsTensor(values_[value.index()]);
+  };
+  const bool has_kernel = kernels::FindKernel(node.domain, node.op, node.version) != nullptr;
+  const bool tensors = std::all_of(node.inputs.begin(), node.inputs.end(), is_tensor);
+  if (IsControlFlow(node) || (host && !(tensors && has_kernel))) return RunOnHostValues(id);
+  return RunKernel(id);
+}
+
+Status Interpreter::RunOnHostValues(NodeId id) {
+  const graph::Node& node = graph_[id];
+  HostSite site{.graph = graph_,
+                .id = id,
+                .inputs = InputsOf(id),
+                .outputs = Values(node.outputs.size()),
+                .allocate = options_.allocate};
+  if (IsControlFlow(node)) {
+    PLIMSOLL_TRY(RunControlFlow(
+        site, [this](SubgraphId body, Values inputs) { return RunBody(body, std::move(inputs)); }));
+  } else {
+    PLIMSOLL_TRY(kernels::FindHostOperator(node.domain, node.op, node.version)(site));
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) Put(node.outputs[i], std::move(site.outputs[i]));
+  return {};
+}
+
+Status Interpreter::RunKernel(NodeId id) {
+  PLIMSOLL_TRY(compile::InferNode(graph_, id));
+  const graph::Node& node = graph_[id];
+  KernelSite site{.graph = graph_, .id = id, .inputs = {}, .outputs = {}};
+  std::vector<const void*> inputs;
+  for (const ValueId input : node.inputs) {
+    site.inputs.push_back(input.valid() ? InfoOf(values_[input.index()]) : TensorInfo());
+    inputs.push_back(site.inputs.back().data);
+  }
+  for (const ValueId output : node.outputs) {
+    site.outputs.push_back(output.valid() ? InfoOf(graph_[output].type) : TensorInfo());
+  }
+  PLIMSOLL_ASSIGN(const kernels::KernelPointer kernel, kernels::PrepareKernel(site));
+  Values made(node.outputs.size());
+  std::vector<void*> outputs;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (site.outputs[i].present()) {
+      PLIMSOLL_ASSIGN(HostTensor tensor,
+                      options_.allocate(site.outputs[i].type, site.outputs[i].dims));
+      made[i] = HostValue::Of(std::move(tensor));
+    }
+    outputs.push_back(made[i].tensor.data.get());
+  }
+  PLIMSOLL_ASSIGN(const HostTensor workspace,
+                  options_.allocate(graph::DataType::kUint8, {kernel->workspace().value()}));
+  PLIMSOLL_TRY(
+      kernel->Run({.inputs = inputs, .outputs = outputs, .workspace = workspace.data.get()}));
+  for (size_t i = 0; i < made.size(); ++i) Put(node.outputs[i], std::move(made[i]));
+  return {};
+}
+
+}  // namespace plimsoll::engine
