@@ -1,5 +1,6 @@
 #include "plimsoll/memory/device_allocator.h"
 
+#include <cassert>
 #include <utility>
 
 #include "plimsoll/base/log.h"
@@ -42,6 +43,21 @@ Result<std::vector<ActiveChunk>> DeviceAllocator::Grow(const GrowRequest& reques
 
 Result<device::Address> DeviceAllocator::Stitch(std::span<const ActiveChunk> chunks) {
   return active_->Stitch(chunks);
+}
+
+Result<device::EventId> DeviceAllocator::Mark() {
+  assert(stream_.valid());
+  return physical_->device().RecordEvent(physical_->id(), stream_);
+}
+
+Result<bool> DeviceAllocator::Passed(device::EventId mark) {
+  PLIMSOLL_ASSIGN(const bool passed, physical_->device().EventReached(physical_->id(), mark));
+  if (passed) PLIMSOLL_TRY(Forget(mark));
+  return passed;
+}
+
+Status DeviceAllocator::Forget(device::EventId mark) {
+  return physical_->device().DestroyEvent(physical_->id(), mark);
 }
 
 Status DeviceAllocator::Release(std::vector<device::Address>& stitched,

@@ -9,36 +9,6 @@ device::Address After(device::Address at, int64_t size) { return at + static_cas
 
 }  // namespace
 
-void ExtentSpace::Insert(ExtentIndex index) {
-  Extent& extent = table_[index];
-  extent.state = Extent::State::kFree;
-  const auto [level, bin] = BinOf(extent.size);
-  ExtentIndex& head = bins_[level][bin];
-  extent.bin_previous = kNoExtent;
-  extent.bin_next = head;
-  if (head != kNoExtent) table_[head].bin_previous = index;
-  head = index;
-  filled_[level] |= 1u << bin;
-  levels_ |= uint64_t{1} << level;
-}
-
-void ExtentSpace::Unbin(ExtentIndex index) {
-  Extent& extent = table_[index];
-  assert(extent.state == Extent::State::kFree);
-  if (extent.bin_next != kNoExtent) table_[extent.bin_next].bin_previous = extent.bin_previous;
-  if (extent.bin_previous != kNoExtent) {
-    table_[extent.bin_previous].bin_next = extent.bin_next;
-  } else {
-    const auto [level, bin] = BinOf(extent.size);
-    bins_[level][bin] = extent.bin_next;
-    if (extent.bin_next == kNoExtent) {
-      filled_[level] &= ~(1u << bin);
-      if (filled_[level] == 0) levels_ &= ~(uint64_t{1} << level);
-    }
-  }
-  extent.bin_next = kNoExtent;
-}
-
 ExtentIndex ExtentSpace::Tightest(ExtentIndex head, int64_t size) const {
   ExtentIndex best = kNoExtent;
   int looked = 0;

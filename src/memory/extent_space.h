@@ -88,9 +88,11 @@ class ExtentSpace {
   int64_t Largest() const;
   template <typename Visit>
   void ForEachFree(Visit visit) const {
-    for (const auto& level : bins_) {
-      for (ExtentIndex head : level) {
-        for (ExtentIndex i = head; i != kNoExtent; i = table_[i].bin_next) visit(i);
+    for (uint64_t levels = levels_; levels != 0; levels &= levels - 1) {
+      const int level = std::countr_zero(levels);
+      for (uint32_t bins = filled_[level]; bins != 0; bins &= bins - 1) {
+        ExtentIndex i = bins_[level][std::countr_zero(bins)];
+        for (; i != kNoExtent; i = table_[i].bin_next) visit(i);
       }
     }
   }
@@ -124,5 +126,35 @@ class ExtentSpace {
   std::array<uint32_t, kLevels> filled_{};
   uint64_t levels_ = 0;
 };
+
+inline void ExtentSpace::Insert(ExtentIndex index) {
+  Extent& extent = table_[index];
+  extent.state = Extent::State::kFree;
+  const auto [level, bin] = BinOf(extent.size);
+  ExtentIndex& head = bins_[level][bin];
+  extent.bin_previous = kNoExtent;
+  extent.bin_next = head;
+  if (head != kNoExtent) table_[head].bin_previous = index;
+  head = index;
+  filled_[level] |= 1u << bin;
+  levels_ |= uint64_t{1} << level;
+}
+
+inline void ExtentSpace::Unbin(ExtentIndex index) {
+  Extent& extent = table_[index];
+  assert(extent.state == Extent::State::kFree);
+  if (extent.bin_next != kNoExtent) table_[extent.bin_next].bin_previous = extent.bin_previous;
+  if (extent.bin_previous != kNoExtent) {
+    table_[extent.bin_previous].bin_next = extent.bin_next;
+  } else {
+    const auto [level, bin] = BinOf(extent.size);
+    bins_[level][bin] = extent.bin_next;
+    if (extent.bin_next == kNoExtent) {
+      filled_[level] &= ~(1u << bin);
+      if (filled_[level] == 0) levels_ &= ~(uint64_t{1} << level);
+    }
+  }
+  extent.bin_next = kNoExtent;
+}
 
 }  // namespace plimsoll::memory

@@ -145,5 +145,26 @@ TEST_F(HotPathTest, R68_ACachedPairMakesNoHeapCallNoDeviceCallAndTakesNoLock) {
   EXPECT_EQ(machine.fake().statistics().total(), device_calls);
 }
 
+TEST_F(HotPathTest, ABlockInARangeThatIsStitchedAlreadyCostsNoHeapCallEither) {
+  const Machine machine = Machine::Fake({.capacity = MiB(64)});
+  auto allocator = machine.Scalable();
+  std::vector<Block> blocks(8);
+  for (Block& block : blocks) block = *allocator->Allocate({.size = MiB(8)});
+  for (int i = 0; i < 8; i += 2) ASSERT_TRUE(allocator->Free(blocks[i]).ok());
+  bool freed = true;
+  const auto pair = [&] { freed &= allocator->Free(*allocator->Allocate({.size = MiB(32)})).ok(); };
+  pair();
+  pair();
+  const int64_t device_calls = machine.fake().statistics().total();
+  Counted([&] {
+    for (int i = 0; i < 1000; ++i) pair();
+  });
+  for (int i = 1; i < 8; i += 2) freed &= allocator->Free(blocks[i]).ok();
+  EXPECT_TRUE(freed);
+  EXPECT_EQ(heap_calls, 0);
+  EXPECT_EQ(locks, 0);
+  EXPECT_EQ(machine.fake().statistics().total(), device_calls);
+}
+
 }  // namespace
 }  // namespace plimsoll::memory

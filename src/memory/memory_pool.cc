@@ -51,7 +51,7 @@ void MemoryPool::ReleaseKeptSlab() {
 }
 
 void MemoryPool::GiveStitched(ExtentIndex index) {
-  --map_.ranges[extents_[index].stitched].blocks;
+  ranges_.Gave(extents_[index].stitched);
   extents_[index].stitched = kNoExtent;
   for (ExtentIndex piece = index; piece != kNoExtent;) {
     const ExtentIndex next = extents_[piece].bin_next;
@@ -97,10 +97,15 @@ ExtentIndex MemoryPool::TakeInOneChunk(int64_t size, int64_t alignment) {
 ExtentIndex MemoryPool::FreeExtentAt(device::Address at) const {
   ExtentIndex found = kNoExtent;
   large_.ForEachFree([&](ExtentIndex i) {
-    const Extent& extent = extents_[i];
-    if (extent.start <= at && at < After(extent.start, extent.size)) found = i;
+    if (IsFreeAt(i, at)) found = i;
   });
   return found;
+}
+
+bool MemoryPool::IsFreeAt(ExtentIndex index, device::Address at) const {
+  const Extent& extent = extents_[index];
+  return extent.state == Extent::State::kFree && extent.start <= at &&
+         at < After(extent.start, extent.size);
 }
 
 ExtentIndex MemoryPool::NeighbourBelow(device::Address at) const {
@@ -135,36 +140,46 @@ void MemoryPool::Add(std::span<const ActiveChunk> chunks) {
   reserved_ += size;
 }
 
+bool MemoryPool::FindStitched(int64_t size, StitchPlan& plan) {
+  plan.found = false;
+  if (ranges_.count() == 0) return false;
+  free_runs_.clear();
+  large_.ForEachFree([&](ExtentIndex i) {
+    free_runs_.push_back({extents_[i].start, extents_[i].size, i});
+  });
+  std::sort(free_runs_.begin(), free_runs_.end(),
+            [](const auto& a, const auto& b) { return a.start < b.start; });
+  return ranges_.Find(size, free_runs_, plan);
+}
+
 ExtentIndex MemoryPool::TakeStitched(const StitchPlan& plan) {
-  std::vector<StitchPlan::Piece> runs;
-  for (const StitchPlan::Piece& piece : plan.pieces) {
-    if (!runs.empty() && After(runs.back().start, runs.back().size) == piece.start) {
-      runs.back().size += piece.size;
-    } else {
-      runs.push_back(piece);
+  // Another piece may have been cut from the extent that this one names; then it lies beside that.
+  const auto around = [&](const StitchPlan::Piece& piece) {
+    if (piece.extent == kNoExtent) return FreeExtentAt(piece.start);
+    const Extent& named = extents_[piece.extent];
+    for (ExtentIndex i : {piece.extent, named.next, named.previous}) {
+      if (i != kNoExtent && IsFreeAt(i, piece.start)) return i;
     }
-  }
+    return FreeExtentAt(piece.start);
+  };
   ExtentIndex first = kNoExtent;
   ExtentIndex last = kNoExtent;
-  for (const StitchPlan::Piece& run : runs) {
-    const ExtentIndex piece = large_.TakeAt(FreeExtentAt(run.start), run.start, run.size);
-    extents_[piece].bin_next = kNoExtent;
-    if (last != kNoExtent) extents_[last].bin_next = piece;
-    if (first == kNoExtent) first = piece;
-    last = piece;
+  int64_t size = 0;
+  for (const StitchPlan::Piece& piece : plan.pieces) {
+    const ExtentIndex taken = large_.TakeAt(around(piece), piece.start, piece.size);
+    extents_[taken].bin_next = kNoExtent;
+    if (last != kNoExtent) extents_[last].bin_next = taken;
+    if (first == kNoExtent) first = taken;
+    last = taken;
+    size += piece.size;
   }
   extents_[first].stitched = plan.range;
-  ++map_.ranges[plan.range].blocks;
+  ranges_.Took(plan.range, size);
   return first;
 }
 
 void MemoryPool::AddStitched(device::Address at, StitchPlan& plan) {
-  ChunkMap::Range range;
-  range.at = at;
-  range.chunks = plan.chunks;
-  for (ChunkSlot slot : plan.chunks) range.size += map_.chunks[slot].size;
-  plan.range = static_cast<uint32_t>(map_.ranges.size());
-  map_.ranges.push_back(std::move(range));
+  plan.range = ranges_.Add(at, plan.chunks, map_);
 }
 
 std::vector<ActiveChunk> MemoryPool::ChunksOf(const StitchPlan& plan) const {
@@ -176,7 +191,7 @@ std::vector<ActiveChunk> MemoryPool::ChunksOf(const StitchPlan& plan) const {
 }
 
 device::Address MemoryPool::AddressOf(const StitchPlan& plan) const {
-  return After(map_.ranges[plan.range].at, plan.offset);
+  return After(ranges_.At(plan.range), plan.offset);
 }
 
 int64_t MemoryPool::FreeAtTop() const {
@@ -196,32 +211,22 @@ void MemoryPool::Idle(std::vector<device::Address>& stitched,
                       std::vector<ActiveChunk>& chunks) const {
   const StitchSurvey survey = Survey();
   std::vector<bool> pinned(map_.chunks.size());
-  for (const ChunkMap::Range& range : map_.ranges) {
-    if (range.gone || range.blocks == 0) continue;
+  ranges_.ForEach([&](const StitchedRanges::Range& range) {
+    if (range.blocks == 0) return;
     for (ChunkSlot slot : range.chunks) pinned[slot] = true;
-  }
+  });
   std::vector<bool> idle(map_.chunks.size());
   for (ChunkSlot slot : map_.by_address) {
     if (!survey.WholeFree(slot) || pinned[slot]) continue;
     idle[slot] = true;
     chunks.push_back({map_.chunks[slot].home, Bytes(map_.chunks[slot].size)});
   }
-  for (const ChunkMap::Range& range : map_.ranges) {
-    if (range.gone) continue;
-    if (std::any_of(range.chunks.begin(), range.chunks.end(),
-                    [&](ChunkSlot slot) { return idle[slot]; })) {
+  ranges_.ForEach([&](const StitchedRanges::Range& range) {
+    if (range.retired || std::any_of(range.chunks.begin(), range.chunks.end(),
+                                     [&](ChunkSlot slot) { return idle[slot]; })) {
       stitched.push_back(range.at);
     }
-  }
-}
-
-void MemoryPool::RemoveStitched(device::Address at) {
-  for (ChunkMap::Range& range : map_.ranges) {
-    if (range.at != at || range.gone) continue;
-    range = ChunkMap::Range();
-    range.gone = true;
-  }
-  while (!map_.ranges.empty() && map_.ranges.back().gone) map_.ranges.pop_back();
+  });
 }
 
 void MemoryPool::RemoveChunk(const ActiveChunk& chunk) {

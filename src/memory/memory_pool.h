@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "memory/extent_space.h"
+#include "memory/stitched_ranges.h"
 #include "memory/stitching.h"
 #include "plimsoll/memory/active_memory.h"
 
@@ -51,8 +53,10 @@ class MemoryPool {
   void ReleaseKeptSlab();
   // A block inside one chunk.
   ExtentIndex TakeInOneChunk(int64_t size, int64_t alignment);
-  // Where the stitched ranges that exist have room; where new ones could be made.
-  StitchPlan FindStitched(int64_t size) const { return Survey().FindStitched(size); }
+  // Where a stitched range that exists has room; false: nowhere. No heap call once `plan` and the
+  // pool have seen the like.
+  bool FindStitched(int64_t size, StitchPlan& plan);
+  // How a new range could be made.
   StitchPlan PlanStitch(int64_t size, bool exhaustive) const {
     return Survey().PlanStitch(size, exhaustive);
   }
@@ -63,25 +67,29 @@ class MemoryPool {
   void AddStitched(device::Address at, StitchPlan& plan);
   std::vector<ActiveChunk> ChunksOf(const StitchPlan& plan) const;
   device::Address AddressOf(const StitchPlan& plan) const;
+  // The range that was not used for the longest time serves no more request; none where all have
+  // blocks.
+  std::optional<device::Address> RetireStitched() { return ranges_.RetireOldest(); }
   // Free bytes just below where the next growth is expected.
   int64_t FreeAtTop() const;
 
   // What could go back to the device: chunks with no block in them, after the stitched ranges that
-  // map one of them. Ranges with a block, and their chunks, stay.
+  // map one of them and those that are retired. Ranges with a block, and their chunks, stay.
   void Idle(std::vector<device::Address>& stitched, std::vector<ActiveChunk>& chunks) const;
-  void RemoveStitched(device::Address at);
+  void RemoveStitched(device::Address at) { ranges_.Remove(at); }
   void RemoveChunk(const ActiveChunk& chunk);
 
   Bytes reserved() const { return Bytes(reserved_); }
   int64_t LargestFree() const { return std::max(large_.Largest(), small_.Largest()); }
   int64_t FreeBytes() const;
-  size_t stitched_count() const { return map_.ranges.size(); }
+  size_t stitched_count() const { return ranges_.count(); }
 
  private:
   ExtentIndex TakeSmall(int64_t size);
   void GiveSmall(ExtentIndex index);
   void GiveStitched(ExtentIndex index);
   ExtentIndex FreeExtentAt(device::Address at) const;
+  bool IsFreeAt(ExtentIndex index, device::Address at) const;
   ExtentIndex NeighbourBelow(device::Address at) const;
   ExtentIndex NeighbourAbove(device::Address at) const;
   StitchSurvey Survey() const;
@@ -93,6 +101,8 @@ class MemoryPool {
   ExtentSpace small_;
   ExtentIndex kept_slab_ = kNoExtent;  // the small extent that is a whole slab
   ChunkMap map_;
+  StitchedRanges ranges_;
+  std::vector<StitchedRanges::FreeRun> free_runs_;  // kept for its capacity
   int64_t reserved_ = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include "memory/memory_pool.h"
 #include "memory/owner_table.h"
+#include "memory/retired_ranges.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/memory/out_of_memory.h"
@@ -42,6 +43,8 @@ ScalableAllocator::ScalableAllocator(std::unique_ptr<DeviceAllocator> device,
       options_(std::move(options)),
       granularity_(device_->granularity().value()),
       pool_(std::make_unique<MemoryPool>(device_->granularity())),
+      retired_(std::make_unique<RetiredRanges>(*device_)),
+      plan_(std::make_unique<StitchPlan>()),
       owners_(std::make_unique<OwnerTable>()) {}
 
 ScalableAllocator::~ScalableAllocator() {
@@ -68,8 +71,15 @@ Result<Block> ScalableAllocator::Allocate(const Request& request) {
   const int64_t requested = request.size.value();
   if (requested >= 0 && requested <= kLargest && request.alignment.value() == kBlockAlignment &&
       !request.single_chunk && !paused_) {
-    const ExtentIndex extent = pool_->Take(CutSize(requested, granularity_));
-    if (extent != kNoExtent) return HandOut(request, extent, (*pool_)[extent].start);
+    const int64_t size = CutSize(requested, granularity_);
+    if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) {
+      return HandOut(request, extent, (*pool_)[extent].start);
+    }
+    if (size >= pool_->small_limit() && pool_->FindStitched(size, *plan_)) {
+      ++statistics_.slow_paths;
+      const ExtentIndex extent = pool_->TakeStitched(*plan_);
+      return HandOut(request, extent, pool_->AddressOf(*plan_));
+    }
   }
   return AllocateSlow(request);
 }
@@ -200,11 +210,11 @@ Result<uint32_t> ScalableAllocator::ObtainGrown(const Request& request, int64_t 
 Result<uint32_t> ScalableAllocator::ObtainStitched(int64_t size, bool scarce, Address& address) {
   for (int attempt = 0;; ++attempt) {
     if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) return extent;
-    StitchPlan plan = pool_->FindStitched(size);
-    if (!plan.found) {
+    StitchPlan& plan = *plan_;
+    if (!pool_->FindStitched(size, plan)) {
       plan = pool_->PlanStitch(size, scarce || attempt > 0);
       if (plan.found) {
-        PLIMSOLL_ASSIGN(const Address at, device_->Stitch(pool_->ChunksOf(plan)));
+        PLIMSOLL_ASSIGN(const Address at, Stitch(plan));
         pool_->AddStitched(at, plan);
       }
     }
@@ -224,6 +234,36 @@ Result<uint32_t> ScalableAllocator::ObtainStitched(int64_t size, bool scarce, Ad
   }
 }
 
+Result<Address> ScalableAllocator::Stitch(const StitchPlan& plan) {
+  // A mapping too many is no reason to refuse the request: what failed is tried again next time.
+  if (Status undone = UndoOldStitched(); !undone.ok()) {
+    Log(LogLevel::kWarning, undone.error().Text());
+  }
+  const std::vector<ActiveChunk> chunks = pool_->ChunksOf(plan);
+  Result<Address> at = device_->Stitch(chunks);
+  if (!at.ok() && at.error().code == "memory.addresses_exhausted") {
+    PLIMSOLL_TRY(UndoIdleStitched());
+    at = device_->Stitch(chunks);
+  }
+  return at;
+}
+
+Status ScalableAllocator::UndoOldStitched() {
+  const size_t count = pool_->stitched_count();
+  if (count < options_.stitched_ranges) return Status();
+  if (const std::optional<Address> at = pool_->RetireStitched()) retired_->Add(*at);
+  // Without a stream there are no events; and a device that lags behind is not let to pile up.
+  const bool wait = !device_->stream().valid() || count >= 2 * options_.stitched_ranges;
+  if (wait) PLIMSOLL_TRY(device_->Synchronize());
+  return retired_->Undo(wait, [&](Address at) { pool_->RemoveStitched(at); });
+}
+
+Status ScalableAllocator::UndoIdleStitched() {
+  while (const std::optional<Address> at = pool_->RetireStitched()) retired_->Add(*at);
+  PLIMSOLL_TRY(device_->Synchronize());
+  return retired_->Undo(true, [&](Address at) { pool_->RemoveStitched(at); });
+}
+
 Result<Bytes> ScalableAllocator::ReleaseIdle() {
   CheckThread();
   pool_->ReleaseKeptSlab();
@@ -235,6 +275,7 @@ Result<Bytes> ScalableAllocator::ReleaseIdle() {
   const Status status = device_->Release(stitched_left, chunks_left);
   Bytes released;
   for (size_t i = stitched_left.size(); i < stitched.size(); ++i) {
+    retired_->Drop(stitched[i]);
     pool_->RemoveStitched(stitched[i]);
   }
   for (size_t i = chunks_left.size(); i < chunks.size(); ++i) {

@@ -67,44 +67,6 @@ StitchSurvey::StitchSurvey(const ChunkMap& map, std::vector<Free> free)
   }
 }
 
-StitchPlan StitchSurvey::FindStitched(int64_t size) const {
-  StitchPlan plan;
-  for (uint32_t r = 0; r < map_.ranges.size(); ++r) {
-    const ChunkMap::Range& range = map_.ranges[r];
-    if (range.gone || range.size < size) continue;
-    size_t first = 0;
-    int64_t before = 0;  // bytes of the range below `first`
-    while (first < range.chunks.size()) {
-      int64_t sum = state_[range.chunks[first]].free_end;
-      size_t last = first;
-      while (sum > 0 && sum < size && last + 1 < range.chunks.size()) {
-        const State& state = state_[range.chunks[++last]];
-        sum += state.free_start;
-        if (!state.whole) break;
-      }
-      if (sum >= size) {
-        plan.found = true;
-        plan.range = r;
-        const int64_t first_size = map_.chunks[range.chunks[first]].size;
-        const int64_t skipped = first_size - state_[range.chunks[first]].free_end;
-        plan.offset = before + skipped;
-        int64_t left = size;
-        for (size_t i = first; left > 0; ++i) {
-          const ChunkMap::Chunk& chunk = map_.chunks[range.chunks[i]];
-          const int64_t from = i == first ? skipped : 0;
-          const int64_t part = std::min(left, chunk.size - from);
-          plan.pieces.push_back({After(chunk.home, from), part});
-          left -= part;
-        }
-        return plan;
-      }
-      const size_t next = std::max(last, first + 1);
-      for (; first < next; ++first) before += map_.chunks[range.chunks[first]].size;
-    }
-  }
-  return plan;
-}
-
 void StitchSurvey::AddChunks(StitchPlan& plan, device::Address start, int64_t size) const {
   plan.pieces.push_back({start, size});
   const device::Address end = After(start, size);

@@ -3,28 +3,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "memory/extent_space.h"
 #include "plimsoll/device/device.h"
 
 namespace plimsoll::memory {
 
 using ChunkSlot = uint32_t;
 
-// The chunks of a pool by stable slots, and the stitched ranges made of them so far, oldest first.
+// The chunks of a pool by stable slots.
 struct ChunkMap {
   struct Chunk {
     device::Address home = 0;
     int64_t size = 0;  // 0: the slot is unused
   };
-  struct Range {
-    device::Address at = 0;
-    std::vector<ChunkSlot> chunks;
-    int64_t size = 0;
-    int64_t blocks = 0;  // blocks seen through it now
-    bool gone = false;   // its slot stays, so that others keep their numbers
-  };
   std::vector<Chunk> chunks;
   std::vector<ChunkSlot> by_address;
-  std::vector<Range> ranges;
 
   ChunkSlot Add(device::Address home, int64_t size);
   void Remove(ChunkSlot slot);
@@ -37,6 +30,7 @@ struct StitchPlan {
   struct Piece {
     device::Address start = 0;  // at home
     int64_t size = 0;
+    ExtentIndex extent = kNoExtent;  // the free extent around it, where that is known
   };
   std::vector<Piece> pieces;      // in the order of the block's bytes
   std::vector<ChunkSlot> chunks;  // that the range maps, in order
@@ -46,9 +40,9 @@ struct StitchPlan {
   bool found = false;
 };
 
-// A look at a pool's free bytes chunk by chunk. Plans depend on the free bytes alone, and among the
-// ranges that exist the oldest that fits is taken: so a program that repeats itself makes the same
-// choices again, and makes no device call for them once the ranges are there.
+// A look at a pool's free bytes chunk by chunk, to plan a new stitched range. Plans depend on the
+// free bytes alone: a program that repeats itself makes the same choices again, and makes no device
+// call for them once the ranges are there.
 class StitchSurvey {
  public:
   struct Free {
@@ -57,7 +51,6 @@ class StitchSurvey {
   };
   StitchSurvey(const ChunkMap& map, std::vector<Free> free);
 
-  StitchPlan FindStitched(int64_t size) const;
   // Uses the fewest chunks: one that is free at its end first, then whole free chunks, largest runs
   // first, last the tightest start of a chunk. Not exhaustive: pieces that are not worth a mapping
   // are left out.

@@ -28,6 +28,15 @@ class DeviceAllocator {
 
   Result<std::vector<ActiveChunk>> Grow(const GrowRequest& request);
   Result<device::Address> Stitch(std::span<const ActiveChunk> chunks);
+  // Waits for the stream, or for the device where there is none.
+  Status Synchronize();
+  // An event behind all work that the stream has in hand; whether it has passed, in which case it
+  // is gone. Neither waits. There must be a stream.
+  Result<device::EventId> Mark();
+  Result<bool> Passed(device::EventId mark);
+  Status Forget(device::EventId mark);
+  // Undoes a stitched range whose work has passed.
+  Status Unstitch(device::Address at) { return active_->Unstitch(at); }
   // Waits for the stream, then undoes the stitched ranges and gives the chunks back to the physical
   // allocator. `stitched` and `chunks` lose what was given back; after a failure they hold the
   // rest.
@@ -41,8 +50,6 @@ class DeviceAllocator {
   PhysicalMemoryAllocator& physical() const { return *physical_; }
 
  private:
-  Status Synchronize();
-
   std::shared_ptr<PhysicalMemoryAllocator> physical_;
   const device::StreamId stream_;
   std::unique_ptr<ActiveMemory> active_;

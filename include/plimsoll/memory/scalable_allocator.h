@@ -14,11 +14,16 @@ namespace plimsoll::memory {
 
 class MemoryPool;
 class OwnerTable;
+class RetiredRanges;
+struct StitchPlan;
 
 struct ScalableOptions {
   MemoryObserver* observer = nullptr;  // outlives the allocator
   // Asked before a refusal becomes an error: others give memory back; returns how much.
-  std::function<Result<Bytes>()> recycle;
+  std::function<Result<Bytes>()> recycle = nullptr;
+  // Stitched ranges that are kept for requests to come. Beyond it, those that were not used for the
+  // longest time are undone, each after its events.
+  size_t stitched_ranges = 256;
   bool pooled = false;  // other streams have pools of their own (for the report)
 };
 
@@ -26,8 +31,9 @@ struct ScalableOptions {
 // DeviceAllocator. A cached request costs no lock, no system call and no heap call. What no free
 // run can serve is served, in this order, through a stitched range that exists, through a new one
 // over free pages that are not adjacent, with new memory for what is missing, and last after others
-// have given memory back. An address stays valid until its block is freed; bytes keep their value
-// only between Allocate and Free, and not over a Pause.
+// have given memory back. The ranges are kept, up to a number; older ones are undone without a wait
+// when a later growth or stitch finds that their events have passed. An address stays valid until
+// its block is freed; bytes keep their value only between Allocate and Free, and not over a Pause.
 //
 // No thread but one at a time: debug builds abort on use from a second thread (Adopt moves it).
 // Destroying it with live blocks is allowed: the stream is synchronised, all memory goes back, and
@@ -67,6 +73,12 @@ class ScalableAllocator final : public Allocator {
   Result<uint32_t> Obtain(const Request& request, int64_t size, bool scarce, Address& address);
   Result<uint32_t> ObtainStitched(int64_t size, bool scarce, Address& address);
   Result<uint32_t> ObtainGrown(const Request& request, int64_t size, bool scarce);
+  Result<Address> Stitch(const StitchPlan& plan);
+  // Undoes what is beyond the number of ranges to keep, as far as that needs no wait; at twice the
+  // number it waits.
+  Status UndoOldStitched();
+  // Waits for the stream and undoes every range without a block.
+  Status UndoIdleStitched();
   Block HandOut(const Request& request, uint32_t extent, Address address);
   Status Unknown(const Block& block) const;
   Error OutOfMemory(const Request& request, const Error& cause) const;
@@ -80,6 +92,8 @@ class ScalableAllocator final : public Allocator {
   const ScalableOptions options_;
   const int64_t granularity_;
   std::unique_ptr<MemoryPool> pool_;
+  std::unique_ptr<RetiredRanges> retired_;
+  std::unique_ptr<StitchPlan> plan_;  // kept for its capacity
   std::unique_ptr<OwnerTable> owners_;
   MemoryStatistics statistics_;
   bool paused_ = false;

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memory/extent_space.h"
+#include "memory/stitching.h"
+
+namespace plimsoll::memory {
+
+// The stitched ranges of a pool, oldest first: which bytes of home each of them shows, how many
+// blocks are seen through it and when it was used last. A range that is retired serves no request
+// any more; it waits for its mapping to be undone.
+//
+// One thread. Finding a place costs the ranges' segments times the logarithm of the free runs, and
+// no heap call.
+class StitchedRanges {
+ public:
+  struct FreeRun {
+    device::Address start = 0;
+    int64_t size = 0;
+    ExtentIndex extent = kNoExtent;
+  };
+  struct Range {
+    device::Address at = 0;
+    std::vector<ChunkSlot> chunks;
+    std::vector<StitchPlan::Piece> segments;  // bytes of home, adjacent chunks as one
+    int64_t size = 0;
+    int64_t blocks = 0;  // seen through it now
+    int64_t served = 0;  // the size of the last one
+    uint64_t used = 0;   // counts the uses of all ranges
+    bool retired = false;
+  };
+
+  uint32_t Add(device::Address at, std::span<const ChunkSlot> chunks, const ChunkMap& map);
+  void Remove(device::Address at);
+  // The first place whose bytes are free in a range that served this size last, else in the oldest
+  // that has one; `free` is sorted by address. False where there is none.
+  bool Find(int64_t size, std::span<const FreeRun> free, StitchPlan& plan) const;
+
+  void Took(uint32_t number, int64_t size) {
+    Range& range = ranges_[number];
+    ++range.blocks;
+    range.served = size;
+    range.used = ++uses_;
+  }
+  void Gave(uint32_t range) { --ranges_[range].blocks; }
+  // Retires the range without a block that was not used for the longest time.
+  std::optional<device::Address> RetireOldest();
+
+  device::Address At(uint32_t range) const { return ranges_[range].at; }
+  size_t count() const { return by_age_.size(); }  // the retired ones included
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (uint32_t range : by_age_) visit(ranges_[range]);
+  }
+
+ private:
+  bool FindIn(const Range& range, int64_t size, std::span<const FreeRun> free,
+              StitchPlan& plan) const;
+
+  std::vector<Range> ranges_;  // by stable numbers, which are used again
+  std::vector<uint32_t> by_age_;
+  std::vector<uint32_t> unused_;
+  uint64_t uses_ = 0;
+};
+
+}  // namespace plimsoll::memory
