@@ -4,7 +4,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/host_tensors.h"
 #include "engine/interpreter.h"
 #include "kernels/catalogue.h"
 #include "onnx/model_reader.h"
@@ -21,7 +20,7 @@ using Outcome = CaseVerdict::Outcome;
 
 Result<HostValue> ToHostValue(const StoredValue& stored) {
   if (stored.kind == StoredValue::Kind::kTensor) {
-    PLIMSOLL_ASSIGN(kernels::HostTensor tensor, engine::ToHostTensor(stored.tensor));
+    PLIMSOLL_ASSIGN(kernels::HostTensor tensor, kernels::ToHostTensor(stored.tensor));
     return HostValue::Of(std::move(tensor));
   }
   std::vector<HostValue> elements;

@@ -8,7 +8,6 @@
 namespace plimsoll::engine {
 namespace {
 
-using graph::ConstantTensor;
 using graph::DataType;
 using graph::ValueType;
 using kernels::Dims;
@@ -54,49 +53,6 @@ Status CheckWholeBytes(DataType type) {
 }
 
 }  // namespace
-
-Result<HostTensor> ToHostTensor(const ConstantTensor& constant) {
-  if (constant.missing) {
-    return Error{
-        .kind = ErrorKind::kBadFile,
-        .code = "run.weights_missing",
-        .what = "cannot run the model",
-        .where = StrCat("tensor '", constant.name, "'"),
-        .why = StrCat("its data lies in '", constant.external_file, "', which is not there"),
-        .remedy = "put the file beside the model"};
-  }
-  HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
-  const auto width = static_cast<uintptr_t>(std::max(graph::Bits(constant.type) / 8, 1));
-  const bool aligned = reinterpret_cast<uintptr_t>(constant.bytes.data()) % width == 0;
-  if (constant.type != DataType::kString && aligned && constant.storage != nullptr) {
-    tensor.data = std::shared_ptr<void>(std::const_pointer_cast<void>(constant.storage),
-                                        const_cast<std::byte*>(constant.bytes.data()));
-    return tensor;
-  }
-  PLIMSOLL_ASSIGN(tensor, kernels::AllocateOnHeap(constant.type, constant.dims));
-  if (constant.type == DataType::kString) {
-    std::copy(constant.strings.begin(), constant.strings.end(),
-              static_cast<std::string*>(tensor.data.get()));
-  } else if (!constant.bytes.empty()) {
-    std::memcpy(tensor.data.get(), constant.bytes.data(), constant.bytes.size());
-  }
-  return tensor;
-}
-
-ConstantTensor ToConstant(const HostTensor& tensor) {
-  ConstantTensor constant;
-  constant.type = tensor.type;
-  constant.dims = tensor.dims;
-  constant.storage = tensor.data;
-  if (tensor.type == DataType::kString) {
-    const auto* texts = static_cast<const std::string*>(tensor.data.get());
-    constant.strings.assign(texts, texts + tensor.elements());
-  } else {
-    constant.bytes = {static_cast<const std::byte*>(tensor.data.get()),
-                      static_cast<size_t>(tensor.size().value())};
-  }
-  return constant;
-}
 
 ValueType TypeOf(const HostValue& value) {
   switch (value.kind) {

@@ -2,18 +2,10 @@
 
 #include <vector>
 
-#include "graph/tensor.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::engine {
-
-// The elements of a constant as a host tensor: shared with what holds them where they are aligned
-// to their element, else copied. Fails (run.weights_missing) when the data is not there.
-Result<kernels::HostTensor> ToHostTensor(const graph::ConstantTensor& constant);
-
-// A view of a host tensor as a constant; it keeps the elements alive.
-graph::ConstantTensor ToConstant(const kernels::HostTensor& tensor);
 
 // The type that a value of a run has.
 graph::ValueType TypeOf(const kernels::HostValue& value);

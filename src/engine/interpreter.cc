@@ -7,6 +7,7 @@
 #include "engine/control_flow.h"
 #include "engine/host_tensors.h"
 #include "kernels/kernel_table.h"
+#include "kernels/run_once.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -19,8 +20,6 @@ using graph::ValueId;
 using kernels::HostSite;
 using kernels::HostTensor;
 using kernels::HostValue;
-using kernels::KernelSite;
-using kernels::TensorInfo;
 
 // For each node the values of its own body that no later node of that body reads.
 std::vector<std::vector<ValueId>> FindLastReads(const Graph& graph) {
@@ -46,23 +45,6 @@ std::vector<std::vector<ValueId>> FindLastReads(const Graph& graph) {
 }
 
 bool IsTensor(const HostValue& value) { return value.kind == HostValue::Kind::kTensor; }
-
-TensorInfo InfoOf(const HostValue& value) {
-  TensorInfo info;
-  if (!IsTensor(value)) return info;
-  info.type = value.tensor.type;
-  info.dims = value.tensor.dims;
-  info.data = value.tensor.data.get();
-  return info;
-}
-
-TensorInfo InfoOf(const graph::ValueType& type) {
-  TensorInfo info;
-  info.type = type.data_type;
-  info.sized = type.shape && graph::IsStatic(*type.shape);
-  if (info.sized) info.dims = graph::StaticDims(*type.shape);
-  return info;
-}
 
 }  // namespace
 
@@ -109,14 +91,14 @@ void Interpreter::Put(ValueId id, HostValue value) {
   known.type = TypeOf(value);
   known.content.reset();
   if (IsTensor(value) && value.tensor.elements() <= graph::kMaxContentElements) {
-    known.content = graph::ContentOf(ToConstant(value.tensor));
+    known.content = graph::ContentOf(kernels::ToConstant(value.tensor));
   }
   values_[id.index()] = std::move(value);
 }
 
 Status Interpreter::LoadConstant(ValueId id) {
   if (!id.valid() || !graph_[id].constant.valid() || IsTensor(values_[id.index()])) return {};
-  PLIMSOLL_ASSIGN(HostTensor tensor, ToHostTensor(graph_[graph_[id].constant]));
+  PLIMSOLL_ASSIGN(HostTensor tensor, kernels::ToHostTensor(graph_[graph_[id].constant]));
   Put(id, HostValue::Of(std::move(tensor)));
   return {};
 }
@@ -161,32 +143,12 @@ Status Interpreter::RunOnHostValues(NodeId id) {
 
 Status Interpreter::RunKernel(NodeId id) {
   PLIMSOLL_TRY(compile::InferNode(graph_, id));
-  const graph::Node& node = graph_[id];
-  KernelSite site{.graph = graph_, .id = id, .inputs = {}, .outputs = {}};
-  std::vector<const void*> inputs;
-  for (const ValueId input : node.inputs) {
-    site.inputs.push_back(input.valid() ? InfoOf(values_[input.index()]) : TensorInfo());
-    inputs.push_back(site.inputs.back().data);
-  }
-  for (const ValueId output : node.outputs) {
-    site.outputs.push_back(output.valid() ? InfoOf(graph_[output].type) : TensorInfo());
-  }
-  PLIMSOLL_ASSIGN(const kernels::KernelPointer kernel, kernels::PrepareKernel(site));
-  Values made(node.outputs.size());
-  std::vector<void*> outputs;
-  for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (site.outputs[i].present()) {
-      PLIMSOLL_ASSIGN(HostTensor tensor,
-                      options_.allocate(site.outputs[i].type, site.outputs[i].dims));
-      made[i] = HostValue::Of(std::move(tensor));
-    }
-    outputs.push_back(made[i].tensor.data.get());
-  }
-  PLIMSOLL_ASSIGN(const HostTensor workspace,
-                  options_.allocate(graph::DataType::kUint8, {kernel->workspace().value()}));
-  PLIMSOLL_TRY(
-      kernel->Run({.inputs = inputs, .outputs = outputs, .workspace = workspace.data.get()}));
-  for (size_t i = 0; i < made.size(); ++i) Put(node.outputs[i], std::move(made[i]));
+  std::vector<HostTensor> inputs;
+  for (const HostValue& value : InputsOf(id)) inputs.push_back(value.tensor);
+  PLIMSOLL_ASSIGN(std::vector<HostTensor> made,
+                  kernels::RunOnce(graph_, id, inputs, options_.allocate));
+  const std::vector<ValueId>& outputs = graph_[id].outputs;
+  for (size_t i = 0; i < made.size(); ++i) Put(outputs[i], HostValue::Of(std::move(made[i])));
   return {};
 }
 

@@ -42,6 +42,13 @@ using AllocateTensor = std::function<Result<HostTensor>(graph::DataType type, co
 // Memory of the C++ heap, 64-byte aligned.
 Result<HostTensor> AllocateOnHeap(graph::DataType type, const Dims& dims);
 
+// The elements of a constant as a host tensor: shared with what holds them where they are aligned
+// to their element, else copied. Fails (run.weights_missing) when the data is not there.
+Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant);
+
+// A view of a host tensor as a constant; it keeps the elements alive.
+graph::ConstantTensor ToConstant(const HostTensor& tensor);
+
 // One run of an operator over values that are not all tensors (sequences, optionals).
 struct HostSite {
   const graph::Graph& graph;
