@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::compile {
+
+// What one pass did.
+struct PassReport {
+  std::string name;
+  int changes = 0;
+};
+
+// Rewrites that hold whatever the sizes of symbolic dimensions turn out to be: constants worked
+// out, dead and repeated nodes dropped, neighbours fused. Shapes must have been inferred; they are
+// correct for every value that is left. The graph holds only what it still needs afterwards, so
+// ids change. Appends a report a pass.
+Status Simplify(graph::Graph& graph, std::vector<PassReport>& reports);
+
+// Rewrites for one set of sizes, all shapes static: what sizes decide worked out, blocked layouts
+// where they pay, the rest as above.
+Status Specialise(graph::Graph& graph, std::vector<PassReport>& reports);
+
+}  // namespace plimsoll::compile
