@@ -1,0 +1,165 @@
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/axis_split.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/float_rows.h"
+#include "kernels/element_types.h"
+#include "kernels/parallel.h"
+#include "plimsoll/base/text.h"
+
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: what the scores of the right class cost.
+namespace plimsoll::kernels::cpu {
+namespace {
+
+enum class Reduction { kNone, kSum, kMean };
+
+struct Loss {
+  AxisSplit classes;  // the scores, seen from their axis of classes
+  Reduction reduction = Reduction::kMean;
+  bool of_scores = false;  // SoftmaxCrossEntropyLoss; else the input is log-probabilities already
+  bool ignores = false;
+  int64_t ignored = 0;
+  graph::DataType label_type = graph::DataType::kUndefined;
+  bool has_weights = false;
+  bool has_log_probabilities = false;
+  Error wrong_label;
+
+  int64_t LabelAt(const KernelCall& call, int64_t i) const {
+    return IndexAt(label_type, call.inputs[1], i);
+  }
+  bool IsIgnored(int64_t label) const { return ignores && label == ignored; }
+  Status CheckLabels(const KernelCall& call) const;
+  // The logarithm of the sum of the exponentials of a lane.
+  template <typename T>
+  double LogSum(const T* lane) const;
+  template <typename T>
+  void LossesOf(const KernelCall& call, int64_t begin, int64_t end) const;
+  template <typename T>
+  void Reduce(const KernelCall& call) const;
+  // Weight of a label's class, 0 where the label is ignored.
+  template <typename T>
+  double WeightOf(const KernelCall& call, int64_t label) const {
+    if (IsIgnored(label)) return 0;
+    return has_weights ? static_cast<double>(static_cast<const T*>(call.inputs[2])[label]) : 1.0;
+  }
+};
+
+Status Loss::CheckLabels(const KernelCall& call) const {
+  for (int64_t i = 0; i < classes.lanes(); ++i) {
+    const int64_t label = LabelAt(call, i);
+    if (IsIgnored(label) || (label >= 0 && label < classes.length)) continue;
+    Error error = wrong_label;
+    error.why = StrCat("label ", label, " at place ", i, " is not one of ", classes.length,
+                       " classes, nor ignore_index");
+    return error;
+  }
+  return {};
+}
+
+template <typename T>
+double Loss::LogSum(const T* lane) const {
+  if constexpr (std::is_same_v<T, float>) {
+    if (classes.inner == 1) {
+      const float largest = RowMax(lane, classes.length);
+      if (!std::isfinite(largest)) return std::numeric_limits<double>::quiet_NaN();
+      return static_cast<double>(largest) + std::log(RowExpSum(lane, classes.length, largest));
+    }
+  }
+  double largest = -std::numeric_limits<double>::infinity();
+  for (int64_t c = 0; c < classes.length; ++c) {
+    largest = std::max(largest, static_cast<double>(lane[c * classes.inner]));
+  }
+  double sum = 0;
+  for (int64_t c = 0; c < classes.length; ++c) {
+    sum += std::exp(static_cast<double>(lane[c * classes.inner]) - largest);
+  }
+  return largest + std::log(sum);
+}
+
+// Fills the workspace with one loss a label, and output 1 where it is wanted.
+template <typename T>
+void Loss::LossesOf(const KernelCall& call, int64_t begin, int64_t end) const {
+  auto* losses = static_cast<double*>(call.workspace);
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t at = i / classes.inner * classes.length * classes.inner + i % classes.inner;
+    const T* lane = static_cast<const T*>(call.inputs[0]) + at;
+    const double shift = of_scores ? LogSum(lane) : 0.0;
+    const int64_t label = LabelAt(call, i);
+    losses[i] = IsIgnored(label) ? 0.0
+                                 : WeightOf<T>(call, label) *
+                                       (shift - static_cast<double>(lane[label * classes.inner]));
+    if (!has_log_probabilities) continue;
+    T* to = static_cast<T*>(call.outputs[1]) + at;
+    for (int64_t c = 0; c < classes.length * classes.inner; c += classes.inner) {
+      to[c] = T(static_cast<Wide<T>>(static_cast<double>(lane[c]) - shift));
+    }
+  }
+}
+
+template <typename T>
+void Loss::Reduce(const KernelCall& call) const {
+  const auto* losses = static_cast<const double*>(call.workspace);
+  auto* y = static_cast<T*>(call.outputs[0]);
+  double sum = 0;
+  double weights = 0;
+  for (int64_t i = 0; i < classes.lanes(); ++i) {
+    if (reduction == Reduction::kNone) y[i] = T(static_cast<Wide<T>>(losses[i]));
+    sum += losses[i];
+    weights += WeightOf<T>(call, LabelAt(call, i));
+  }
+  if (reduction == Reduction::kSum) y[0] = T(static_cast<Wide<T>>(sum));
+  if (reduction == Reduction::kMean) y[0] = T(static_cast<Wide<T>>(sum / weights));
+}
+
+template <bool kOfScores>
+Result<KernelPointer> MakeLoss(KernelSite& site) {
+  const TensorInfo& scores = site.inputs[0];
+  Loss loss{.classes = SplitAt(scores.dims, 1),
+            .of_scores = kOfScores,
+            .label_type = site.inputs[1].type,
+            .has_weights = site.has_input(2),
+            .has_log_probabilities = site.has_output(1),
+            .wrong_label = site.BadInput("")};
+  PLIMSOLL_TRY(CheckIndexType(site, 1));
+  if (site.inputs[1].elements() != loss.classes.lanes()) {
+    return site.BadInput("there must be one label for each lane of scores");
+  }
+  if (loss.has_weights && site.inputs[2].elements() != loss.classes.length) {
+    return site.BadInput("there must be one weight for each class");
+  }
+  const std::string reduction = site.attributes().String("reduction", "mean");
+  loss.reduction = reduction == "none"  ? Reduction::kNone
+                   : reduction == "sum" ? Reduction::kSum
+                                        : Reduction::kMean;
+  loss.ignores = site.attributes().Find("ignore_index") != nullptr;
+  loss.ignored = site.attributes().Int("ignore_index", 0);
+  KernelPointer kernel;
+  VisitType<AllFloats>(scores.type, [&]<typename T>() {
+    const Bytes workspace = Bytes(loss.classes.lanes()) * static_cast<int64_t>(sizeof(double));
+    kernel = MakeKernel(
+        [loss = std::move(loss)](const KernelCall& call) -> Status {
+          PLIMSOLL_TRY(loss.CheckLabels(call));
+          const int64_t grain =
+              std::max<int64_t>(4096 / std::max<int64_t>(loss.classes.length, 1), 1);
+          ParallelFor(loss.classes.lanes(), grain,
+                      [&](int64_t begin, int64_t end) { loss.LossesOf<T>(call, begin, end); });
+          loss.Reduce<T>(call);
+          return {};
+        },
+        workspace);
+  });
+  if (kernel == nullptr) return site.Unsupported("a loss is of floats");
+  return kernel;
+}
+
+constexpr KernelRow kRows[] = {
+    {"", "NegativeLogLikelihoodLoss", 12, graph::kNewest, MakeLoss<false>},
+    {"", "SoftmaxCrossEntropyLoss", 12, graph::kNewest, MakeLoss<true>},
+};
+
+}  // namespace
+
+std::span<const KernelRow> LossKernels() { return kRows; }
+
+}  // namespace plimsoll::kernels::cpu
