@@ -31,6 +31,7 @@ constexpr Family kFamilies[] = {
     operators::MatrixRows,
     operators::NormalizationRows,
     operators::AttentionRows,
+    operators::FusedAttentionRows,
     operators::RecurrentRows,
     operators::QuantizationRows,
     operators::LossRows,

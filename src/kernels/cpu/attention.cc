@@ -132,8 +132,13 @@ Result<Work> ReadNode(const KernelSite& site) {
   rules.right_window = attributes.Int("right_window_size", -1);
   rules.soft_cap = attributes.Float("softcap", 0);
   if (site.has_output(kScores)) rules.scores_kept = attributes.Int("qk_matmul_output_mode", 0);
-  rules.softmax_type =
-      graph::DataTypeFromOnnx(attributes.Int("softmax_precision", 0)).value_or(rules.type);
+  rules.softmax_type = rules.type;
+  if (attributes.Find("softmax_precision") != nullptr) {
+    const std::optional<graph::DataType> precision =
+        graph::DataTypeFromOnnx(attributes.Int("softmax_precision", 0));
+    if (!precision) return site.BadInput("softmax_precision is no element type");
+    rules.softmax_type = *precision;
+  }
   if (site.has_input(kMask)) {
     if (!AttentionMask::Fits(site.inputs[kMask], rules.shape)) {
       return site.BadInput("the mask does not broadcast to the scores");

@@ -130,7 +130,8 @@ class RuledRows {
     RoundedSoftmax(type, range, scores);
   }
 
-  // Every step rounded to the type, as arithmetic of that type would.
+  // Every step rounded to the type, as arithmetic of that type would. Sums of float16 are kept in
+  // float32 and rounded once, as numpy, and with it the standard's own cases, has them.
   void RoundedSoftmax(graph::DataType type, const KeyRange& range, Wide* scores) const {
     Wide largest = -std::numeric_limits<Wide>::infinity();
     for (int64_t j = range.begin; j < range.end; ++j) {
@@ -142,6 +143,7 @@ class RuledRows {
     for (int64_t j = range.begin; j < range.end; ++j) {
       scores[j] = RoundedTo(type, std::exp(RoundedTo(type, scores[j] - largest)));
       sum += scores[j];
+      if (type == graph::DataType::kBfloat16) sum = RoundedTo(type, sum);
     }
     sum = sum == 0 ? Wide(1) : RoundedTo(type, sum);
     for (int64_t j = range.begin; j < range.end; ++j) {
