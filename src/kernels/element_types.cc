@@ -22,34 +22,9 @@ void Store(void* data, int64_t index, T value) {
   std::memcpy(static_cast<std::byte*>(data) + index * int64_t{sizeof(T)}, &value, sizeof(T));
 }
 
-uint8_t LoadBits(int width, const void* data, int64_t index) {
-  const int64_t bit = index * width;
-  const auto byte = Load<uint8_t>(data, bit / 8);
-  return static_cast<uint8_t>((byte >> (bit % 8)) & ((1 << width) - 1));
-}
-
-void StoreBits(int width, void* data, int64_t index, uint8_t bits) {
-  const int64_t bit = index * width;
-  const int mask = ((1 << width) - 1) << (bit % 8);
-  const int old = Load<uint8_t>(data, bit / 8);
-  Store(data, bit / 8, static_cast<uint8_t>((old & ~mask) | ((bits << (bit % 8)) & mask)));
-}
-
 int64_t SignExtended(int width, uint8_t bits) {
   const int sign = 1 << (width - 1);
   return (bits ^ sign) - sign;
-}
-
-// A power of two from 2^-127 to 2^127; 255 is NaN.
-float ScaleToFloat(uint8_t bits) {
-  return bits == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, bits - 127);
-}
-
-uint8_t FloatToScale(float value) {
-  if (std::isnan(value)) return 255;
-  if (!(std::abs(value) > 0)) return 0;
-  const double exponent = std::log2(std::abs(static_cast<double>(value)));
-  return static_cast<uint8_t>(std::clamp(std::nearbyint(exponent) + 127, 0.0, 254.0));
 }
 
 double LoadFloating(DataType type, const void* data, int64_t index) {
@@ -76,13 +51,13 @@ void StoreFloating(DataType type, void* data, int64_t index, double value) {
     case DataType::kFloat64:
       return Store(data, index, value);
     case DataType::kFloat16:
-      return Store(data, index, Float16(static_cast<float>(value)));
+      return Store(data, index, Float16(RoundedToOdd(value)));
     case DataType::kBfloat16:
-      return Store(data, index, Bfloat16(static_cast<float>(value)));
+      return Store(data, index, Bfloat16(RoundedToOdd(value)));
     case DataType::kFloat8E8M0:
-      return Store(data, index, FloatToScale(static_cast<float>(value)));
+      return Store(data, index, FloatToScale(RoundedToOdd(value), ScaleRounding::kNearest, true));
     default: {
-      const uint8_t bits = FloatToSmallFloat(Describe(type), static_cast<float>(value), true);
+      const uint8_t bits = FloatToSmallFloat(Describe(type), RoundedToOdd(value), true);
       return StoreBits(graph::Bits(type), data, index, bits);
     }
   }
@@ -90,33 +65,48 @@ void StoreFloating(DataType type, void* data, int64_t index, double value) {
 
 }  // namespace
 
-Float16::Float16(float value) {
-  const auto wide = std::bit_cast<uint32_t>(value);
-  const auto sign = static_cast<uint16_t>((wide >> 16) & 0x8000u);
-  const uint32_t magnitude = wide & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) {
-    bits = sign | 0x7e00u;
-  } else if (magnitude >= 0x477ff000u) {
-    bits = sign | 0x7c00u;
-  } else if (magnitude < 0x38800000u) {
-    // Adding 0.5 aligns a subnormal's last bit with the sum's last bit, so the sum rounds it.
-    const float sum = std::bit_cast<float>(magnitude) + 0.5f;
-    bits = static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(sum) - 0x3f000000u));
-  } else {
-    const uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
-    bits = static_cast<uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
-  }
+uint8_t LoadBits(int width, const void* data, int64_t index) {
+  const int64_t bit = index * width;
+  const auto byte = Load<uint8_t>(data, bit / 8);
+  return static_cast<uint8_t>((byte >> (bit % 8)) & ((1 << width) - 1));
 }
 
-Float16::operator float() const {
-  const uint32_t sign = (bits & 0x8000u) << 16;
-  const uint32_t magnitude = bits & 0x7fffu;
-  if (magnitude >= 0x7c00u) {
-    return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
+void StoreBits(int width, void* data, int64_t index, uint8_t bits) {
+  const int64_t bit = index * width;
+  const int mask = ((1 << width) - 1) << (bit % 8);
+  const int old = Load<uint8_t>(data, bit / 8);
+  Store(data, bit / 8, static_cast<uint8_t>((old & ~mask) | ((bits << (bit % 8)) & mask)));
+}
+
+float ScaleToFloat(uint8_t bits) {
+  return bits == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, bits - 127);
+}
+
+uint8_t FloatToScale(float value, ScaleRounding rounding, bool saturate) {
+  constexpr uint8_t kNan = 255;
+  constexpr int kBias = 127;
+  if (std::isnan(value)) return kNan;
+  const float size = std::abs(value);
+  if (std::isinf(size)) return saturate ? kNan - 1 : kNan;
+  if (size < std::ldexp(1.0f, -kBias)) return saturate ? 0 : kNan;
+  int exponent = 0;
+  const float mantissa = 2 * std::frexp(size, &exponent);  // 1 up to 2
+  exponent -= 1;
+  if (rounding == ScaleRounding::kUp && mantissa > 1) ++exponent;
+  if (rounding == ScaleRounding::kNearest && mantissa >= 1.5f) ++exponent;
+  if (exponent > kBias) return saturate ? kNan - 1 : kNan;
+  return static_cast<uint8_t>(exponent + kBias);
+}
+
+float RoundedToOdd(double value) {
+  const auto rounded = static_cast<float>(value);
+  if (static_cast<double>(rounded) == value || std::isnan(value) || std::isinf(rounded)) {
+    return rounded;
   }
-  // 2^112 moves the exponent to float's bias and makes subnormals normal.
-  const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(scaled));
+  const auto bits = std::bit_cast<uint32_t>(rounded);
+  if ((bits & 1u) != 0) return rounded;
+  const bool rounded_up = std::abs(static_cast<double>(rounded)) > std::abs(value);
+  return std::bit_cast<float>(rounded_up ? bits - 1 : bits + 1);
 }
 
 const SmallFloat& Describe(DataType type) {
@@ -176,7 +166,7 @@ uint8_t FloatToSmallFloat(const SmallFloat& kind, float value, bool saturate) {
   if (kind.has_infinity) largest = all - (1 << kind.mantissa_bits);
   if (has_nan && !kind.has_infinity && !kind.unsigned_zero) largest = all - 1;
   const int nan = kind.unsigned_zero ? 1 << width : sign | all;
-  if (std::isnan(value)) return static_cast<uint8_t>(has_nan ? nan : sign | largest);
+  if (std::isnan(value)) return static_cast<uint8_t>(has_nan ? nan : 1 << width);
   const float size = std::abs(value);
   const float limit = SmallFloatToFloat(kind, static_cast<uint8_t>(largest));
   int exponent = 0;

@@ -15,8 +15,33 @@ namespace plimsoll::kernels {
 struct Float16 {
   uint16_t bits = 0;
   Float16() = default;
-  explicit Float16(float value);
-  operator float() const;  // NOLINT: widening loses nothing
+  explicit Float16(float value) {
+    const auto wide = std::bit_cast<uint32_t>(value);
+    const auto sign = static_cast<uint16_t>((wide >> 16) & 0x8000u);
+    const uint32_t magnitude = wide & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) {
+      bits = sign | 0x7e00u;
+    } else if (magnitude >= 0x477ff000u) {
+      bits = sign | 0x7c00u;
+    } else if (magnitude < 0x38800000u) {
+      // Adding 0.5 aligns a subnormal's last bit with the sum's last bit, so the sum rounds it.
+      const float sum = std::bit_cast<float>(magnitude) + 0.5f;
+      bits = static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(sum) - 0x3f000000u));
+    } else {
+      const uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
+      bits = static_cast<uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+    }
+  }
+  operator float() const {  // NOLINT: widening loses nothing
+    const uint32_t sign = (bits & 0x8000u) << 16;
+    const uint32_t magnitude = bits & 0x7fffu;
+    if (magnitude >= 0x7c00u) {
+      return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
+    }
+    // 2^112 moves the exponent to float's bias and makes subnormals normal.
+    const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(scaled));
+  }
 };
 
 struct Bfloat16 {
@@ -47,8 +72,23 @@ struct SmallFloat {
 const SmallFloat& Describe(graph::DataType type);
 float SmallFloatToFloat(const SmallFloat& kind, uint8_t bits);
 // Rounds to the nearest even value. Beyond the largest: that one when `saturate`, else NaN or
-// infinity, as the kind has it.
+// infinity, as the kind has it. A kind without NaN makes it -0.
 uint8_t FloatToSmallFloat(const SmallFloat& kind, float value, bool saturate);
+
+// Float8E8M0, the type of scales: the powers of two from 2^-127 to 2^127, and NaN. The sign of what
+// is stored is lost.
+enum class ScaleRounding { kUp, kDown, kNearest };  // a tie goes up
+float ScaleToFloat(uint8_t bits);
+// Beyond the range, and for 0: the nearest number when `saturate`, else NaN.
+uint8_t FloatToScale(float value, ScaleRounding rounding, bool saturate);
+
+// The float nearest to `value` that keeps what the cut-off bits say in its last one, so that
+// rounding it again to fewer bits gives what rounding `value` itself would.
+float RoundedToOdd(double value);
+
+// Elements of 2, 4 or 8 bits as they lie in memory, low bits first.
+uint8_t LoadBits(int width, const void* data, int64_t index);
+void StoreBits(int width, void* data, int64_t index, uint8_t bits);
 
 // One element of a tensor of any numeric type (complex ones excluded), by its index; sub-byte types
 // are unpacked. Slow: for small operands, rare types and tests. Stores round and saturate floats

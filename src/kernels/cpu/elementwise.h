@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/element_types.h"
+#include "kernels/kernel.h"
+
+// Kernels that make each output element from the elements at the same place of their inputs. A
+// kernel is a loop over a run of elements, chosen by type; how runs follow from shapes, and how
+// they are spread over threads, is written once. Loops read an element before they write it, so
+// the output may be the memory of any input that has its shape and width.
+namespace plimsoll::kernels::cpu {
+
+// Elements that are worth a thread of their own.
+inline constexpr int64_t kElementGrain = 32768;
+
+// Numbers that attributes give to an operator of one input.
+struct Coefficients {
+  double alpha = 0;
+  double beta = 0;
+};
+
+using UnaryLoop = void (*)(const void* from, void* to, int64_t count, const Coefficients&);
+// Steps are 0 (one element for the whole run) or 1.
+using BinaryLoop = void (*)(const void* a, int64_t step_a, const void* b, int64_t step_b, void* to,
+                            int64_t count);
+
+// Bytes from one element to the next; asserts that the type has whole bytes or is string.
+int64_t ElementBytes(graph::DataType type);
+
+// Kernels over the site's first inputs and its first output. Unsupported where `loop` is null, for
+// the sake of makers that found none for the type.
+Result<KernelPointer> MakeUnaryKernel(const KernelSite& site, UnaryLoop loop,
+                                      const Coefficients& coefficients = {});
+Result<KernelPointer> MakeBinaryKernel(const KernelSite& site, BinaryLoop loop);
+// The same with the two inputs exchanged.
+Result<KernelPointer> MakeSwappedBinaryKernel(const KernelSite& site, BinaryLoop loop);
+// `loop` over all inputs from left to right, and at last over that and `last`, one element, where
+// that is not null; `last` is copied.
+Result<KernelPointer> MakeFoldKernel(const KernelSite& site, BinaryLoop loop,
+                                     BinaryLoop last_loop = nullptr, const void* last = nullptr);
+
+// "this operator has no kernel for float8e5m2".
+Error NoKernelForType(const KernelSite& site, graph::DataType type);
+
+// Loops out of an operation Op::Apply over the type to compute in; Result is the type it gives.
+template <typename Op, typename T, typename Made = T>
+void UnaryLoopOf(const void* from, void* to, int64_t count, const Coefficients& coefficients) {
+  const auto* in = static_cast<const T*>(from);
+  auto* out = static_cast<Made*>(to);
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = static_cast<Made>(Op::Apply(static_cast<Wide<T>>(in[i]), coefficients));
+  }
+}
+
+template <typename Op, typename T, typename Made = T>
+void BinaryLoopOf(const void* a, int64_t step_a, const void* b, int64_t step_b, void* to,
+                  int64_t count) {
+  const auto* left = static_cast<const T*>(a);
+  const auto* right = static_cast<const T*>(b);
+  auto* out = static_cast<Made*>(to);
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = static_cast<Made>(
+        Op::Apply(static_cast<Wide<T>>(left[i * step_a]), static_cast<Wide<T>>(right[i * step_b])));
+  }
+}
+
+// The loop for the type, null where List does not have it.
+template <typename Op, typename List>
+UnaryLoop UnaryLoopFor(graph::DataType type) {
+  UnaryLoop loop = nullptr;
+  VisitType<List>(type, [&]<typename T>() { loop = &UnaryLoopOf<Op, T>; });
+  return loop;
+}
+
+template <typename Op, typename List>
+BinaryLoop BinaryLoopFor(graph::DataType type) {
+  BinaryLoop loop = nullptr;
+  VisitType<List>(type, [&]<typename T>() { loop = &BinaryLoopOf<Op, T>; });
+  return loop;
+}
+
+// An unsigned integer as wide as the type, for operations whose bits do not depend on the sign.
+graph::DataType UnsignedOfWidth(graph::DataType type);
+
+using UnsignedIntegers = TypeList<uint8_t, uint16_t, uint32_t, uint64_t>;
+using SignedIntegers = TypeList<int8_t, int16_t, int32_t, int64_t>;
+
+}  // namespace plimsoll::kernels::cpu
