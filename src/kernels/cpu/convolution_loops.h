@@ -1,0 +1,126 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/sliding_window.h"
+#include "kernels/parallel.h"
+
+// Convolutions by their definition, for element types that have no fast implementation.
+namespace plimsoll::kernels::cpu {
+
+struct ConvolutionShape {
+  Window window;
+  int64_t batch = 0;
+  int64_t channels = 0;  // of the data
+  int64_t filters = 0;   // channels of the output
+  int64_t groups = 1;
+
+  int64_t GroupChannels() const { return channels / groups; }
+  int64_t GroupFilters() const { return filters / groups; }
+};
+
+// The shape of a convolution of input `data` with weights [filters, channels of a group, kernel...]
+// at input `weights`, as the node's attributes have it.
+Result<ConvolutionShape> ReadConvolution(const KernelSite& site, size_t data, size_t weights);
+
+// The sum over the kernel's places of x * w for one output place; `x` and `w` begin at one channel.
+template <typename T>
+T WindowSum(const Window& window, const T* x, const T* w, const Window::Sizes& place) {
+  Window::Sizes origin;
+  for (size_t axis = 0; axis < Window::kAxes; ++axis) {
+    origin[axis] = place[axis] * window.strides[axis] - window.begin[axis];
+  }
+  T sum = 0;
+  for (int64_t a = 0; a < window.kernel[0]; ++a) {
+    const int64_t z = origin[0] + a * window.dilations[0];
+    if (z < 0 || z >= window.input[0]) continue;
+    for (int64_t b = 0; b < window.kernel[1]; ++b) {
+      const int64_t y = origin[1] + b * window.dilations[1];
+      if (y < 0 || y >= window.input[1]) continue;
+      const T* row = x + (z * window.input[1] + y) * window.input[2];
+      const T* weights = w + (a * window.kernel[1] + b) * window.kernel[2];
+      for (int64_t c = 0; c < window.kernel[2]; ++c) {
+        const int64_t column = origin[2] + c * window.dilations[2];
+        if (column >= 0 && column < window.input[2]) sum += row[column] * weights[c];
+      }
+    }
+  }
+  return sum;
+}
+
+// Weights [filters, channels of a group, kernel...]; bias may be null.
+template <typename T>
+void Convolve(const ConvolutionShape& shape, const T* data, const T* weights, const T* bias,
+              T* output) {
+  const Window& window = shape.window;
+  ParallelFor(shape.batch * shape.filters, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t map = begin; map < end; ++map) {
+      const int64_t image = map / shape.filters;
+      const int64_t filter = map % shape.filters;
+      const int64_t group = filter / shape.GroupFilters();
+      const T* x =
+          data + (image * shape.channels + group * shape.GroupChannels()) * window.InputSize();
+      const T* w = weights + filter * shape.GroupChannels() * window.KernelSize();
+      T* y = output + map * window.OutputSize();
+      for (int64_t a = 0; a < window.output[0]; ++a) {
+        for (int64_t b = 0; b < window.output[1]; ++b) {
+          for (int64_t c = 0; c < window.output[2]; ++c) {
+            T sum = bias == nullptr ? T(0) : bias[filter];
+            for (int64_t channel = 0; channel < shape.GroupChannels(); ++channel) {
+              sum += WindowSum(window, x + channel * window.InputSize(),
+                               w + channel * window.KernelSize(), {a, b, c});
+            }
+            *y++ = sum;
+          }
+        }
+      }
+    }
+  });
+}
+
+// Adds what one input map gives to one output map, through one kernel.
+template <typename T>
+void SpreadMap(const Window& window, const T* x, const T* w, T* y) {
+  for (int64_t i = 0; i < window.InputSize(); ++i) {
+    const Window::Sizes place = {i / (window.input[1] * window.input[2]),
+                                 i / window.input[2] % window.input[1], i % window.input[2]};
+    for (int64_t k = 0; k < window.KernelSize(); ++k) {
+      const Window::Sizes tap = {k / (window.kernel[1] * window.kernel[2]),
+                                 k / window.kernel[2] % window.kernel[1], k % window.kernel[2]};
+      int64_t target = 0;
+      bool inside = true;
+      for (size_t axis = 0; axis < Window::kAxes; ++axis) {
+        const int64_t at = place[axis] * window.strides[axis] + tap[axis] * window.dilations[axis] -
+                           window.begin[axis];
+        inside = inside && at >= 0 && at < window.output[axis];
+        target = target * window.output[axis] + at;
+      }
+      if (inside) y[target] += x[i] * w[k];
+    }
+  }
+}
+
+// Weights [channels, filters of a group, kernel...]; bias may be null.
+template <typename T>
+void ConvolveTransposed(const ConvolutionShape& shape, const T* data, const T* weights,
+                        const T* bias, T* output) {
+  const Window& window = shape.window;
+  ParallelFor(shape.batch * shape.filters, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t map = begin; map < end; ++map) {
+      const int64_t image = map / shape.filters;
+      const int64_t filter = map % shape.filters;
+      const int64_t group = filter / shape.GroupFilters();
+      T* y = output + map * window.OutputSize();
+      std::fill(y, y + window.OutputSize(), bias == nullptr ? T(0) : bias[filter]);
+      for (int64_t c = 0; c < shape.GroupChannels(); ++c) {
+        const int64_t channel = group * shape.GroupChannels() + c;
+        const int64_t kernel = channel * shape.GroupFilters() + filter % shape.GroupFilters();
+        SpreadMap(window, data + (image * shape.channels + channel) * window.InputSize(),
+                  weights + kernel * window.KernelSize(), y);
+      }
+    }
+  });
+}
+
+}  // namespace plimsoll::kernels::cpu

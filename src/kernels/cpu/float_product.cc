@@ -1,0 +1,261 @@
+#include "kernels/cpu/float_product.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/float32_functions.h"
+#include "kernels/cpu/float_rows.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/panel_product.h"
+#include "kernels/parallel.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+// With no more rows than this, packing B costs more than it saves.
+constexpr int64_t kFewRows = 8;
+constexpr int64_t kFewRowsForDots = 4;
+// A block of C of this size stays in the second cache until its activation is applied.
+constexpr int64_t kBlockRows = 192;
+constexpr int64_t kBlockColumns = 512;
+// Multiplications that are worth a thread of their own.
+constexpr int64_t kThreadWork = int64_t{1} << 17;
+
+UnaryLoop LoopOf(FusedActivation::Kind kind) {
+  using Kind = FusedActivation::Kind;
+  switch (kind) {
+    case Kind::kRelu:
+      return Float32().relu;
+    case Kind::kLeakyRelu:
+      return Float32().leaky_relu;
+    case Kind::kClip:
+      return Float32().clip;
+    case Kind::kSigmoid:
+      return Float32().sigmoid;
+    case Kind::kTanh:
+      return Float32().tanh;
+    case Kind::kSwish:
+      return Float32().swish;
+    case Kind::kHardSigmoid:
+      return Float32().hard_sigmoid;
+    case Kind::kHardSwish:
+      return Float32().hard_swish;
+    case Kind::kGelu:
+      return Float32().gelu;
+    case Kind::kGeluTanh:
+      return Float32().tanh_gelu;
+    case Kind::kNone:
+    case Kind::kElu:
+    case Kind::kMish:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+// c = addend, or c += addend.
+void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, bool onto,
+            float* c) {
+  const float* const from = addend.data + row * addend.row_stride + column * addend.column_stride;
+  if (addend.column_stride == 0) {
+    const float value = addend.factor * *from;
+    for (int64_t i = 0; i < columns; ++i) c[i] = onto ? c[i] + value : value;
+  } else if (onto) {
+    for (int64_t i = 0; i < columns; ++i) c[i] += addend.factor * from[i];
+  } else if (from != c || addend.factor != 1) {
+    for (int64_t i = 0; i < columns; ++i) c[i] = addend.factor * from[i];
+  }
+}
+
+}  // namespace
+
+struct FloatProduct::Part {
+  const float* a = nullptr;
+  PanelMatrix b;
+  float* c = nullptr;
+  Addend bias;
+  Addend other;
+  int64_t first_row = 0;
+  int64_t rows = 0;
+  int64_t first_column = 0;
+  int64_t columns = 0;
+};
+
+Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, ProductShape shape,
+                                        float scale, const FusedActivation& activation,
+                                        WorkspaceLayout& workspace) {
+  FloatProduct product;
+  product.scale_ = scale;
+  product.activation_ = LoopOf(activation.kind);
+  product.coefficients_ = {.alpha = activation.alpha, .beta = activation.beta};
+  if (activation.kind != FusedActivation::Kind::kNone && product.activation_ == nullptr) {
+    return site.Unsupported("a matrix product does not apply that activation");
+  }
+  product.shape_ = std::move(shape);
+  const ProductShape& own = product.shape_;
+  const int64_t elements = PanelElements(own.depth, own.columns);
+  const TensorInfo& tensor = site.inputs[b];
+  if (tensor.constant && site.packed_weights != nullptr && tensor.elements() > 0) {
+    product.way_ = Way::kPacked;
+    const std::string layout = StrCat("panels ", own.b_count, "x", own.depth, "x", own.columns, "/",
+                                      own.b_depth_stride, "/", own.b_column_stride);
+    PLIMSOLL_ASSIGN(const void* const packed,
+                    site.packed_weights->Pack(
+                        tensor.data, tensor.size(), layout,
+                        Bytes(own.b_count * elements * int64_t{sizeof(float)}), [&](void* to) {
+                          for (int64_t i = 0; i < own.b_count; ++i) {
+                            product.PackMatrix(
+                                static_cast<const float*>(tensor.data) + i * own.b_size(),
+                                static_cast<float*>(to) + i * elements);
+                          }
+                          return Status();
+                        }));
+    product.packed_ = static_cast<const float*>(packed);
+    return product;
+  }
+  int64_t scratch = elements;
+  if (own.b_column_stride == 1 && own.rows <= kFewRows) {
+    product.way_ = Way::kInPlace;
+    scratch = own.columns % kPanelWidth == 0 ? 0 : PanelElements(own.depth, kPanelWidth);
+  } else if (own.b_depth_stride == 1 && own.a_depth_stride == 1 && own.rows <= kFewRowsForDots) {
+    product.way_ = Way::kDots;
+    scratch = 0;
+  }
+  product.panels_ = workspace.Take(Bytes(scratch * int64_t{sizeof(float)}));
+  return product;
+}
+
+void FloatProduct::PackMatrix(const float* b, float* panels) const {
+  const int64_t count = PanelColumns(shape_.columns) / kPanelWidth;
+  const int64_t grain = std::max<int64_t>(kThreadWork / (shape_.depth * kPanelWidth + 1), 1);
+  ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * kPanelWidth;
+    const int64_t last = std::min(end * kPanelWidth, shape_.columns);
+    PackPanels(b + first * shape_.b_column_stride, shape_.b_depth_stride, shape_.b_column_stride, 0,
+               shape_.depth, first, last - first, shape_.depth, panels);
+  });
+}
+
+void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const Addend& other,
+                       float* c, void* workspace) const {
+  const int64_t elements = PanelElements(shape_.depth, shape_.columns);
+  float* const panels = At<float>(workspace, panels_);
+  int64_t in_panels = -1;
+  for (size_t i = 0; i < shape_.a_matrices.size(); ++i) {
+    const float* const matrix = b + shape_.b_matrices[i] * shape_.b_size();
+    Part whole{.a = a + shape_.a_matrices[i] * shape_.a_size(),
+               .b = {panels, kPanelWidth, shape_.depth * kPanelWidth},
+               .c = c + static_cast<int64_t>(i) * shape_.c_size(),
+               .bias = bias,
+               .other = other,
+               .rows = shape_.rows,
+               .columns = shape_.columns};
+    if (other.data != nullptr) {
+      whole.other.data += static_cast<int64_t>(i) * shape_.rows * other.row_stride;
+    }
+    if (way_ == Way::kPacked) {
+      whole.b.data = packed_ + shape_.b_matrices[i] * elements;
+    } else if (way_ == Way::kPack && in_panels != shape_.b_matrices[i]) {
+      PackMatrix(matrix, panels);
+      in_panels = shape_.b_matrices[i];
+    } else if (way_ == Way::kDots) {
+      whole.b = {matrix, 1, 0};
+    } else if (way_ == Way::kInPlace) {
+      const int64_t tail = shape_.columns % kPanelWidth;
+      whole.b = {matrix, shape_.b_depth_stride, kPanelWidth};
+      whole.columns -= tail;
+      if (tail > 0) {
+        Part last = whole;
+        last.first_column = whole.columns;
+        last.columns = tail;
+        PackPanels(matrix + whole.columns, shape_.b_depth_stride, 1, 0, shape_.depth, 0, tail,
+                   shape_.depth, panels);
+        // Panels are counted from the matrix's first column on.
+        last.b = {panels - whole.columns / kPanelWidth * kPanelWidth * shape_.depth, kPanelWidth,
+                  kPanelWidth * shape_.depth};
+        RunMatrix(last);
+      }
+    }
+    RunMatrix(whole);
+  }
+}
+
+void FloatProduct::RunMatrix(const Part& whole) const {
+  if (whole.rows == 0 || whole.columns == 0) return;
+  const int64_t panels = (whole.columns + kPanelWidth - 1) / kPanelWidth;
+  const auto grain = [&](int64_t slices) {
+    const int64_t work = whole.rows * whole.columns * std::max<int64_t>(shape_.depth, 1) / slices;
+    return std::max<int64_t>(kThreadWork / std::max<int64_t>(work, 1), 1);
+  };
+  if (panels >= Threads() || panels >= whole.rows) {
+    ParallelFor(panels, grain(panels), [&](int64_t begin, int64_t end) {
+      Part part = whole;
+      part.first_column += begin * kPanelWidth;
+      part.columns = std::min(end * kPanelWidth, whole.columns) - begin * kPanelWidth;
+      RunPart(part);
+    });
+    return;
+  }
+  ParallelFor(whole.rows, grain(whole.rows), [&](int64_t begin, int64_t end) {
+    Part part = whole;
+    part.first_row = begin;
+    part.rows = end - begin;
+    RunPart(part);
+  });
+}
+
+void FloatProduct::RunPart(const Part& part) const {
+  if (way_ == Way::kDots) return RunDots(part);
+  const int64_t last_row = part.first_row + part.rows;
+  const int64_t last_column = part.first_column + part.columns;
+  const bool adds = part.bias.data != nullptr || part.other.data != nullptr;
+  for (int64_t row = part.first_row; row < last_row; row += kBlockRows) {
+    for (int64_t column = part.first_column; column < last_column; column += kBlockColumns) {
+      Gemm gemm{.rows = std::min(kBlockRows, last_row - row),
+                .columns = std::min(kBlockColumns, last_column - column),
+                .depth = shape_.depth,
+                .a = part.a + row * shape_.a_row_stride,
+                .a_row_stride = shape_.a_row_stride,
+                .a_depth_stride = shape_.a_depth_stride,
+                .b = part.b,
+                .scale = scale_,
+                .c = part.c + row * shape_.columns + column,
+                .c_stride = shape_.columns,
+                .accumulate = adds};
+      gemm.b.data += column / kPanelWidth * part.b.panel_stride;
+      for (int64_t r = 0; adds && r < gemm.rows; ++r) {
+        float* const c = gemm.c + r * gemm.c_stride;
+        const bool has_other = part.other.data != nullptr;
+        if (has_other) AddRow(part.other, row + r, column, gemm.columns, false, c);
+        if (part.bias.data != nullptr) {
+          AddRow(part.bias, row + r, column, gemm.columns, has_other, c);
+        }
+      }
+      RunGemm(gemm);
+      for (int64_t r = 0; activation_ != nullptr && r < gemm.rows; ++r) {
+        float* const c = gemm.c + r * gemm.c_stride;
+        activation_(c, c, gemm.columns, coefficients_);
+      }
+    }
+  }
+}
+
+void FloatProduct::RunDots(const Part& part) const {
+  for (int64_t row = part.first_row; row < part.first_row + part.rows; ++row) {
+    float* const c = part.c + row * shape_.columns + part.first_column;
+    const bool has_other = part.other.data != nullptr;
+    const bool adds = has_other || part.bias.data != nullptr;
+    if (has_other) AddRow(part.other, row, part.first_column, part.columns, false, c);
+    if (part.bias.data != nullptr) {
+      AddRow(part.bias, row, part.first_column, part.columns, has_other, c);
+    }
+    for (int64_t i = 0; i < part.columns; ++i) {
+      const float* const b = part.b.data + (part.first_column + i) * shape_.b_column_stride;
+      const float dot = scale_ * RowDot(part.a + row * shape_.a_row_stride, b, shape_.depth);
+      c[i] = adds ? c[i] + dot : dot;
+    }
+    if (activation_ != nullptr) activation_(c, c, part.columns, coefficients_);
+  }
+}
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+namespace plimsoll::kernels::cpu {
+
+// B of a product in panels of kPanelWidth columns (kernels/cpu/panel_product.h): element (d, c)
+// lies at data[c / kPanelWidth * panel_stride + d * row_stride + c % kPanelWidth]. Packed panels
+// and the rows of a plain matrix both are of this kind. The last panel is read whole.
+struct PanelMatrix {
+  const float* data = nullptr;
+  int64_t row_stride = 0;
+  int64_t panel_stride = 0;
+};
+
+// C += scale * A x B, or C = scale * A x B, for float32 matrices of any size.
+struct Gemm {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t depth = 0;
+  const float* a = nullptr;  // element (r, d) at a[r * a_row_stride + d * a_depth_stride]
+  int64_t a_row_stride = 0;
+  int64_t a_depth_stride = 1;
+  PanelMatrix b;
+  float scale = 1;
+  float* c = nullptr;  // element (r, c) at c[r * c_stride + c]
+  int64_t c_stride = 0;
+  bool accumulate = false;
+};
+
+// Works it out in the calling thread over the widest vectors of the machine; allocates nothing.
+// Each element sums its products in one order, whatever the size of the matrices around it.
+void RunGemm(const Gemm& gemm);
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,456 @@
+#include "kernels/cpu/onednn.h"
+
+#include <dnnl.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <vector>
+
+#include "kernels/blocking.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::kernels::onednn {
+namespace {
+
+// Primitives kept for the next maker of an equal one. Layers of a model repeat, and equal ones
+// then share their generated code; a larger cache would hold on to shapes that are gone.
+constexpr int kPrimitiveCacheCapacity = 32;
+
+dnnl_engine_t Engine() {
+  static const dnnl_engine_t engine = [] {
+    dnnl_set_primitive_cache_capacity(kPrimitiveCacheCapacity);
+    dnnl_engine_t made = nullptr;
+    dnnl_engine_create(&made, dnnl_cpu, 0);
+    return made;
+  }();
+  return engine;
+}
+
+Error Refusal(std::string_view what, dnnl_status_t status) {
+  return Error{.kind = status == dnnl_unimplemented || status == dnnl_invalid_arguments
+                           ? ErrorKind::kUnsupported
+                           : ErrorKind::kRunFailed,
+               .code = "kernel.onednn",
+               .what = StrCat("oneDNN cannot ", what),
+               .where = "",
+               .why = StrCat("its status is ", static_cast<int>(status)),
+               .remedy = ""};
+}
+
+int Rank(const Dims& dims) { return static_cast<int>(dims.size()); }
+
+#if DNNL_VERSION_MAJOR >= 3
+using DescriptorView = const_dnnl_memory_desc_t;
+#else
+using DescriptorView = const dnnl_memory_desc_t*;
+#endif
+
+}  // namespace
+
+struct Form::Descriptor {
+#if DNNL_VERSION_MAJOR >= 3
+  dnnl_memory_desc_t raw = nullptr;
+  ~Descriptor() { dnnl_memory_desc_destroy(raw); }
+  DescriptorView view() const { return raw; }
+#else
+  dnnl_memory_desc_t raw = {};
+  DescriptorView view() const { return &raw; }
+#endif
+};
+
+namespace {
+
+// The functions from here to the end of this part are those whose interface changed with 3.0.
+
+#if DNNL_VERSION_MAJOR >= 3
+
+Form Described(const Dims& dims, dnnl_format_tag_t tag, const Dims* strides) {
+  auto made = std::make_shared<Form::Descriptor>();
+  if (strides != nullptr) {
+    dnnl_memory_desc_create_with_strides(&made->raw, Rank(dims), dims.data(), dnnl_f32,
+                                         strides->data());
+  } else {
+    dnnl_memory_desc_create_with_tag(&made->raw, Rank(dims), dims.data(), dnnl_f32, tag);
+  }
+  return Form(std::move(made));
+}
+
+Form Copied(DescriptorView view) {
+  auto made = std::make_shared<Form::Descriptor>();
+  dnnl_memory_desc_clone(&made->raw, view);
+  return Form(std::move(made));
+}
+
+std::string Layout(const Form::Descriptor& descriptor) {
+  std::vector<uint8_t> blob;
+  size_t size = 0;
+  dnnl_memory_desc_get_blob(nullptr, &size, descriptor.raw);
+  blob.resize(size);
+  dnnl_memory_desc_get_blob(blob.data(), &size, descriptor.raw);
+  std::string text;
+  for (const uint8_t byte : blob) text += StrCat(static_cast<int>(byte), ".");
+  return text;
+}
+
+void AppendEltwise(dnnl_post_ops_t chain, dnnl_alg_kind_t kind, float alpha, float beta) {
+  dnnl_post_ops_append_eltwise(chain, kind, alpha, beta);
+}
+
+void AppendHardSwish(dnnl_post_ops_t chain) {
+  AppendEltwise(chain, dnnl_eltwise_hardswish, 1.0f / 6, 0.5f);
+}
+
+void AppendSum(dnnl_post_ops_t chain) {
+  dnnl_post_ops_append_sum(chain, 1.0f, 0, dnnl_data_type_undef);
+}
+
+dnnl_status_t Describe(const ConvolutionSpec& spec, DescriptorView bias,
+                       const Dims& dilations_minus_one, dnnl_primitive_attr_t attributes,
+                       dnnl_primitive_desc_t* made) {
+  const auto create = spec.transposed ? dnnl_deconvolution_forward_primitive_desc_create
+                                      : dnnl_convolution_forward_primitive_desc_create;
+  return create(made, Engine(), dnnl_forward_inference,
+                spec.transposed ? dnnl_deconvolution_direct : dnnl_convolution_direct,
+                spec.source.descriptor()->view(), spec.weights.descriptor()->view(), bias,
+                spec.destination.descriptor()->view(), spec.strides.data(),
+                dilations_minus_one.data(), spec.pads_begin.data(), spec.pads_end.data(),
+                attributes);
+}
+
+dnnl_status_t Describe(const PoolingSpec& spec, dnnl_alg_kind_t kind,
+                       dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t* made) {
+  const Dims dense(spec.kernel.size(), 0);
+  return dnnl_pooling_forward_primitive_desc_create(
+      made, Engine(), dnnl_forward_inference, kind, spec.source.descriptor()->view(),
+      spec.destination.descriptor()->view(), spec.strides.data(), spec.kernel.data(), dense.data(),
+      spec.pads_begin.data(), spec.pads_end.data(), attributes);
+}
+
+#else
+
+Form Described(const Dims& dims, dnnl_format_tag_t tag, const Dims* strides) {
+  auto made = std::make_shared<Form::Descriptor>();
+  if (strides != nullptr) {
+    dnnl_memory_desc_init_by_strides(&made->raw, Rank(dims), dims.data(), dnnl_f32,
+                                     strides->data());
+  } else {
+    dnnl_memory_desc_init_by_tag(&made->raw, Rank(dims), dims.data(), dnnl_f32, tag);
+  }
+  return Form(std::move(made));
+}
+
+Form Copied(DescriptorView view) {
+  auto made = std::make_shared<Form::Descriptor>();
+  made->raw = *view;
+  return Form(std::move(made));
+}
+
+std::string Layout(const Form::Descriptor& descriptor) {
+  const dnnl_memory_desc_t& raw = descriptor.raw;
+  std::string text = StrCat(static_cast<int>(raw.format_kind), ":");
+  for (int axis = 0; axis < raw.ndims; ++axis) {
+    text += StrCat(raw.dims[axis], "/", raw.padded_dims[axis], "/",
+                   raw.format_desc.blocking.strides[axis], ",");
+  }
+  for (int block = 0; block < raw.format_desc.blocking.inner_nblks; ++block) {
+    text += StrCat(raw.format_desc.blocking.inner_blks[block], "@",
+                   raw.format_desc.blocking.inner_idxs[block], ",");
+  }
+  return text;
+}
+
+void AppendEltwise(dnnl_post_ops_t chain, dnnl_alg_kind_t kind, float alpha, float beta) {
+  dnnl_post_ops_append_eltwise(chain, 1.0f, kind, alpha, beta);
+}
+
+void AppendHardSwish(dnnl_post_ops_t chain) { AppendEltwise(chain, dnnl_eltwise_hardswish, 0, 0); }
+
+void AppendSum(dnnl_post_ops_t chain) { dnnl_post_ops_append_sum(chain, 1.0f); }
+
+dnnl_status_t Describe(const ConvolutionSpec& spec, DescriptorView bias,
+                       const Dims& dilations_minus_one, dnnl_primitive_attr_t attributes,
+                       dnnl_primitive_desc_t* made) {
+  const auto init = spec.transposed ? dnnl_dilated_deconvolution_forward_desc_init
+                                    : dnnl_dilated_convolution_forward_desc_init;
+  dnnl_convolution_desc_t operation;
+  const dnnl_status_t status =
+      init(&operation, dnnl_forward_inference,
+           spec.transposed ? dnnl_deconvolution_direct : dnnl_convolution_direct,
+           spec.source.descriptor()->view(), spec.weights.descriptor()->view(), bias,
+           spec.destination.descriptor()->view(), spec.strides.data(), dilations_minus_one.data(),
+           spec.pads_begin.data(), spec.pads_end.data());
+  if (status != dnnl_success) return status;
+  return dnnl_primitive_desc_create(made, &operation, attributes, Engine(), nullptr);
+}
+
+dnnl_status_t Describe(const PoolingSpec& spec, dnnl_alg_kind_t kind,
+                       dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t* made) {
+  dnnl_pooling_desc_t operation;
+  const dnnl_status_t status = dnnl_pooling_forward_desc_init(
+      &operation, dnnl_forward_inference, kind, spec.source.descriptor()->view(),
+      spec.destination.descriptor()->view(), spec.strides.data(), spec.kernel.data(),
+      spec.pads_begin.data(), spec.pads_end.data());
+  if (status != dnnl_success) return status;
+  return dnnl_primitive_desc_create(made, &operation, attributes, Engine(), nullptr);
+}
+
+#endif
+
+void AppendActivation(dnnl_post_ops_t chain, const cpu::FusedActivation& activation) {
+  using Kind = cpu::FusedActivation::Kind;
+  const float alpha = activation.alpha;
+  const float beta = activation.beta;
+  switch (activation.kind) {
+    case Kind::kNone:
+      return;
+    case Kind::kRelu:
+      return AppendEltwise(chain, dnnl_eltwise_relu, 0, 0);
+    case Kind::kLeakyRelu:
+      return AppendEltwise(chain, dnnl_eltwise_relu, alpha, 0);
+    case Kind::kClip:
+      return AppendEltwise(chain, dnnl_eltwise_clip, alpha, beta);
+    case Kind::kElu:
+      return AppendEltwise(chain, dnnl_eltwise_elu, alpha, 0);
+    case Kind::kSigmoid:
+      return AppendEltwise(chain, dnnl_eltwise_logistic, 0, 0);
+    case Kind::kTanh:
+      return AppendEltwise(chain, dnnl_eltwise_tanh, 0, 0);
+    case Kind::kSwish:
+      return AppendEltwise(chain, dnnl_eltwise_swish, alpha, 0);
+    case Kind::kHardSigmoid:
+      AppendEltwise(chain, dnnl_eltwise_linear, alpha, beta);
+      return AppendEltwise(chain, dnnl_eltwise_clip, 0, 1);
+    case Kind::kHardSwish:
+      return AppendHardSwish(chain);
+    case Kind::kGelu:
+      return AppendEltwise(chain, dnnl_eltwise_gelu_erf, 0, 0);
+    case Kind::kGeluTanh:
+      return AppendEltwise(chain, dnnl_eltwise_gelu_tanh, 0, 0);
+    case Kind::kMish:
+      return AppendEltwise(chain, dnnl_eltwise_mish, 0, 0);
+  }
+}
+
+// Attributes of a primitive: scratchpad from the caller, and the operations of a Finish.
+class PrimitiveAttributes {
+ public:
+  PrimitiveAttributes() {
+    dnnl_primitive_attr_create(&raw_);
+    dnnl_primitive_attr_set_scratchpad_mode(raw_, dnnl_scratchpad_mode_user);
+  }
+  explicit PrimitiveAttributes(const Finish& finish) : PrimitiveAttributes() {
+    dnnl_post_ops_t chain = nullptr;
+    dnnl_post_ops_create(&chain);
+    if (finish.adds_destination) AppendSum(chain);
+    AppendActivation(chain, finish.activation);
+    dnnl_primitive_attr_set_post_ops(raw_, chain);
+    dnnl_post_ops_destroy(chain);
+  }
+  PrimitiveAttributes(const PrimitiveAttributes&) = delete;
+  ~PrimitiveAttributes() { dnnl_primitive_attr_destroy(raw_); }
+
+  dnnl_primitive_attr_t raw() const { return raw_; }
+
+ private:
+  dnnl_primitive_attr_t raw_ = nullptr;
+};
+
+// Stream and memory objects for one run at a time; their data pointers are set for each run.
+struct ArgumentSet {
+  static constexpr size_t kMost = 5;
+
+  dnnl_stream_t stream = nullptr;
+  std::array<dnnl_exec_arg_t, kMost> arguments = {};
+  int count = 0;
+
+  ArgumentSet() { dnnl_stream_create(&stream, Engine(), dnnl_stream_default_flags); }
+  ArgumentSet(const ArgumentSet&) = delete;
+  ~ArgumentSet() {
+    for (int i = 0; i < count; ++i) dnnl_memory_destroy(arguments[static_cast<size_t>(i)].memory);
+    dnnl_stream_destroy(stream);
+  }
+
+  void Add(int argument, const Form& form) {
+    if (!form.present()) return;
+    assert(static_cast<size_t>(count) < kMost);
+    dnnl_exec_arg_t& next = arguments[static_cast<size_t>(count++)];
+    next.arg = argument;
+    dnnl_memory_create(&next.memory, form.descriptor()->view(), Engine(), DNNL_MEMORY_NONE);
+  }
+};
+
+}  // namespace
+
+Form::Form(std::shared_ptr<const Descriptor> descriptor) : descriptor_(std::move(descriptor)) {}
+
+Form Form::Plain(const Dims& dims) {
+  Dims strides(dims.size(), 1);
+  for (size_t axis = dims.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * dims[axis];
+  return Described(dims, dnnl_format_tag_undef, &strides);
+}
+
+Form Form::Strided(const Dims& dims, const Dims& strides) {
+  return Described(dims, dnnl_format_tag_undef, &strides);
+}
+
+Form Form::Blocked(const Dims& dims) {
+  constexpr dnnl_format_tag_t kBy8[] = {dnnl_nCw8c, dnnl_nChw8c, dnnl_nCdhw8c};
+  constexpr dnnl_format_tag_t kBy16[] = {dnnl_nCw16c, dnnl_nChw16c, dnnl_nCdhw16c};
+  assert(dims.size() >= 3 && dims.size() <= 5);
+  return Described(dims, (BlockSize() == 16 ? kBy16 : kBy8)[dims.size() - 3], nullptr);
+}
+
+Form Form::Chosen(const Dims& dims) { return Described(dims, dnnl_format_tag_any, nullptr); }
+
+Bytes Form::size() const {
+  return present() ? Bytes(static_cast<int64_t>(dnnl_memory_desc_get_size(descriptor_->view())))
+                   : Bytes();
+}
+
+std::string Form::Text() const { return present() ? Layout(*descriptor_) : ""; }
+
+bool Form::operator==(const Form& other) const {
+  if (!present() || !other.present()) return present() == other.present();
+  return dnnl_memory_desc_equal(descriptor_->view(), other.descriptor_->view()) != 0;
+}
+
+struct Primitive::State {
+  dnnl_primitive_t primitive = nullptr;
+  Form source;
+  Form weights;
+  Form bias;
+  Form destination;
+  Form scratchpad;
+  int source_argument = DNNL_ARG_SRC;
+  int destination_argument = DNNL_ARG_DST;
+  std::string implementation;
+  mutable std::atomic<ArgumentSet*> spare = nullptr;
+
+  ~State() {
+    delete spare.load();
+    dnnl_primitive_destroy(primitive);
+  }
+
+  ArgumentSet* NewArguments() const {
+    auto* set = new ArgumentSet;
+    set->Add(source_argument, source);
+    set->Add(DNNL_ARG_WEIGHTS, weights);
+    set->Add(DNNL_ARG_BIAS, bias);
+    set->Add(destination_argument, destination);
+    set->Add(DNNL_ARG_SCRATCHPAD, scratchpad);
+    return set;
+  }
+};
+
+Primitive::Primitive(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Primitive::Primitive(Primitive&&) noexcept = default;
+Primitive::~Primitive() = default;
+
+const Form& Primitive::source() const { return state_->source; }
+const Form& Primitive::weights() const { return state_->weights; }
+const Form& Primitive::destination() const { return state_->destination; }
+Bytes Primitive::scratchpad() const { return state_->scratchpad.size(); }
+std::string_view Primitive::implementation() const { return state_->implementation; }
+
+bool Primitive::IsReference() const {
+  return state_->implementation.find("ref") != std::string::npos;
+}
+
+Status Primitive::Run(const Pointers& pointers) const {
+  ArgumentSet* set = state_->spare.exchange(nullptr);
+  if (set == nullptr) set = state_->NewArguments();
+  for (int i = 0; i < set->count; ++i) {
+    const dnnl_exec_arg_t& argument = set->arguments[static_cast<size_t>(i)];
+    const void* data = pointers.scratchpad;
+    if (argument.arg == state_->source_argument) data = pointers.source;
+    if (argument.arg == DNNL_ARG_WEIGHTS) data = pointers.weights;
+    if (argument.arg == DNNL_ARG_BIAS) data = pointers.bias;
+    if (argument.arg == state_->destination_argument) data = pointers.destination;
+    dnnl_memory_set_data_handle(argument.memory, const_cast<void*>(data));
+  }
+  const dnnl_status_t status =
+      dnnl_primitive_execute(state_->primitive, set->stream, set->count, set->arguments.data());
+  delete state_->spare.exchange(set);
+  if (status != dnnl_success) return Refusal("run a primitive", status);
+  return {};
+}
+
+namespace {
+
+// Turns a primitive descriptor, which it takes over, into a primitive. Forms that are there in
+// `asked` are filled in as the descriptor has chosen them.
+Result<Primitive> Finished(dnnl_primitive_desc_t descriptor,
+                           std::unique_ptr<Primitive::State> asked) {
+  const auto chosen = [&](dnnl_query_t query, int index) {
+    return Copied(dnnl_primitive_desc_query_md(descriptor, query, index));
+  };
+  asked->source = chosen(dnnl_query_src_md, 0);
+  asked->destination = chosen(dnnl_query_dst_md, 0);
+  if (asked->weights.present()) asked->weights = chosen(dnnl_query_weights_md, 0);
+  asked->scratchpad = chosen(dnnl_query_scratchpad_md, 0);
+  if (asked->scratchpad.size() == Bytes()) asked->scratchpad = Form();
+  const char* name = nullptr;
+  dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
+  asked->implementation = name == nullptr ? "" : name;
+  const dnnl_status_t status = dnnl_primitive_create(&asked->primitive, descriptor);
+  dnnl_primitive_desc_destroy(descriptor);
+  if (status != dnnl_success) return Refusal("make a primitive", status);
+  asked->spare = asked->NewArguments();
+  return Primitive(std::move(asked));
+}
+
+}  // namespace
+
+Result<Primitive> MakeConvolution(const ConvolutionSpec& spec) {
+  const PrimitiveAttributes attributes(spec.finish);
+  Dims dilations_minus_one = spec.dilations;
+  for (int64_t& dilation : dilations_minus_one) --dilation;
+  const DescriptorView bias =
+      spec.finish.bias.present() ? spec.finish.bias.descriptor()->view() : nullptr;
+  dnnl_primitive_desc_t descriptor = nullptr;
+  const dnnl_status_t status =
+      Describe(spec, bias, dilations_minus_one, attributes.raw(), &descriptor);
+  if (status != dnnl_success) return Refusal("describe this convolution", status);
+  auto state = std::make_unique<Primitive::State>();
+  state->weights = spec.weights;
+  state->bias = spec.finish.bias;
+  return Finished(descriptor, std::move(state));
+}
+
+Result<Primitive> MakePooling(const PoolingSpec& spec) {
+  dnnl_alg_kind_t kind = dnnl_pooling_max;
+  if (spec.kind == PoolingSpec::Kind::kAverage) kind = dnnl_pooling_avg_exclude_padding;
+  if (spec.kind == PoolingSpec::Kind::kAverageWithPads) kind = dnnl_pooling_avg_include_padding;
+  const PrimitiveAttributes attributes;
+  dnnl_primitive_desc_t descriptor = nullptr;
+  const dnnl_status_t status = Describe(spec, kind, attributes.raw(), &descriptor);
+  if (status != dnnl_success) return Refusal("describe this pooling", status);
+  return Finished(descriptor, std::make_unique<Primitive::State>());
+}
+
+Result<Primitive> MakeReorder(const Form& from, const Form& to) {
+  const PrimitiveAttributes attributes;
+  dnnl_primitive_desc_t descriptor = nullptr;
+  const dnnl_status_t status =
+      dnnl_reorder_primitive_desc_create(&descriptor, from.descriptor()->view(), Engine(),
+                                         to.descriptor()->view(), Engine(), attributes.raw());
+  if (status != dnnl_success) return Refusal("describe this reorder", status);
+  auto state = std::make_unique<Primitive::State>();
+  state->source_argument = DNNL_ARG_FROM;
+  state->destination_argument = DNNL_ARG_TO;
+  return Finished(descriptor, std::move(state));
+}
+
+}  // namespace plimsoll::kernels::onednn
+
+namespace plimsoll::kernels {
+
+int BlockSize() {
+  static const bool wide =
+      (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+  return wide ? 16 : 8;
+}
+
+}  // namespace plimsoll::kernels

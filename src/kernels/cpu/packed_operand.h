@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+
+#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/workspace.h"
+#include "kernels/kernel.h"
+
+namespace plimsoll::kernels::cpu {
+
+// An input in the form that a primitive wants it: as it is, packed once at preparation (constants,
+// where the site has a place for packed weights), or reordered into the workspace in each run.
+class PackedOperand {
+ public:
+  static Result<PackedOperand> Make(const KernelSite& site, size_t input, const onednn::Form& given,
+                                    const onednn::Form& wanted, WorkspaceLayout& workspace);
+
+  // Where the operand lies in the form wanted, for the input at `given`.
+  Result<const void*> Get(const void* given, void* workspace) const;
+
+ private:
+  const void* packed_ = nullptr;
+  std::optional<onednn::Primitive> reorder_;
+  int64_t reordered_ = 0;
+  int64_t scratchpad_ = 0;
+};
+
+}  // namespace plimsoll::kernels::cpu
