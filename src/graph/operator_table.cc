@@ -32,6 +32,7 @@ constexpr Family kFamilies[] = {
     operators::NormalizationRows,
     operators::AttentionRows,
     operators::FusedAttentionRows,
+    operators::FusedRows,
     operators::RecurrentRows,
     operators::QuantizationRows,
     operators::LossRows,

@@ -128,10 +128,26 @@ bool SameBytes(const ValueType& a, const ValueType& b) {
          graph::Bits(a.data_type) == graph::Bits(b.data_type) && graph::Bits(a.data_type) > 0;
 }
 
+// Fused convolutions and products add their results onto a residual that lies where they go. What
+// they still read of other inputs by then must not lie there too.
+std::vector<InPlacePair> ResidualPairs(const Graph& graph, const Node& node) {
+  constexpr size_t kResidual = 3;
+  if (node.op != "FusedConv" && node.op != "FusedMatMul") return {};
+  if (node.inputs.size() <= kResidual || !node.inputs[kResidual].valid()) return {};
+  const graph::ValueId residual = node.inputs[kResidual];
+  const bool read_otherwise = std::find(node.inputs.begin(), node.inputs.begin() + kResidual,
+                                        residual) != node.inputs.begin() + kResidual;
+  if (read_otherwise || !SameBytes(graph[node.outputs[0]].type, graph[residual].type)) return {};
+  return {{0, static_cast<int>(kResidual)}};
+}
+
 }  // namespace
 
 std::vector<InPlacePair> InPlacePairs(const Graph& graph, NodeId id) {
   const Node& node = graph[id];
+  if (node.domain == "plimsoll" && !node.outputs.empty() && node.outputs[0].valid()) {
+    return ResidualPairs(graph, node);
+  }
   const bool known_domain = node.domain.empty() || node.domain == "ai.onnx.ml";
   if (!known_domain || node.outputs.empty() || !node.outputs[0].valid()) return {};
   const bool elementwise = Contains(kElementwise, node.op);

@@ -28,6 +28,7 @@ std::span<const OperatorRow> MatrixRows();
 std::span<const OperatorRow> NormalizationRows();
 std::span<const OperatorRow> AttentionRows();
 std::span<const OperatorRow> FusedAttentionRows();
+std::span<const OperatorRow> FusedRows();
 std::span<const OperatorRow> RecurrentRows();
 std::span<const OperatorRow> QuantizationRows();
 std::span<const OperatorRow> LossRows();

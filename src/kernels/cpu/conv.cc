@@ -18,7 +18,9 @@ KernelPointer MakeLoops(const ConvolutionShape& shape) {
 }
 
 Result<KernelPointer> MakeConv(KernelSite& site) {
-  PLIMSOLL_ASSIGN(const ConvolutionShape shape, ReadConvolution(site, 0, 1));
+  PLIMSOLL_ASSIGN(
+      const ConvolutionShape shape,
+      ReadConvolution(site, site.inputs[0].dims, site.inputs[1].dims, site.outputs[0].dims));
   const DataType type = site.inputs[0].type;
   if (type == DataType::kFloat64) return MakeLoops<double>(shape);
   if (type != DataType::kFloat32) {

@@ -4,20 +4,19 @@
 
 namespace plimsoll::kernels::cpu {
 
-Result<ConvolutionShape> ReadConvolution(const KernelSite& site, size_t data, size_t weights) {
-  const Dims& x = site.inputs[data].dims;
-  const Dims& w = site.inputs[weights].dims;
+Result<ConvolutionShape> ReadConvolution(const KernelSite& site, const Dims& data,
+                                         const Dims& weights, const Dims& output) {
   ConvolutionShape shape;
-  shape.batch = x[0];
-  shape.channels = x[1];
-  shape.filters = w[0];
+  shape.batch = data[0];
+  shape.channels = data[1];
+  shape.filters = weights[0];
   shape.groups = site.attributes().Int("group", 1);
   if (shape.groups < 1 || shape.filters % shape.groups != 0) {
     return site.BadInput(
         StrCat(shape.filters, " filters cannot be split into ", shape.groups, " groups"));
   }
   PLIMSOLL_ASSIGN(shape.window,
-                  ReadWindow(site, x, Dims(w.begin() + 2, w.end()), site.outputs[0].dims));
+                  ReadWindow(site, data, Dims(weights.begin() + 2, weights.end()), output));
   return shape;
 }
 

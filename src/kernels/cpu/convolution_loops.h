@@ -20,9 +20,10 @@ struct ConvolutionShape {
   int64_t GroupFilters() const { return filters / groups; }
 };
 
-// The shape of a convolution of input `data` with weights [filters, channels of a group, kernel...]
-// at input `weights`, as the node's attributes have it.
-Result<ConvolutionShape> ReadConvolution(const KernelSite& site, size_t data, size_t weights);
+// The shape of a convolution of `data` with `weights` [filters, channels of a group, kernel...]
+// into `output`, as the node's attributes have it.
+Result<ConvolutionShape> ReadConvolution(const KernelSite& site, const Dims& data,
+                                         const Dims& weights, const Dims& output);
 
 // The sum over the kernel's places of x * w for one output place; `x` and `w` begin at one channel.
 template <typename T>

@@ -36,6 +36,7 @@ std::vector<std::span<const KernelRow>> Families() {
       ChannelNormalizationKernels(),
       AxisNormalizationKernels(),
       LossKernels(),
+      EinsumKernels(),
       AttentionKernels(),
       RotaryEmbeddingKernels(),
       LinearAttentionKernels(),
@@ -43,6 +44,9 @@ std::vector<std::span<const KernelRow>> Families() {
       ConvKernels(),
       ConvTransposeKernels(),
       MatMulKernels(),
+      ChannelBlockKernels(),
+      FusedConvKernels(),
+      FusedMatMulKernels(),
       ResizeKernels(),
       SignalKernels(),
       WindowKernels(),
@@ -67,6 +71,7 @@ std::vector<std::span<const KernelRow>> Families() {
       DequantizeKernels(),
       OptimizerKernels(),
       FeatureScalingKernels(),
+      ImageDecoderKernels(),
       ViewKernels(),
   };
 }

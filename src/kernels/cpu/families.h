@@ -42,6 +42,7 @@ std::span<const KernelRow> LayerNormalizationKernels();
 std::span<const KernelRow> ChannelNormalizationKernels();
 std::span<const KernelRow> AxisNormalizationKernels();
 std::span<const KernelRow> LossKernels();
+std::span<const KernelRow> EinsumKernels();
 std::span<const KernelRow> AttentionKernels();
 std::span<const KernelRow> RotaryEmbeddingKernels();
 std::span<const KernelRow> LinearAttentionKernels();
@@ -49,6 +50,9 @@ std::span<const KernelRow> FusedAttentionKernels();
 std::span<const KernelRow> ConvKernels();
 std::span<const KernelRow> ConvTransposeKernels();
 std::span<const KernelRow> MatMulKernels();
+std::span<const KernelRow> ChannelBlockKernels();
+std::span<const KernelRow> FusedConvKernels();
+std::span<const KernelRow> FusedMatMulKernels();
 std::span<const KernelRow> ResizeKernels();
 std::span<const KernelRow> SignalKernels();
 std::span<const KernelRow> WindowKernels();
@@ -73,6 +77,7 @@ std::span<const KernelRow> QuantizeKernels();
 std::span<const KernelRow> DequantizeKernels();
 std::span<const KernelRow> OptimizerKernels();
 std::span<const KernelRow> FeatureScalingKernels();
+std::span<const KernelRow> ImageDecoderKernels();
 std::span<const KernelRow> ViewKernels();
 
 }  // namespace plimsoll::kernels::cpu
