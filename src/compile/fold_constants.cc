@@ -1,0 +1,185 @@
+#include "compile/fold_constants.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "compile/rewriter.h"
+#include "compile/shapes.h"
+#include "kernels/catalogue.h"
+#include "kernels/kernel_table.h"
+#include "kernels/run_once.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::DataType;
+using graph::Graph;
+using graph::NodeId;
+using graph::SubgraphId;
+using graph::ValueId;
+using kernels::HostTensor;
+
+constexpr Bytes kAlwaysFolded(int64_t{1} << 20);
+constexpr int64_t kMostGrowth = 4;
+
+bool GrowsTooMuch(Bytes made, Bytes read) {
+  return made > kAlwaysFolded && made.value() / kMostGrowth > read.value();
+}
+
+template <typename Element>
+std::optional<HostTensor> TensorOf(DataType type, const kernels::Dims& dims,
+                                   const std::vector<graph::Dim>& elements) {
+  auto tensor = kernels::AllocateOnHeap(type, dims);
+  if (!tensor.ok()) return std::nullopt;
+  auto* out = static_cast<Element*>(tensor->data.get());
+  for (const graph::Dim& element : elements) {
+    if (!element.is_number() || element.number() < std::numeric_limits<Element>::lowest() ||
+        element.number() > std::numeric_limits<Element>::max()) {
+      return std::nullopt;
+    }
+    *out++ = static_cast<Element>(element.number());
+  }
+  return *tensor;
+}
+
+// What shape inference knows of a value as a tensor, where it knows all of it.
+std::optional<HostTensor> KnownTensor(const graph::Value& value) {
+  if (!value.content || value.content->dims() == nullptr || !value.type.is_tensor() ||
+      !value.type.shape || !IsStatic(*value.type.shape)) {
+    return std::nullopt;
+  }
+  const std::vector<graph::Dim>& elements = *value.content->dims();
+  const kernels::Dims dims = StaticDims(*value.type.shape);
+  if (kernels::ElementCount(dims) != static_cast<int64_t>(elements.size())) return std::nullopt;
+  switch (value.type.data_type) {
+    case DataType::kInt64:
+      return TensorOf<int64_t>(DataType::kInt64, dims, elements);
+    case DataType::kInt32:
+      return TensorOf<int32_t>(DataType::kInt32, dims, elements);
+    case DataType::kBool:
+      return TensorOf<bool>(DataType::kBool, dims, elements);
+    default:
+      return std::nullopt;
+  }
+}
+
+class Folding {
+ public:
+  explicit Folding(Graph& graph) : graph_(graph), rewriter_(graph) {}
+
+  int Run() {
+    Body(Graph::kRoot, /*contents_hold=*/true);
+    return folded_;
+  }
+
+ private:
+  // What is known of the elements inside a loop's body may be true of one iteration only.
+  void Body(SubgraphId body, bool contents_hold) {
+    for (const NodeId id : rewriter_.NodesOf(body)) {
+      if (rewriter_.IsDropped(id)) continue;
+      const bool branch = graph_[id].domain.empty() && graph_[id].op == "If";
+      const std::vector<SubgraphId> inner = SubgraphsOf(graph_[id]);
+      for (const SubgraphId sub : inner) Body(sub, contents_hold && branch);
+      if (!inner.empty() || !MayRewrite(graph_[id])) continue;
+      if (FoldStored(id) || (contents_hold && FoldKnown(id)) || FoldByKernel(id)) ++folded_;
+    }
+  }
+
+  // A Constant node becomes the tensor that it carries.
+  bool FoldStored(NodeId id) {
+    const graph::Node& node = graph_[id];
+    const graph::ConstantTensor* stored = node.attributes.Tensor("value");
+    if (!node.domain.empty() || node.op != "Constant" || stored == nullptr) return false;
+    rewriter_.MakeConstant(node.outputs[0], *stored);
+    rewriter_.Drop(id);
+    return true;
+  }
+
+  bool FoldKnown(NodeId id) {
+    const std::vector<ValueId>& outputs = graph_[id].outputs;
+    if (outputs.size() != 1 || !outputs[0].valid()) return false;
+    const std::optional<HostTensor> known = KnownTensor(graph_[outputs[0]]);
+    if (!known) return false;
+    rewriter_.MakeConstant(outputs[0], kernels::ToConstant(*known));
+    Retire(id);
+    return true;
+  }
+
+  bool FoldByKernel(NodeId id) {
+    const graph::Node& node = graph_[id];
+    if (!kernels::IsDeterministic(node)) return false;
+    if (kernels::FindKernel(node.domain, node.op, node.version) == nullptr) return false;
+    std::vector<HostTensor> inputs;
+    Bytes read;
+    for (const ValueId input : node.inputs) {
+      inputs.emplace_back();
+      if (!input.valid()) continue;
+      if (!graph_[input].constant.valid()) return false;
+      auto tensor = kernels::ToHostTensor(graph_[graph_[input].constant]);
+      if (!tensor.ok()) return false;
+      inputs.back() = *std::move(tensor);
+      read += inputs.back().size();
+    }
+    if (!InferAgain(id) || WouldGrow(node, read)) return false;
+    const auto made = kernels::RunOnce(graph_, id, inputs);
+    if (!made.ok()) return false;
+    const std::vector<ValueId> outputs = node.outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].valid()) rewriter_.MakeConstant(outputs[i], kernels::ToConstant((*made)[i]));
+    }
+    Retire(id);
+    return true;
+  }
+
+  // Inputs that became constants may tell more than was known; an error changes nothing.
+  bool InferAgain(NodeId id) {
+    std::vector<graph::Value> before;
+    for (const ValueId output : graph_[id].outputs) {
+      before.push_back(output.valid() ? graph_[output] : graph::Value());
+    }
+    if (InferNode(graph_, id).ok()) return true;
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (graph_[id].outputs[i].valid()) graph_[graph_[id].outputs[i]] = before[i];
+    }
+    return false;
+  }
+
+  // Also where a size is not known before the run: folding must not take memory without measure.
+  bool WouldGrow(const graph::Node& node, Bytes read) const {
+    Bytes made;
+    for (const ValueId output : node.outputs) {
+      if (!output.valid()) continue;
+      const std::optional<Bytes> size = SizeOf(graph_[output].type);
+      if (size) made += *size;
+      if (!graph_[output].type.is_tensor()) return true;
+    }
+    return GrowsTooMuch(made, read);
+  }
+
+  // Takes the node out and lets go of constants that only it read.
+  void Retire(NodeId id) {
+    const std::vector<ValueId> inputs = graph_[id].inputs;
+    rewriter_.Drop(id);
+    for (const ValueId input : inputs) {
+      if (!input.valid() || !rewriter_.readers(input).empty() || rewriter_.IsOutput(input)) {
+        continue;
+      }
+      if (const graph::ConstantId constant = graph_[input].constant; constant.valid()) {
+        graph_.constants[constant.index()] = {};
+        graph_[input].constant = graph::ConstantId();
+      } else {
+        rewriter_.DropUnused(graph_[input].producer);
+      }
+    }
+  }
+
+  Graph& graph_;
+  Rewriter rewriter_;
+  int folded_ = 0;
+};
+
+}  // namespace
+
+int FoldConstants(Graph& graph) { return Folding(graph).Run(); }
+
+}  // namespace plimsoll::compile

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "graph/graph.h"
+
+namespace plimsoll::compile {
+
+// Works out, once and for all, what does not depend on the model's inputs: nodes whose inputs are
+// all constants (run through their kernels), and shape arithmetic whose result shape inference
+// already knows as numbers. A node without a kernel, with data that is not there or that a kernel
+// refuses stays; so does one that would blow up a small constant into a large one, which is better
+// made when it is needed. Gives how many nodes became constants.
+int FoldConstants(graph::Graph& graph);
+
+}  // namespace plimsoll::compile

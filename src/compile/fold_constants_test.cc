@@ -1,0 +1,127 @@
+#include "compile/fold_constants.h"
+
+#include "compile/compact.h"
+#include "compile/dead_code.h"
+#include "compile/graph_for_tests.h"
+#include "compile/inline_branches.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::DataType;
+using graph::Dim;
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::Shape;
+using graph::ValueId;
+
+const graph::ConstantTensor& ConstantOf(const Graph& graph, ValueId value) {
+  return graph[graph[value].constant];
+}
+
+TEST(FoldConstantsTest, WorksOutNodesOverConstants) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({3, 2}));
+  const ValueId weights = builder.Float32s("w", {2, 3}, {1, 2, 3, 4, 5, 6});
+  const ValueId turned =
+      builder.Node("Transpose", {weights}, With("perm", std::vector<int64_t>{1, 0}));
+  builder.Output(builder.Node("Add", {x, turned}));
+  Graph graph = Inferred(builder);
+
+  EXPECT_EQ(FoldConstants(graph), 1);
+  EXPECT_EQ(OperatorsOf(graph), "Add");
+  EXPECT_EQ(ConstantOf(graph, turned).Doubles(), (std::vector<double>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(graph[turned].type, FloatTensor({3, 2}));
+  EXPECT_EQ(Compact(graph).constants.size(), 1);
+}
+
+TEST(FoldConstantsTest, ShapeArithmeticThatIsNumbersBecomesAConstant) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({Dim::Symbol("n"), 4, 6}));
+  const ValueId shape = builder.Node("Shape", {x});
+  const ValueId last = builder.Node("Gather", {shape, builder.Int64s("i", {2})});
+  const ValueId target =
+      builder.Node("Concat", {builder.Int64s("m", {-1}), last}, With("axis", int64_t{0}));
+  builder.Output(builder.Node("Reshape", {x, target}));
+  Graph graph = Inferred(builder);
+
+  EXPECT_GT(FoldConstants(graph), 0);
+  EXPECT_EQ(ConstantOf(graph, target).Integers(), (std::vector<int64_t>{-1, 6}));
+  RemoveDeadCode(graph);
+  EXPECT_EQ(OperatorsOf(graph), "Reshape");
+}
+
+TEST(FoldConstantsTest, AShapeThatASymbolDecidesStays) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({Dim::Symbol("n")}));
+  builder.Output(builder.Node("Shape", {x}));
+  Graph graph = Inferred(builder);
+  EXPECT_EQ(FoldConstants(graph), 0);
+  EXPECT_EQ(OperatorsOf(graph), "Shape");
+}
+
+TEST(FoldConstantsTest, LeavesWhatWouldMakeAModelLarge) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1024, 1024}));
+  const ValueId small = builder.Float32s("s", {1, 1024}, std::vector<float>(1024, 1));
+  const ValueId large = builder.Node("Expand", {small, builder.Int64s("to", {1024, 1024})});
+  builder.Output(builder.Node("Add", {x, large}));
+  Graph graph = Inferred(builder);
+  EXPECT_EQ(FoldConstants(graph), 0);
+  EXPECT_EQ(OperatorsOf(graph), "Expand Add");
+}
+
+TEST(FoldConstantsTest, LeavesRandomNumbersMissingWeightsAndSpecialMemory) {
+  GraphBuilder builder;
+  const ValueId drawn = builder.Node("RandomNormal", {}, With("shape", std::vector<int64_t>{2}));
+  const ValueId missing = builder.Float32s("missing", {2}, {1, 2});
+  const ValueId present = builder.Float32s("present", {2}, {1, 2});
+  builder.Output(drawn);
+  builder.Output(builder.Node("Neg", {missing}));
+  builder.Output(builder.Node("Abs", {present}));
+  Graph graph = Inferred(builder);
+  graph.constants[0].missing = true;
+  graph.nodes.back().memory.fixed_address = true;
+  EXPECT_EQ(FoldConstants(graph), 0);
+  EXPECT_EQ(OperatorsOf(graph), "RandomNormal Neg Abs");
+}
+
+TEST(InlineBranchesTest, TheBranchThatIsAlwaysTakenTakesThePlaceOfItsIf) {
+  for (const bool taken : {false, true}) {
+    GraphBuilder builder;
+    const ValueId x = builder.Input("x", FloatTensor({2}));
+    const ValueId condition =
+        builder.Node("Greater", {builder.Int64("one", 1), builder.Int64("limit", taken ? 0 : 2)});
+    const graph::SubgraphId then_body = builder.BeginBody("then");
+    builder.EndBody({builder.Node("Relu", {builder.Node("Abs", {x})})});
+    const graph::SubgraphId else_body = builder.BeginBody("else");
+    builder.EndBody({builder.Node("Neg", {x})});
+    graph::Attributes branches = With("then_branch", then_body);
+    branches.Set("else_branch", else_body);
+    const ValueId y = builder.Node("If", {condition}, branches);
+    builder.Output(y);
+    Graph graph = Inferred(builder);
+
+    FoldConstants(graph);
+    ASSERT_TRUE(graph[condition].constant.valid());
+    EXPECT_EQ(InlineBranches(graph), 1);
+    EXPECT_EQ(OperatorsOf(graph), taken ? "Abs Relu" : "Neg");
+    EXPECT_EQ(graph.root().outputs[0], y);
+    EXPECT_EQ(Compact(graph).subgraphs.size(), 1);
+    EXPECT_TRUE(InferShapes(graph).ok());
+  }
+}
+
+TEST(DeadCodeTest, NodesThatNoOutputNeedsGoUnlessNobodyKnowsWhatTheyDo) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2}));
+  builder.Node("Exp", {builder.Node("Neg", {x})});
+  builder.Nodes("print", {x}, 1, {}, "somebody.else");
+  builder.Output(builder.Node("Relu", {x}));
+  Graph graph = Inferred(builder);
+  EXPECT_EQ(RemoveDeadCode(graph), 2);
+  EXPECT_EQ(OperatorsOf(graph), "somebody.else::print Relu");
+}
+
+}  // namespace
+}  // namespace plimsoll::compile

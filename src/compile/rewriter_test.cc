@@ -1,0 +1,95 @@
+#include "compile/rewriter.h"
+
+#include "compile/graph_for_tests.h"
+#include "compile/patterns.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::NodeId;
+using graph::ValueId;
+
+TEST(RewriterTest, KnowsEveryPlaceThatReadsAValueInAllBodies) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2}));
+  const ValueId condition =
+      builder.Input("c", graph::ValueType::Tensor(graph::DataType::kBool, graph::Shape{}));
+  const ValueId y = builder.Node("Mul", {x, x});
+  const graph::SubgraphId then_body = builder.BeginBody("then");
+  builder.EndBody({builder.Node("Neg", {x})});
+  const graph::SubgraphId else_body = builder.BeginBody("else");
+  builder.EndBody({builder.Node("Abs", {y})});
+  graph::Attributes branches = With("then_branch", then_body);
+  branches.Set("else_branch", else_body);
+  builder.Output(builder.Node("If", {condition}, branches));
+  Graph graph = Inferred(builder);
+
+  const Rewriter rewriter(graph);
+  EXPECT_EQ(rewriter.readers(x).size(), 3);
+  EXPECT_TRUE(rewriter.HasOneReader(y));
+  EXPECT_TRUE(rewriter.IsOutput(graph[then_body].outputs[0]));
+  EXPECT_FALSE(rewriter.HasOneReader(graph.root().outputs[0]));
+}
+
+TEST(RewriterTest, AnOutputKeepsItsNameWhenAnotherValueStandsInForIt) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2}));
+  const ValueId relu = builder.Node("Relu", {x});
+  const ValueId same = builder.Node("Identity", {relu});
+  const ValueId other = builder.Node("Neg", {relu});
+  builder.Output(same);
+  builder.Output(other);
+  Graph graph = Inferred(builder);
+
+  Rewriter rewriter(graph);
+  const NodeId identity = graph[same].producer;
+  ASSERT_TRUE(rewriter.StandIn(same, relu));
+  rewriter.Drop(identity);
+  EXPECT_EQ(graph.root().outputs[0], same);
+  EXPECT_EQ(MakerOfOutput(graph).op, "Relu");
+  EXPECT_EQ(MakerOfOutput(graph, 1).inputs[0], same);
+  EXPECT_EQ(OperatorsOf(graph), "Relu Neg");
+}
+
+TEST(RewriterTest, AnInputOfTheModelCannotBeOneOfItsOutputs) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2}));
+  const ValueId same = builder.Node("Identity", {x});
+  builder.Output(same);
+  Graph graph = Inferred(builder);
+  Rewriter rewriter(graph);
+  EXPECT_FALSE(rewriter.StandIn(same, x));
+  EXPECT_EQ(OperatorsOf(graph), "Identity");
+}
+
+TEST(RewriterTest, DroppingANodeTakesAlongWhatOnlyItNeeded) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2}));
+  const ValueId kept = builder.Node("Abs", {x});
+  const ValueId lost = builder.Node("Neg", {builder.Node("Exp", {kept})});
+  builder.Output(builder.Node("Relu", {kept}));
+  Graph graph = Inferred(builder);
+  Rewriter rewriter(graph);
+  rewriter.DropUnused(graph[lost].producer);
+  EXPECT_EQ(OperatorsOf(graph), "Abs Relu");
+}
+
+TEST(RewriterTest, ANewNodeStandsJustBeforeItsPlace) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2}));
+  const ValueId y = builder.Node("Abs", {x});
+  builder.Output(builder.Node("Neg", {y}));
+  Graph graph = Inferred(builder);
+  Rewriter rewriter(graph);
+  const NodeId neg = graph[graph.root().outputs[0]].producer;
+  const ValueId relu = rewriter.InsertBefore(neg, NewNode(graph[neg], "Relu", {y}));
+  rewriter.SetInput(neg, 0, relu);
+  EXPECT_EQ(OperatorsOf(graph), "Abs Relu Neg");
+  EXPECT_TRUE(rewriter.HasOneReader(relu));
+  EXPECT_TRUE(InferShapes(graph).ok());
+}
+
+}  // namespace
+}  // namespace plimsoll::compile
