@@ -11,11 +11,10 @@
 namespace plimsoll::graph::operators {
 namespace {
 
-// One operand's letters, with '.' for the ellipsis.
 using Term = std::string;
-constexpr char kEllipsis = '.';
+constexpr char kEllipsis = EinsumEquation::kEllipsis;
 
-Result<Term> ParseTerm(const InferContext& context, std::string_view text) {
+std::optional<Term> ParseTerm(std::string_view text) {
   Term term;
   for (size_t i = 0; i < text.size(); ++i) {
     const char letter = text[i];
@@ -26,18 +25,12 @@ Result<Term> ParseTerm(const InferContext& context, std::string_view text) {
     } else if ((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z')) {
       term += letter;
     } else {
-      return context.Fail(StrCat("the equation's term '", text, "' cannot be read"));
+      return std::nullopt;
     }
   }
   return term;
 }
 
-struct Equation {
-  std::vector<Term> inputs;
-  Term output;
-};
-
-// Without "->": the letters that occur once, in the order of their codes, after the ellipsis.
 Term ImpliedOutput(const std::vector<Term>& inputs) {
   std::map<char, int> occurrences;
   for (const Term& term : inputs) {
@@ -50,24 +43,18 @@ Term ImpliedOutput(const std::vector<Term>& inputs) {
   return output;
 }
 
-Result<Equation> ParseEquation(const InferContext& context) {
+Result<EinsumEquation> ReadEquation(const InferContext& context) {
   const std::string text = context.attributes().String("equation", "");
-  const size_t arrow = text.find("->");
-  Equation equation;
-  for (std::string_view part : Split(std::string_view(text).substr(0, arrow), ',')) {
-    PLIMSOLL_ASSIGN(Term term, ParseTerm(context, part));
-    equation.inputs.push_back(std::move(term));
+  std::string_view unreadable;
+  std::optional<EinsumEquation> equation = ParseEinsum(text, unreadable);
+  if (!equation) {
+    return context.Fail(StrCat("the equation's term '", unreadable, "' cannot be read"));
   }
-  if (equation.inputs.size() != context.input_count()) {
-    return context.Fail(StrCat("equation '", text, "' is for ", equation.inputs.size(),
+  if (equation->inputs.size() != context.input_count()) {
+    return context.Fail(StrCat("equation '", text, "' is for ", equation->inputs.size(),
                                " operands, but the node has ", context.input_count()));
   }
-  if (arrow == std::string::npos) {
-    equation.output = ImpliedOutput(equation.inputs);
-  } else {
-    PLIMSOLL_ASSIGN(equation.output, ParseTerm(context, std::string_view(text).substr(arrow + 2)));
-  }
-  return equation;
+  return *std::move(equation);
 }
 
 // What the letters stand for, gathered operand by operand.
@@ -118,8 +105,30 @@ Status ReadOperand(const InferContext& context, size_t input, const Term& term, 
 
 }  // namespace
 
+std::optional<EinsumEquation> ParseEinsum(std::string_view text, std::string_view& unreadable) {
+  const size_t arrow = text.find("->");
+  EinsumEquation equation;
+  const auto parse = [&unreadable](std::string_view part) {
+    unreadable = part;
+    return ParseTerm(part);
+  };
+  for (std::string_view part : Split(text.substr(0, arrow), ',')) {
+    std::optional<Term> term = parse(part);
+    if (!term) return std::nullopt;
+    equation.inputs.push_back(*std::move(term));
+  }
+  if (arrow == std::string_view::npos) {
+    equation.output = ImpliedOutput(equation.inputs);
+    return equation;
+  }
+  std::optional<Term> output = parse(text.substr(arrow + 2));
+  if (!output) return std::nullopt;
+  equation.output = *std::move(output);
+  return equation;
+}
+
 Status InferEinsum(InferContext& context) {
-  PLIMSOLL_ASSIGN(const Equation equation, ParseEquation(context));
+  PLIMSOLL_ASSIGN(const EinsumEquation equation, ReadEquation(context));
   Sizes sizes;
   DataType type = DataType::kUndefined;
   for (size_t input = 0; input < context.input_count(); ++input) {
