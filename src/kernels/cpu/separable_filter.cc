@@ -1,0 +1,127 @@
+#include "kernels/cpu/separable_filter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/element_types.h"
+#include "kernels/parallel.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+template <typename T, typename Number>
+T Rounded(Number value) {
+  if constexpr (std::is_integral_v<T>) {
+    const double whole = std::nearbyint(static_cast<double>(value));
+    constexpr auto kLeast = static_cast<double>(std::numeric_limits<T>::min());
+    constexpr auto kMost = static_cast<double>(std::numeric_limits<T>::max());
+    if (!(whole > kLeast)) return std::numeric_limits<T>::min();
+    return whole < kMost ? static_cast<T>(whole) : std::numeric_limits<T>::max();
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+}  // namespace
+
+SeparableFilter::SeparableFilter(graph::DataType type, const Dims& from, const Dims& to,
+                                 const std::vector<Axis>& axes)
+    : type_(type) {
+  const auto first = static_cast<size_t>(axes.front().axis);
+  planes_ = ElementCount(std::span(from).first(first));
+  from_plane_ = ElementCount(std::span(from).subspan(first));
+  to_plane_ = ElementCount(std::span(to).subspan(first));
+  buffer_ = std::max(from_plane_, to_plane_);
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    const auto at = static_cast<size_t>(axis->axis);
+    Pass pass{ElementCount(std::span(from).subspan(first, at - first)),
+              from[at],
+              to[at],
+              ElementCount(std::span(to).subspan(at + 1)),
+              axis->weights.taps,
+              axis->weights.places,
+              axis->weights.weights};
+    buffer_ = std::max(buffer_, pass.outer * pass.to * pass.inner);
+    passes_.push_back(std::move(pass));
+  }
+  threads_ = std::clamp<int64_t>(Threads(), 1, std::max<int64_t>(planes_, 1));
+}
+
+bool SeparableFilter::Supports(graph::DataType type) {
+  return VisitType<AllNumbers>(type, []<typename T>() {});
+}
+
+Bytes SeparableFilter::workspace() const {
+  const int64_t width = type_ == graph::DataType::kFloat64 ? sizeof(double) : sizeof(float);
+  return Bytes(2 * buffer_ * width * threads_);
+}
+
+template <typename Number>
+void SeparableFilter::RunPass(const Pass& pass, const Number* from, Number* to) {
+  for (int64_t outer = 0; outer < pass.outer; ++outer) {
+    for (int64_t i = 0; i < pass.to; ++i) {
+      const int64_t* places = pass.places.data() + i * pass.taps;
+      const double* weights = pass.weights.data() + i * pass.taps;
+      const auto first = static_cast<Number>(weights[0]);
+      if (pass.inner == 1) {
+        Number sum = first * from[places[0]];
+        for (int64_t k = 1; k < pass.taps; ++k) {
+          sum += static_cast<Number>(weights[k]) * from[places[k]];
+        }
+        *to++ = sum;
+        continue;
+      }
+      const Number* row = from + places[0] * pass.inner;
+      for (int64_t n = 0; n < pass.inner; ++n) to[n] = first * row[n];
+      for (int64_t k = 1; k < pass.taps; ++k) {
+        const auto weight = static_cast<Number>(weights[k]);
+        row = from + places[k] * pass.inner;
+        for (int64_t n = 0; n < pass.inner; ++n) to[n] += weight * row[n];
+      }
+      to += pass.inner;
+    }
+    from += pass.from * pass.inner;
+  }
+}
+
+template <typename T, typename Number>
+void SeparableFilter::RunPlanes(const T* from, T* to, std::byte* workspace) const {
+  ParallelFor(threads_, 1, [&](int64_t begin, int64_t end) {
+    auto* const buffers = reinterpret_cast<Number*>(workspace) + begin * 2 * buffer_;
+    const int64_t last = planes_ * end / threads_;
+    for (int64_t plane = planes_ * begin / threads_; plane < last; ++plane) {
+      const T* source = from + plane * from_plane_;
+      T* target = to + plane * to_plane_;
+      const Number* input = nullptr;
+      if constexpr (std::is_same_v<T, Number>) {
+        input = source;
+      } else {
+        std::copy_n(source, from_plane_, buffers);
+        input = buffers;
+      }
+      for (size_t i = 0; i < passes_.size(); ++i) {
+        Number* output = input == buffers ? buffers + buffer_ : buffers;
+        if constexpr (std::is_same_v<T, Number>) {
+          if (i + 1 == passes_.size()) output = target;
+        }
+        RunPass(passes_[i], input, output);
+        input = output;
+      }
+      if constexpr (!std::is_same_v<T, Number>) {
+        std::transform(input, input + to_plane_, target, Rounded<T, Number>);
+      }
+    }
+  });
+}
+
+void SeparableFilter::Run(const void* from, void* to, void* workspace) const {
+  if (from_plane_ == 0 || to_plane_ == 0) return;
+  VisitType<AllNumbers>(type_, [&]<typename T>() {
+    using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    RunPlanes<T, Number>(static_cast<const T*>(from), static_cast<T*>(to),
+                         static_cast<std::byte*>(workspace));
+  });
+}
+
+}  // namespace plimsoll::kernels::cpu
