@@ -4,16 +4,24 @@
 
 namespace plimsoll::memory {
 
-std::vector<Bytes> ChunkLadder::Sizes(Bytes need, Bytes reserved, bool scarce) const {
+Bytes ChunkLadder::Rung(Bytes need, Bytes reserved, bool calm) const {
+  const bool known = device_total > Bytes(0);
+  if (known && (device_total - reserved) * 4 < reserved) return granularity;
+  const Bytes of_request = calm ? Bytes(need.value() / kOfCalmRequest)
+                                : std::min(Bytes(need.value() / kOfRequest), kMostOfRequest);
+  const Bytes rung = std::max({kFinest, Bytes(reserved.value() / kOfReserved), of_request});
+  const Bytes most =
+      known ? std::max(granularity, Bytes(device_total.value() / kOfDevice)) : kCoarsest;
+  return std::min({rung, most, kCoarsest});
+}
+
+std::vector<Bytes> ChunkLadder::Sizes(const GrowRequest& request, Bytes reserved) const {
   const int64_t unit = granularity.value();
-  const auto units_of = [&](Bytes size) { return size.RoundUp(unit).value() / unit; };
-  if (!scarce) need = std::max(need, Bytes(reserved.value() / kStep / unit * unit));
-  const bool filling = device_total > Bytes(0) && (device_total - reserved) * 4 < reserved;
-  const Bytes rung = filling ? granularity
-                             : std::max({kFinest, Bytes(reserved.value() / kOfReserved),
-                                         Bytes(need.value() / kOfRequest), granularity});
-  const int64_t units_of_rung = std::max<int64_t>(1, std::min(rung, kCoarsest).value() / unit);
-  int64_t left = units_of(need);
+  Bytes need = request.size;
+  if (!request.scarce) need = std::max(need, Bytes(reserved.value() / kStep / unit * unit));
+  const int64_t units_of_rung =
+      std::max<int64_t>(1, Rung(need, reserved, request.calm).value() / unit);
+  int64_t left = need.RoundUp(unit).value() / unit;
   int64_t count = (left + units_of_rung - 1) / units_of_rung;
   std::vector<Bytes> sizes;
   sizes.reserve(static_cast<size_t>(count));

@@ -103,9 +103,8 @@ Result<std::vector<ActiveChunk>> ExpandableActiveMemoryAllocator::Grow(const Gro
   std::lock_guard lock(mutex_);
   assert(!paused_);
   const std::vector<Bytes> sizes =
-      request.single_chunk
-          ? std::vector<Bytes>{request.size.RoundUp(granularity_.value())}
-          : ChunkLadder{granularity_, device_total_}.Sizes(request.size, mapped_, request.scarce);
+      request.single_chunk ? std::vector<Bytes>{request.size.RoundUp(granularity_.value())}
+                           : ChunkLadder{granularity_, device_total_}.Sizes(request, mapped_);
   Bytes total;
   for (Bytes size : sizes) total += size;
   const auto at = home_space_->Take(total, granularity_);

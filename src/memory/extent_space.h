@@ -22,10 +22,11 @@ struct Extent {
   ExtentIndex next = kNoExtent;      // the neighbour above
   ExtentIndex bin_previous = kNoExtent;
   ExtentIndex bin_next = kNoExtent;  // in a free bin; of a block: its next piece
-  ExtentIndex slab = kNoExtent;      // the block that this small extent lies in
+  ExtentIndex slab = kNoExtent;      // the slab or tray that this extent lies in
   uint32_t generation = 0;           // counts the frees of this index
   uint32_t owner = 0;                // who asked for the block
   uint32_t stitched = kNoExtent;     // the stitched range that the block is seen through
+  bool tray = false;
   enum class State : uint8_t { kUnused, kFree, kPiece, kBlock } state = State::kUnused;
 };
 
@@ -79,6 +80,11 @@ class ExtentSpace {
   }
   // This part of a free extent.
   ExtentIndex TakeAt(ExtentIndex free, device::Address start, int64_t size);
+  // All of a free extent.
+  void TakeWhole(ExtentIndex free) {
+    Unbin(free);
+    table_[free].state = Extent::State::kPiece;
+  }
   // Makes the extent free and joins it with free neighbours; returns what it became part of.
   ExtentIndex Give(ExtentIndex index);
   // Forgets this part of a free extent; its neighbours end there.

@@ -20,6 +20,7 @@ MemoryPool::MemoryPool(Bytes granularity)
     : slab_size_(std::max(kSlab, granularity.value())),
       small_limit_(slab_size_ / 2),
       large_(extents_),
+      trays_(extents_, large_),
       small_(extents_) {}
 
 ExtentIndex MemoryPool::TakeSmall(int64_t size) {
@@ -28,7 +29,7 @@ ExtentIndex MemoryPool::TakeSmall(int64_t size) {
     if (found == kept_slab_) kept_slab_ = kNoExtent;
     return found;
   }
-  const ExtentIndex slab = large_.Take(slab_size_);
+  const ExtentIndex slab = TakePages(slab_size_);
   if (slab == kNoExtent) return kNoExtent;
   small_.Add(extents_[slab].start, slab_size_, kNoExtent, kNoExtent, slab);
   return small_.Take(size);
@@ -47,7 +48,7 @@ void MemoryPool::ReleaseKeptSlab() {
   const ExtentIndex slab = kept.slab;
   small_.Remove(kept_slab_, kept.start, kept.size);
   kept_slab_ = kNoExtent;
-  large_.Give(slab);
+  Give(slab);
 }
 
 void MemoryPool::GiveStitched(ExtentIndex index) {
@@ -64,7 +65,7 @@ ExtentIndex MemoryPool::TakeAligned(int64_t size, int64_t alignment) {
   ExtentSpace& space = size < small_limit_ ? small_ : large_;
   ExtentIndex free = space.Find(size + alignment);
   if (free == kNoExtent && &space == &small_) {
-    const ExtentIndex slab = large_.Take(slab_size_);
+    const ExtentIndex slab = TakePages(slab_size_);
     if (slab == kNoExtent) return kNoExtent;
     small_.Add(extents_[slab].start, slab_size_, kNoExtent, kNoExtent, slab);
     free = small_.Find(size + alignment);
@@ -164,17 +165,15 @@ ExtentIndex MemoryPool::TakeStitched(const StitchPlan& plan) {
   };
   ExtentIndex first = kNoExtent;
   ExtentIndex last = kNoExtent;
-  int64_t size = 0;
   for (const StitchPlan::Piece& piece : plan.pieces) {
     const ExtentIndex taken = large_.TakeAt(around(piece), piece.start, piece.size);
     extents_[taken].bin_next = kNoExtent;
     if (last != kNoExtent) extents_[last].bin_next = taken;
     if (first == kNoExtent) first = taken;
     last = taken;
-    size += piece.size;
   }
   extents_[first].stitched = plan.range;
-  ranges_.Took(plan.range, size);
+  ranges_.Took(plan.range);
   return first;
 }
 
@@ -239,6 +238,7 @@ int64_t MemoryPool::FreeBytes() const {
   int64_t free = 0;
   const auto add = [&](ExtentIndex i) { free += extents_[i].size; };
   large_.ForEachFree(add);
+  trays_.inside().ForEachFree(add);
   small_.ForEachFree(add);
   return free;
 }

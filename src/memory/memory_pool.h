@@ -9,13 +9,15 @@
 #include "memory/extent_space.h"
 #include "memory/stitched_ranges.h"
 #include "memory/stitching.h"
+#include "memory/trays.h"
 #include "plimsoll/memory/active_memory.h"
 
 namespace plimsoll::memory {
 
 // The memory of one stream, free and in blocks, as spans of pages: no device in it. Blocks of a
-// slab's half or more are cut from the chunks; smaller ones from slabs, which are blocks themselves
-// and go back when they are empty (one is kept). A block lies in one free run, or is seen through a
+// slab's half or more are cut from the chunks, those up to a few slabs from trays (trays.h) where
+// there are any; smaller ones from slabs, which are blocks themselves and go back when they are
+// empty (one is kept). A block lies in one free run, or is seen through a
 // stitched range that maps the chunks of several.
 //
 // One thread, no lock. Take and Give are constant time and call nothing; they serve the hot path.
@@ -25,16 +27,14 @@ class MemoryPool {
   explicit MemoryPool(Bytes granularity);
 
   // Hot path. Sizes are multiples of 512. None when no free run is large enough.
-  ExtentIndex Take(int64_t size) {
-    return size < small_limit_ ? TakeSmall(size) : large_.Take(size);
-  }
+  ExtentIndex Take(int64_t size) { return size < small_limit_ ? TakeSmall(size) : TakePages(size); }
   // A small block where no slab can be had.
   ExtentIndex TakeOutsideSlabs(int64_t size) { return large_.Take(size); }
   ExtentIndex TakeAligned(int64_t size, int64_t alignment);
   void Give(ExtentIndex index) {
-    Extent& extent = extents_[index];
+    const Extent& extent = extents_[index];
     if (extent.slab != kNoExtent) {
-      GiveSmall(index);
+      trays_.Holds(extent) ? trays_.Give(index) : GiveSmall(index);
     } else if (extent.stitched == kNoExtent) {
       large_.Give(index);
     } else {
@@ -49,6 +49,8 @@ class MemoryPool {
 
   // Memory that the device gave, in address order.
   void Add(std::span<const ActiveChunk> chunks);
+  // What is free in trays counts as free around them from now on.
+  void DissolveTrays() { trays_.Dissolve(); }
   // Lets go of the kept slab, so that its bytes count as free.
   void ReleaseKeptSlab();
   // A block inside one chunk.
@@ -80,11 +82,16 @@ class MemoryPool {
   void RemoveChunk(const ActiveChunk& chunk);
 
   Bytes reserved() const { return Bytes(reserved_); }
-  int64_t LargestFree() const { return std::max(large_.Largest(), small_.Largest()); }
+  int64_t LargestFree() const {
+    return std::max({large_.Largest(), trays_.inside().Largest(), small_.Largest()});
+  }
   int64_t FreeBytes() const;
   size_t stitched_count() const { return ranges_.count(); }
 
  private:
+  ExtentIndex TakePages(int64_t size) {
+    return size <= Trays::kLargestBlock ? trays_.Take(size, reserved_) : large_.Take(size);
+  }
   ExtentIndex TakeSmall(int64_t size);
   void GiveSmall(ExtentIndex index);
   void GiveStitched(ExtentIndex index);
@@ -98,6 +105,7 @@ class MemoryPool {
   const int64_t small_limit_;
   ExtentTable extents_;
   ExtentSpace large_;
+  Trays trays_;
   ExtentSpace small_;
   ExtentIndex kept_slab_ = kNoExtent;  // the small extent that is a whole slab
   ChunkMap map_;

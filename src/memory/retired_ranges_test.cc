@@ -106,15 +106,12 @@ TEST(RetiredRangesTest, AreUndoneAfterTheirEventsAndNoneIsWaitedFor) {
 TEST(RetiredRangesTest, DoNotPileUpBehindADeviceThatLags) {
   StitchingAllocator subject(2);
   device::FakeDevice& fake = subject.machine().fake();
-  const int64_t one_range = [&] {
-    const Block first = subject.Stitch(0, 2);
-    EXPECT_TRUE(
-        fake.LaunchUsing(kDevice, subject.machine().stream(), {{first.address, MiB(16)}}).ok());
-    subject.GiveBack(first, 0, 2);
-    return subject.stitched();
-  }();
+  const Block first = subject.Stitch(0, 2);
+  ASSERT_TRUE(
+      fake.LaunchUsing(kDevice, subject.machine().stream(), {{first.address, MiB(16)}}).ok());
+  subject.GiveBack(first, 0, 2);
   subject.StitchEveryPair();
-  EXPECT_LE(subject.stitched(), 4 * one_range);
+  EXPECT_GE(subject.calls(DeviceCall::kUnmap), 20 - 4);
   EXPECT_GE(subject.calls(DeviceCall::kSynchronizeStream), 1);
 }
 

@@ -17,8 +17,11 @@ namespace {
 constexpr size_t kReportedOwners = 5;
 constexpr int64_t kLargest = int64_t{1} << 46;  // more than any address range
 // Rounding a block up to whole pages keeps its chunks apart from its neighbour's; it is done where
-// it costs no more than this fraction of the block.
+// it costs no more than this fraction of the block, and three quarters of a page.
 constexpr int64_t kPageWaste = 128;
+// A program that has freed less than this fraction of its memory is calm: it loads, it does not
+// run.
+constexpr int64_t kCalm = 1000;
 // Stitching in place of growing is worth its mappings from this fraction of all memory on.
 constexpr int64_t kWorthStitching = 500;
 
@@ -29,7 +32,7 @@ int64_t CutSize(int64_t requested, int64_t granularity) {
   const int64_t size = requested == 0 ? kBlockAlignment : RoundUp(requested, kBlockAlignment);
   if (size < granularity) return size;
   const int64_t pages = RoundUp(size, granularity);
-  return (pages - size) <= size / kPageWaste ? pages : size;
+  return (pages - size) <= std::min(size / kPageWaste, granularity / 4 * 3) ? pages : size;
 }
 
 }  // namespace
@@ -72,13 +75,23 @@ Result<Block> ScalableAllocator::Allocate(const Request& request) {
   if (requested >= 0 && requested <= kLargest && request.alignment.value() == kBlockAlignment &&
       !request.single_chunk && !paused_) {
     const int64_t size = CutSize(requested, granularity_);
+    const bool small = size < pool_->small_limit();
+    // An empty pool is as it was at first: a program that starts over makes the same choices again.
+    if (statistics_.live_blocks == 0 && !small) pool_->ReleaseKeptSlab();
     if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) {
       return HandOut(request, extent, (*pool_)[extent].start);
     }
-    if (size >= pool_->small_limit() && pool_->FindStitched(size, *plan_)) {
-      ++statistics_.slow_paths;
-      const ExtentIndex extent = pool_->TakeStitched(*plan_);
-      return HandOut(request, extent, pool_->AddressOf(*plan_));
+    if (!small) {
+      pool_->ReleaseKeptSlab();
+      pool_->DissolveTrays();
+      if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) {
+        return HandOut(request, extent, (*pool_)[extent].start);
+      }
+      if (pool_->FindStitched(size, *plan_)) {
+        ++statistics_.slow_paths;
+        const ExtentIndex extent = pool_->TakeStitched(*plan_);
+        return HandOut(request, extent, pool_->AddressOf(*plan_));
+      }
     }
   }
   return AllocateSlow(request);
@@ -109,6 +122,7 @@ Status ScalableAllocator::Free(const Block& block) {
   }
   Extent& extent = (*pool_)[index];
   ++extent.generation;
+  freed_ += extent.requested;
   owners_->Gave(extent.owner, extent.requested);
   statistics_.allocated -= Bytes(extent.requested);
   ++statistics_.frees;
@@ -119,6 +133,8 @@ Status ScalableAllocator::Free(const Block& block) {
   pool_->Give(index);
   return Status();
 }
+
+bool ScalableAllocator::calm() const { return freed_ <= pool_->reserved().value() / kCalm; }
 
 Status ScalableAllocator::Unknown(const Block& block) const {
   if (block.key == BlockKey() && block.address == 0) return Status();
@@ -155,6 +171,7 @@ Result<Block> ScalableAllocator::AllocateSlow(const Request& request) {
   }
   const int64_t size = CutSize(request.size.value(), granularity_);
   pool_->ReleaseKeptSlab();
+  pool_->DissolveTrays();
   Address address = 0;
   Result<uint32_t> extent = Obtain(request, size, false, address);
   const auto refused = [&] {
@@ -200,7 +217,7 @@ Result<uint32_t> ScalableAllocator::ObtainGrown(const Request& request, int64_t 
   int64_t need = aligned && !request.single_chunk ? size + alignment : size;
   if (!request.single_chunk) need = std::max(need, pool_->slab_size());
   PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks,
-                  device_->Grow({Bytes(need), request.single_chunk, scarce}));
+                  device_->Grow({Bytes(need), request.single_chunk, scarce, calm()}));
   pool_->Add(chunks);
   extent = take();
   assert(extent != kNoExtent);
@@ -229,7 +246,7 @@ Result<uint32_t> ScalableAllocator::ObtainStitched(int64_t size, bool scarce, Ad
         attempt == 0 && (scarce || gain >= pool_->reserved().value() / kWorthStitching);
     const int64_t need = stitch ? plan.missing : attempt > 1 ? size : size - at_top;
     PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks,
-                    device_->Grow({Bytes(need), false, scarce}));
+                    device_->Grow({Bytes(need), false, scarce, calm()}));
     pool_->Add(chunks);
   }
 }
@@ -267,6 +284,7 @@ Status ScalableAllocator::UndoIdleStitched() {
 Result<Bytes> ScalableAllocator::ReleaseIdle() {
   CheckThread();
   pool_->ReleaseKeptSlab();
+  pool_->DissolveTrays();
   std::vector<Address> stitched;
   std::vector<ActiveChunk> chunks;
   pool_->Idle(stitched, chunks);

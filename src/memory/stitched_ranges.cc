@@ -50,20 +50,15 @@ void StitchedRanges::Remove(device::Address at) {
 }
 
 bool StitchedRanges::Find(int64_t size, std::span<const FreeRun> free, StitchPlan& plan) const {
-  const auto find_in = [&](uint32_t number) {
-    const Range& range = ranges_[number];
-    if (range.retired || range.size < size || !FindIn(range, size, free, plan)) return false;
-    plan.range = number;
-    return true;
-  };
   plan.missing = 0;
-  plan.found = std::any_of(by_age_.begin(), by_age_.end(),
-                           [&](uint32_t number) {
-                             return ranges_[number].served == size && find_in(number);
-                           }) ||
-               std::any_of(by_age_.begin(), by_age_.end(), [&](uint32_t number) {
-                 return ranges_[number].served != size && find_in(number);
-               });
+  plan.found = false;
+  for (uint32_t number : by_age_) {
+    const Range& range = ranges_[number];
+    if (range.retired || range.size < size || !FindIn(range, size, free, plan)) continue;
+    plan.range = number;
+    plan.found = true;
+    break;
+  }
   return plan.found;
 }
 

@@ -29,22 +29,20 @@ class StitchedRanges {
     std::vector<StitchPlan::Piece> segments;  // bytes of home, adjacent chunks as one
     int64_t size = 0;
     int64_t blocks = 0;  // seen through it now
-    int64_t served = 0;  // the size of the last one
     uint64_t used = 0;   // counts the uses of all ranges
     bool retired = false;
   };
 
   uint32_t Add(device::Address at, std::span<const ChunkSlot> chunks, const ChunkMap& map);
   void Remove(device::Address at);
-  // The first place whose bytes are free in a range that served this size last, else in the oldest
-  // that has one; `free` is sorted by address. False where there is none.
+  // The first place of the oldest range whose bytes are free; `free` is sorted by address. False
+  // where there is none. A range made later changes no earlier choice, so a program that repeats
+  // itself comes to use the same ranges again.
   bool Find(int64_t size, std::span<const FreeRun> free, StitchPlan& plan) const;
 
-  void Took(uint32_t number, int64_t size) {
-    Range& range = ranges_[number];
-    ++range.blocks;
-    range.served = size;
-    range.used = ++uses_;
+  void Took(uint32_t range) {
+    ++ranges_[range].blocks;
+    ranges_[range].used = ++uses_;
   }
   void Gave(uint32_t range) { --ranges_[range].blocks; }
   // Retires the range without a block that was not used for the longest time.

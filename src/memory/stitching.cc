@@ -12,7 +12,7 @@ int64_t Between(device::Address from, device::Address to) {
 }
 
 // A piece of less than this fraction of all memory is not worth a mapping of its own.
-constexpr int64_t kWorthMapping = 4096;
+constexpr int64_t kWorthMapping = 8192;
 
 }  // namespace
 

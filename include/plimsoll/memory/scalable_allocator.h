@@ -80,6 +80,7 @@ class ScalableAllocator final : public Allocator {
   // Waits for the stream and undoes every range without a block.
   Status UndoIdleStitched();
   Block HandOut(const Request& request, uint32_t extent, Address address);
+  bool calm() const;
   Status Unknown(const Block& block) const;
   Error OutOfMemory(const Request& request, const Error& cause) const;
   void Report(MemoryEvent::Kind kind, Address address, int64_t bytes, std::string_view tag);
@@ -96,6 +97,7 @@ class ScalableAllocator final : public Allocator {
   std::unique_ptr<StitchPlan> plan_;  // kept for its capacity
   std::unique_ptr<OwnerTable> owners_;
   MemoryStatistics statistics_;
+  int64_t freed_ = 0;  // bytes of all blocks freed so far
   bool paused_ = false;
   std::thread::id thread_;
 };
