@@ -1,0 +1,193 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "kernels/cpu/one_node.h"
+#include "kernels/kernel_table.h"
+
+// Edges that the standard's cases leave out: nothing at all, indices outside, memory shared with
+// the input, numbers that are none.
+namespace plimsoll::kernels::cpu {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::string ErrorOf(const Result<std::vector<HostTensor>>& made) {
+  return made.ok() ? "" : made.error().Text();
+}
+
+TEST(ConcatTest, EmptyPartsAreNoPartOfTheWhole) {
+  const auto made = OneNode{"Concat", {{"axis", int64_t{-1}}}}.Run(
+      {Numbers<float>({2, 1}, {1, 3}), Numbers<float>({2, 0}, {}), Numbers<float>({2, 1}, {2, 4})});
+  ASSERT_TRUE(made.ok()) << ErrorOf(made);
+  EXPECT_THAT(ElementsOf<float>((*made)[0]), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(SliceTest, BoundsFarOutsideAreCutToTheAxis) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const auto made = OneNode{.op = "Slice",
+                            .attributes = {{"starts", std::vector<int64_t>{-kMost, 1}},
+                                           {"ends", std::vector<int64_t>{kMost, kMost}}},
+                            .version = 9}
+                        .Run({Numbers<int32_t>({2, 3}, {1, 2, 3, 4, 5, 6})});
+  ASSERT_TRUE(made.ok()) << ErrorOf(made);
+  EXPECT_THAT(ElementsOf<int32_t>((*made)[0]), ElementsAre(2, 3, 5, 6));
+}
+
+TEST(PadTest, NegativePadsCutAndPositiveOnesFillInEveryMode) {
+  struct Case {
+    std::string mode;
+    std::vector<float> elements;
+  };
+  for (const Case& c : {Case{"constant", {2, 3, 9, 9}}, Case{"edge", {2, 3, 3, 3}},
+                        Case{"reflect", {2, 3, 2, 1}}}) {
+    const auto made =
+        OneNode{
+            .op = "Pad",
+            .attributes = {{"mode", c.mode}, {"pads", std::vector<int64_t>{-1, 2}}, {"value", 9.0}},
+            .version = 2}
+            .Run({Numbers<float>({3}, {1, 2, 3})});
+    ASSERT_TRUE(made.ok()) << ErrorOf(made);
+    EXPECT_EQ(ElementsOf<float>((*made)[0]), c.elements) << c.mode;
+  }
+  EXPECT_THAT(ErrorOf(OneNode{.op = "Pad",
+                              .attributes = {{"mode", std::string("edge")},
+                                             {"pads", std::vector<int64_t>{1, 0}}},
+                              .version = 2}
+                          .Run({Numbers<float>({0}, {})})),
+              HasSubstr("nothing to pad it with"));
+}
+
+TEST(GatherTest, IndicesOutsideAreToldNotRead) {
+  const HostTensor data = Numbers<float>({2, 2}, {1, 2, 3, 4});
+  for (const int64_t index : {int64_t{2}, int64_t{-3}, std::numeric_limits<int64_t>::min()}) {
+    const std::string expected = "index " + std::to_string(index) + " is outside an axis of 2";
+    EXPECT_THAT(ErrorOf(OneNode{"Gather", {}}.Run({data, Numbers<int64_t>({1}, {index})})),
+                HasSubstr(expected));
+    EXPECT_THAT(
+        ErrorOf(OneNode{"GatherElements", {}}.Run({data, Numbers<int64_t>({1, 1}, {index})})),
+        HasSubstr(expected));
+    EXPECT_THAT(ErrorOf(OneNode{"GatherND", {}}.Run({data, Numbers<int64_t>({1, 1}, {index})})),
+                HasSubstr(expected));
+    EXPECT_THAT(ErrorOf(OneNode{"ScatterND", {}}.Run(
+                    {data, Numbers<int64_t>({1, 1}, {index}), Numbers<float>({1, 2}, {0, 0})})),
+                HasSubstr(expected));
+    EXPECT_THAT(ErrorOf(OneNode{"ScatterElements", {}}.Run(
+                    {data, Numbers<int64_t>({1, 1}, {index}), Numbers<float>({1, 1}, {0})})),
+                HasSubstr(expected));
+  }
+  EXPECT_THAT(
+      ElementsOf<float>((*OneNode{"Gather", {}}.Run({data, Numbers<int32_t>({1}, {-1})}))[0]),
+      ElementsAre(3, 4));
+}
+
+TEST(GatherTest, NoIndicesGatherNothingFromNothing) {
+  const auto made =
+      OneNode{"Gather", {}}.Run({Numbers<float>({0, 3}, {}), Numbers<int64_t>({0}, {})});
+  ASSERT_TRUE(made.ok()) << ErrorOf(made);
+  EXPECT_THAT((*made)[0].dims, ElementsAre(0, 3));
+}
+
+// Prepares the node for its inputs and runs it with the output in the memory of input 0.
+Status RunInPlace(const OneNode& node, const std::vector<HostTensor>& inputs) {
+  graph::Graph graph = node.Build(inputs);
+  KernelSite site{.graph = graph, .id = graph::NodeId(0), .inputs = {}, .outputs = {}};
+  std::vector<const void*> read;
+  for (const HostTensor& input : inputs) {
+    site.inputs.push_back({.type = input.type, .dims = input.dims, .data = input.data.get()});
+    read.push_back(input.data.get());
+  }
+  site.outputs.push_back({.type = inputs[0].type, .dims = inputs[0].dims});
+  PLIMSOLL_ASSIGN(const KernelPointer kernel, PrepareKernel(site));
+  void* const written[] = {inputs[0].data.get()};
+  return kernel->Run({.inputs = read, .outputs = written, .workspace = nullptr});
+}
+
+TEST(InPlaceTest, WhatTheCatalogueAllowsHolds) {
+  const HostTensor sums = Numbers<float>({4}, {1, 2, 3, 4});
+  const HostTensor axis = Numbers<int64_t>({}, {0});
+  ASSERT_TRUE(RunInPlace({"CumSum", {{"exclusive", int64_t{1}}}}, {sums, axis}).ok());
+  EXPECT_THAT(ElementsOf<float>(sums), ElementsAre(0, 1, 3, 6));
+  const HostTensor back = Numbers<float>({4}, {1, 2, 3, 4});
+  ASSERT_TRUE(RunInPlace({"CumSum", {{"reverse", int64_t{1}}}}, {back, axis}).ok());
+  EXPECT_THAT(ElementsOf<float>(back), ElementsAre(10, 9, 7, 4));
+  const HostTensor matrix = Numbers<float>({2, 2}, {1, 2, 3, 4});
+  ASSERT_TRUE(RunInPlace({"Trilu", {{"upper", int64_t{0}}}}, {matrix}).ok());
+  EXPECT_THAT(ElementsOf<float>(matrix), ElementsAre(1, 0, 3, 4));
+  const HostTensor table = Numbers<float>({3}, {1, 2, 3});
+  ASSERT_TRUE(RunInPlace({"ScatterElements", {{"reduction", std::string("max")}}, 1, "", 18},
+                         {table, Numbers<int64_t>({2}, {0, 2}), Numbers<float>({2}, {5, kNan})})
+                  .ok());
+  EXPECT_THAT(ElementsOf<float>(table), ElementsAre(5, 2, testing::IsNan()));
+}
+
+TEST(TopKTest, NotANumberIsTheLargestAndEqualsKeepTheirOrder) {
+  const HostTensor data = Numbers<float>({5}, {2, kNan, 1, 2, kNan});
+  const auto largest =
+      OneNode{.op = "TopK", .attributes = {{"k", int64_t{3}}}, .outputs = 2, .version = 9}.Run(
+          {data});
+  ASSERT_TRUE(largest.ok()) << ErrorOf(largest);
+  EXPECT_THAT(ElementsOf<int64_t>((*largest)[1]), ElementsAre(1, 4, 0));
+  const auto none =
+      OneNode{.op = "TopK", .attributes = {{"k", int64_t{0}}}, .outputs = 2, .version = 9}.Run(
+          {data});
+  ASSERT_TRUE(none.ok()) << ErrorOf(none);
+  EXPECT_THAT(ElementsOf<float>((*none)[0]), IsEmpty());
+}
+
+TEST(ArgMaxTest, TheFirstNotANumberWinsAndAnEmptyAxisHasNoWinner) {
+  const HostTensor data = Numbers<float>({4}, {3, kNan, 5, kNan});
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    const auto made = OneNode{op, {{"axis", int64_t{0}}}}.Run({data});
+    ASSERT_TRUE(made.ok()) << ErrorOf(made);
+    EXPECT_THAT(ElementsOf<int64_t>((*made)[0]), ElementsAre(1));
+    EXPECT_THAT(ErrorOf(OneNode{op, {{"axis", int64_t{0}}}}.Run({Numbers<float>({0, 2}, {})})),
+                HasSubstr("the axis is empty"));
+  }
+}
+
+TEST(UniqueTest, StringsAndNotANumbersAreOneEach) {
+  const auto numbers = OneNode{"Unique", {}, 4}.Run({Numbers<float>({4}, {kNan, 2, kNan, 1})});
+  ASSERT_TRUE(numbers.ok()) << ErrorOf(numbers);
+  EXPECT_THAT(ElementsOf<float>((*numbers)[0]), ElementsAre(1, 2, testing::IsNan()));
+  EXPECT_THAT(ElementsOf<int64_t>((*numbers)[3]), ElementsAre(1, 1, 2));
+  const auto words =
+      OneNode{"Unique", {{"sorted", int64_t{0}}}, 4}.Run({Strings({3}, {"b", "a", "b"})});
+  ASSERT_TRUE(words.ok()) << ErrorOf(words);
+  EXPECT_THAT(ElementsOf<std::string>((*words)[0]), ElementsAre("b", "a"));
+  EXPECT_THAT(ElementsOf<int64_t>((*words)[2]), ElementsAre(0, 1, 0));
+}
+
+TEST(NonZeroTest, SizesFollowTheDataDownToNothing) {
+  const auto made = OneNode{"NonZero", {}}.Run({Numbers<float>({2, 2}, {0, kNan, -0.0f, 2})});
+  ASSERT_TRUE(made.ok()) << ErrorOf(made);
+  EXPECT_THAT((*made)[0].dims, ElementsAre(2, 2));
+  EXPECT_THAT(ElementsOf<int64_t>((*made)[0]), ElementsAre(0, 1, 1, 1));
+  const auto none = OneNode{"NonZero", {}}.Run({Numbers<bool>({0}, {})});
+  ASSERT_TRUE(none.ok()) << ErrorOf(none);
+  EXPECT_THAT((*none)[0].dims, ElementsAre(1, 0));
+}
+
+TEST(ReverseSequenceTest, ALengthBeyondTheTimesIsAnError) {
+  EXPECT_THAT(ErrorOf(OneNode{"ReverseSequence", {}}.Run(
+                  {Numbers<float>({2, 1}, {1, 2}), Numbers<int64_t>({1}, {3})})),
+              HasSubstr("index 3 is outside an axis of 2"));
+}
+
+TEST(UpsampleTest, IntegersAreRoundedNotCut) {
+  const auto made =
+      OneNode{.op = "Upsample",
+              .attributes = {{"mode", std::string("linear")}, {"scales", std::vector<double>{4}}},
+              .version = 7}
+          .Run({Numbers<uint8_t>({2}, {0, 255})});
+  ASSERT_TRUE(made.ok()) << ErrorOf(made);
+  EXPECT_THAT(ElementsOf<uint8_t>((*made)[0]), ElementsAre(0, 64, 128, 191, 255, 255, 255, 255));
+}
+
+}  // namespace
+}  // namespace plimsoll::kernels::cpu
