@@ -78,6 +78,13 @@ void StoreBits(int width, void* data, int64_t index, uint8_t bits) {
   Store(data, bit / 8, static_cast<uint8_t>((old & ~mask) | ((bits << (bit % 8)) & mask)));
 }
 
+void ClearPadding(DataType type, void* data, int64_t count) {
+  const int64_t used = count * graph::Bits(type) % 8;
+  if (used == 0) return;
+  const int64_t last = count * graph::Bits(type) / 8;
+  Store(data, last, static_cast<uint8_t>(Load<uint8_t>(data, last) & ((1 << used) - 1)));
+}
+
 float ScaleToFloat(uint8_t bits) {
   return bits == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, bits - 127);
 }
@@ -165,7 +172,9 @@ uint8_t FloatToSmallFloat(const SmallFloat& kind, float value, bool saturate) {
   int largest = all;
   if (kind.has_infinity) largest = all - (1 << kind.mantissa_bits);
   if (has_nan && !kind.has_infinity && !kind.unsigned_zero) largest = all - 1;
-  const int nan = kind.unsigned_zero ? 1 << width : sign | all;
+  int nan = sign | all;
+  if (kind.unsigned_zero) nan = 1 << width;
+  if (kind.has_infinity) nan = sign | (largest + 1) | (1 << (kind.mantissa_bits - 1));
   if (std::isnan(value)) return static_cast<uint8_t>(has_nan ? nan : 1 << width);
   const float size = std::abs(value);
   const float limit = SmallFloatToFloat(kind, static_cast<uint8_t>(largest));

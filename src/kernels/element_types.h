@@ -89,6 +89,8 @@ float RoundedToOdd(double value);
 // Elements of 2, 4 or 8 bits as they lie in memory, low bits first.
 uint8_t LoadBits(int width, const void* data, int64_t index);
 void StoreBits(int width, void* data, int64_t index, uint8_t bits);
+// Clears the bits behind the last of `count` elements in its byte; nothing to do for whole bytes.
+void ClearPadding(graph::DataType type, void* data, int64_t count);
 
 // One element of a tensor of any numeric type (complex ones excluded), by its index; sub-byte types
 // are unpacked. Slow: for small operands, rare types and tests. Stores round and saturate floats

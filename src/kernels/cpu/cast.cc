@@ -72,27 +72,22 @@ struct SmallFloatRule {
 
 Result<KernelPointer> MakeToSmallFloat(const KernelSite& site, const SmallFloatRule& rule) {
   const DataType from = site.inputs[0].type;
-  const bool integers = !graph::IsFloating(from);
-  const WidenLoop widen = integers ? WidenToInt64(from) : WidenToDouble(from);
+  const WidenLoop widen = WidenToDouble(from);
   if (widen == nullptr) return NoKernelForType(site, from);
   const int64_t count = site.outputs[0].elements();
   return MakeKernel([=, grain = GrainFor(from, rule.type, count)](const KernelCall& call) {
     ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
       const int width = graph::Bits(rule.type);
-      std::array<int64_t, kWidePiece> wide;
+      std::array<double, kWidePiece> wide;
       for (int64_t at = begin; at < end; at += kWidePiece) {
         const int64_t piece = std::min(kWidePiece, end - at);
         widen(call.inputs[0], at, wide.data(), piece);
         for (int64_t i = 0; i < piece; ++i) {
-          const int64_t bits = wide[static_cast<size_t>(i)];
-          const double value = from == DataType::kUint64
-                                   ? static_cast<double>(static_cast<uint64_t>(bits))
-                               : integers ? static_cast<double>(bits)
-                                          : std::bit_cast<double>(bits);
-          StoreBits(width, call.outputs[0], at + i, rule.Bits(value));
+          StoreBits(width, call.outputs[0], at + i, rule.Bits(wide[static_cast<size_t>(i)]));
         }
       }
     });
+    ClearPadding(rule.type, call.outputs[0], count);
   });
 }
 
@@ -108,13 +103,14 @@ Result<KernelPointer> MakeByWideType(const KernelSite& site, DataType from, Data
   const int64_t count = site.outputs[0].elements();
   return MakeKernel([=, grain = GrainFor(from, to, count)](const KernelCall& call) {
     ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
-      std::array<int64_t, kWidePiece> wide;
+      WideBuffer wide;
       for (int64_t at = begin; at < end; at += kWidePiece) {
         const int64_t piece = std::min(kWidePiece, end - at);
-        widen(call.inputs[0], at, wide.data(), piece);
-        narrow(wide.data(), call.outputs[0], at, piece);
+        widen(call.inputs[0], at, wide.bytes, piece);
+        narrow(wide.bytes, call.outputs[0], at, piece);
       }
     });
+    ClearPadding(to, call.outputs[0], count);
   });
 }
 

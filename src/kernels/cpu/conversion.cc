@@ -23,7 +23,7 @@ void WidenDense(const void* from, int64_t first, void* wide, int64_t count) {
 
 // Types without a C++ type of their own, one element at a time.
 template <DataType kType>
-void WidenSmallFloat(const void* from, int64_t first, void* wide, int64_t count) {
+void WidenSmall(const void* from, int64_t first, void* wide, int64_t count) {
   auto* out = static_cast<double*>(wide);
   for (int64_t i = 0; i < count; ++i) out[i] = LoadDouble(kType, from, first + i);
 }
@@ -87,20 +87,28 @@ NarrowLoop NarrowFrom(DataType type) {
 WidenLoop WidenToDouble(DataType type) {
   switch (type) {
     case DataType::kFloat8E4M3FN:
-      return &WidenSmallFloat<DataType::kFloat8E4M3FN>;
+      return &WidenSmall<DataType::kFloat8E4M3FN>;
     case DataType::kFloat8E4M3FNUZ:
-      return &WidenSmallFloat<DataType::kFloat8E4M3FNUZ>;
+      return &WidenSmall<DataType::kFloat8E4M3FNUZ>;
     case DataType::kFloat8E5M2:
-      return &WidenSmallFloat<DataType::kFloat8E5M2>;
+      return &WidenSmall<DataType::kFloat8E5M2>;
     case DataType::kFloat8E5M2FNUZ:
-      return &WidenSmallFloat<DataType::kFloat8E5M2FNUZ>;
+      return &WidenSmall<DataType::kFloat8E5M2FNUZ>;
     case DataType::kFloat8E8M0:
-      return &WidenSmallFloat<DataType::kFloat8E8M0>;
+      return &WidenSmall<DataType::kFloat8E8M0>;
     case DataType::kFloat4E2M1:
-      return &WidenSmallFloat<DataType::kFloat4E2M1>;
+      return &WidenSmall<DataType::kFloat4E2M1>;
+    case DataType::kInt4:
+      return &WidenSmall<DataType::kInt4>;
+    case DataType::kUint4:
+      return &WidenSmall<DataType::kUint4>;
+    case DataType::kInt2:
+      return &WidenSmall<DataType::kInt2>;
+    case DataType::kUint2:
+      return &WidenSmall<DataType::kUint2>;
     default: {
       WidenLoop loop = nullptr;
-      VisitType<AllFloats>(type, [&]<typename T>() { loop = &WidenDense<T, double>; });
+      VisitType<NumbersAndBool>(type, [&]<typename T>() { loop = &WidenDense<T, double>; });
       return loop;
     }
   }

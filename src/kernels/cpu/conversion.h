@@ -1,17 +1,22 @@
 #pragma once
 
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "graph/data_type.h"
 
-// Element types in wide forms: double for floats of any width, int64_t for integers and bool.
-// Everything between two narrow types goes through these, a piece at a time, so that there are as
-// many loops as types and not as pairs of types.
+// Element types in wide forms: double for any number, int64_t for integers and bool. Everything
+// between two narrow types goes through these, a piece at a time, so that there are as many loops
+// as types and not as pairs of types.
 namespace plimsoll::kernels::cpu {
 
 // Elements of a piece: a buffer of the wide type fits the stack and the first cache.
 inline constexpr int64_t kWidePiece = 512;
+
+// Room for a piece of any wide type.
+struct WideBuffer {
+  alignas(8) std::byte bytes[kWidePiece * 8];
+};
 
 // Reads `count` elements from number `first` on into `wide`, an array of the wide type. uint64
 // elements keep their bits.
@@ -20,9 +25,9 @@ using WidenLoop = void (*)(const void* from, int64_t first, void* wide, int64_t 
 // bits, and fractions off.
 using NarrowLoop = void (*)(const void* wide, void* to, int64_t first, int64_t count);
 
-// Null for types that have no such form: strings and complex numbers; integers as doubles and the
-// reverse; to narrow, floats of 8 and 4 bits, which have rules of their own.
-WidenLoop WidenToDouble(graph::DataType floating);
+// Null for types that have no such form: strings and complex numbers; floats as integers; to
+// narrow, floats of 8 and 4 bits, which have rules of their own.
+WidenLoop WidenToDouble(graph::DataType type);
 WidenLoop WidenToInt64(graph::DataType integer);
 NarrowLoop NarrowFromDouble(graph::DataType type);
 NarrowLoop NarrowFromInt64(graph::DataType type);

@@ -41,6 +41,14 @@ HWY_INLINE V HardSigmoid(D d, V x, const Coefficients& c) {
   return hn::IfThenElse(hn::Gt(low, one), one, low);
 }
 
+void SquareRun(const void* from, void* to, int64_t count, const Coefficients&) {
+  Transform(from, to, count, [](auto, auto x) HWY_ATTR { return hn::Mul(x, x); });
+}
+
+void CubeRun(const void* from, void* to, int64_t count, const Coefficients&) {
+  Transform(from, to, count, [](auto, auto x) HWY_ATTR { return hn::Mul(hn::Mul(x, x), x); });
+}
+
 void SquareRootRun(const void* from, void* to, int64_t count, const Coefficients&) {
   Transform(from, to, count, [](auto, auto x) HWY_ATTR { return hn::Sqrt(x); });
 }
@@ -116,6 +124,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace plimsoll::kernels::cpu {
 
+HWY_EXPORT(SquareRun);
+HWY_EXPORT(CubeRun);
 HWY_EXPORT(SquareRootRun);
 HWY_EXPORT(ExpRun);
 HWY_EXPORT(ErfRun);
@@ -135,6 +145,8 @@ const Float32Functions& Float32() {
     // Without this the first entry taken from a table would choose again in every call.
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     return Float32Functions{
+        .square = HWY_DYNAMIC_DISPATCH(SquareRun),
+        .cube = HWY_DYNAMIC_DISPATCH(CubeRun),
         .square_root = HWY_DYNAMIC_DISPATCH(SquareRootRun),
         .exp = HWY_DYNAMIC_DISPATCH(ExpRun),
         .erf = HWY_DYNAMIC_DISPATCH(ErfRun),

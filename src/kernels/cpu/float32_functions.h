@@ -7,6 +7,8 @@ namespace plimsoll::kernels::cpu {
 // Functions over float32 for the widest vectors that the machine has. Errors are below 1e-6 of the
 // result, over the whole range and for subnormal results too; NaN gives NaN.
 struct Float32Functions {
+  UnaryLoop square;
+  UnaryLoop cube;
   UnaryLoop square_root;
   UnaryLoop exp;
   UnaryLoop erf;

@@ -1,10 +1,10 @@
-#include <array>
 #include <cmath>
 
 #include "kernels/cpu/broadcast.h"
 #include "kernels/cpu/conversion.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/float32_functions.h"
 #include "kernels/parallel.h"
 
 // Pow. The result has the base's type; an exponent of another type is widened piece by piece.
@@ -34,6 +34,8 @@ template <typename T>
 T Power(T base, double exponent) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(ToInt64(std::pow(static_cast<double>(base), exponent)));
+  } else if (static_cast<float>(exponent) == exponent) {
+    return std::pow(base, static_cast<T>(exponent));
   } else {
     return static_cast<T>(std::pow(static_cast<double>(base), exponent));
   }
@@ -48,28 +50,19 @@ T Power(T base, int64_t exponent) {
   }
 }
 
-// Exponents that models use for squares and roots do not need logarithms.
+// Exponents that models use for squares and cubes do not need logarithms.
 template <typename T>
 bool RunSimplePower(const T* base, int64_t step, double exponent, T* out, int64_t count) {
-  using W = Wide<T>;
-  if (exponent == 2) {
-    for (int64_t i = 0; i < count; ++i) {
-      const W x = static_cast<W>(base[i * step]);
-      out[i] = static_cast<T>(x * x);
+  if (exponent != 2 && exponent != 3) return false;
+  if constexpr (std::is_same_v<T, float>) {
+    if (step == 1) {
+      (exponent == 2 ? Float32().square : Float32().cube)(base, out, count, {});
+      return true;
     }
-  } else if (exponent == 3) {
-    for (int64_t i = 0; i < count; ++i) {
-      const W x = static_cast<W>(base[i * step]);
-      out[i] = static_cast<T>(x * x * x);
-    }
-  } else if (exponent == 0.5) {
-    // Adding 0 makes the root of -0 positive, as the power's is.
-    for (int64_t i = 0; i < count; ++i) {
-      const W x = static_cast<W>(base[i * step]);
-      out[i] = static_cast<T>(std::isinf(x) ? std::abs(x) : std::sqrt(x + W(0)));
-    }
-  } else {
-    return false;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const auto x = static_cast<Wide<T>>(base[i * step]);
+    out[i] = static_cast<T>(exponent == 2 ? x * x : x * x * x);
   }
   return true;
 }
@@ -93,11 +86,13 @@ void PowerLoop(const void* base, int64_t step_base, const void* exponent, int64_
   }
 }
 
+using BaseTypes = TypeList<float, double, Float16, Bfloat16, int32_t, int64_t>;
+
 Result<KernelPointer> MakePow(KernelSite& site) {
   const DataType exponent = site.inputs[1].type;
   const bool floating = graph::IsFloating(exponent);
   BinaryLoop loop = nullptr;
-  VisitType<AllNumbers>(site.inputs[0].type, [&]<typename T>() {
+  VisitType<BaseTypes>(site.inputs[0].type, [&]<typename T>() {
     loop = floating ? &PowerLoop<T, double> : &PowerLoop<T, int64_t>;
   });
   const WidenLoop widen = floating ? WidenToDouble(exponent) : WidenToInt64(exponent);
@@ -111,15 +106,15 @@ Result<KernelPointer> MakePow(KernelSite& site) {
     ParallelFor(plan.count(), kElementGrain / 8, [&](int64_t begin, int64_t end) {
       plan.ForEachRun(
           begin, end, [&](int64_t position, int64_t count, const auto& offsets, const auto& steps) {
-            std::array<int64_t, kWidePiece> exponents;
+            WideBuffer exponents;
             const auto* from = static_cast<const std::byte*>(call.inputs[0]);
             auto* to = static_cast<std::byte*>(call.outputs[0]);
             for (int64_t at = 0; at < count;) {
               const int64_t piece = steps[1] == 0 ? count : std::min(kWidePiece, count - at);
-              widen(call.inputs[1], offsets[1] + at * steps[1], exponents.data(),
+              widen(call.inputs[1], offsets[1] + at * steps[1], exponents.bytes,
                     steps[1] == 0 ? 1 : piece);
-              loop(from + (offsets[0] + at * steps[0]) * bytes, steps[0], exponents.data(),
-                   steps[1], to + (position + at) * bytes, piece);
+              loop(from + (offsets[0] + at * steps[0]) * bytes, steps[0], exponents.bytes, steps[1],
+                   to + (position + at) * bytes, piece);
               at += piece;
             }
           });

@@ -114,10 +114,11 @@ Result<KernelPointer> MakeQuantize(KernelSite& site) {
   }
   // Sub-byte elements share bytes, so one thread writes them all.
   const int64_t grain = graph::Bits(rule.to) < 8 ? layout.rows() : 1;
-  return MakeKernel([=](const KernelCall& call) {
+  return MakeKernel([=, count = site.outputs[0].elements()](const KernelCall& call) {
     ParallelFor(layout.rows(), grain, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) rule.RunRow(layout.At(row), call);
     });
+    ClearPadding(rule.to, call.outputs[0], count);
   });
 }
 

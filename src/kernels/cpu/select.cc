@@ -4,6 +4,7 @@
 #include "kernels/cpu/broadcast.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/select_words.h"
 #include "kernels/parallel.h"
 
 // Where: elements of one input or another, never changed.
@@ -34,7 +35,11 @@ void Choose(const bool* condition, int64_t step_condition, const void* yes, int6
     for (int64_t i = 0; i < count; ++i) out[i] = chosen[i * step];
     return;
   }
-  for (int64_t i = 0; i < count; ++i) out[i] = condition[i] ? a[i * step_yes] : b[i * step_no];
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    SelectWords(condition, a, step_yes, b, step_no, out, count);
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = condition[i] ? a[i * step_yes] : b[i * step_no];
+  }
 }
 
 ChooseLoop ChooseLoopFor(DataType type) {
