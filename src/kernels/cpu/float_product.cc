@@ -150,8 +150,10 @@ void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const
                .other = other,
                .rows = shape_.rows,
                .columns = shape_.columns};
-    if (other.data != nullptr) {
-      whole.other.data += static_cast<int64_t>(i) * shape_.rows * other.row_stride;
+    for (Addend* addend : {&whole.bias, &whole.other}) {
+      if (addend->data != nullptr) {
+        addend->data += static_cast<int64_t>(i) * addend->matrix_stride;
+      }
     }
     if (way_ == Way::kPacked) {
       whole.b.data = packed_ + shape_.b_matrices[i] * elements;

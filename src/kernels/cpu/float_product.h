@@ -15,6 +15,7 @@ struct Addend {
   const float* data = nullptr;  // null: nothing
   int64_t row_stride = 0;
   int64_t column_stride = 1;
+  int64_t matrix_stride = 0;  // from one result to the next
   float factor = 1;
 };
 
@@ -29,7 +30,7 @@ class FloatProduct {
                                    float scale, const FusedActivation& activation,
                                    WorkspaceLayout& workspace);
 
-  // `other` may be C's own memory. Its rows and those of C count through all results.
+  // `other` may be C's own memory.
   void Run(const float* a, const float* b, const Addend& bias, const Addend& other, float* c,
            void* workspace) const;
 

@@ -35,7 +35,8 @@ Result<KernelPointer> MakeFusedMatMul(KernelSite& site) {
   return MakeKernel(
       [product = std::move(made), biased, has_residual](const KernelCall& call) {
         Addend bias;
-        Addend residual{.row_stride = product.shape().columns};
+        Addend residual{.row_stride = product.shape().columns,
+                        .matrix_stride = product.shape().c_size()};
         if (biased) bias.data = static_cast<const float*>(call.inputs[kBias]);
         if (has_residual) residual.data = static_cast<const float*>(call.inputs[kResidual]);
         product.Run(static_cast<const float*>(call.inputs[0]),

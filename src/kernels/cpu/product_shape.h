@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
@@ -34,14 +35,14 @@ struct ProductShape {
 Result<ProductShape> ReadProduct(const KernelSite& site, const Dims& a, const Dims& b,
                                  bool transpose_a = false, bool transpose_b = false);
 
-// By definition, for element types that have no fast implementation. C is overwritten. Integers
-// wrap.
+// By definition, for element types that have no fast implementation: c = a x b, or c += a x b where
+// it goes `onto` what is there. Integers wrap.
 template <typename T>
-void MultiplyMatrices(const ProductShape& shape, const T* a, const T* b, T* c) {
+void MultiplyMatrices(const ProductShape& shape, const T* a, const T* b, T* c, bool onto = false) {
   if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
     using Word = std::make_unsigned_t<T>;
     MultiplyMatrices(shape, reinterpret_cast<const Word*>(a), reinterpret_cast<const Word*>(b),
-                     reinterpret_cast<Word*>(c));
+                     reinterpret_cast<Word*>(c), onto);
     return;
   }
   const auto batch = static_cast<int64_t>(shape.a_matrices.size());
@@ -52,7 +53,7 @@ void MultiplyMatrices(const ProductShape& shape, const T* a, const T* b, T* c) {
           a + shape.a_matrices[matrix] * shape.a_size() + row % shape.rows * shape.a_row_stride;
       const T* const right = b + shape.b_matrices[matrix] * shape.b_size();
       T* const to = c + row * shape.columns;
-      for (int64_t column = 0; column < shape.columns; ++column) to[column] = T(0);
+      if (!onto) std::fill(to, to + shape.columns, T(0));
       for (int64_t d = 0; d < shape.depth; ++d) {
         const T factor = left[d * shape.a_depth_stride];
         const T* const from = right + d * shape.b_depth_stride;
