@@ -75,6 +75,15 @@ Status InferAffineGrid(InferContext& context) {
   return {};
 }
 
+// A file's bytes to [height, width, channels]; only the file tells the size.
+Status InferImageDecoder(InferContext& context) {
+  PLIMSOLL_TRY(CheckRank(context, 0, 1));
+  const bool gray = context.attributes().String("pixel_format", "RGB") == "Grayscale";
+  context.SetOutput(0, DataType::kUint8,
+                    {context.UnknownDim(0, 0), context.UnknownDim(0, 1), gray ? 1 : 3});
+  return {};
+}
+
 constexpr OperatorRow kRows[] = {
     {"", "Resize", 10, 10, 2, 2, 1, 1, InferResizeByScales},
     {"", "Resize", 11, kNewest, 1, 4, 1, 1, InferResize},
@@ -82,6 +91,7 @@ constexpr OperatorRow kRows[] = {
     {"", "Upsample", 9, kNewest, 2, 2, 1, 1, InferResizeByScales},
     {"", "GridSample", 16, kNewest, 2, 2, 1, 1, InferGridSample},
     {"", "AffineGrid", 20, kNewest, 2, 2, 1, 1, InferAffineGrid},
+    {"", "ImageDecoder", 20, kNewest, 1, 1, 1, 1, InferImageDecoder},
 };
 
 }  // namespace

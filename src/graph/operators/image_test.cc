@@ -76,5 +76,17 @@ TEST(ImageTest, ReadsAtAGrid) {
   });
 }
 
+TEST(ImageTest, OnlyTheFileTellsTheSizeOfADecodedImage) {
+  CheckAll({
+      {"ImageDecoder", 20, {"uint8[n]"}, {}, {"uint8[?,?,3]"}},
+      {"ImageDecoder",
+       20,
+       {"uint8[n]"},
+       {{"pixel_format", std::string("Grayscale")}},
+       {"uint8[?,?,1]"}},
+      {"ImageDecoder", 20, {"uint8[2,n]"}, {}, {"fails: input 0 must have rank 1"}},
+  });
+}
+
 }  // namespace
 }  // namespace plimsoll::graph::operators

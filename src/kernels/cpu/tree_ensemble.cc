@@ -51,8 +51,8 @@ bool TreeEnsemble::HasCycle() const {
   enum class Mark : uint8_t { kNew, kOpen, kDone };
   std::vector<Mark> marks(nodes.size(), Mark::kNew);
   std::vector<int64_t> path;
-  for (const Child& root : roots) {
-    if (!root.is_leaf) path.push_back(root.at);
+  for (size_t start = 0; start < nodes.size(); ++start) {
+    path.push_back(static_cast<int64_t>(start));
     while (!path.empty()) {
       const auto at = static_cast<size_t>(path.back());
       if (marks[at] != Mark::kNew) {
