@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/weighted_rows.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
 
@@ -35,13 +36,8 @@ SeparableFilter::SeparableFilter(graph::DataType type, const Dims& from, const D
   buffer_ = std::max(from_plane_, to_plane_);
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     const auto at = static_cast<size_t>(axis->axis);
-    Pass pass{ElementCount(std::span(from).subspan(first, at - first)),
-              from[at],
-              to[at],
-              ElementCount(std::span(to).subspan(at + 1)),
-              axis->weights.taps,
-              axis->weights.places,
-              axis->weights.weights};
+    Pass pass = MakePass(ElementCount(std::span(from).subspan(first, at - first)), from[at], to[at],
+                         ElementCount(std::span(to).subspan(at + 1)), axis->weights);
     buffer_ = std::max(buffer_, pass.outer * pass.to * pass.inner);
     passes_.push_back(std::move(pass));
   }
@@ -57,31 +53,46 @@ Bytes SeparableFilter::workspace() const {
   return Bytes(2 * buffer_ * width * threads_);
 }
 
-template <typename Number>
-void SeparableFilter::RunPass(const Pass& pass, const Number* from, Number* to) {
+SeparableFilter::Pass SeparableFilter::MakePass(int64_t outer, int64_t from, int64_t to,
+                                                int64_t inner, const AxisWeights& weights) {
+  Pass pass{outer, from, to, inner, weights.taps, weights.places, weights.weights, {}, {}, {}};
+  for (int64_t& offset : pass.offsets) offset *= inner;
+  pass.row_weights.assign(weights.weights.begin(), weights.weights.end());
+  for (int64_t k = 0; inner == 1 && k < weights.taps; ++k) {
+    for (int64_t i = 0; i < to; ++i) {
+      pass.tap_places.push_back(static_cast<int32_t>(weights.places[i * weights.taps + k]));
+      pass.tap_weights.push_back(static_cast<float>(weights.weights[i * weights.taps + k]));
+    }
+  }
+  return pass;
+}
+
+void SeparableFilter::RunPass(const Pass& pass, const float* from, float* to) {
   for (int64_t outer = 0; outer < pass.outer; ++outer) {
-    for (int64_t i = 0; i < pass.to; ++i) {
-      const int64_t* places = pass.places.data() + i * pass.taps;
-      const double* weights = pass.weights.data() + i * pass.taps;
-      const auto first = static_cast<Number>(weights[0]);
-      if (pass.inner == 1) {
-        Number sum = first * from[places[0]];
-        for (int64_t k = 1; k < pass.taps; ++k) {
-          sum += static_cast<Number>(weights[k]) * from[places[k]];
-        }
-        *to++ = sum;
-        continue;
-      }
-      const Number* row = from + places[0] * pass.inner;
-      for (int64_t n = 0; n < pass.inner; ++n) to[n] = first * row[n];
-      for (int64_t k = 1; k < pass.taps; ++k) {
-        const auto weight = static_cast<Number>(weights[k]);
-        row = from + places[k] * pass.inner;
-        for (int64_t n = 0; n < pass.inner; ++n) to[n] += weight * row[n];
-      }
-      to += pass.inner;
+    if (pass.inner == 1) {
+      SumPlaces(from, pass.tap_places.data(), pass.tap_weights.data(), pass.taps, pass.to, to);
+      to += pass.to;
+    }
+    for (int64_t i = 0; pass.inner > 1 && i < pass.to; ++i, to += pass.inner) {
+      const int64_t at = i * pass.taps;
+      SumRows(from, pass.offsets.data() + at, pass.row_weights.data() + at, pass.taps, pass.inner,
+              to);
     }
     from += pass.from * pass.inner;
+  }
+}
+
+void SeparableFilter::RunPass(const Pass& pass, const double* from, double* to) {
+  for (int64_t outer = 0; outer < pass.outer; ++outer, from += pass.from * pass.inner) {
+    for (int64_t i = 0; i < pass.to; ++i) {
+      for (int64_t n = 0; n < pass.inner; ++n) {
+        double sum = 0;
+        for (int64_t k = i * pass.taps; k < (i + 1) * pass.taps; ++k) {
+          sum += pass.weights[k] * from[pass.offsets[k] + n];
+        }
+        *to++ = sum;
+      }
+    }
   }
 }
 

@@ -33,12 +33,18 @@ class SeparableFilter {
     int64_t to;
     int64_t inner;
     int64_t taps;
-    std::vector<int64_t> places;
-    std::vector<double> weights;
+    std::vector<int64_t> offsets;    // entry i * taps + k: where the k-th row of place i begins
+    std::vector<double> weights;     // likewise
+    std::vector<float> row_weights;  // likewise
+    // The same tap by tap, entry k * to + i, for a last axis that float32 is summed along.
+    std::vector<int32_t> tap_places;
+    std::vector<float> tap_weights;
   };
 
-  template <typename Number>
-  static void RunPass(const Pass& pass, const Number* from, Number* to);
+  static Pass MakePass(int64_t outer, int64_t from, int64_t to, int64_t inner,
+                       const AxisWeights& weights);
+  static void RunPass(const Pass& pass, const float* from, float* to);
+  static void RunPass(const Pass& pass, const double* from, double* to);
   template <typename T, typename Number>
   void RunPlanes(const T* from, T* to, std::byte* workspace) const;
 

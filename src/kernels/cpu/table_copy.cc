@@ -1,10 +1,27 @@
 #include "kernels/cpu/table_copy.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/moved_element.h"
 #include "kernels/cpu/strided_copy.h"
 #include "kernels/parallel.h"
 
 namespace plimsoll::kernels::cpu {
+
+namespace {
+
+// r where the places are 0 r times, 1 r times and so on; 0 where they are anything else.
+int64_t RepeatsOf(const Dims& places) {
+  const auto next = std::find_if(places.begin(), places.end(), [](int64_t at) { return at != 0; });
+  const auto repeats = static_cast<int64_t>(next - places.begin());
+  if (repeats == 0 || static_cast<int64_t>(places.size()) % repeats != 0) return 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i] != static_cast<int64_t>(i) / repeats) return 0;
+  }
+  return repeats;
+}
+
+}  // namespace
 
 TableCopy::TableCopy(graph::DataType type, const Dims& from, std::vector<Dims> places)
     : type_(type), offsets_(std::move(places)) {
@@ -18,10 +35,28 @@ TableCopy::TableCopy(graph::DataType type, const Dims& from, std::vector<Dims> p
     }
   }
   strides_ = StridesOf(out);
+  if (!offsets_.empty()) repeats_ = RepeatsOf(offsets_.back());
 }
 
 bool TableCopy::Supports(graph::DataType type) {
   return VisitMoved(type, []<typename T>() {});
+}
+
+template <typename T>
+void TableCopy::CopyRow(const T* from, T* to, const T& fill) const {
+  const Dims& offsets = offsets_.back();
+  const auto count = static_cast<int64_t>(offsets.size());
+  if (repeats_ == 1) return CopyRun(from, to, count);
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    if (repeats_ == 2) {
+      for (int64_t i = 0; i < count / 2; ++i) {
+        const uint64_t pair = from[i] * uint64_t{0x100000001};
+        std::memcpy(to + 2 * i, &pair, sizeof(pair));
+      }
+      return;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) to[i] = offsets[i] == kOutside ? fill : from[offsets[i]];
 }
 
 template <typename T>
@@ -32,10 +67,7 @@ void TableCopy::Walk(size_t axis, const T* from, T* to, const T& fill) const {
   }
   const Dims& offsets = offsets_[axis];
   const auto count = static_cast<int64_t>(offsets.size());
-  if (axis + 1 == offsets_.size()) {
-    for (int64_t i = 0; i < count; ++i) to[i] = offsets[i] == kOutside ? fill : from[offsets[i]];
-    return;
-  }
+  if (axis + 1 == offsets_.size()) return CopyRow(from, to, fill);
   const int64_t row = strides_[axis];
   for (int64_t i = 0; i < count; ++i) {
     if (offsets[i] == kOutside) {

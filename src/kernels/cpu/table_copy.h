@@ -24,12 +24,15 @@ class TableCopy {
 
  private:
   template <typename T>
+  void CopyRow(const T* from, T* to, const T& fill) const;
+  template <typename T>
   void Walk(size_t axis, const T* from, T* to, const T& fill) const;
 
   graph::DataType type_;
   std::vector<Dims> offsets_;  // by axis: elements to skip, or kOutside
   Dims strides_;               // of the output
   bool empty_ = false;
+  int64_t repeats_ = 0;  // how often each element of the last axis comes, where that is all
 };
 
 }  // namespace plimsoll::kernels::cpu
