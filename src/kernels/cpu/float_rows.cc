@@ -9,7 +9,7 @@
 #include "kernels/cpu/vector_targets.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "hwy/contrib/math/math-inl.h"
+#include "kernels/cpu/vector_math-inl.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -175,20 +175,20 @@ void Normalize(const float* x, int64_t count, float mean, float factor, const fl
   }
 }
 
-float Exp(const float* x, int64_t count, float shift, float* y) {
+float ExpRow(const float* x, int64_t count, float shift, float* y) {
   const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
   const Vector minus = hn::Set(kVectors, shift);
   Vector sums = hn::Zero(kVectors);
   int64_t i = 0;
   for (; i + width <= count; i += width) {
-    const Vector v = hn::Exp(kVectors, hn::Sub(hn::LoadU(kVectors, x + i), minus));
+    const Vector v = Exp(kVectors, hn::Sub(hn::LoadU(kVectors, x + i), minus));
     sums = hn::Add(sums, v);
     hn::StoreU(v, kVectors, y + i);
   }
   float total = hn::GetLane(hn::SumOfLanes(kVectors, sums));
   if (i < count) {
     HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
-    hn::Store(hn::Exp(kVectors, hn::Sub(LoadSome(x + i, count - i, shift), minus)), kVectors,
+    hn::Store(Exp(kVectors, hn::Sub(LoadSome(x + i, count - i, shift), minus)), kVectors,
               lanes);
     for (int64_t k = 0; k < count - i; ++k) total += y[i + k] = lanes[k];
   }
@@ -199,14 +199,14 @@ float ExpSum(const float* x, int64_t count, float shift) {
   const Vector minus = hn::Set(kVectors, shift);
   // The filler's exponential is zero.
   return SumOf(x, count, -std::numeric_limits<float>::infinity(), [minus](Vector total, Vector v) {
-    return hn::Add(total, hn::Exp(kVectors, hn::Sub(v, minus)));
+    return hn::Add(total, Exp(kVectors, hn::Sub(v, minus)));
   });
 }
 
 void SoftCap(float* x, int64_t count, float cap) {
   const Vector times = hn::Set(kVectors, cap);
   MapRow(x, count, x,
-         [=](Vector v) { return hn::Mul(times, hn::Tanh(kVectors, hn::Div(v, times))); });
+         [=](Vector v) { return hn::Mul(times, Tanh(kVectors, hn::Div(v, times))); });
 }
 
 void AddTo(const float* x, int64_t count, float factor, float* y) {
@@ -228,7 +228,7 @@ void MinTo(const float* x, int64_t count, float* y) {
 
 void ExpTo(const float* x, const float* shift, int64_t count, float* sums, float* y) {
   MapRows(x, shift, count, y,
-          [](Vector v, Vector minus) { return hn::Exp(kVectors, hn::Sub(v, minus)); });
+          [](Vector v, Vector minus) { return Exp(kVectors, hn::Sub(v, minus)); });
   AddTo(y, count, 1.0f, sums);
 }
 
@@ -256,7 +256,7 @@ HWY_EXPORT(Max);
 HWY_EXPORT(Min);
 HWY_EXPORT(Affine);
 HWY_EXPORT(Normalize);
-HWY_EXPORT(Exp);
+HWY_EXPORT(ExpRow);
 HWY_EXPORT(ExpSum);
 HWY_EXPORT(SoftCap);
 HWY_EXPORT(AddTo);
@@ -284,7 +284,7 @@ void RowNormalize(const float* x, int64_t count, float mean, float factor, const
   HWY_DYNAMIC_DISPATCH(Normalize)(x, count, mean, factor, scale, bias, y);
 }
 float RowExp(const float* x, int64_t count, float shift, float* y) {
-  return HWY_DYNAMIC_DISPATCH(Exp)(x, count, shift, y);
+  return HWY_DYNAMIC_DISPATCH(ExpRow)(x, count, shift, y);
 }
 float RowExpSum(const float* x, int64_t count, float shift) {
   return HWY_DYNAMIC_DISPATCH(ExpSum)(x, count, shift);

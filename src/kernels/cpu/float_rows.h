@@ -20,7 +20,7 @@ void RowAffine(const float* x, int64_t count, float factor, float offset, float*
 // y = (x - mean) * factor * scale + bias; a null scale is 1 and a null bias 0.
 void RowNormalize(const float* x, int64_t count, float mean, float factor, const float* scale,
                   const float* bias, float* y);
-// y = exp(x - shift), and their sum. Elements of NaN give 0: look for them with RowMax.
+// y = exp(x - shift), and their sum.
 float RowExp(const float* x, int64_t count, float shift, float* y);
 // The sum of exp(x - shift).
 float RowExpSum(const float* x, int64_t count, float shift);

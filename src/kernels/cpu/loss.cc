@@ -14,6 +14,15 @@ namespace {
 
 enum class Reduction { kNone, kSum, kMean };
 
+// What turns scores into log-probabilities: x - largest - log_sum. Kept apart, for beside a large
+// score the logarithm would be lost.
+struct Normalizer {
+  double largest = 0;
+  double log_sum = 0;
+
+  double operator()(double score) const { return score - largest - log_sum; }
+};
+
 struct Loss {
   AxisSplit classes;  // the scores, seen from their axis of classes
   Reduction reduction = Reduction::kMean;
@@ -30,9 +39,8 @@ struct Loss {
   }
   bool IsIgnored(int64_t label) const { return ignores && label == ignored; }
   Status CheckLabels(const KernelCall& call) const;
-  // The logarithm of the sum of the exponentials of a lane.
   template <typename T>
-  double LogSum(const T* lane) const;
+  Normalizer NormalizerOf(const T* lane) const;
   template <typename T>
   void LossesOf(const KernelCall& call, int64_t begin, int64_t end) const;
   template <typename T>
@@ -58,12 +66,13 @@ Status Loss::CheckLabels(const KernelCall& call) const {
 }
 
 template <typename T>
-double Loss::LogSum(const T* lane) const {
+Normalizer Loss::NormalizerOf(const T* lane) const {
+  if (!of_scores) return {};
   if constexpr (std::is_same_v<T, float>) {
     if (classes.inner == 1) {
       const float largest = RowMax(lane, classes.length);
-      if (!std::isfinite(largest)) return std::numeric_limits<double>::quiet_NaN();
-      return static_cast<double>(largest) + std::log(RowExpSum(lane, classes.length, largest));
+      if (!std::isfinite(largest)) return {std::numeric_limits<double>::quiet_NaN(), 0};
+      return {largest, std::log(RowExpSum(lane, classes.length, largest))};
     }
   }
   double largest = -std::numeric_limits<double>::infinity();
@@ -74,7 +83,7 @@ double Loss::LogSum(const T* lane) const {
   for (int64_t c = 0; c < classes.length; ++c) {
     sum += std::exp(static_cast<double>(lane[c * classes.inner]) - largest);
   }
-  return largest + std::log(sum);
+  return {largest, std::log(sum)};
 }
 
 // Fills the workspace with one loss a label, and output 1 where it is wanted.
@@ -84,15 +93,16 @@ void Loss::LossesOf(const KernelCall& call, int64_t begin, int64_t end) const {
   for (int64_t i = begin; i < end; ++i) {
     const int64_t at = i / classes.inner * classes.length * classes.inner + i % classes.inner;
     const T* lane = static_cast<const T*>(call.inputs[0]) + at;
-    const double shift = of_scores ? LogSum(lane) : 0.0;
+    const Normalizer log_probability = NormalizerOf(lane);
     const int64_t label = LabelAt(call, i);
-    losses[i] = IsIgnored(label) ? 0.0
-                                 : WeightOf<T>(call, label) *
-                                       (shift - static_cast<double>(lane[label * classes.inner]));
+    losses[i] = 0;
+    if (!IsIgnored(label)) {
+      losses[i] = -WeightOf<T>(call, label) * log_probability(lane[label * classes.inner]);
+    }
     if (!has_log_probabilities) continue;
     T* to = static_cast<T*>(call.outputs[1]) + at;
     for (int64_t c = 0; c < classes.length * classes.inner; c += classes.inner) {
-      to[c] = T(static_cast<Wide<T>>(static_cast<double>(lane[c]) - shift));
+      to[c] = T(static_cast<Wide<T>>(log_probability(lane[c])));
     }
   }
 }

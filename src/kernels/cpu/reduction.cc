@@ -38,6 +38,20 @@ Result<std::vector<bool>> FoldedAxes(const KernelSite& site) {
   return folded;
 }
 
+// The output's shape, where the axes were not known when shapes were inferred.
+void SetReducedDims(KernelSite& site, const std::vector<bool>& folded) {
+  const bool keep = site.attributes().Int("keepdims", 1) != 0;
+  Dims& dims = site.outputs[0].dims;
+  dims.clear();
+  for (size_t axis = 0; axis < folded.size(); ++axis) {
+    if (!folded[axis]) {
+      dims.push_back(site.inputs[0].dims[axis]);
+    } else if (keep) {
+      dims.push_back(1);
+    }
+  }
+}
+
 // Each result out of runs of consecutive elements.
 template <typename Step, typename Wide>
 void FoldRuns(const AxisGroups& groups, const WideElements<Wide>& elements, const void* x,
@@ -125,6 +139,7 @@ Result<KernelPointer> MakeReduction(KernelSite& site) {
   const DataType type = site.inputs[0].type;
   PLIMSOLL_ASSIGN(const std::vector<bool> folded, FoldedAxes(site));
   AxisGroups groups = GroupAxes(site.inputs[0].dims, folded);
+  if (!site.outputs[0].sized) SetReducedDims(site, folded);
   if (type == DataType::kFloat32) {
     if (KernelPointer kernel = MakeFloatReduction(site.node().op, groups)) return kernel;
   }

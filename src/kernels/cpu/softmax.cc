@@ -55,7 +55,7 @@ void FloatColumns(Kind kind, const float* x, const AxisSplit& split, int64_t col
   for (int64_t i = 0; i < split.length; ++i) {
     RowMaxTo(x + i * split.inner, columns, largest.data());
   }
-  // Lanes with NaN or infinity end as NaN: through the sum, for the exponential hides them.
+  // Lanes whose largest element is infinite end as NaN, as infinity minus infinity does.
   for (int64_t c = 0; c < columns; ++c) {
     if (!std::isfinite(largest[c])) sums[c] = std::numeric_limits<float>::quiet_NaN();
   }

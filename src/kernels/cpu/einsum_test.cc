@@ -1,0 +1,91 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/cpu/one_node.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::Pointwise;
+
+HostTensor Waves(Dims dims, float step) {
+  std::vector<float> x;
+  for (int64_t i = 0; i < ElementCount(dims); ++i)
+    x.push_back(std::sin(static_cast<float>(i) * step));
+  return Numbers<float>(std::move(dims), x);
+}
+
+HostTensor AsDouble(const HostTensor& x) {
+  std::vector<double> wide;
+  for (const float element : ElementsOf<float>(x)) wide.push_back(element);
+  return Numbers<double>(x.dims, wide);
+}
+
+template <typename T>
+std::vector<T> Made(const std::string& equation, const std::vector<HostTensor>& inputs) {
+  const auto made = OneNode{.op = "Einsum", .attributes = {{"equation", equation}}}.Run(inputs);
+  if (!made.ok()) {
+    ADD_FAILURE() << equation << ": " << made.error().Text();
+    return {};
+  }
+  return ElementsOf<T>((*made)[0]);
+}
+
+// float32 goes through products of matrices, double element by element: they must agree.
+TEST(EinsumKernelTest, ProductsOfMatricesAgreeWithTheDefinition) {
+  struct Case {
+    std::string equation;
+    std::vector<Dims> inputs;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"ij,jk->ik", {{20, 30}, {30, 17}}},
+           {"ij,kj->ki", {{20, 30}, {17, 30}}},
+           {"bij,bjk->bik", {{3, 20, 30}, {3, 30, 17}}},
+           {"bhqd,bkhd->bqhk", {{2, 3, 9, 8}, {2, 11, 3, 8}}},
+           {"...ij,...jk->...ik", {{3, 20, 30}, {30, 17}}},
+           {"abc,cd,de->abe", {{4, 5, 16}, {16, 18}, {18, 7}}},
+           {"i,j->ij", {{70}, {80}}},
+           {"aij,bij->ab", {{4, 20, 30}, {5, 20, 30}}},
+           {"abcd,bd->ac", {{6, 8, 10, 12}, {8, 12}}},
+       }) {
+    std::vector<HostTensor> narrow;
+    std::vector<HostTensor> wide;
+    for (const Dims& dims : c.inputs) {
+      narrow.push_back(Waves(dims, 0.3f + static_cast<float>(narrow.size())));
+      wide.push_back(AsDouble(narrow.back()));
+    }
+    const std::vector<double> expected = Made<double>(c.equation, wide);
+    EXPECT_THAT(Made<float>(c.equation, narrow),
+                Pointwise(FloatNear(2e-4f), std::vector<float>(expected.begin(), expected.end())))
+        << c.equation;
+  }
+}
+
+TEST(EinsumKernelTest, DiagonalsTracesSumsAndBroadcasts) {
+  const HostTensor square = Numbers<int32_t>({2, 2}, {1, 2, 3, 4});
+  EXPECT_THAT(Made<int32_t>("ii->i", {square}), ElementsAre(1, 4));
+  EXPECT_THAT(Made<int32_t>("ii", {square}), ElementsAre(5));
+  EXPECT_THAT(Made<int32_t>("ij->j", {square}), ElementsAre(4, 6));
+  EXPECT_THAT(Made<int32_t>("ij->ji", {square}), ElementsAre(1, 3, 2, 4));
+  EXPECT_THAT(Made<int32_t>("ij,ij->", {square, Numbers<int32_t>({1, 2}, {10, 20})}),
+              ElementsAre(160));
+  EXPECT_THAT(Made<int32_t>("ij,k->i", {square, Numbers<int32_t>({2}, {1, 2})}),
+              ElementsAre(9, 21));
+}
+
+TEST(EinsumKernelTest, NothingSumsToZero) {
+  EXPECT_THAT(Made<float>("ij,jk->ik", {Waves({1, 0}, 1), Waves({0, 2}, 1)}), ElementsAre(0, 0));
+}
+
+TEST(EinsumKernelTest, AnOutputThatNamesALetterTwiceIsAnError) {
+  const auto made = OneNode{.op = "Einsum", .attributes = {{"equation", std::string("i->ii")}}}.Run(
+      {Waves({2}, 1)});
+  EXPECT_FALSE(made.ok());
+}
+
+}  // namespace
+}  // namespace plimsoll::kernels::cpu
