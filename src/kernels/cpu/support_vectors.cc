@@ -244,7 +244,7 @@ Result<KernelPointer> MakeSvmClassifier(KernelSite& site) {
   const bool all_positive =
       std::all_of(classifier.model.weights.begin(), classifier.model.weights.end(),
                   [](double weight) { return weight >= 0; });
-  const LoneScore lone{all_positive ? 0.5 : 0, all_positive};
+  const LoneScore lone{.is_probability = all_positive};
   PLIMSOLL_ASSIGN(ClassWriter writer, ClassWriter::Make(site, std::move(labels),
                                                         classifier.model.rows.rows, scores, lone));
   const int64_t doubles =
@@ -278,8 +278,6 @@ Result<KernelPointer> MakeSvmClassifier(KernelSite& site) {
           if (classifier.has_probabilities()) {
             classifier.Probabilities(margins, pairwise, chances);
             writer.Write(call, row, {chances, columns}, winner);
-          } else if (classes == 2) {
-            writer.Write(call, row, {margins, columns});
           } else {
             writer.Write(call, row, {margins, columns}, winner);
           }
