@@ -26,7 +26,7 @@ constexpr NamedActivation kActivations[] = {
     {"Tanh", Kind::kTanh, 0, 0},
     {"Swish", Kind::kSwish, 1, 0},
     {"HardSigmoid", Kind::kHardSigmoid, 0.2, 0.5},
-    {"HardSwish", Kind::kHardSwish, 0, 0},
+    {"HardSwish", Kind::kHardSwish, 1.0 / 6, 0.5},
     {"Gelu", Kind::kGelu, 0, 0},
     {"GeluTanh", Kind::kGeluTanh, 0, 0},
     {"Mish", Kind::kMish, 0, 0},

@@ -16,8 +16,8 @@ struct FusedActivation {
     kTanh,
     kSwish,        // x * sigmoid(alpha * x)
     kHardSigmoid,  // clip(alpha * x + beta, 0, 1)
-    kHardSwish,
-    kGelu,  // with erf
+    kHardSwish,    // x * clip(x / 6 + 0.5, 0, 1)
+    kGelu,         // with erf
     kGeluTanh,
     kMish,
   };

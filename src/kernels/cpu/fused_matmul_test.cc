@@ -1,0 +1,139 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/cpu/prepared_node_for_tests.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+using testing::FloatNear;
+using testing::Pointwise;
+using Floats = std::vector<float>;
+
+struct ProductCase {
+  int64_t batch, rows, depth, columns;
+  bool transpose_a, transpose_b, shared_b;
+};
+
+OneNode Product(const ProductCase& one, std::string activation = "") {
+  return {.op = "FusedMatMul",
+          .attributes = {{"transA", int64_t{one.transpose_a}},
+                         {"transB", int64_t{one.transpose_b}},
+                         {"alpha", 0.5},
+                         {"activation", std::move(activation)}},
+          .outputs = 1,
+          .domain = "plimsoll",
+          .version = 1};
+}
+
+HostTensor Matrix(const ProductCase& one, int64_t rows, int64_t columns, bool transposed,
+                  bool shared, int seed) {
+  Dims dims = transposed ? Dims{columns, rows} : Dims{rows, columns};
+  if (!shared) dims.insert(dims.begin(), one.batch);
+  return Wavy(dims, seed);
+}
+
+// 0.5 * A x B + bias + residual, by the definition.
+Floats Expected(const ProductCase& one, const HostTensor& a, const HostTensor& b,
+                const HostTensor& bias, const HostTensor& residual) {
+  const Floats left = ElementsOf<float>(a);
+  const Floats right = ElementsOf<float>(b);
+  const Floats columns = ElementsOf<float>(bias);
+  const Floats others = ElementsOf<float>(residual);
+  Floats made;
+  for (int64_t m = 0; m < one.batch; ++m) {
+    for (int64_t r = 0; r < one.rows; ++r) {
+      for (int64_t c = 0; c < one.columns; ++c) {
+        double sum = 0;
+        for (int64_t d = 0; d < one.depth; ++d) {
+          const int64_t at_a =
+              m * one.rows * one.depth + (one.transpose_a ? d * one.rows + r : r * one.depth + d);
+          const int64_t at_b = (one.shared_b ? 0 : m * one.depth * one.columns) +
+                               (one.transpose_b ? c * one.depth + d : d * one.columns + c);
+          sum += static_cast<double>(left[static_cast<size_t>(at_a)]) *
+                 static_cast<double>(right[static_cast<size_t>(at_b)]);
+        }
+        sum = 0.5 * sum + static_cast<double>(columns[static_cast<size_t>(c)]);
+        made.push_back(static_cast<float>(sum) + others[made.size()]);
+      }
+    }
+  }
+  return made;
+}
+
+TEST(FusedMatMulTest, EveryWayThroughTheProductGivesTheSameNumbers) {
+  const ProductCase cases[] = {
+      {1, 37, 50, 70, false, false, true}, {2, 13, 400, 33, false, false, false},
+      {3, 20, 24, 40, false, true, false}, {3, 20, 24, 40, true, false, false},
+      {2, 20, 24, 16, true, true, false},  {4, 9, 31, 19, false, false, true},
+      {1, 1, 64, 200, false, false, true}, {2, 3, 64, 45, false, false, false},
+      {2, 2, 64, 45, false, true, false},  {1, 1, 1, 1, false, false, true},
+      {2, 5, 0, 7, false, false, false},   {1, 300, 500, 17, false, false, true},
+  };
+  for (const ProductCase& one : cases) {
+    const HostTensor a = Matrix(one, one.rows, one.depth, one.transpose_a, false, 1);
+    const HostTensor b = Matrix(one, one.depth, one.columns, one.transpose_b, one.shared_b, 2);
+    const HostTensor bias = Wavy({one.columns}, 3);
+    const HostTensor residual = Wavy({one.batch, one.rows, one.columns}, 4);
+    const Floats expected = Expected(one, a, b, bias, residual);
+    for (const bool constant : {false, true}) {
+      HeapPackedWeights weights;
+      const auto prepared = Prepare(Product(one), {a, b, bias, residual},
+                                    constant ? std::set<size_t>{1} : std::set<size_t>{}, &weights);
+      ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
+      const auto made = prepared->Run();
+      ASSERT_TRUE(made.ok()) << made.error().Text();
+      EXPECT_THAT(*made, Pointwise(FloatNear(1e-4f), expected))
+          << one.batch << " of " << one.rows << "x" << one.depth << "x" << one.columns
+          << (constant ? " packed" : "");
+    }
+    const auto prepared = Prepare(Product(one), {a, b, bias, residual});
+    EXPECT_THAT(*prepared->Run(/*over=*/3), Pointwise(FloatNear(1e-4f), expected)) << "in place";
+  }
+}
+
+TEST(FusedMatMulTest, AppliesActivationsToTheWholeSum) {
+  struct ActivationCase {
+    std::string name;
+    double (*function)(double);
+  };
+  const ActivationCase cases[] = {
+      {"Relu", [](double x) { return std::max(x, 0.0); }},
+      {"Gelu", [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }},
+      {"GeluTanh",
+       [](double x) {
+         return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+       }},
+      {"Swish", [](double x) { return x / (1 + std::exp(-x)); }},
+      {"Tanh", [](double x) { return std::tanh(x); }},
+      {"HardSwish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
+  };
+  const ProductCase shape{1, 21, 30, 600, false, false, true};
+  const HostTensor a = Wavy({1, 21, 30}, 1);
+  const HostTensor b = Wavy({30, 600}, 2);
+  const HostTensor bias = Wavy({600}, 3);
+  const HostTensor residual = Wavy({1, 21, 600}, 4);
+  const Floats sums = Expected(shape, a, b, bias, residual);
+  for (const ActivationCase& one : cases) {
+    Floats expected;
+    for (const float sum : sums) expected.push_back(static_cast<float>(one.function(sum)));
+    const auto prepared = Prepare(Product(shape, one.name), {a, b, bias, residual});
+    ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
+    EXPECT_THAT(*prepared->Run(), Pointwise(FloatNear(1e-4f), expected)) << one.name;
+  }
+}
+
+TEST(FusedMatMulTest, RefusesWhatDoesNotFit) {
+  const ProductCase shape{1, 2, 3, 4, false, false, true};
+  const HostTensor a = Wavy({1, 2, 3});
+  const HostTensor b = Wavy({3, 4});
+  EXPECT_EQ(Prepare(Product(shape), {a, b, Wavy({3})}).error().code, "kernel.input");
+  EXPECT_EQ(Prepare(Product(shape), {a, b, Wavy({4}), Wavy({2, 4})}).error().code, "kernel.input");
+  EXPECT_EQ(Prepare(Product(shape, "Mish"), {a, b}).error().code, "kernel.unsupported");
+  EXPECT_EQ(Prepare(Product(shape, "Sine"), {a, b}).error().code, "kernel.unsupported");
+}
+
+}  // namespace
+}  // namespace plimsoll::kernels::cpu
