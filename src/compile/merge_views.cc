@@ -150,19 +150,31 @@ class Merging {
     } else {
       return false;
     }
-    const std::optional<std::vector<int64_t>> target = ReshapeTarget(from, viewed);
-    if (!target) return false;
-    const ValueId shape =
-        rewriter_.AddInt64s(id, StrCat(graph_[transposed].name, "/shape"), *target);
-    const ValueId view =
-        rewriter_.InsertBefore(id, NewNode(graph_[before], "Reshape", {source, shape}));
-    graph_[view].type = graph::ValueType::Tensor(graph_[source].type.data_type, std::move(viewed));
-    Node& node = graph_[id];
-    node.op = "Transpose";
+    const ValueId view = SeenAs(source, std::move(viewed), id);
+    if (!view.valid()) return false;
+    graph_[id].op = "Transpose";
     SetPermutation(id, std::move(moved));
     rewriter_.SetInputs(id, {view});
     rewriter_.DropUnused(before);
     return true;
+  }
+
+  // A view of the value with that shape for use by `place`: what the value is itself a view of, or
+  // a new Reshape. Not valid where there is none.
+  ValueId SeenAs(ValueId value, Shape shape, NodeId place) {
+    const NodeId maker = graph_[value].producer;
+    if (maker.valid() && IsView(graph_[maker]) && graph_[maker].home == graph_[place].home) {
+      const Shape* original = ShapeOf(graph_, graph_[maker].inputs[0]);
+      if (original != nullptr && *original == shape) return graph_[maker].inputs[0];
+    }
+    const std::optional<std::vector<int64_t>> target =
+        ReshapeTarget(*ShapeOf(graph_, value), shape);
+    if (!target) return {};
+    const ValueId sizes = rewriter_.AddInt64s(place, StrCat(graph_[value].name, "/shape"), *target);
+    const ValueId view =
+        rewriter_.InsertBefore(place, NewNode(graph_[place], "Reshape", {value, sizes}));
+    graph_[view].type = graph::ValueType::Tensor(graph_[value].type.data_type, std::move(shape));
+    return view;
   }
 
   static bool AddsLeadingOnes(const Shape& from, const Shape& to) {

@@ -4,13 +4,21 @@
 #include <span>
 #include <string_view>
 
+#include "compile/block_layout.h"
 #include "compile/common_subexpressions.h"
 #include "compile/compact.h"
 #include "compile/dead_code.h"
 #include "compile/fold_constants.h"
+#include "compile/fuse_activations.h"
+#include "compile/fuse_attention.h"
+#include "compile/fuse_convolutions.h"
+#include "compile/fuse_normalizations.h"
+#include "compile/fuse_products.h"
 #include "compile/inline_branches.h"
 #include "compile/merge_views.h"
 #include "compile/no_ops.h"
+#include "compile/shapes.h"
+#include "compile/sink_transposes.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -32,6 +40,22 @@ constexpr Pass kCleaning[] = {
     {"dead_code", RemoveDeadCode},
 };
 constexpr int kMostRounds = 8;
+
+// What exporters write out as many nodes, and what stands between nodes that could be fused.
+// Attention comes before Transposes move, since it takes them in.
+constexpr Pass kPatterns[] = {
+    {"fuse_activations", FuseActivations},
+    {"fuse_normalizations", FuseNormalizations},
+    {"fuse_attention", FuseAttention},
+    {"sink_transposes", SinkTransposes},
+};
+
+constexpr Pass kFusing[] = {
+    {"fuse_convolutions", FuseConvolutions},
+    {"fuse_products", FuseProducts},
+};
+
+constexpr Pass kLayout[] = {{"block_layout", BlockLayout}};
 
 int RunPasses(Graph& graph, std::span<const Pass> passes, std::vector<PassReport>& reports) {
   int changes = 0;
@@ -60,14 +84,20 @@ void Clean(Graph& graph, std::vector<PassReport>& reports) {
 
 Status Simplify(Graph& graph, std::vector<PassReport>& reports) {
   Clean(graph, reports);
+  RunPasses(graph, kPatterns, reports);
+  Clean(graph, reports);
+  RunPasses(graph, kFusing, reports);
+  Clean(graph, reports);
   graph = Compact(graph);
-  return {};
+  return InferShapes(graph);
 }
 
 Status Specialise(Graph& graph, std::vector<PassReport>& reports) {
+  PLIMSOLL_TRY(Simplify(graph, reports));
+  RunPasses(graph, kLayout, reports);
   Clean(graph, reports);
   graph = Compact(graph);
-  return {};
+  return InferShapes(graph);
 }
 
 }  // namespace plimsoll::compile

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "graph/graph.h"
+
+namespace plimsoll::compile {
+
+// Lets convolutions and what lies between them work on tensors whose channels lie in blocks
+// (kernels/blocking.h), where they are fastest: activations, sums, pools and concatenations keep
+// that form, and reorders stand only where it begins and ends. A convolution at such a border takes
+// or gives the plain form itself. All shapes must be static. Gives how many nodes work on blocked
+// tensors.
+int BlockLayout(graph::Graph& graph);
+
+}  // namespace plimsoll::compile

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "graph/graph.h"
+
+namespace plimsoll::compile {
+
+// Activations that exporters write out become one node each: Gelu by the error function and by
+// tanh, x * Sigmoid(x) as Swish, x * HardSigmoid(x) as HardSwish. Constants are checked to the
+// precision of a float. Gives how many were found.
+int FuseActivations(graph::Graph& graph);
+
+}  // namespace plimsoll::compile

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "graph/graph.h"
+
+namespace plimsoll::compile {
+
+// Normalisations over the last dimension that exporters write out become one node each:
+//   (x - mean) / sqrt(variance + epsilon) * scale [+ bias]   LayerNormalization
+//   x / sqrt(mean of squares + epsilon) * scale              RMSNormalization
+// float32 only, where the single node computes in the same precision. Gives how many were found.
+int FuseNormalizations(graph::Graph& graph);
+
+}  // namespace plimsoll::compile

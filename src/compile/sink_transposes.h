@@ -1,0 +1,13 @@
+#pragma once
+
+#include "graph/graph.h"
+
+namespace plimsoll::compile {
+
+// Moves Transposes behind element-wise operators, so that these meet what made their operands: an
+// operator over Transposes by one permutation (and constants, which are transposed back) becomes
+// the same operator over what they transpose, followed by one Transpose. Only where a Transpose
+// vanishes by it. Gives how many operators were moved.
+int SinkTransposes(graph::Graph& graph);
+
+}  // namespace plimsoll::compile

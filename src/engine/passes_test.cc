@@ -1,0 +1,316 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "compile/graph_for_tests.h"
+#include "compile/pass.h"
+#include "engine/interpreter.h"
+#include "onnx/model_reader.h"
+
+// A graph gives the same results before and after the passes.
+namespace plimsoll::engine {
+namespace {
+
+using compile::FloatTensor;
+using compile::With;
+using graph::Attributes;
+using graph::DataType;
+using graph::Dim;
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::ValueId;
+using kernels::HostTensor;
+using kernels::HostValue;
+
+using Ints = std::vector<int64_t>;
+using Symbols = std::map<std::string, int64_t>;
+
+std::vector<float> RandomFloats(size_t count, uint32_t seed, float scale = 1) {
+  std::mt19937 random(seed);
+  std::vector<float> floats(count);
+  for (float& element : floats) {
+    element = scale * (static_cast<float>(random() % 2001) / 1000.0F - 1.0F);
+  }
+  return floats;
+}
+
+// Floats in [-1, 1]; integers 0 and 1, which are good indices and masks everywhere.
+HostValue RandomValue(const graph::ValueType& type, uint32_t seed) {
+  HostTensor tensor = *kernels::AllocateOnHeap(type.data_type, StaticDims(*type.shape));
+  const auto count = static_cast<size_t>(tensor.elements());
+  if (type.data_type == DataType::kFloat32) {
+    const std::vector<float> floats = RandomFloats(count, seed);
+    std::copy(floats.begin(), floats.end(), static_cast<float*>(tensor.data.get()));
+  } else {
+    std::mt19937 random(seed);
+    auto* bytes = static_cast<unsigned char*>(tensor.data.get());
+    const auto width = static_cast<size_t>(graph::Bits(type.data_type) / 8);
+    std::fill(bytes, bytes + count * width, 0);
+    for (size_t i = 0; i < count; ++i) bytes[i * width] = random() % 2;
+  }
+  return HostValue::Of(std::move(tensor));
+}
+
+std::vector<HostValue> RandomInputs(const Graph& graph, const Symbols& symbols) {
+  std::vector<HostValue> inputs;
+  for (const ValueId input : graph.root().inputs) {
+    graph::ValueType type = graph[input].type;
+    ForEachDim(type, [&](Dim& dim) {
+      dim = dim.Substitute([&](const std::string& name) { return Dim(symbols.at(name)); });
+    });
+    inputs.push_back(RandomValue(type, static_cast<uint32_t>(input.index())));
+  }
+  return inputs;
+}
+
+std::vector<HostValue> MustRun(const Graph& graph, const std::vector<HostValue>& inputs) {
+  auto outputs = Interpreter(graph).Run(inputs, {});
+  EXPECT_TRUE(outputs.ok()) << (outputs.ok() ? "" : outputs.error().Text());
+  return outputs.ok() ? *outputs : std::vector<HostValue>();
+}
+
+// Relative L2 error of floats; other types must be equal.
+void ExpectClose(const HostTensor& got, const HostTensor& expected, const std::string& name) {
+  ASSERT_EQ(got.type, expected.type) << name;
+  ASSERT_EQ(got.dims, expected.dims) << name;
+  const std::vector<double> left = kernels::ToConstant(got).Doubles();
+  const std::vector<double> right = kernels::ToConstant(expected).Doubles();
+  double error = 0;
+  double norm = 1e-12;
+  for (size_t i = 0; i < left.size(); ++i) {
+    ASSERT_EQ(std::isnan(left[i]), std::isnan(right[i])) << name << " at " << i;
+    if (std::isnan(left[i]) || left[i] == right[i]) continue;
+    error += (left[i] - right[i]) * (left[i] - right[i]);
+    norm += right[i] * right[i];
+  }
+  EXPECT_LT(std::sqrt(error / norm), 1e-4) << name;
+}
+
+using Pass = Status (*)(Graph&, std::vector<compile::PassReport>&);
+
+// Gives the graph after the pass.
+Graph ExpectSameResults(const Graph& before, Pass pass, const Symbols& symbols = {}) {
+  Graph after = before;
+  std::vector<compile::PassReport> reports;
+  const Status done = pass(after, reports);
+  EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().Text());
+  const std::vector<HostValue> inputs = RandomInputs(before, symbols);
+  const std::vector<HostValue> expected = MustRun(before, inputs);
+  const std::vector<HostValue> got = MustRun(after, inputs);
+  EXPECT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i) {
+    const ValueId output = before.root().outputs[i];
+    EXPECT_EQ(after[after.root().outputs[i]].name, before[output].name);
+    ExpectClose(got[i].tensor, expected[i].tensor, before[output].name);
+  }
+  return after;
+}
+
+ValueId Weights(GraphBuilder& builder, const std::string& name, Ints dims, float scale = 1) {
+  const auto count = static_cast<size_t>(kernels::ElementCount(dims));
+  return builder.Float32s(name, std::move(dims),
+                          RandomFloats(count, std::hash<std::string>()(name) & 0xffff, scale));
+}
+
+Attributes ConvAttributes() {
+  Attributes attributes = With("pads", Ints{1, 1, 1, 1});
+  attributes.Set("kernel_shape", Ints{3, 3});
+  return attributes;
+}
+
+TEST(PassesTest, AConvolutionTakesInNormalisationResidualAndActivation) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2, 3, 9, 7}));
+  const ValueId shortcut = builder.Input("s", FloatTensor({2, 20, 9, 7}));
+  ValueId y = builder.Node("Conv", {x, Weights(builder, "w", {20, 3, 3, 3})}, ConvAttributes());
+  const ValueId variance = builder.Float32s("v", {20}, std::vector<float>(20, 0.7F));
+  y = builder.Node("BatchNormalization",
+                   {y, Weights(builder, "scale", {20}), Weights(builder, "shift", {20}),
+                    Weights(builder, "mean", {20}), variance});
+  y = builder.Node("Mul", {y, Weights(builder, "factor", {20, 1, 1})});
+  y = builder.Node("Add", {Weights(builder, "bias", {1, 20, 1, 1}), y});
+  y = builder.Node("Add", {shortcut, y});
+  builder.Output(builder.Node("LeakyRelu", {y}, With("alpha", 0.2)));
+  const Graph after = ExpectSameResults(compile::Inferred(builder), compile::Simplify);
+  EXPECT_EQ(compile::OperatorsOf(after), "plimsoll::FusedConv");
+}
+
+TEST(PassesTest, ActivationsWrittenOutGoIntoTheConvolutionBeforeThem) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1, 4, 6, 6}));
+  ValueId y = builder.Node("Conv", {x, Weights(builder, "w", {8, 4, 3, 3})}, ConvAttributes());
+  y = builder.Node("Mul", {y, builder.Node("Sigmoid", {y})});
+  y = builder.Node("Conv", {y, Weights(builder, "v", {8, 8, 3, 3})}, ConvAttributes());
+  y = builder.Node("Clip", {y, builder.Float32s("low", {}, {0}), builder.Float32s("up", {}, {6})});
+  builder.Output(y);
+  const Graph after = ExpectSameResults(compile::Inferred(builder), compile::Simplify);
+  EXPECT_EQ(compile::OperatorsOf(after), "plimsoll::FusedConv plimsoll::FusedConv");
+}
+
+TEST(PassesTest, WhatOthersReadIsNotFusedAway) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1, 4, 6, 6}));
+  const ValueId y =
+      builder.Node("Conv", {x, Weights(builder, "w", {8, 4, 3, 3})}, ConvAttributes());
+  builder.Output(builder.Node("Relu", {y}));
+  builder.Output(y);
+  const Graph after = ExpectSameResults(compile::Inferred(builder), compile::Simplify);
+  EXPECT_EQ(compile::OperatorsOf(after), "Conv Relu");
+}
+
+TEST(PassesTest, AProductTakesInScaleBiasResidualAndActivation) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2, 5, 6}));
+  const ValueId shortcut = builder.Input("s", FloatTensor({2, 5, 4}));
+  const ValueId weights = builder.Input("w", FloatTensor({4, 6}));
+  const ValueId turned = builder.Node("Transpose", {weights}, With("perm", Ints{1, 0}));
+  ValueId y = builder.Node("MatMul", {x, turned});
+  y = builder.Node("Div", {y, builder.Float32s("eight", {}, {8})});
+  y = builder.Node("Add", {y, Weights(builder, "bias", {4})});
+  y = builder.Node("Add", {shortcut, y});
+  builder.Output(builder.Node("Tanh", {y}));
+  const Graph after = ExpectSameResults(compile::Inferred(builder), compile::Simplify);
+  EXPECT_EQ(compile::OperatorsOf(after), "plimsoll::FusedMatMul");
+}
+
+TEST(PassesTest, ViewsAroundAGemmDoNotHoldUpWhatFollows) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2, 5, 6}));
+  const ValueId flat = builder.Node("Reshape", {x, builder.Int64s("a", {-1, 6})});
+  ValueId y =
+      builder.Node("Gemm", {flat, Weights(builder, "w", {6, 4}), Weights(builder, "bias", {4})});
+  y = builder.Node("Reshape", {y, builder.Int64s("b", {2, 5, 4})});
+  builder.Output(builder.Node("Gelu", {y}));
+  const Graph after = ExpectSameResults(compile::Inferred(builder), compile::Simplify);
+  EXPECT_EQ(compile::OperatorsOf(after), "plimsoll::FusedMatMul");
+}
+
+TEST(PassesTest, NormalisationsAndGeluWrittenOutBecomeOneNodeEach) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2, 3, 16}));
+  const ValueId two = builder.Float32s("two", {}, {2});
+  const ValueId last = builder.Int64s("last", {-1});
+  const ValueId epsilon = builder.Float32s("epsilon", {}, {1e-5F});
+  const auto mean = [&](ValueId value) { return builder.Node("ReduceMean", {value, last}); };
+  const auto root = [&](ValueId value) {
+    return builder.Node("Sqrt",
+                        {builder.Node("Add", {mean(builder.Node("Pow", {value, two})), epsilon})});
+  };
+  const ValueId centered = builder.Node("Sub", {x, mean(x)});
+  ValueId y = builder.Node("Div", {centered, root(centered)});
+  y = builder.Node("Mul", {y, Weights(builder, "scale", {16})});
+  y = builder.Node("Add", {y, Weights(builder, "bias", {16})});
+  y = builder.Node("Mul", {y, builder.Node("Reciprocal", {root(y)})});
+  y = builder.Node("Mul", {Weights(builder, "rms", {16}), y});
+  const ValueId halved = builder.Node("Mul", {y, builder.Float32s("half", {}, {0.5F})});
+  const ValueId erf =
+      builder.Node("Erf", {builder.Node("Div", {y, builder.Float32s("root2", {}, {1.41421356F})})});
+  const ValueId one = builder.Float32s("one", {}, {1});
+  y = builder.Node("Mul", {halved, builder.Node("Add", {erf, one})});
+  const ValueId cube = builder.Node("Pow", {y, builder.Float32s("three", {}, {3})});
+  const ValueId bent = builder.Node("Mul", {cube, builder.Float32s("c", {}, {0.044715F})});
+  const ValueId angle = builder.Node(
+      "Mul", {builder.Node("Add", {y, bent}), builder.Float32s("r", {}, {0.7978845608F})});
+  const ValueId lifted = builder.Node("Add", {builder.Node("Tanh", {angle}), one});
+  y = builder.Node("Mul", {y, lifted});
+  builder.Output(builder.Node("Mul", {y, builder.Float32s("half2", {}, {0.5F})}));
+  const Graph after = ExpectSameResults(compile::Inferred(builder), compile::Simplify);
+  EXPECT_EQ(compile::OperatorsOf(after), "LayerNormalization RMSNormalization Gelu Gelu");
+}
+
+// As PyTorch's exporter writes scaled_dot_product_attention with a mask.
+Graph AttentionGraph(const Dim& batch, const Dim& rows) {
+  GraphBuilder builder;
+  const auto heads = [&](const std::string& name) {
+    const ValueId input = builder.Input(name, FloatTensor({batch, rows, 12}));
+    const ValueId split =
+        builder.Node("Reshape", {input, builder.Int64s(name + "s", {0, 0, 3, 4})});
+    return builder.Node("Transpose", {split}, With("perm", Ints{0, 2, 1, 3}));
+  };
+  const ValueId q = heads("q");
+  const ValueId k = heads("k");
+  const ValueId v = heads("v");
+  const ValueId mask = builder.Input("mask", FloatTensor({batch, 1, 1, rows}));
+  const ValueId scale = builder.Float32s("scale", {}, {0.7071068F});
+  const ValueId zero = builder.Float32s("zero", {}, {0});
+  const ValueId turned = builder.Node("Transpose", {k}, With("perm", Ints{0, 1, 3, 2}));
+  ValueId scores = builder.Node(
+      "MatMul", {builder.Node("Mul", {q, scale}), builder.Node("Mul", {turned, scale})});
+  scores = builder.Node("Add", {scores, mask});
+  const ValueId weights = builder.Node("Softmax", {scores}, With("axis", int64_t{-1}));
+  const ValueId clean = builder.Node("Where", {builder.Node("IsNaN", {weights}), zero, weights});
+  ValueId y = builder.Node("MatMul", {clean, v});
+  y = builder.Node("Transpose", {y}, With("perm", Ints{0, 2, 1, 3}));
+  builder.Output(builder.Node("Reshape", {y, builder.Int64s("out", {0, 0, 12})}));
+  return compile::Inferred(builder);
+}
+
+TEST(PassesTest, AttentionIsOneNodeBetweenViews) {
+  const Graph after = ExpectSameResults(AttentionGraph(2, 5), compile::Simplify);
+  EXPECT_EQ(compile::OperatorsOf(after),
+            "Reshape Reshape Reshape plimsoll::FusedAttention Reshape");
+}
+
+TEST(PassesTest, AttentionOverAnyBatchAndLength) {
+  const Graph graph = AttentionGraph(Dim::Symbol("batch"), Dim::Symbol("rows"));
+  for (const int64_t rows : {1, 4, 9}) {
+    const Graph after = ExpectSameResults(graph, compile::Simplify, {{"batch", 2}, {"rows", rows}});
+    EXPECT_EQ(compile::OperatorsOf(after),
+              "Reshape Reshape Reshape plimsoll::FusedAttention Reshape");
+  }
+}
+
+// Weights that are not beside the model are drawn at random, small enough for deep models.
+void FillWeights(Graph& graph) {
+  for (graph::ConstantTensor& constant : graph.constants) {
+    if (!constant.missing) continue;
+    ASSERT_EQ(constant.type, DataType::kFloat32);
+    const auto count = static_cast<size_t>(constant.ElementCount());
+    const int64_t fan_in = constant.dims.size() < 2    ? 1
+                           : constant.dims.size() == 2 ? constant.dims[0]
+                                                       : constant.ElementCount() / constant.dims[0];
+    auto storage = std::make_shared<std::vector<float>>(
+        RandomFloats(count, static_cast<uint32_t>(count),
+                     1.7F / std::sqrt(static_cast<float>(std::max<int64_t>(fan_in, 1)))));
+    constant.bytes = std::as_bytes(std::span(*storage));
+    constant.storage = storage;
+    constant.missing = false;
+  }
+}
+
+struct ModelCase {
+  const char* file;
+  Symbols symbols;
+};
+
+class PassesOverModelsTest : public testing::TestWithParam<ModelCase> {};
+
+TEST_P(PassesOverModelsTest, GiveTheSameResults) {
+  const char* folder = std::getenv("PLIMSOLL_MODELS");
+  if (folder == nullptr) GTEST_SKIP() << "PLIMSOLL_MODELS does not name a folder";
+  auto read = onnx::ReadModel(std::filesystem::path(folder) / GetParam().file);
+  ASSERT_TRUE(read.ok()) << read.error().Text();
+  Graph graph = *std::move(read);
+  FillWeights(graph);
+  const Status inferred = compile::InferShapes(graph);
+  ASSERT_TRUE(inferred.ok()) << inferred.error().Text();
+  ExpectSameResults(graph, compile::Simplify, GetParam().symbols);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, PassesOverModelsTest,
+    testing::Values(ModelCase{"mlp_train.onnx", {}}, ModelCase{"branch_if.onnx", {}},
+                    ModelCase{"lstm_tagger.onnx", {}}, ModelCase{"squeezenet1_1.onnx", {}},
+                    ModelCase{"mobilenet_v3_large.onnx", {}},
+                    ModelCase{"shufflenet_v2_x1_0.onnx", {}},
+                    ModelCase{"decode_step_dynamic.onnx", {{"batch", 2}, {"past", 3}}}),
+    [](const auto& info) {
+      std::string name = info.param.file;
+      return name.substr(0, name.find('.'));
+    });
+
+}  // namespace
+}  // namespace plimsoll::engine
