@@ -100,8 +100,9 @@ void AttendBlock(const AttentionShape& shape, const Source& source, const Rows& 
   int64_t end = 0;
   for (int64_t i = first; i < first + count; ++i) end = std::max(end, rows.Range(batch, i).end);
   const auto [queries, query_stride] = source.Queries(batch, head, first, count, scratch.queries);
-  MultiplyPanels(count, end, shape.width, queries, query_stride, scratch.keys, shape.width,
-                 source.factor(), scratch.scores, stride);
+  // Whole panels: what stands behind the last key is never looked at.
+  MultiplyPanels(count, PanelColumns(end), shape.width, queries, query_stride, scratch.keys,
+                 shape.width, source.factor(), scratch.scores, stride);
   for (int64_t i = 0; i < count; ++i) {
     rows.Finish(batch, head, first + i, rows.Range(batch, first + i), end,
                 scratch.scores + i * stride);

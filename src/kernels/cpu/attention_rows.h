@@ -7,19 +7,17 @@
 
 #include "kernels/cpu/attention_core.h"
 #include "kernels/cpu/float_rows.h"
+#include "kernels/cpu/matrix_vector.h"
 
 namespace plimsoll::kernels::cpu {
 
 // Scores of float32 to weights that sum to 1, or to zeros where no key has any weight.
 inline void SoftmaxOrZeros(float* scores, int64_t count) {
-  const float largest = RowMax(scores, count);
+  const float largest = RowSoftmax(scores, count, scores);
   if (largest == -std::numeric_limits<float>::infinity()) {
     std::fill_n(scores, count, 0.0f);
   } else if (!std::isfinite(largest)) {
     std::fill_n(scores, count, std::numeric_limits<float>::quiet_NaN());
-  } else {
-    const float sum = RowExp(scores, count, largest, scores);
-    RowAffine(scores, count, 1.0f / sum, 0.0f, scores);
   }
 }
 
@@ -61,9 +59,7 @@ class FloatSource {
     const float* row = queries_ + q_.At(batch, query_head, query);
     const float* keys = keys_ + k_.At(batch, head);
     if (k_.column == 1) {
-      for (int64_t j = 0; j < end; ++j) {
-        scores[j] = factor_ * RowDot(row, keys + j * k_.row, shape_.width);
-      }
+      RowsTimesVector(keys, k_.row, end, shape_.width, row, factor_, scores);
       return;
     }
     std::fill_n(scores, end, 0.0f);
@@ -74,11 +70,9 @@ class FloatSource {
   // ... and the sum of the values, each times its weight.
   void SumRow(int64_t batch, int64_t head, int64_t query_head, int64_t query, const KeyRange& range,
               const float* weights) const {
-    float* result = results_ + y_.At(batch, query_head, query);
-    std::fill_n(result, shape_.value_width, 0.0f);
-    for (int64_t j = range.begin; j < range.end; ++j) {
-      RowAddTo(values_ + v_.At(batch, head, j), shape_.value_width, weights[j], result);
-    }
+    SumOfRows(values_ + v_.At(batch, head, range.begin), v_.row, range.end - range.begin,
+              shape_.value_width, weights + range.begin,
+              results_ + y_.At(batch, query_head, query));
   }
 
  private:

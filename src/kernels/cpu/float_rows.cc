@@ -6,10 +6,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/float_rows.cc"
 // clang-format off: the order matters
-#include "kernels/cpu/vector_targets.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/vector_math-inl.h"
+#include "kernels/cpu/vector_targets.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -23,16 +23,25 @@ constexpr Vectors kVectors;
 
 // The first `count` lanes from memory, the others `filler`.
 HWY_INLINE Vector LoadSome(const float* x, int64_t count, float filler) {
+#if HWY_MEM_OPS_MIGHT_FAULT
   HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
   const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
   for (int64_t i = 0; i < width; ++i) lanes[i] = i < count ? x[i] : filler;
   return hn::Load(kVectors, lanes);
+#else
+  const auto some = hn::FirstN(kVectors, static_cast<size_t>(count));
+  return hn::IfThenElse(some, hn::MaskedLoad(some, kVectors, x), hn::Set(kVectors, filler));
+#endif
 }
 
 HWY_INLINE void StoreSome(Vector value, int64_t count, float* y) {
+#if HWY_MEM_OPS_MIGHT_FAULT
   HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
   hn::Store(value, kVectors, lanes);
   for (int64_t i = 0; i < count; ++i) y[i] = lanes[i];
+#else
+  hn::BlendedStore(value, hn::FirstN(kVectors, static_cast<size_t>(count)), kVectors, y);
+#endif
 }
 
 // Folds `step(total, x)` over a row with four totals at a time, joined by `join`. `filler` changes
@@ -175,24 +184,41 @@ void Normalize(const float* x, int64_t count, float mean, float factor, const fl
   }
 }
 
-float ExpRow(const float* x, int64_t count, float shift, float* y) {
+// e^x for x at most 0, with less to look after than Exp has; NaN gives NaN.
+HWY_INLINE Vector ExpOfNegative(Vector x) {
+  const Vector least = hn::Set(kVectors, -87.0f);
+  return hn::IfThenZeroElse(hn::Lt(x, least), ExpOfNormal(kVectors, hn::Max(least, x)));
+}
+
+// The largest element, NaN overlooked: the sum of exponentials will show it.
+HWY_INLINE float LargestOf(const float* x, int64_t count) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  const auto larger = [](Vector a, Vector b) { return hn::Max(b, a); };
+  const Vector largest = Fold(x, count, kLowest, kLowest, larger, larger);
+  return hn::GetLane(hn::MaxOfLanes(kVectors, largest));
+}
+
+float Softmax(const float* x, int64_t count, float* y) {
+  const float largest = LargestOf(x, count);
+  if (!(largest - largest == 0)) return largest;  // not finite
   const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
-  const Vector minus = hn::Set(kVectors, shift);
+  const Vector minus = hn::Set(kVectors, largest);
   Vector sums = hn::Zero(kVectors);
   int64_t i = 0;
   for (; i + width <= count; i += width) {
-    const Vector v = Exp(kVectors, hn::Sub(hn::LoadU(kVectors, x + i), minus));
+    const Vector v = ExpOfNegative(hn::Sub(hn::LoadU(kVectors, x + i), minus));
     sums = hn::Add(sums, v);
     hn::StoreU(v, kVectors, y + i);
   }
-  float total = hn::GetLane(hn::SumOfLanes(kVectors, sums));
   if (i < count) {
-    HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
-    hn::Store(Exp(kVectors, hn::Sub(LoadSome(x + i, count - i, shift), minus)), kVectors,
-              lanes);
-    for (int64_t k = 0; k < count - i; ++k) total += y[i + k] = lanes[k];
+    constexpr float kLowest = -std::numeric_limits<float>::infinity();
+    const Vector v = ExpOfNegative(hn::Sub(LoadSome(x + i, count - i, kLowest), minus));
+    sums = hn::Add(sums, v);
+    StoreSome(v, count - i, y + i);
   }
-  return total;
+  const Vector times = hn::Set(kVectors, 1.0f / hn::GetLane(hn::SumOfLanes(kVectors, sums)));
+  MapRow(y, count, y, [times](Vector v) { return hn::Mul(v, times); });
+  return largest;
 }
 
 float ExpSum(const float* x, int64_t count, float shift) {
@@ -205,8 +231,7 @@ float ExpSum(const float* x, int64_t count, float shift) {
 
 void SoftCap(float* x, int64_t count, float cap) {
   const Vector times = hn::Set(kVectors, cap);
-  MapRow(x, count, x,
-         [=](Vector v) { return hn::Mul(times, Tanh(kVectors, hn::Div(v, times))); });
+  MapRow(x, count, x, [=](Vector v) { return hn::Mul(times, Tanh(kVectors, hn::Div(v, times))); });
 }
 
 void AddTo(const float* x, int64_t count, float factor, float* y) {
@@ -256,7 +281,7 @@ HWY_EXPORT(Max);
 HWY_EXPORT(Min);
 HWY_EXPORT(Affine);
 HWY_EXPORT(Normalize);
-HWY_EXPORT(ExpRow);
+HWY_EXPORT(Softmax);
 HWY_EXPORT(ExpSum);
 HWY_EXPORT(SoftCap);
 HWY_EXPORT(AddTo);
@@ -283,8 +308,8 @@ void RowNormalize(const float* x, int64_t count, float mean, float factor, const
                   const float* bias, float* y) {
   HWY_DYNAMIC_DISPATCH(Normalize)(x, count, mean, factor, scale, bias, y);
 }
-float RowExp(const float* x, int64_t count, float shift, float* y) {
-  return HWY_DYNAMIC_DISPATCH(ExpRow)(x, count, shift, y);
+float RowSoftmax(const float* x, int64_t count, float* y) {
+  return HWY_DYNAMIC_DISPATCH(Softmax)(x, count, y);
 }
 float RowExpSum(const float* x, int64_t count, float shift) {
   return HWY_DYNAMIC_DISPATCH(ExpSum)(x, count, shift);

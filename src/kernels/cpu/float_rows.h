@@ -20,8 +20,9 @@ void RowAffine(const float* x, int64_t count, float factor, float offset, float*
 // y = (x - mean) * factor * scale + bias; a null scale is 1 and a null bias 0.
 void RowNormalize(const float* x, int64_t count, float mean, float factor, const float* scale,
                   const float* bias, float* y);
-// y = exp(x - shift), and their sum.
-float RowExp(const float* x, int64_t count, float shift, float* y);
+// y = exp(x) / the sum of all exp(x); gives the largest x. Where that is not finite, nothing is
+// written; where another x is NaN, all y are.
+float RowSoftmax(const float* x, int64_t count, float* y);
 // The sum of exp(x - shift).
 float RowExpSum(const float* x, int64_t count, float shift);
 // x = cap * tanh(x / cap)

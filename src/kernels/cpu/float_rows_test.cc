@@ -65,11 +65,17 @@ TEST_P(FloatRowsTest, MapsInPlaceAsALoopWould) {
   RowNormalize(y.data(), count_, 0.5f, 3.0f, x_.data(), x_.data(), y.data());
   EXPECT_THAT(y,
               Pointwise(FloatNear(1e-5f), Mapped([](float x) { return (x - 0.5f) * 3 * x + x; })));
-  y = x_;
-  const float sum = RowExp(y.data(), count_, 1.0f, y.data());
-  EXPECT_THAT(y, Pointwise(FloatNear(1e-6f), Mapped([](float x) { return std::exp(x - 1); })));
-  EXPECT_NEAR(sum, std::accumulate(y.begin(), y.end(), 0.0), 1e-4);
-  EXPECT_NEAR(RowExpSum(x_.data(), count_, 1.0f), sum, 1e-4);
+}
+
+TEST_P(FloatRowsTest, SoftmaxSumsToOne) {
+  const double sum = std::accumulate(x_.begin(), x_.end(), 0.0,
+                                     [](double total, float x) { return total + std::exp(x); });
+  EXPECT_NEAR(RowExpSum(x_.data(), count_, 1.0f), sum / std::exp(1.0), 1e-4);
+  std::vector<float> y = x_;
+  EXPECT_EQ(RowSoftmax(y.data(), count_, y.data()), RowMax(x_.data(), count_));
+  EXPECT_THAT(y, Pointwise(FloatNear(1e-6f), Mapped([sum](float x) {
+                             return static_cast<float>(std::exp(x) / sum);
+                           })));
 }
 
 TEST_P(FloatRowsTest, FoldsRowsIntoRows) {
@@ -97,6 +103,16 @@ TEST(FloatRowsOfNanTest, TheLargestOfNanIsNan) {
     RowMaxTo(Waves(40).data(), 40, largest.data());
     EXPECT_TRUE(std::isnan(largest[at])) << at;
   }
+}
+
+TEST(FloatRowsOfNanTest, SoftmaxShowsNanAndDropsWhatIsFarBelow) {
+  std::vector<float> x = Waves(40);
+  x[17] = std::nanf("");
+  RowSoftmax(x.data(), 40, x.data());
+  EXPECT_TRUE(std::isnan(x[0]) && std::isnan(x[39]));
+  x = {0.0f, -kInfinity, -1000.0f};
+  RowSoftmax(x.data(), 3, x.data());
+  EXPECT_THAT(x, testing::ElementsAre(1, 0, 0));
 }
 
 TEST(FloatRowsOfManyTest, ALongSumKeepsItsDigits) {

@@ -8,9 +8,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/panel_product.cc"
 // clang-format off: the order matters
-#include "kernels/cpu/vector_targets.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/vector_targets.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -24,28 +24,29 @@ constexpr int kVectors = static_cast<int>(kPanelWidth / hn::MaxLanes(kLanes));
 // As many totals as registers hold, with one panel row and one element of A beside them.
 constexpr int kMostRows = 12 / kVectors > 0 ? 12 / kVectors : 1;
 
-template <int kRows>
+// kUsed: the panel's vectors that have columns.
+template <int kRows, int kUsed>
 HWY_INLINE void Tile(int64_t depth, const float* a, int64_t stride_a, const float* panel,
                      float factor, int64_t columns, float* c, int64_t stride_c) {
   using Vector = hn::Vec<decltype(kLanes)>;
   const auto lanes = static_cast<int64_t>(hn::MaxLanes(kLanes));
-  Vector totals[kRows][kVectors];
+  Vector totals[kRows][kUsed];
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) totals[r][v] = hn::Zero(kLanes);
+    for (int v = 0; v < kUsed; ++v) totals[r][v] = hn::Zero(kLanes);
   }
   for (int64_t d = 0; d < depth; ++d) {
-    Vector row[kVectors];
+    Vector row[kUsed];
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kUsed; ++v) {
       row[v] = hn::LoadU(kLanes, panel + d * kPanelWidth + v * lanes);
     }
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
       const Vector element = hn::Set(kLanes, a[r * stride_a + d]);
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
+      for (int v = 0; v < kUsed; ++v) {
         totals[r][v] = hn::MulAdd(element, row[v], totals[r][v]);
       }
     }
@@ -54,27 +55,42 @@ HWY_INLINE void Tile(int64_t depth, const float* a, int64_t stride_a, const floa
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
     HWY_ALIGN float part[kPanelWidth];
-    float* to = columns < kPanelWidth ? part : c + r * stride_c;
+    const bool whole = columns >= kUsed * lanes;
+    float* to = whole ? c + r * stride_c : part;
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kUsed; ++v) {
       hn::StoreU(hn::Mul(totals[r][v], times), kLanes, to + v * lanes);
     }
-    if (columns < kPanelWidth) std::copy_n(part, columns, c + r * stride_c);
+    if (!whole) std::copy_n(part, columns, c + r * stride_c);
   }
 }
 
 // A tile of `rows` rows, at most kRows.
-template <int kRows>
+template <int kRows, int kUsed>
 HWY_INLINE void TileOf(int64_t rows, int64_t depth, const float* a, int64_t stride_a,
                        const float* panel, float factor, int64_t columns, float* c,
                        int64_t stride_c) {
   if constexpr (kRows > 1) {
     if (rows < kRows) {
-      TileOf<kRows - 1>(rows, depth, a, stride_a, panel, factor, columns, c, stride_c);
+      TileOf<kRows - 1, kUsed>(rows, depth, a, stride_a, panel, factor, columns, c, stride_c);
       return;
     }
   }
-  Tile<kRows>(depth, a, stride_a, panel, factor, columns, c, stride_c);
+  Tile<kRows, kUsed>(depth, a, stride_a, panel, factor, columns, c, stride_c);
+}
+
+template <int kUsed>
+void MultiplyPanel(int64_t rows, int64_t columns, int64_t used, const float* a, int64_t stride_a,
+                   const float* panel, float factor, float* c, int64_t stride_c) {
+  int64_t row = 0;
+  for (; row + kMostRows <= rows; row += kMostRows) {
+    Tile<kMostRows, kUsed>(used, a + row * stride_a, stride_a, panel, factor, columns,
+                           c + row * stride_c, stride_c);
+  }
+  if (row < rows) {
+    TileOf<kMostRows, kUsed>(rows - row, used, a + row * stride_a, stride_a, panel, factor, columns,
+                             c + row * stride_c, stride_c);
+  }
 }
 
 void Multiply(int64_t rows, int64_t columns, int64_t used, const float* a, int64_t stride_a,
@@ -82,15 +98,9 @@ void Multiply(int64_t rows, int64_t columns, int64_t used, const float* a, int64
   for (int64_t column = 0; column < columns; column += kPanelWidth) {
     const float* panel = panels + column * depth;
     const int64_t some = std::min(kPanelWidth, columns - column);
-    int64_t row = 0;
-    for (; row + kMostRows <= rows; row += kMostRows) {
-      Tile<kMostRows>(used, a + row * stride_a, stride_a, panel, factor, some,
-                      c + row * stride_c + column, stride_c);
-    }
-    if (row < rows) {
-      TileOf<kMostRows>(rows - row, used, a + row * stride_a, stride_a, panel, factor, some,
-                        c + row * stride_c + column, stride_c);
-    }
+    const bool narrow = some <= static_cast<int64_t>(hn::MaxLanes(kLanes));
+    (narrow ? MultiplyPanel<1> : MultiplyPanel<kVectors>)(rows, some, used, a, stride_a, panel,
+                                                          factor, c + column, stride_c);
   }
 }
 
@@ -132,6 +142,10 @@ void PackPanels(const float* b, int64_t row_stride, int64_t column_stride, int64
     if (row_stride == 1) {
       TransposeWords(reinterpret_cast<const uint32_t*>(from), column_stride,
                      reinterpret_cast<uint32_t*>(to), kPanelWidth, rows, width);
+    } else if (column_stride == 1 && width == kPanelWidth) {
+      for (int64_t d = 0; d < rows; ++d) {
+        std::memcpy(to + d * kPanelWidth, from + d * row_stride, kPanelWidth * sizeof(float));
+      }
     } else {
       for (int64_t d = 0; d < rows; ++d) {
         for (int64_t c = 0; c < width; ++c) {
