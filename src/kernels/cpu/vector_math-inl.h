@@ -30,49 +30,71 @@ HWY_INLINE V PowerOfTwo(D d, hn::Vec<hn::RebindToSigned<D>> n) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
 }
 
-// x = n ln 2 + r with |r| at most half of ln 2; gives e^r - 1 and sets n. Error 1.4e-8.
+// The whole number nearest to x / ln 2.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V ReducedExpMinusOne(D d, V x, hn::Vec<hn::RebindToSigned<D>>& n) {
+HWY_INLINE V WholePowers(D d, V x) {
+  return hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
+}
+
+// e^r - 1 for what is left of x: r = x - whole ln 2, at most half of ln 2. Error 1.4e-8.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ExpMinusOneOfRest(D d, V x, V whole) {
   static constexpr float kTerms[] = {0.49999997f, 0.16666543f, 0.0416672f, 0.008366514f,
                                      0.0013882522f};
-  const V whole = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
-  // ln 2 in two parts; the first has so few bits that its products with n are exact.
+  // ln 2 in two parts; the first has so few bits that its products are exact.
   V r = hn::NegMulAdd(whole, hn::Set(d, 0.693359375f), x);
   r = hn::NegMulAdd(whole, hn::Set(d, -2.12194440e-4f), r);
-  n = hn::ConvertTo(hn::RebindToSigned<D>(), whole);
   return hn::MulAdd(hn::Mul(r, r), Polynomial(d, r, kTerms), r);
+}
+
+// No smaller than `least`. Comparisons are false for NaN, so it stays; Max may lose it.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V AtLeast(D d, float least, V x) {
+  return hn::IfThenElse(hn::Lt(x, hn::Set(d, least)), hn::Set(d, least), x);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V AtMost(D d, float most, V x) {
+  return hn::IfThenElse(hn::Gt(x, hn::Set(d, most)), hn::Set(d, most), x);
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp(D d, V x) {
-  const V bounded = hn::Max(hn::Set(d, -104.0f), hn::Min(hn::Set(d, 89.0f), x));
-  hn::Vec<hn::RebindToSigned<D>> n;
-  const V y = hn::Add(ReducedExpMinusOne(d, bounded, n), hn::Set(d, 1.0f));
+  const hn::RebindToSigned<D> di;
+  const V bounded = AtLeast(d, -104.0f, x);
+  // Beyond 129 the rest is no longer small, but then the result is infinite anyway.
+  const V whole = hn::Min(WholePowers(d, bounded), hn::Set(d, 129.0f));
+  const V y = hn::Add(ExpMinusOneOfRest(d, bounded, whole), hn::Set(d, 1.0f));
   // In two steps, so that results beyond the normal numbers are reached.
+  const auto n = hn::ConvertTo(di, whole);
   const auto half = hn::ShiftRight<1>(n);
-  const V made = hn::Mul(hn::Mul(y, PowerOfTwo(d, half)), PowerOfTwo(d, hn::Sub(n, half)));
-  return hn::IfThenElse(hn::Eq(x, x), made, x);
+  return hn::Mul(hn::Mul(y, PowerOfTwo(d, half)), PowerOfTwo(d, hn::Sub(n, half)));
+}
+
+// e^x for x from -87 on; infinity from 88.4 on.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ExpOfNormal(D d, V x) {
+  const V whole = hn::Min(WholePowers(d, x), hn::Set(d, 128.0f));
+  const V scale = PowerOfTwo(d, hn::ConvertTo(hn::RebindToSigned<D>(), whole));
+  return hn::Mul(hn::Add(ExpMinusOneOfRest(d, x, whole), hn::Set(d, 1.0f)), scale);
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Tanh(D d, V x) {
   const V two = hn::Set(d, 2.0f);
   // From 10 on the result is 1.
-  const V size = hn::Min(hn::Set(d, 10.0f), hn::Abs(x));
-  hn::Vec<hn::RebindToSigned<D>> n;
-  const V reduced = ReducedExpMinusOne(d, hn::Mul(size, two), n);
-  const V scale = PowerOfTwo(d, n);
-  const V minus_one = hn::MulAdd(reduced, scale, hn::Sub(scale, hn::Set(d, 1.0f)));
-  const V made = hn::CopySign(hn::Div(minus_one, hn::Add(minus_one, two)), x);
-  return hn::IfThenElse(hn::Eq(x, x), made, x);
+  const V doubled = hn::Mul(AtMost(d, 10.0f, hn::Abs(x)), two);
+  const V whole = WholePowers(d, doubled);
+  const V scale = PowerOfTwo(d, hn::ConvertTo(hn::RebindToSigned<D>(), whole));
+  const V minus_one =
+      hn::MulAdd(ExpMinusOneOfRest(d, doubled, whole), scale, hn::Sub(scale, hn::Set(d, 1.0f)));
+  return hn::CopySign(hn::Div(minus_one, hn::Add(minus_one, two)), x);
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0f);
-  const V small = Exp(d, hn::Neg(hn::Abs(x)));
-  const V above = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), small, one);
-  return hn::Div(above, hn::Add(one, small));
+  return hn::Div(one, hn::Add(one, ExpOfNormal(d, AtLeast(d, -87.0f, hn::Neg(x)))));
 }
 
 // erfc(a) e^(a^2) for a from 0 to 10.5. Error 2e-8.
@@ -86,36 +108,34 @@ HWY_INLINE V ScaledErfc(D d, V a) {
   return hn::Mul(t, Polynomial(d, t, kTerms));
 }
 
-// e^(-scale x^2), with the square's rounding error made good where the machine has fused products.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Gauss(D d, V x, float scale) {
-  const V square = hn::Mul(x, x);
-  const V rounded_off = hn::MulSub(x, x, square);
-  const V coarse = Exp(d, hn::Mul(hn::Set(d, -scale), square));
-  return hn::NegMulAdd(coarse, hn::Mul(hn::Set(d, scale), rounded_off), coarse);
-}
-
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Erf(D d, V x) {
   // erf(x) / x over the square of x up to 1. Error 4e-8.
-  static constexpr float kTerms[] = {1.1283791f,   -0.37612325f,  0.1128018f,
-                                     -0.02671131f, 0.0049175513f, -0.0005631422f};
+  static constexpr float kNear[] = {1.1283791f,   -0.37612325f,  0.1128018f,
+                                    -0.02671131f, 0.0049175513f, -0.0005631422f};
+  // The logarithm of erfc from 1 to 4, from where on erf is 1. Error 1.6e-8 of erf.
+  static constexpr float kFar[] = {-0.002671718f, -1.1174384f,   -0.65448904f,
+                                   -0.08863412f,  0.0147781009f, -0.0011504195f};
   const V one = hn::Set(d, 1.0f);
-  const V size = hn::Min(hn::Set(d, 10.0f), hn::Abs(x));
-  const V near_zero = hn::Mul(size, Polynomial(d, hn::Mul(size, size), kTerms));
-  const V far = hn::NegMulAdd(ScaledErfc(d, size), Gauss(d, size, 1.0f), one);
-  const V made = hn::CopySign(hn::IfThenElse(hn::Lt(size, one), near_zero, far), x);
-  return hn::IfThenElse(hn::Eq(x, x), made, x);
+  const V size = AtMost(d, 4.0f, hn::Abs(x));
+  const V near_zero = hn::Mul(size, Polynomial(d, hn::Mul(size, size), kNear));
+  const V far = hn::Sub(one, ExpOfNormal(d, Polynomial(d, size, kFar)));
+  return hn::CopySign(hn::IfThenElse(hn::Gt(size, one), far, near_zero), x);
 }
 
 // x erfc(-x / sqrt 2) / 2.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Gelu(D d, V x) {
   const V half = hn::Set(d, 0.5f);
-  // Beyond 14.5 the tail is below the smallest number.
-  const V size = hn::Min(hn::Set(d, 14.5f), hn::Abs(x));
-  const V tail = hn::Mul(
-      half, hn::Mul(ScaledErfc(d, hn::Mul(size, hn::Set(d, 0.70710678f))), Gauss(d, size, 0.5f)));
+  const V size = AtMost(d, 13.0f, hn::Abs(x));
+  // e^(-x^2 / 2), with the square's rounding error made good where there are fused products.
+  const V square = hn::Mul(size, size);
+  const V rounded_off = hn::Mul(half, hn::MulSub(size, size, square));
+  const V coarse = ExpOfNormal(d, hn::Mul(hn::Set(d, -0.5f), square));
+  const V gauss = hn::NegMulAdd(coarse, rounded_off, coarse);
+  const V erfc = hn::Mul(ScaledErfc(d, hn::Mul(size, hn::Set(d, 0.70710678f))), gauss);
+  // From 13 on the tail is too small for any x to show it.
+  const V tail = hn::IfThenElse(hn::Eq(size, hn::Set(d, 13.0f)), hn::Zero(d), hn::Mul(half, erfc));
   const V share = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
   return hn::Mul(x, share);
 }
