@@ -4,10 +4,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/interpreter.h"
+#include "cli/stored_values.h"
+#include "engine/poisoned_run.h"
+#include "engine/session.h"
 #include "kernels/catalogue.h"
 #include "onnx/model_reader.h"
-#include "onnx/tensor_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -15,22 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using kernels::HostValue;
-using onnx::StoredValue;
 using Outcome = CaseVerdict::Outcome;
-
-Result<HostValue> ToHostValue(const StoredValue& stored) {
-  if (stored.kind == StoredValue::Kind::kTensor) {
-    PLIMSOLL_ASSIGN(kernels::HostTensor tensor, kernels::ToHostTensor(stored.tensor));
-    return HostValue::Of(std::move(tensor));
-  }
-  std::vector<HostValue> elements;
-  for (const StoredValue& element : stored.elements) {
-    PLIMSOLL_ASSIGN(HostValue value, ToHostValue(element));
-    elements.push_back(std::move(value));
-  }
-  return stored.kind == StoredValue::Kind::kSequence ? HostValue::Sequence(std::move(elements))
-                                                     : HostValue::Optional(std::move(elements));
-}
 
 Result<std::vector<HostValue>> ReadValues(const graph::Graph& graph,
                                           const std::vector<graph::ValueId>& ports,
@@ -39,9 +25,7 @@ Result<std::vector<HostValue>> ReadValues(const graph::Graph& graph,
   for (size_t i = 0; i < ports.size(); ++i) {
     const fs::path file = folder / StrCat(word, "_", i, ".pb");
     if (!fs::exists(file)) continue;
-    PLIMSOLL_ASSIGN(const StoredValue stored,
-                    onnx::ReadStoredValue(file, graph[ports[i]].declared));
-    PLIMSOLL_ASSIGN(values[i], ToHostValue(stored));
+    PLIMSOLL_ASSIGN(values[i], ReadHostValue(file, graph[ports[i]].declared));
   }
   return values;
 }
@@ -71,12 +55,10 @@ bool DrawsAtRandom(const graph::Graph& graph) {
                      [](const graph::Node& node) { return !kernels::IsDeterministic(node); });
 }
 
-Status RunDataSet(const graph::Graph& graph, const fs::path& folder, const Tolerance& tolerance,
-                  CaseVerdict& verdict) {
-  PLIMSOLL_ASSIGN(auto inputs, ReadValues(graph, graph.root().inputs, folder, "input"));
-  PLIMSOLL_ASSIGN(const auto expected, ReadValues(graph, graph.root().outputs, folder, "output"));
-  engine::Interpreter interpreter(graph);
-  PLIMSOLL_ASSIGN(const auto outputs, interpreter.Run(std::move(inputs), {}));
+// Compares what a run gave; `how` says which run it was.
+void Judge(const graph::Graph& graph, const std::vector<HostValue>& outputs,
+           const std::vector<HostValue>& expected, const Tolerance& tolerance, const char* how,
+           CaseVerdict& verdict) {
   const bool random = DrawsAtRandom(graph);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (expected[i].kind == HostValue::Kind::kUnknown) continue;
@@ -89,19 +71,56 @@ Status RunDataSet(const graph::Graph& graph, const fs::path& folder, const Toler
     const graph::Value& port = graph[graph.root().outputs[i]];
     if (port.producer.valid()) verdict.node = graph::Describe(graph, port.producer);
     verdict.outcome = Outcome::kFailed;
-    verdict.reason = StrCat("output '", port.name, "': ", *difference);
-    return {};
+    verdict.reason = StrCat(how, "output '", port.name, "': ", *difference);
+    return;
   }
+}
+
+// The same run once more over memory full of NaN patterns: nothing may change.
+Status RunOverPoison(const engine::Executable& executable, const std::vector<HostValue>& inputs,
+                     std::vector<HostValue>& outputs) {
+  std::vector<const void*> read;
+  std::vector<void*> written;
+  for (const HostValue& input : inputs) read.push_back(input.tensor.data.get());
+  for (HostValue& output : outputs) {
+    PLIMSOLL_ASSIGN(output.tensor, kernels::AllocateOnHeap(output.tensor.type, output.tensor.dims));
+    written.push_back(output.tensor.data.get());
+  }
+  PLIMSOLL_ASSIGN(const engine::PoisonedRun seen,
+                  engine::RunPoisoned(executable, {.inputs = read, .outputs = written}));
+  if (!seen.wrote_outside) return {};
+  return Error{.kind = ErrorKind::kRunFailed,
+               .code = "run.outside",
+               .what = "a run wrote outside of its plan",
+               .where = "",
+               .why = "a byte beside the arena changed",
+               .remedy = "this is a bug of ours: please report it"};
+}
+
+Status RunDataSet(const graph::Graph& graph, engine::Session& session, engine::GraphId id,
+                  const fs::path& folder, const Tolerance& tolerance, CaseVerdict& verdict) {
+  PLIMSOLL_ASSIGN(auto inputs, ReadValues(graph, graph.root().inputs, folder, "input"));
+  PLIMSOLL_ASSIGN(const auto expected, ReadValues(graph, graph.root().outputs, folder, "output"));
+  PLIMSOLL_ASSIGN(auto outputs, session.RunValues(id, inputs));
+  Judge(graph, outputs, expected, tolerance, "", verdict);
+  std::vector<engine::Tensor> shapes;
+  for (const HostValue& input : inputs) shapes.push_back({input.tensor.type, input.tensor.dims});
+  PLIMSOLL_ASSIGN(const auto executable, session.Compile(id, shapes));
+  if (executable == nullptr || verdict.outcome == Outcome::kFailed) return {};
+  PLIMSOLL_TRY(RunOverPoison(*executable, inputs, outputs));
+  Judge(graph, outputs, expected, tolerance, "over poison: ", verdict);
   return {};
 }
 
 Status RunAll(const fs::path& folder, CaseVerdict& verdict) {
   PLIMSOLL_ASSIGN(const Tolerance tolerance, ReadTolerance(folder));
   PLIMSOLL_ASSIGN(const graph::Graph graph, onnx::ReadModel(folder / "model.onnx"));
+  PLIMSOLL_ASSIGN(const auto session, engine::Session::Create({}));
+  PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(graph));
   for (int set = 0;; ++set) {
     const fs::path data = folder / StrCat("test_data_set_", set);
     if (!fs::is_directory(data) || verdict.outcome == Outcome::kFailed) return {};
-    PLIMSOLL_TRY(RunDataSet(graph, data, tolerance, verdict));
+    PLIMSOLL_TRY(RunDataSet(graph, *session, id, data, tolerance, verdict));
   }
 }
 

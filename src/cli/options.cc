@@ -17,6 +17,11 @@ void CommandOptions::Required(const std::string& name, std::string& value,
   command_->add_option(name, value, help)->required();
 }
 
+void CommandOptions::RequiredList(const std::string& name, std::vector<std::string>& values,
+                                  const std::string& help) {
+  command_->add_option(name, values, help)->required();
+}
+
 void CommandOptions::Text(const std::string& name, std::string& value, const std::string& help) {
   CLI::Option* option = command_->add_option(name, value, help);
   if (!value.empty()) option->capture_default_str();

@@ -20,6 +20,8 @@ class CommandOptions {
                  const std::string& examples);
 
   void Required(const std::string& name, std::string& value, const std::string& help);
+  void RequiredList(const std::string& name, std::vector<std::string>& values,
+                    const std::string& help);
   void Text(const std::string& name, std::string& value, const std::string& help);
   void Choice(const std::string& name, std::string& value, std::vector<std::string> legal,
               const std::string& help);

@@ -20,6 +20,10 @@ Examples:
   plimsoll inspect model.onnx                        what is in the model
   plimsoll inspect model.onnx --shape ids=1x128      the same with dynamic dimensions filled in
   plimsoll plan model.onnx --limit 512MiB            where every byte goes, and whether it fits
+  plimsoll run model.onnx --repeat 10                run it inside that plan, and measure
+  plimsoll bench model.onnx --against ort            race ONNX Runtime
+  plimsoll compare model.onnx --against ort          node by node where the two part
+  plimsoll conformance build/cases                   the standard's own test cases
   plimsoll pack buffers.csv --capacity 1MiB          place buffers without a model
   plimsoll replay trace.csv.xz                       run an allocation trace through an allocator
   plimsoll doctor                                    what this machine offers
@@ -58,6 +62,9 @@ int RunProgram(int argc, char** argv) {
   AddPlan(program, action);
   AddPack(program, action);
   AddReplay(program, action);
+  AddRun(program, action);
+  AddBench(program, action);
+  AddCompare(program, action);
   AddConformance(program, action);
   AddDoctor(program, action);
   try {

@@ -23,6 +23,9 @@ void AddInspect(CLI::App& program, Action& action);
 void AddPlan(CLI::App& program, Action& action);
 void AddPack(CLI::App& program, Action& action);
 void AddReplay(CLI::App& program, Action& action);
+void AddRun(CLI::App& program, Action& action);
+void AddBench(CLI::App& program, Action& action);
+void AddCompare(CLI::App& program, Action& action);
 void AddConformance(CLI::App& program, Action& action);
 void AddDoctor(CLI::App& program, Action& action);
 

@@ -15,9 +15,14 @@ using graph::ValueId;
 
 }  // namespace
 
-std::vector<bool> FindConstantValues(const Graph& graph) {
+std::vector<bool> StoredConstants(const Graph& graph) {
   std::vector<bool> constant(graph.values.size());
   for (size_t i = 0; i < graph.values.size(); ++i) constant[i] = graph.values[i].constant.valid();
+  return constant;
+}
+
+std::vector<bool> FindConstantValues(const Graph& graph) {
+  std::vector<bool> constant = StoredConstants(graph);
   const auto visit = [&](auto&& self, graph::SubgraphId body) -> void {
     for (const NodeId id : graph[body].nodes) {
       const Node& node = graph[id];

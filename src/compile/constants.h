@@ -10,6 +10,9 @@ namespace plimsoll::compile {
 // take no part in the feature map. A node without inputs counts, unless it draws random numbers.
 std::vector<bool> FindConstantValues(const graph::Graph& graph);
 
+// Which values are constants of the graph itself, by value index.
+std::vector<bool> StoredConstants(const graph::Graph& graph);
+
 // Constants that a running node reads or a body returns, in order of value; those made at load
 // included.
 std::vector<graph::ValueId> KeptConstants(const graph::Graph& graph,

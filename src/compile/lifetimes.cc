@@ -68,6 +68,7 @@ class ProblemBuilder {
     for (const Step& step : timeline_.steps) {
       if (step.kind != Step::Kind::kEnd) AddContinuous(step.node);
     }
+    AddWorkspaces();
     NoteBodyOutputs();
     return std::move(planned_);
   }
@@ -286,6 +287,30 @@ class ProblemBuilder {
                        [&](const plan::Contiguous& group) { return holds(group.members); });
   }
 
+  // The life of memory that a node needs only while it runs.
+  plan::Use LifeAt(size_t at) const {
+    const Step& step = timeline_.steps[at];
+    const bool one_stream = timeline_.steps_of_stream.size() < 2;
+    const int64_t place = one_stream ? static_cast<int64_t>(at) : step.place;
+    return {plan::StreamId(one_stream ? 0 : static_cast<size_t>(step.stream)), place, place + 1};
+  }
+
+  void AddWorkspaces() {
+    planned_.workspace_of.resize(graph_.nodes.size());
+    if (options_.workspaces.empty()) return;
+    for (size_t i = 0; i < timeline_.steps.size(); ++i) {
+      const NodeId id = timeline_.steps[i].node;
+      const Bytes size = options_.workspaces[id.index()];
+      if (timeline_.steps[i].kind != Step::Kind::kRun || size == Bytes(0)) continue;
+      plan::Buffer buffer;
+      buffer.name = graph_[id].name + " (workspace)";
+      buffer.size = size;
+      buffer.region = planned_.feature_map;
+      buffer.life = LifeAt(i);
+      planned_.workspace_of[id.index()] = planned_.problem.AddBuffer(std::move(buffer));
+    }
+  }
+
   // A value that cannot lie in the group itself is copied there for the node.
   BufferId Stage(NodeId id, ValueId value) {
     plan::Buffer buffer;
@@ -293,11 +318,7 @@ class ProblemBuilder {
     buffer.size = value.valid() ? PlannedSize(graph_[value].type) : Bytes(0);
     buffer.region = planned_.feature_map;
     for (size_t i = 0; i < timeline_.steps.size(); ++i) {
-      const Step& step = timeline_.steps[i];
-      if (step.node != id) continue;
-      const bool one_stream = timeline_.steps_of_stream.size() < 2;
-      const int64_t at = one_stream ? static_cast<int64_t>(i) : step.place;
-      buffer.life = {plan::StreamId(one_stream ? 0 : static_cast<size_t>(step.stream)), at, at + 1};
+      if (timeline_.steps[i].node == id) buffer.life = LifeAt(i);
     }
     return planned_.problem.AddBuffer(std::move(buffer));
   }

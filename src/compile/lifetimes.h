@@ -18,6 +18,8 @@ struct LifetimeOptions {
   // One area for everything that must be zero before it is used, cleared at once (policy 0). Off:
   // each node clears its own just before it runs (policy 1), and the memory is reused freely.
   bool clear_together = true;
+  // What each node's kernel needs while it runs, by node; empty: nothing.
+  std::vector<Bytes> workspaces;
 };
 
 // Reads ge.featureBaseRefreshable: "1" is on, "0" and nothing are off, anything else is refused.
@@ -26,8 +28,9 @@ Result<bool> ParseFeatureBaseRefreshable(std::string_view text);
 // A problem for plan/, and how to find the graph again in it.
 struct PlannedBuffers {
   plan::Problem problem;
-  std::vector<plan::BufferId> buffer_of;  // by value; where it starts is offset_in_buffer
-  std::vector<Bytes> offset_in_buffer;    // by value
+  std::vector<plan::BufferId> buffer_of;     // by value; where it starts is offset_in_buffer
+  std::vector<Bytes> offset_in_buffer;       // by value
+  std::vector<plan::BufferId> workspace_of;  // by node; not valid where it needs none
   plan::RegionId feature_map;
   plan::RegionId zero_copy;
   plan::RegionId weights;

@@ -48,19 +48,19 @@ Bytes FileOrderBound(const Graph& graph, const std::vector<bool>& constant) {
 
 Result<PlannedModel> PlanModel(const Graph& graph, const PlanOptions& options) {
   PlannedModel model;
-  model.constant = FindConstantValues(graph);
+  model.constant = options.fold_at_load ? FindConstantValues(graph) : StoredConstants(graph);
   model.weights = WeightBytes(graph, model.constant);
   model.file_order_lower_bound = FileOrderBound(graph, model.constant);
   const Storages storages = FindStorages(graph, model.constant, ViewRules::kAll);
-  const BodySchedule root =
-      BuildSchedule(graph, storages, model.constant, Graph::kRoot, options.in_place);
+  const BodySchedule root = BuildSchedule(graph, storages, model.constant, Graph::kRoot,
+                                          options.in_place, options.lifetimes.workspaces);
   const Order order = options.search_order ? SearchOrder(root.schedule, options.order_effort)
                                            : TopologicalOrder(root.schedule, options.order_mode);
   std::vector<InPlaceJoin> joins;
   AddJoins(root, order, joins);
   for (size_t i = 1; i < graph.subgraphs.size(); ++i) {
-    const BodySchedule body =
-        BuildSchedule(graph, storages, model.constant, SubgraphId(i), options.in_place);
+    const BodySchedule body = BuildSchedule(graph, storages, model.constant, SubgraphId(i),
+                                            options.in_place, options.lifetimes.workspaces);
     AddJoins(body, FileOrder(body), joins);
   }
   model.order = NodesInOrder(root, order);

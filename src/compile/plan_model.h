@@ -23,6 +23,9 @@ struct PlanOptions {
   plan::Effort effort;
   int threads = 0;  // of the planner; 0: as many as the machine has
   bool in_place = true;
+  // What depends on constants only counts as worked out at load. Off: the graph has been folded,
+  // and what is left of such nodes runs.
+  bool fold_at_load = true;
   LifetimeOptions lifetimes;
 };
 

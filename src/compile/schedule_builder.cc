@@ -18,8 +18,12 @@ using graph::ValueId;
 class Builder {
  public:
   Builder(const Graph& graph, const Storages& storages, const std::vector<bool>& constant,
-          bool in_place)
-      : graph_(graph), storages_(storages), constant_(constant), in_place_(in_place) {}
+          bool in_place, const std::vector<Bytes>& workspaces)
+      : graph_(graph),
+        storages_(storages),
+        constant_(constant),
+        in_place_(in_place),
+        workspaces_(workspaces) {}
 
   BodySchedule Build(SubgraphId body) {
     BodySchedule built;
@@ -87,6 +91,9 @@ class Builder {
     }
     AddOverwritten(node, row, readers);
     if (in_place_) AddInPlace(id, row);
+    if (!workspaces_.empty()) {
+      row.workspace = workspaces_[id.index()].RoundUp(kRounding).value();
+    }
     for (const SubgraphId body : SubgraphsOf(node)) {
       const BodySchedule inner = Build(body);
       Order order(inner.nodes.size());
@@ -157,14 +164,16 @@ class Builder {
   const Storages& storages_;
   const std::vector<bool>& constant_;
   bool in_place_;
+  const std::vector<Bytes>& workspaces_;
   mutable std::vector<int> streams_;
 };
 
 }  // namespace
 
 BodySchedule BuildSchedule(const Graph& graph, const Storages& storages,
-                           const std::vector<bool>& constant, SubgraphId body, bool in_place) {
-  return Builder(graph, storages, constant, in_place).Build(body);
+                           const std::vector<bool>& constant, SubgraphId body, bool in_place,
+                           const std::vector<Bytes>& workspaces) {
+  return Builder(graph, storages, constant, in_place, workspaces).Build(body);
 }
 
 }  // namespace plimsoll::compile

@@ -10,14 +10,15 @@ namespace plimsoll::compile {
 
 // A body as the order search sees it. Row i of `schedule.nodes` is `nodes[i]`; values keep their
 // indices. Nodes that depend on constants only are left out. A node with bodies is one row: what
-// its bodies read it reads, what they need inside is its workspace.
+// its bodies read it reads, what they need inside is its workspace. `workspaces` are what kernels
+// ask for, by node; empty: nothing.
 struct BodySchedule {
   Schedule schedule;
   std::vector<graph::NodeId> nodes;
 };
 
 BodySchedule BuildSchedule(const graph::Graph& graph, const Storages& storages,
-                           const std::vector<bool>& constant, graph::SubgraphId body,
-                           bool in_place);
+                           const std::vector<bool>& constant, graph::SubgraphId body, bool in_place,
+                           const std::vector<Bytes>& workspaces = {});
 
 }  // namespace plimsoll::compile

@@ -93,6 +93,7 @@ void Interpreter::Put(ValueId id, HostValue value) {
   if (IsTensor(value) && value.tensor.elements() <= graph::kMaxContentElements) {
     known.content = graph::ContentOf(kernels::ToConstant(value.tensor));
   }
+  if (options_.observe) options_.observe(id, value);
   values_[id.index()] = std::move(value);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <vector>
 
 #include "graph/graph.h"
@@ -22,6 +23,8 @@ class Interpreter {
   struct Options {
     kernels::AllocateTensor allocate = kernels::AllocateOnHeap;
     const std::atomic<bool>* cancelled = nullptr;  // looked at between nodes
+    // Told of each value as it is made.
+    std::function<void(graph::ValueId, const kernels::HostValue&)> observe = {};
   };
 
   // One value for each input of the graph, in order; gives one for each output.

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/poisoned_run.h"
+#include "engine/session.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::cli {
+
+// Runs one graph of a session over the same inputs again and again, and measures. The session must
+// outlive it.
+class ModelRunner {
+ public:
+  // Compiles the graph for the inputs.
+  static Result<ModelRunner> Make(engine::Session& session, engine::GraphId id,
+                                  std::vector<kernels::HostValue> inputs);
+
+  Status RunOnce();
+  // One more run over poisoned memory. Only where planned().
+  Result<engine::PoisonedRun> Observe();
+
+  bool planned() const { return executable_ != nullptr; }
+  const std::string& reason() const { return reason_; }  // why it is not planned
+  const std::vector<kernels::HostValue>& outputs() const { return outputs_; }
+  const std::vector<double>& latency_ms() const { return latency_ms_; }  // of each run, in order
+  int64_t heap_calls() const { return heap_calls_; }  // of the last run; -1: not counted
+  Result<engine::GraphMemory> memory() const { return session_->Memory(id_); }
+
+ private:
+  ModelRunner() = default;
+  Status MakeOutputs();
+
+  engine::Session* session_ = nullptr;
+  engine::GraphId id_;
+  std::vector<kernels::HostValue> inputs_;
+  std::vector<kernels::HostValue> outputs_;
+  std::vector<engine::Tensor> read_;
+  std::vector<engine::Tensor> written_;
+  std::shared_ptr<const engine::Executable> executable_;
+  std::string reason_;
+  std::vector<double> latency_ms_;
+  int64_t heap_calls_ = 0;
+};
+
+// The value that a share of the list does not exceed (0.5: the median). The list is not empty.
+double Percentile(std::vector<double> values, double share);
+
+}  // namespace plimsoll::cli

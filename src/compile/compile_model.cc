@@ -1,0 +1,122 @@
+#include "compile/compile_model.h"
+
+#include "kernels/kernel_table.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::DataType;
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+using graph::ValueType;
+using kernels::KernelSite;
+using kernels::TensorInfo;
+
+bool IsPlainTensor(const ValueType& type) {
+  return type.is_tensor() && type.data_type != DataType::kString && type.shape &&
+         graph::IsStatic(*type.shape);
+}
+
+TensorInfo InfoOf(const Graph& graph, ValueId id) {
+  TensorInfo info;
+  if (!id.valid()) return info;
+  const graph::Value& value = graph[id];
+  info.type = value.type.data_type;
+  info.dims = graph::StaticDims(*value.type.shape);
+  if (value.constant.valid()) {
+    info.constant = true;
+    info.data = graph[value.constant].bytes.data();
+  }
+  return info;
+}
+
+// Passes packing on, and remembers which of a site's inputs were packed.
+class PackingRecorder : public kernels::PackedWeights {
+ public:
+  PackingRecorder(kernels::PackedWeights& store, const KernelSite& site)
+      : store_(store), site_(site) {}
+
+  Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
+                           const Fill& fill) override {
+    for (size_t i = 0; i < site_.inputs.size() && i < 64; ++i) {
+      if (site_.inputs[i].constant && site_.inputs[i].data == data) inputs_ |= uint64_t{1} << i;
+    }
+    return store_.Pack(data, plain, layout, packed, fill);
+  }
+  uint64_t inputs() const { return inputs_; }
+
+ private:
+  kernels::PackedWeights& store_;
+  const KernelSite& site_;
+  uint64_t inputs_ = 0;
+};
+
+// Kernels for every node that carries no body, in the order of the bodies.
+Status PrepareKernels(CompiledModel& model, const CompileOptions& options) {
+  const Graph& graph = model.graph;
+  model.kernels.resize(graph.nodes.size());
+  model.packed_inputs.resize(graph.nodes.size());
+  for (const graph::Subgraph& body : graph.subgraphs) {
+    for (const NodeId id : body.nodes) {
+      const Node& node = graph[id];
+      if (!SubgraphsOf(node).empty()) continue;
+      KernelSite site{.graph = graph, .id = id, .inputs = {}, .outputs = {}};
+      for (const ValueId input : node.inputs) site.inputs.push_back(InfoOf(graph, input));
+      for (const ValueId output : node.outputs) site.outputs.push_back(InfoOf(graph, output));
+      std::optional<PackingRecorder> recorder;
+      if (options.packed_weights != nullptr) {
+        site.packed_weights = &recorder.emplace(*options.packed_weights, site);
+      }
+      PLIMSOLL_ASSIGN(model.kernels[id.index()], kernels::PrepareKernel(site));
+      if (recorder) model.packed_inputs[id.index()] = recorder->inputs();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> WhyNotPlannable(const Graph& graph) {
+  for (const graph::Subgraph& body : graph.subgraphs) {
+    for (const NodeId id : body.nodes) {
+      const Node& node = graph[id];
+      const bool has_bodies = !SubgraphsOf(node).empty();
+      if (has_bodies && !(node.domain.empty() && node.op == "If")) {
+        return StrCat(Describe(graph, id), " runs its body as often as data tells");
+      }
+      for (const auto* values : {&node.inputs, &node.outputs}) {
+        for (const ValueId value : *values) {
+          if (!value.valid() || IsPlainTensor(graph[value].type)) continue;
+          return StrCat("'", graph[value].name, "' at ", Describe(graph, id), " is ",
+                        Text(graph[value].type));
+        }
+      }
+    }
+    for (const ValueId output : body.outputs) {
+      if (output.valid() && !IsPlainTensor(graph[output].type)) {
+        return StrCat("'", graph[output].name, "' is ", Text(graph[output].type));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
+  CompiledModel model;
+  model.graph = std::move(graph);
+  if (options.optimise) PLIMSOLL_TRY(Specialise(model.graph, model.passes));
+  PLIMSOLL_TRY(PrepareKernels(model, options));
+  PlanOptions plan = options.plan;
+  plan.fold_at_load = false;
+  plan.lifetimes.workspaces.assign(model.graph.nodes.size(), Bytes(0));
+  for (size_t i = 0; i < model.kernels.size(); ++i) {
+    if (model.kernels[i] != nullptr) plan.lifetimes.workspaces[i] = model.kernels[i]->workspace();
+  }
+  PLIMSOLL_ASSIGN(model.planned, PlanModel(model.graph, plan));
+  return model;
+}
+
+}  // namespace plimsoll::compile

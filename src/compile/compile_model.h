@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/pass.h"
+#include "compile/plan_model.h"
+#include "graph/graph.h"
+#include "kernels/kernel.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::compile {
+
+struct CompileOptions {
+  PlanOptions plan;
+  bool optimise = true;  // off: the graph runs as it is, node by node
+  // Where packed constants go; null: kernels read constants as they are.
+  kernels::PackedWeights* packed_weights = nullptr;
+};
+
+// A model that is ready to run inside a plan: every node that runs has its kernel, every byte its
+// place. Plain data.
+struct CompiledModel {
+  graph::Graph graph;
+  std::vector<kernels::KernelPointer> kernels;  // by node; null where nothing runs
+  // By node: bit i is set where the kernel packed its constant input i and reads the plain form no
+  // more.
+  std::vector<uint64_t> packed_inputs;
+  PlannedModel planned;
+  std::vector<PassReport> passes;
+};
+
+// Why a graph cannot be planned as a whole before it runs (a size that only data tells, a value
+// that is no plain tensor, a loop); nothing when it can. Shapes must have been inferred.
+std::optional<std::string> WhyNotPlannable(const graph::Graph& graph);
+
+// Compiles a graph that is plannable. Fails where an operator has no kernel (kUnsupported), where
+// constants are missing, or where a kernel refuses its site.
+Result<CompiledModel> CompileModel(graph::Graph graph, const CompileOptions& options);
+
+}  // namespace plimsoll::compile

@@ -1,0 +1,143 @@
+#include "engine/executable.h"
+
+#include <cstring>
+
+#include "engine/mapped_pages.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::engine {
+namespace {
+
+using graph::ValueId;
+
+Error Cancelled(const graph::Graph& graph, const Task& task) {
+  return Error{
+      .kind = ErrorKind::kRunFailed,
+      .code = "run.cancelled",
+      .what = "the run was cancelled",
+      .where = task.node.valid() ? StrCat("before ", graph::Describe(graph, task.node)) : "",
+      .why = "",
+      .remedy = ""};
+}
+
+}  // namespace
+
+Executable::Executable(compile::CompiledModel model)
+    : model_(std::move(model)), program_(BuildProgram(model_)) {
+  for (size_t i = 0; i < program_.operands.size(); ++i) {
+    const Place::Base base = program_.operands[i].base;
+    if (base == Place::Base::kInput || base == Place::Base::kOutput) {
+      port_operands_.push_back(static_cast<uint32_t>(i));
+    }
+  }
+}
+
+Result<std::unique_ptr<const Executable>> Executable::Build(compile::CompiledModel model) {
+  std::unique_ptr<Executable> built(new Executable(std::move(model)));
+  PLIMSOLL_TRY(built->PlaceConstants());
+  return std::unique_ptr<const Executable>(std::move(built));
+}
+
+Status Executable::PlaceConstants() {
+  constants_.resize(model_.graph.values.size());
+  for (const Task& task : program_.tasks) {
+    const size_t operands = task.kind == Task::Kind::kRun ? task.inputs : 1;
+    for (size_t i = 0; i < operands; ++i) {
+      const Place& place = program_.operands[task.first + i];
+      if (place.base != Place::Base::kConstant) continue;
+      const bool packed = task.kind == Task::Kind::kRun && i < 64 &&
+                          ((model_.packed_inputs[task.node.index()] >> i) & 1) != 0;
+      kernels::HostTensor& held = constants_[static_cast<size_t>(place.index)];
+      if (packed || held.data != nullptr) continue;
+      const graph::Value& value = model_.graph.values[static_cast<size_t>(place.index)];
+      const graph::ConstantTensor& constant = model_.graph[value.constant];
+      PLIMSOLL_ASSIGN(held, kernels::ToHostTensor(constant));
+      plain_ += held.size();
+      if (held.data.get() != constant.bytes.data()) DropMappedPages(constant.bytes);
+    }
+  }
+  ReleasePacked();
+  return {};
+}
+
+void Executable::ReleasePacked() {
+  for (size_t i = 0; i < constants_.size(); ++i) {
+    const graph::ConstantId constant = model_.graph.values[i].constant;
+    if (!constant.valid() || constants_[i].data != nullptr) continue;
+    graph::ConstantTensor& unread = model_.graph.constants[constant.index()];
+    unread.bytes = {};
+    unread.storage.reset();
+  }
+}
+
+Executable::Addresses Executable::Bind(std::byte* arena) const {
+  Addresses addresses;
+  for (const Place& place : program_.operands) {
+    void* address = nullptr;
+    if (place.base == Place::Base::kArena) address = arena + place.offset;
+    if (place.base == Place::Base::kConstant) {
+      address = constants_[static_cast<size_t>(place.index)].data.get();
+    }
+    addresses.operands.push_back(address);
+  }
+  return addresses;
+}
+
+void Executable::SetPorts(Addresses& addresses, const Call& call) const {
+  for (const uint32_t operand : port_operands_) {
+    const Place& place = program_.operands[operand];
+    const auto index = static_cast<size_t>(place.index);
+    void* const base = place.base == Place::Base::kInput ? const_cast<void*>(call.inputs[index])
+                                                         : call.outputs[index];
+    addresses.operands[operand] = static_cast<std::byte*>(base) + place.offset;
+  }
+}
+
+Status Executable::RunTask(const Task& task, Addresses& addresses) const {
+  void* const* operands = addresses.operands.data() + task.first;
+  switch (task.kind) {
+    case Task::Kind::kCopy:
+      std::memcpy(operands[1], operands[0], static_cast<size_t>(task.bytes));
+      return {};
+    case Task::Kind::kClear:
+      std::memset(operands[0], 0, static_cast<size_t>(task.bytes));
+      return {};
+    default: {
+      const kernels::KernelCall call{.inputs = {operands, task.inputs},
+                                     .outputs = {operands + task.inputs, task.outputs},
+                                     .workspace = operands[task.inputs + task.outputs]};
+      return task.kernel->Run(call);
+    }
+  }
+}
+
+template <typename Before>
+Status Executable::Walk(Addresses& addresses, const Call& call, const Before& before) const {
+  SetPorts(addresses, call);
+  for (size_t i = 0; i < program_.tasks.size();) {
+    const Task& task = program_.tasks[i];
+    if (call.cancelled != nullptr && call.cancelled->load(std::memory_order_relaxed)) {
+      return Cancelled(model_.graph, task);
+    }
+    before(task);
+    if (task.kind == Task::Kind::kSkip) {
+      i = task.target;
+    } else if (task.kind == Task::Kind::kSkipUnless) {
+      i = *static_cast<const bool*>(addresses.operands[task.first]) ? i + 1 : task.target;
+    } else {
+      PLIMSOLL_TRY(RunTask(task, addresses));
+      ++i;
+    }
+  }
+  return {};
+}
+
+Status Executable::Run(Addresses& addresses, const Call& call) const {
+  return Walk(addresses, call, [](const Task&) {});
+}
+
+Status Executable::Run(Addresses& addresses, const Call& call, const BeforeTask& before) const {
+  return Walk(addresses, call, before);
+}
+
+}  // namespace plimsoll::engine

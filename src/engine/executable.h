@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compile/compile_model.h"
+#include "engine/program.h"
+#include "kernels/host_value.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::engine {
+
+// A model compiled for one set of shapes: tasks with addresses, built once, run many times.
+//
+// Immutable after Build, so several threads may run it, each with its own arena and Addresses. A
+// run allocates nothing and touches only its arena, the caller's tensors and the constants.
+class Executable {
+ public:
+  // Constants that kernels read as they are must be aligned to their element; those that are not
+  // are copied. Fails when data of a constant is missing.
+  static Result<std::unique_ptr<const Executable>> Build(compile::CompiledModel model);
+
+  // The addresses of every operand, for runs in one arena.
+  struct Addresses {
+    std::vector<void*> operands;
+  };
+  Addresses Bind(std::byte* arena) const;
+
+  struct Call {
+    std::span<const void* const> inputs;  // of the model, in order, aligned to their elements
+    std::span<void* const> outputs;
+    const std::atomic<bool>* cancelled = nullptr;  // looked at between tasks
+  };
+  // Fails with run.cancelled, or with what a kernel says of its data; outputs are unspecified then.
+  Status Run(Addresses& addresses, const Call& call) const;
+
+  // Called before each task of a run. For observation; the plain Run has no such hook.
+  using BeforeTask = std::function<void(const Task& task)>;
+  Status Run(Addresses& addresses, const Call& call, const BeforeTask& before) const;
+
+  const compile::CompiledModel& model() const { return model_; }
+  const Program& program() const { return program_; }
+  Bytes plain_constants() const { return plain_; }  // that kernels read as they are
+
+ private:
+  explicit Executable(compile::CompiledModel model);
+  Status PlaceConstants();
+  void ReleasePacked();  // what no task reads in its plain form
+  void SetPorts(Addresses& addresses, const Call& call) const;
+  Status RunTask(const Task& task, Addresses& addresses) const;
+  template <typename Before>
+  Status Walk(Addresses& addresses, const Call& call, const Before& before) const;
+
+  compile::CompiledModel model_;
+  Program program_;
+  std::vector<uint32_t> port_operands_;
+  std::vector<kernels::HostTensor> constants_;  // by value, where a task reads one
+  Bytes plain_;
+};
+
+}  // namespace plimsoll::engine

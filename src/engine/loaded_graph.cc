@@ -1,0 +1,296 @@
+#include "engine/loaded_graph.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "compile/compile_model.h"
+#include "compile/shapes.h"
+#include "engine/host_tensors.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::engine {
+namespace {
+
+using graph::Graph;
+using graph::ValueId;
+using graph::ValueType;
+using kernels::Dims;
+using kernels::HostTensor;
+using kernels::HostValue;
+
+std::vector<Port> PortsOf(const Graph& graph, const std::vector<ValueId>& values) {
+  std::vector<Port> ports;
+  for (const ValueId value : values) {
+    const graph::Value& port = graph[value];
+    const bool known = port.type.kind != ValueType::Kind::kUnknown;
+    ports.push_back({port.name, known ? port.type : port.declared});
+  }
+  return ports;
+}
+
+Error BadArgument(std::string code, std::string where, std::string why, std::string remedy) {
+  return Error{.kind = ErrorKind::kUsage,
+               .code = std::move(code),
+               .what = "the run was refused",
+               .where = std::move(where),
+               .why = std::move(why),
+               .remedy = std::move(remedy)};
+}
+
+std::string PortList(const std::vector<Port>& ports) {
+  std::vector<std::string> texts;
+  for (const Port& port : ports) texts.push_back(StrCat(port.name, " ", Text(port.type)));
+  return Join(texts, ", ");
+}
+
+bool IsRowMajor(const Tensor& tensor) {
+  if (!tensor.strides) return true;
+  if (tensor.strides->size() != tensor.dims.size()) return false;
+  int64_t expected = 1;
+  for (size_t i = tensor.dims.size(); i-- > 0;) {
+    if (tensor.dims[i] != 1 && (*tensor.strides)[i] != expected) return false;
+    expected *= tensor.dims[i];
+  }
+  return true;
+}
+
+// The first thing wrong with a tensor that stands for a port; allocates only to say so.
+Status CheckPort(const std::string& name, const ValueType& type, const char* what,
+                 const Tensor& tensor) {
+  const auto& shape = type.shape;
+  bool fits = !shape || shape->size() == tensor.dims.size();
+  for (size_t i = 0; fits && i < tensor.dims.size(); ++i) {
+    const bool fixed = shape && (*shape)[i].is_number();
+    fits = tensor.dims[i] >= 0 && (!fixed || (*shape)[i].number() == tensor.dims[i]);
+  }
+  const bool has_memory = tensor.data != nullptr || kernels::ElementCount(tensor.dims) == 0;
+  const bool right_type = type.is_tensor() && tensor.type == type.data_type;
+  if (right_type && fits && has_memory && IsRowMajor(tensor)) return {};
+  const std::string where = StrCat(what, " '", name, "'");
+  const std::string given = Text(ValueType::Tensor(tensor.type, graph::ShapeOf(tensor.dims)));
+  const std::string mismatch = StrCat("it is ", Text(type), ", given ", given);
+  if (!type.is_tensor()) return BadArgument("run.kind", where, mismatch, "run it with values");
+  if (!right_type) {
+    return BadArgument("run.type", where, mismatch,
+                       StrCat("give elements of ", graph::Name(type.data_type)));
+  }
+  if (!fits) return BadArgument("run.shape", where, mismatch, "give a tensor of that shape");
+  if (!has_memory) {
+    return BadArgument("run.memory", where, "there is no memory behind it", "give its address");
+  }
+  return BadArgument("run.strides", where, "its elements do not lie side by side in row order",
+                     "give a contiguous copy");
+}
+
+// Memory of the caller that the plan can use as it is, or a copy that stands for it.
+class Staged {
+ public:
+  Result<void*> Of(const Tensor& tensor, bool copy_in) {
+    const auto address = reinterpret_cast<uintptr_t>(tensor.data);
+    if (address % plan::kZeroCopyAlignment == 0) return tensor.data;
+    PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(tensor.type, tensor.dims));
+    if (copy_in)
+      std::memcpy(copy.data.get(), tensor.data, static_cast<size_t>(copy.size().value()));
+    copies_.push_back(copy);
+    return copy.data.get();
+  }
+  void CopyOut(const Tensor& tensor, const void* from) const {
+    if (from == tensor.data) return;
+    const Bytes size = graph::SizeOf(tensor.type, kernels::ElementCount(tensor.dims));
+    std::memcpy(tensor.data, from, static_cast<size_t>(size.value()));
+  }
+
+ private:
+  std::vector<HostTensor> copies_;
+};
+
+}  // namespace
+
+LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options, device::Device& device,
+                         device::DeviceId id)
+    : graph_(std::move(graph)), options_(options), arena_(device, id) {}
+
+Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOptions& options,
+                                                       device::Device& device,
+                                                       device::DeviceId id) {
+  for (const ValueId input : graph.root().inputs) graph[input].type = graph[input].declared;
+  PLIMSOLL_TRY(compile::InferShapes(graph));
+  std::unique_ptr<LoadedGraph> loaded(new LoadedGraph(std::move(graph), options, device, id));
+  loaded->inputs_ = PortsOf(loaded->graph_, loaded->graph_.root().inputs);
+  loaded->outputs_ = PortsOf(loaded->graph_, loaded->graph_.root().outputs);
+  if (options.optimise) PLIMSOLL_TRY(compile::Simplify(loaded->graph_, loaded->passes_));
+  for (const graph::ConstantTensor& constant : loaded->graph_.constants) {
+    loaded->packed_.AddLasting(constant.bytes.data());
+  }
+  return loaded;
+}
+
+Status LoadedGraph::CheckInputs(std::span<const Tensor> inputs) const {
+  if (inputs.size() != inputs_.size()) {
+    return BadArgument("run.inputs", "inputs",
+                       StrCat("the model takes ", inputs_.size(), ", given ", inputs.size()),
+                       StrCat("it takes ", PortList(inputs_)));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    PLIMSOLL_TRY(CheckPort(inputs_[i].name, inputs_[i].type, "input", inputs[i]));
+  }
+  return {};
+}
+
+Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims) {
+  Entry entry;
+  entry.dims = dims;
+  Graph graph = graph_;
+  const std::vector<ValueId> ports = graph.root().inputs;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    graph::ValueType& type = graph[ports[i]].type;
+    if (type.is_tensor()) type.shape = graph::ShapeOf(dims[i]);
+  }
+  PLIMSOLL_TRY(compile::InferShapes(graph));
+  if (auto reason = compile::WhyNotPlannable(graph)) {
+    entry.reason = *std::move(reason);
+    return entry;
+  }
+  compile::CompileOptions options;
+  options.plan = options_.plan;
+  options.optimise = options_.optimise;
+  options.packed_weights = options_.optimise ? &packed_ : nullptr;
+  PLIMSOLL_ASSIGN(compile::CompiledModel model, compile::CompileModel(std::move(graph), options));
+  PLIMSOLL_ASSIGN(entry.executable, Executable::Build(std::move(model)));
+  return entry;
+}
+
+Result<LoadedGraph::Entry*> LoadedGraph::EntryFor(std::span<const Tensor> inputs) {
+  const auto matches = [&](const Entry& entry) {
+    return std::equal(inputs.begin(), inputs.end(), entry.dims.begin(), entry.dims.end(),
+                      [](const Tensor& tensor, const Dims& dims) { return tensor.dims == dims; });
+  };
+  const auto found = std::find_if(entries_.begin(), entries_.end(), matches);
+  if (found != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, found);
+    return &entries_.front();
+  }
+  std::vector<Dims> dims;
+  for (const Tensor& input : inputs) dims.push_back(input.dims);
+  PLIMSOLL_ASSIGN(Entry entry, MakeEntry(dims));
+  entries_.push_front(std::move(entry));
+  if (entries_.size() > options_.kept_plans) entries_.pop_back();
+  return &entries_.front();
+}
+
+Result<std::shared_ptr<const Executable>> LoadedGraph::Compile(std::span<const Tensor> inputs,
+                                                               std::string* reason) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_ASSIGN(Entry * entry, EntryFor(inputs));
+  if (reason != nullptr) *reason = entry->reason;
+  return entry->executable;
+}
+
+Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
+                               std::span<const Tensor> outputs,
+                               const std::atomic<bool>* cancelled) {
+  PLIMSOLL_TRY(arena_.Ensure(entry.executable->program().arena));
+  if (entry.bound != arena_.base() || entry.addresses.operands.empty()) {
+    entry.addresses = entry.executable->Bind(arena_.base());
+    entry.bound = arena_.base();
+  }
+  Staged staged;
+  std::array<const void*, 64> read{};
+  std::array<void*, 64> written{};
+  std::vector<const void*> many_read;
+  std::vector<void*> many_written;
+  std::span<const void*> from(read.data(), std::min(inputs.size(), read.size()));
+  std::span<void*> to(written.data(), std::min(outputs.size(), written.size()));
+  if (inputs.size() > read.size()) from = many_read = std::vector<const void*>(inputs.size());
+  if (outputs.size() > written.size()) to = many_written = std::vector<void*>(outputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    PLIMSOLL_ASSIGN(from[i], staged.Of(inputs[i], true));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    PLIMSOLL_ASSIGN(to[i], staged.Of(outputs[i], false));
+  }
+  PLIMSOLL_TRY(entry.executable->Run(entry.addresses,
+                                     {.inputs = from, .outputs = to, .cancelled = cancelled}));
+  for (size_t i = 0; i < outputs.size(); ++i) staged.CopyOut(outputs[i], to[i]);
+  return {};
+}
+
+Status LoadedGraph::Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                        const std::atomic<bool>* cancelled) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckInputs(inputs));
+  if (outputs.size() != outputs_.size()) {
+    return BadArgument("run.outputs", "outputs",
+                       StrCat("the model gives ", outputs_.size(), ", asked for ", outputs.size()),
+                       StrCat("it gives ", PortList(outputs_)));
+  }
+  PLIMSOLL_ASSIGN(Entry * entry, EntryFor(inputs));
+  if (entry->executable == nullptr) {
+    return BadArgument("run.dynamic", "outputs",
+                       StrCat("their sizes are known only after the run: ", entry->reason),
+                       "run it with values");
+  }
+  const Graph& compiled = entry->executable->model().graph;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ValueType& type = compiled[compiled.root().outputs[i]].type;
+    PLIMSOLL_TRY(CheckPort(outputs_[i].name, type, "output", outputs[i]));
+  }
+  return RunPlanned(*entry, inputs, outputs, cancelled);
+}
+
+Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue> inputs,
+                                                          const std::atomic<bool>* cancelled) {
+  if (!interpreter_) interpreter_.emplace(graph_);
+  Interpreter::Options options;
+  options.cancelled = cancelled;
+  return interpreter_->Run(std::move(inputs), options);
+}
+
+Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inputs,
+                                                      const std::atomic<bool>* cancelled) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Tensor> tensors;
+  bool plain = inputs.size() == inputs_.size();
+  for (size_t i = 0; i < inputs.size() && plain; ++i) {
+    plain = inputs[i].kind == HostValue::Kind::kTensor && inputs_[i].type.is_tensor() &&
+            inputs[i].tensor.type != graph::DataType::kString;
+    const HostTensor& tensor = inputs[i].tensor;
+    tensors.push_back({tensor.type, tensor.dims, tensor.data.get()});
+  }
+  if (!plain) {
+    if (inputs.size() != inputs_.size()) PLIMSOLL_TRY(CheckInputs(tensors));
+    return RunNodeByNode(std::move(inputs), cancelled);
+  }
+  PLIMSOLL_TRY(CheckInputs(tensors));
+  PLIMSOLL_ASSIGN(Entry * entry, EntryFor(tensors));
+  if (entry->executable == nullptr) return RunNodeByNode(std::move(inputs), cancelled);
+  const Graph& compiled = entry->executable->model().graph;
+  std::vector<HostValue> outputs;
+  std::vector<Tensor> made;
+  for (const ValueId output : compiled.root().outputs) {
+    const ValueType& type = compiled[output].type;
+    PLIMSOLL_ASSIGN(HostTensor tensor,
+                    kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
+    made.push_back({tensor.type, tensor.dims, tensor.data.get()});
+    outputs.push_back(HostValue::Of(std::move(tensor)));
+  }
+  PLIMSOLL_TRY(RunPlanned(*entry, tensors, made, cancelled));
+  return outputs;
+}
+
+GraphMemory LoadedGraph::memory() const {
+  const std::lock_guard lock(mutex_);
+  GraphMemory memory;
+  memory.reserved = arena_.size();
+  memory.plans = static_cast<int>(entries_.size());
+  memory.weights = packed_.held();
+  if (!entries_.empty() && entries_.front().executable != nullptr) {
+    const Executable& executable = *entries_.front().executable;
+    const auto& planned = executable.model().planned;
+    memory.planned_peak = planned.plan.regions[planned.buffers.feature_map.index()].size;
+    memory.weights += executable.plain_constants();
+  }
+  return memory;
+}
+
+}  // namespace plimsoll::engine

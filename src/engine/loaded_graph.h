@@ -1,0 +1,110 @@
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/pass.h"
+#include "compile/plan_model.h"
+#include "engine/arena.h"
+#include "engine/executable.h"
+#include "engine/interpreter.h"
+#include "engine/packed_store.h"
+#include "graph/graph.h"
+#include "kernels/host_value.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::engine {
+
+struct LoadOptions {
+  bool optimise = true;       // off: the graph as the file has it, node by node
+  size_t kept_plans = 64;     // sets of shapes that stay compiled
+  compile::PlanOptions plan;  // how hard to plan
+};
+
+// A tensor of the caller's: where its elements lie, and how.
+struct Tensor {
+  graph::DataType type = graph::DataType::kUndefined;
+  kernels::Dims dims;
+  void* data = nullptr;
+  std::optional<kernels::Dims> strides = {};  // in elements; none: row-major without gaps
+};
+
+struct Port {
+  std::string name;
+  graph::ValueType type;  // as declared; symbols where the size is the caller's choice
+};
+
+// What a graph holds now.
+struct GraphMemory {
+  Bytes planned_peak;  // of the plan that ran last; 0 before
+  Bytes reserved;      // of the device, for feature maps
+  Bytes weights;       // constants that kernels read, packed or plain
+  int plans = 0;       // kept
+};
+
+// One model of a session: simplified once, compiled for each set of input shapes that it meets (a
+// bounded number is kept, the longest unused goes first), run inside the plan of that set. A set
+// whose sizes only data tells, and graphs with strings, sequences or loops, are run node by node.
+//
+// Runs of one graph wait for each other. After a failed run it is as it was before.
+class LoadedGraph {
+ public:
+  static Result<std::unique_ptr<LoadedGraph>> Load(graph::Graph graph, const LoadOptions& options,
+                                                   device::Device& device, device::DeviceId id);
+
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs() const { return outputs_; }
+
+  // Compiles for inputs of these shapes, whose data is not looked at, ahead of the first run with
+  // them. Null: they cannot be planned, and `reason` says why.
+  Result<std::shared_ptr<const Executable>> Compile(std::span<const Tensor> inputs,
+                                                    std::string* reason = nullptr);
+
+  // Runs over the caller's memory. Outputs must be of the type and shape that the run makes.
+  Status Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+             const std::atomic<bool>* cancelled);
+
+  // The same for values of any kind, into memory that is made for them.
+  Result<std::vector<kernels::HostValue>> RunValues(std::vector<kernels::HostValue> inputs,
+                                                    const std::atomic<bool>* cancelled);
+
+  GraphMemory memory() const;
+
+ private:
+  // What is known of one set of input shapes.
+  struct Entry {
+    std::vector<kernels::Dims> dims;
+    std::shared_ptr<const Executable> executable;  // null: run node by node
+    std::string reason;                            // then: why
+    Executable::Addresses addresses;               // bound to `bound`
+    const std::byte* bound = nullptr;
+  };
+
+  LoadedGraph(graph::Graph graph, const LoadOptions& options, device::Device& device,
+              device::DeviceId id);
+  Status CheckInputs(std::span<const Tensor> inputs) const;
+  Result<Entry*> EntryFor(std::span<const Tensor> inputs);
+  Result<Entry> MakeEntry(const std::vector<kernels::Dims>& dims);
+  Status RunPlanned(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                    const std::atomic<bool>* cancelled);
+  Result<std::vector<kernels::HostValue>> RunNodeByNode(std::vector<kernels::HostValue> inputs,
+                                                        const std::atomic<bool>* cancelled);
+
+  mutable std::mutex mutex_;
+  graph::Graph graph_;  // simplified; shapes as far as they hold for every run
+  LoadOptions options_;
+  std::vector<Port> inputs_;
+  std::vector<Port> outputs_;
+  std::vector<compile::PassReport> passes_;
+  PackedStore packed_;
+  std::list<Entry> entries_;  // most recently used first
+  std::optional<Interpreter> interpreter_;
+  Arena arena_;
+};
+
+}  // namespace plimsoll::engine

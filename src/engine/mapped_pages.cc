@@ -1,0 +1,53 @@
+#include "engine/mapped_pages.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace plimsoll::engine {
+namespace {
+
+// Whether one line of /proc/self/maps covers the place and maps a file without write permission.
+bool IsReadOnlyFile(uintptr_t place) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream fields(line);
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    char dash = 0;
+    std::string permissions;
+    std::string offset;
+    std::string device;
+    int64_t inode = 0;
+    fields >> std::hex >> begin >> dash >> end >> permissions >> offset >> device >> std::dec >>
+        inode;
+    if (begin <= place && place < end) {
+      return inode != 0 && permissions.size() > 1 && permissions[1] == '-';
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void DropMappedPages(std::span<const std::byte> bytes) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (begin >= end || !IsReadOnlyFile(begin) || !IsReadOnlyFile(end - 1)) return;
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+Bytes ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t total = 0;
+  int64_t resident = 0;
+  statm >> total >> resident;
+  return Bytes(resident) * sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace plimsoll::engine

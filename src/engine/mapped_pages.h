@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+
+#include "plimsoll/base/bytes.h"
+
+namespace plimsoll::engine {
+
+// Gives back the pages that lie wholly inside these bytes, where they are a read-only mapping of a
+// file: they count no more as resident, and come back from the file if they are read again. Other
+// memory is left alone.
+void DropMappedPages(std::span<const std::byte> bytes);
+
+// Bytes of this process that are resident now.
+Bytes ResidentBytes();
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,59 @@
+#include "engine/packed_store.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <new>
+
+#include "engine/mapped_pages.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::engine {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+
+}  // namespace
+
+void PackedStore::Release::operator()(void* memory) const { operator delete(memory, kAlignment); }
+
+Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string_view layout,
+                                      Bytes packed, const Fill& fill) {
+  const std::lock_guard lock(mutex_);
+  const std::string key =
+      lasting_.contains(data)
+          ? StrCat("at ", reinterpret_cast<uintptr_t>(data), " ", layout)
+          : StrCat("hash ", XXH3_64bits(data, static_cast<size_t>(plain.value())), " ",
+                   plain.value(), " ", layout);
+  auto& form = forms_[key];
+  if (form != nullptr) return static_cast<const void*>(form.get());
+  form.reset(operator new(static_cast<size_t>(std::max<int64_t>(packed.value(), 1)), kAlignment,
+                          std::nothrow));
+  if (form == nullptr) {
+    return Error{.kind = ErrorKind::kDoesNotFit,
+                 .code = "run.memory",
+                 .what = "cannot pack a weight",
+                 .where = "",
+                 .why = StrCat("the host has no ", packed, " left"),
+                 .remedy = "close other models, or use a smaller one"};
+  }
+  if (const Status filled = fill(form.get()); !filled.ok()) {
+    forms_.erase(key);
+    return filled.error();
+  }
+  held_ += packed;
+  DropMappedPages({static_cast<const std::byte*>(data), static_cast<size_t>(plain.value())});
+  return static_cast<const void*>(form.get());
+}
+
+void PackedStore::AddLasting(const void* data) {
+  const std::lock_guard lock(mutex_);
+  lasting_.insert(data);
+}
+
+Bytes PackedStore::held() const {
+  const std::lock_guard lock(mutex_);
+  return held_;
+}
+
+}  // namespace plimsoll::engine

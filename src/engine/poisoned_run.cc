@@ -1,0 +1,111 @@
+#include "engine/poisoned_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "plimsoll/plan/problem.h"
+
+namespace plimsoll::engine {
+namespace {
+
+constexpr std::byte kPoison{0xff};
+constexpr int64_t kGuard = 4096;
+
+struct Life {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t offset = 0;
+  int64_t size = 0;
+  bool cleared = false;  // must keep the zeros that the run begins with
+};
+
+class Observer {
+ public:
+  Observer(const Executable& executable, std::byte* arena)
+      : model_(executable.model()), arena_(arena) {
+    const auto& planned = model_.planned;
+    const auto& buffers = planned.buffers.problem.buffers;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i].region != planned.buffers.feature_map) continue;
+      lives_.push_back({buffers[i].life.begin, buffers[i].life.end, planned.plan.offsets[i].value(),
+                        buffers[i].size.value(),
+                        buffers[i].atomic_addr_clean_id != plan::kNoClearing});
+    }
+    std::stable_sort(lives_.begin(), lives_.end(),
+                     [](const Life& a, const Life& b) { return a.begin < b.begin; });
+    step_of_.assign(model_.graph.nodes.size(), -1);
+    for (size_t i = 0; i < planned.timeline.steps.size(); ++i) {
+      int64_t& step = step_of_[planned.timeline.steps[i].node.index()];
+      if (step < 0) step = static_cast<int64_t>(i);
+    }
+    Reach(0);
+  }
+
+  void Before(const Task& task) {
+    if (task.node.valid()) Reach(step_of_[task.node.index()]);
+  }
+
+  PoisonedRun Finish(int64_t feature_map) {
+    Look(0, feature_map);
+    seen_.actual_peak = seen_.actual_peak.RoundUp(plan::kDefaultAlignment);
+    return seen_;
+  }
+
+ private:
+  // Everything that is born up to this step, in order.
+  void Reach(int64_t step) {
+    while (next_ < lives_.size() && lives_[next_].begin <= step) {
+      const Life& life = lives_[next_++];
+      if (life.begin > 0 && !life.cleared) {
+        Look(life.offset, life.size);
+        std::fill_n(arena_ + life.offset, life.size, kPoison);
+      }
+      alive_.push_back(life);
+      std::erase_if(alive_, [&](const Life& old) { return old.end <= life.begin; });
+      Bytes live;
+      for (const Life& one : alive_) live += Bytes(one.size);
+      seen_.live_peak = std::max(seen_.live_peak, live);
+    }
+  }
+
+  // Notes the highest byte of a place that is no longer as it was filled.
+  void Look(int64_t offset, int64_t size) {
+    for (int64_t at = offset + size; at > std::max(offset, seen_.actual_peak.value()); --at) {
+      if (arena_[at - 1] == kPoison) continue;
+      seen_.actual_peak = Bytes(at);
+      return;
+    }
+  }
+
+  const compile::CompiledModel& model_;
+  std::byte* arena_;
+  std::vector<Life> lives_;
+  std::vector<int64_t> step_of_;  // by node
+  size_t next_ = 0;
+  std::vector<Life> alive_;
+  PoisonedRun seen_;
+};
+
+}  // namespace
+
+Result<PoisonedRun> RunPoisoned(const Executable& executable, const Executable::Call& call) {
+  const int64_t size = executable.program().arena.value();
+  PLIMSOLL_ASSIGN(const kernels::HostTensor memory,
+                  kernels::AllocateOnHeap(graph::DataType::kUint8, {size + 2 * kGuard}));
+  auto* const begin = static_cast<std::byte*>(memory.data.get());
+  std::fill_n(begin, size + 2 * kGuard, kPoison);
+  std::byte* const arena = begin + kGuard;
+  Executable::Addresses addresses = executable.Bind(arena);
+  Observer observer(executable, arena);
+  PLIMSOLL_TRY(executable.Run(addresses, call, [&](const Task& task) { observer.Before(task); }));
+  const auto& planned = executable.model().planned;
+  PoisonedRun seen =
+      observer.Finish(planned.plan.regions[planned.buffers.feature_map.index()].size.value());
+  const auto changed = [](std::byte byte) { return byte != kPoison; };
+  seen.wrote_outside = std::any_of(begin, arena, changed) ||
+                       std::any_of(arena + size, arena + size + kGuard, changed);
+  return seen;
+}
+
+}  // namespace plimsoll::engine

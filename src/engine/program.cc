@@ -1,0 +1,199 @@
+#include "engine/program.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compile/bodies.h"
+
+namespace plimsoll::engine {
+namespace {
+
+using compile::PlannedBuffers;
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::SubgraphId;
+using graph::ValueId;
+
+class Builder {
+ public:
+  explicit Builder(const compile::CompiledModel& model)
+      : model_(model), graph_(model.graph), buffers_(model.planned.buffers) {
+    LayOutRegions();
+    const auto& root = graph_.root();
+    for (size_t i = 0; i < root.inputs.size(); ++i) AddPort(root.inputs[i], Place::Base::kInput, i);
+    for (size_t i = 0; i < root.outputs.size(); ++i) {
+      AddPort(root.outputs[i], Place::Base::kOutput, i);
+    }
+  }
+
+  Program Build() {
+    ClearAreas();
+    CopyInputs();
+    for (const NodeId id : model_.planned.order) Run(id);
+    CopyOutputs();
+    return std::move(program_);
+  }
+
+ private:
+  // The feature map comes first, so that its offsets are the arena's.
+  void LayOutRegions() {
+    const auto& regions = model_.planned.plan.regions;
+    region_start_.assign(regions.size(), -1);
+    const auto add = [&](plan::RegionId region) {
+      if (!region.valid()) return;
+      region_start_[region.index()] = program_.arena.value();
+      program_.arena += regions[region.index()].size.RoundUp(plan::kDefaultAlignment);
+    };
+    add(buffers_.feature_map);
+    add(buffers_.fixed);
+    add(buffers_.p2p);
+    add(buffers_.host);
+  }
+
+  void AddPort(ValueId value, Place::Base base, size_t index) {
+    const plan::BufferId buffer = buffers_.buffer_of[value.index()];
+    if (!buffer.valid() || graph_[value].constant.valid()) return;
+    if (buffers_.problem.buffer(buffer).region != buffers_.zero_copy) return;
+    ports_.emplace(buffer, Place{base, static_cast<int32_t>(index), 0});
+  }
+
+  Place PlaceOf(plan::BufferId buffer, Bytes offset) const {
+    if (!buffer.valid()) return {};
+    if (const auto port = ports_.find(buffer); port != ports_.end()) {
+      Place place = port->second;
+      place.offset = offset.value();
+      return place;
+    }
+    const plan::RegionId region = buffers_.problem.buffer(buffer).region;
+    const int64_t start = region_start_[region.index()];
+    const Offset at = model_.planned.plan.offsets[buffer.index()];
+    return {Place::Base::kArena, 0, start + at.value() + offset.value()};
+  }
+
+  Place PlaceOf(ValueId value) const {
+    if (!value.valid()) return {};
+    if (graph_[value].constant.valid()) {
+      return {Place::Base::kConstant, static_cast<int32_t>(value.index()), 0};
+    }
+    return PlaceOf(buffers_.buffer_of[value.index()], buffers_.offset_in_buffer[value.index()]);
+  }
+
+  uint32_t Operand(const Place& place) {
+    program_.operands.push_back(place);
+    return static_cast<uint32_t>(program_.operands.size()) - 1;
+  }
+
+  void Copy(const Place& from, const Place& to, Bytes bytes) {
+    const bool same = from.base == to.base && from.index == to.index && from.offset == to.offset;
+    if (same || bytes == Bytes(0)) return;
+    Task task{.kind = Task::Kind::kCopy, .node = {}, .bytes = bytes.value()};
+    task.first = Operand(from);
+    Operand(to);
+    program_.tasks.push_back(task);
+  }
+
+  void Clear(NodeId node, const Place& place, Bytes bytes) {
+    Task task{.kind = Task::Kind::kClear, .node = node, .bytes = bytes.value()};
+    task.first = Operand(place);
+    program_.tasks.push_back(task);
+  }
+
+  void ClearAreas() {
+    for (const plan::ClearingArea& area : model_.planned.plan.clearing_areas) {
+      const int64_t start = region_start_[area.region.index()];
+      Clear({}, {Place::Base::kArena, 0, start + area.offset.value()}, area.size);
+    }
+  }
+
+  void CopyInputs() {
+    const auto& inputs = graph_.root().inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (graph_[inputs[i]].constant.valid() || !buffers_.buffer_of[inputs[i].index()].valid()) {
+        continue;
+      }
+      Copy({Place::Base::kInput, static_cast<int32_t>(i), 0}, PlaceOf(inputs[i]),
+           compile::PlannedSize(graph_[inputs[i]].type));
+    }
+  }
+
+  void CopyOutputs() {
+    const auto& outputs = graph_.root().outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      Copy(PlaceOf(outputs[i]), {Place::Base::kOutput, static_cast<int32_t>(i), 0},
+           compile::PlannedSize(graph_[outputs[i]].type));
+    }
+  }
+
+  void Run(NodeId id) {
+    const Node& node = graph_[id];
+    if (!SubgraphsOf(node).empty()) {
+      RunBranches(id);
+      return;
+    }
+    ClearOutputs(id);
+    Task task{.kind = Task::Kind::kRun, .node = id};
+    task.kernel = model_.kernels[id.index()].get();
+    task.inputs = static_cast<uint16_t>(node.inputs.size());
+    task.outputs = static_cast<uint16_t>(node.outputs.size());
+    task.first = static_cast<uint32_t>(program_.operands.size());
+    for (const ValueId input : node.inputs) Operand(PlaceOf(input));
+    for (const ValueId output : node.outputs) Operand(PlaceOf(output));
+    Operand(PlaceOf(buffers_.workspace_of[id.index()], Bytes(0)));
+    program_.tasks.push_back(task);
+  }
+
+  // Outputs that must be zero first and lie in no area that was cleared at once.
+  void ClearOutputs(NodeId id) {
+    const Node& node = graph_[id];
+    for (const int output : node.memory.needs_clearing) {
+      const auto index = static_cast<size_t>(output);
+      if (index >= node.outputs.size() || !node.outputs[index].valid()) continue;
+      const plan::BufferId buffer = buffers_.buffer_of[node.outputs[index].index()];
+      const bool together =
+          buffer.valid() &&
+          buffers_.problem.buffer(buffer).atomic_addr_clean_id != plan::kNoClearing;
+      if (together) continue;
+      Clear(id, PlaceOf(node.outputs[index]),
+            compile::PlannedSize(graph_[node.outputs[index]].type));
+    }
+  }
+
+  // If: one body or the other, and its results where the node's outputs lie.
+  void RunBranches(NodeId id) {
+    const Node& node = graph_[id];
+    const size_t choice = program_.tasks.size();
+    Task skip_unless{.kind = Task::Kind::kSkipUnless, .node = id};
+    skip_unless.first = Operand(PlaceOf(node.inputs[0]));
+    program_.tasks.push_back(skip_unless);
+    RunBody(node, node.attributes.Subgraph("then_branch"));
+    const size_t over = program_.tasks.size();
+    program_.tasks.push_back({.kind = Task::Kind::kSkip, .node = id});
+    program_.tasks[choice].target = static_cast<uint32_t>(program_.tasks.size());
+    RunBody(node, node.attributes.Subgraph("else_branch"));
+    program_.tasks[over].target = static_cast<uint32_t>(program_.tasks.size());
+  }
+
+  void RunBody(const Node& owner, SubgraphId body) {
+    for (const NodeId id : graph_[body].nodes) Run(id);
+    for (size_t i = 0; i < owner.outputs.size(); ++i) {
+      const ValueId result = graph_[body].outputs[i];
+      if (!owner.outputs[i].valid() || !result.valid()) continue;
+      Copy(PlaceOf(result), PlaceOf(owner.outputs[i]),
+           compile::PlannedSize(graph_[owner.outputs[i]].type));
+    }
+  }
+
+  const compile::CompiledModel& model_;
+  const Graph& graph_;
+  const PlannedBuffers& buffers_;
+  std::vector<int64_t> region_start_;  // in the arena; -1 for regions that are not in it
+  std::map<plan::BufferId, Place> ports_;
+  Program program_;
+};
+
+}  // namespace
+
+Program BuildProgram(const compile::CompiledModel& model) { return Builder(model).Build(); }
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compile/compile_model.h"
+#include "graph/graph.h"
+#include "kernels/kernel.h"
+#include "plimsoll/base/bytes.h"
+
+namespace plimsoll::engine {
+
+// What an address is counted from.
+struct Place {
+  enum class Base { kArena, kInput, kOutput, kConstant, kNothing };
+  Base base = Base::kNothing;
+  int32_t index = 0;  // of the input, the output, or the constant's value
+  int64_t offset = 0;
+};
+
+// One step of a run.
+struct Task {
+  enum class Kind {
+    kRun,         // the kernel, over its operands
+    kCopy,        // `bytes` from operand `first` to operand `first + 1`
+    kClear,       // `bytes` zeros at operand `first`
+    kSkipUnless,  // to `target`, unless the bool at operand `first` is true
+    kSkip,        // to `target`
+  };
+  Kind kind = Kind::kRun;
+  graph::NodeId node;
+  const kernels::Kernel* kernel = nullptr;
+  uint32_t first = 0;  // operand; inputs, then outputs, then the workspace
+  uint16_t inputs = 0;
+  uint16_t outputs = 0;
+  uint32_t target = 0;  // task
+  int64_t bytes = 0;
+};
+
+// A compiled model as straight tasks, branches as skips: what an Executable walks. Plain data.
+struct Program {
+  std::vector<Task> tasks;
+  std::vector<Place> operands;
+  Bytes arena;  // the feature map, then the regions beside it
+};
+
+Program BuildProgram(const compile::CompiledModel& model);
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/loaded_graph.h"
+#include "graph/graph.h"
+#include "plimsoll/base/ids.h"
+#include "plimsoll/base/status.h"
+#include "plimsoll/device/device.h"
+
+namespace plimsoll::engine {
+
+using GraphId = Id<struct GraphTag>;
+
+struct SessionOptions {
+  int threads = 1;  // of each run
+  LoadOptions load;
+};
+
+struct RunOptions {
+  const std::atomic<bool>* cancelled = nullptr;  // looked at between tasks
+};
+
+// Holds models and runs them on the CPU: add, run, unload by id.
+//
+//   PLIMSOLL_ASSIGN(auto session, Session::Create({}));
+//   PLIMSOLL_ASSIGN(const GraphId id, session->Add(std::move(graph)));
+//   PLIMSOLL_TRY(session->Run(id, inputs, outputs));
+//
+// Ids are never used again. An error in one graph leaves the others as they are. Thread-safe:
+// graphs run beside each other, runs of one graph wait for each other; a graph that is unloaded
+// while it runs goes when that run has ended.
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> Create(const SessionOptions& options);
+
+  Result<GraphId> Add(graph::Graph graph);
+  // Compiles for inputs of these shapes ahead of the first run with them; null where their sizes
+  // cannot be planned.
+  Result<std::shared_ptr<const Executable>> Compile(GraphId id, std::span<const Tensor> inputs,
+                                                    std::string* reason = nullptr);
+  // In the caller's memory. Fails with run.dynamic where sizes are known only after the run.
+  Status Run(GraphId id, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+             const RunOptions& options = {});
+  // Values of any kind, into memory that is made for them.
+  Result<std::vector<kernels::HostValue>> RunValues(GraphId id,
+                                                    std::vector<kernels::HostValue> inputs,
+                                                    const RunOptions& options = {});
+  Status Unload(GraphId id);
+
+  Result<std::vector<Port>> Inputs(GraphId id) const;
+  Result<std::vector<Port>> Outputs(GraphId id) const;
+  Result<GraphMemory> Memory(GraphId id) const;
+
+ private:
+  Session(const SessionOptions& options, std::unique_ptr<device::Device> device);
+  Result<std::shared_ptr<LoadedGraph>> Find(GraphId id) const;
+
+  const SessionOptions options_;
+  const std::unique_ptr<device::Device> device_;
+  mutable std::mutex mutex_;  // of the table
+  std::map<GraphId, std::shared_ptr<LoadedGraph>> graphs_;
+  size_t next_ = 0;
+};
+
+}  // namespace plimsoll::engine
