@@ -171,7 +171,7 @@ Result<KernelPointer> MakeGridSample(KernelSite& site) {
     return site.BadInput("the grid does not fit the data");
   }
   KernelPointer kernel;
-  VisitType<AllNumbers>(data.type, [&]<typename T>() {
+  VisitType<AllFloats>(data.type, [&]<typename T>() {
     kernel = MakeKernel([sampling, grid_type = site.inputs[1].type](const KernelCall& call) {
       RunGridSample<T>(sampling, grid_type, call);
     });

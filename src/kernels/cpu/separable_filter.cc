@@ -33,14 +33,17 @@ SeparableFilter::SeparableFilter(graph::DataType type, const Dims& from, const D
   planes_ = ElementCount(std::span(from).first(first));
   from_plane_ = ElementCount(std::span(from).subspan(first));
   to_plane_ = ElementCount(std::span(to).subspan(first));
-  buffer_ = std::max(from_plane_, to_plane_);
+  const bool converts = type != graph::DataType::kFloat32 && type != graph::DataType::kFloat64;
+  if (converts) buffer_ = std::max(from_plane_, to_plane_);
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     const auto at = static_cast<size_t>(axis->axis);
     Pass pass = MakePass(ElementCount(std::span(from).subspan(first, at - first)), from[at], to[at],
                          ElementCount(std::span(to).subspan(at + 1)), axis->weights);
-    buffer_ = std::max(buffer_, pass.outer * pass.to * pass.inner);
+    const bool last = axis + 1 == axes.rend();
+    if (!last) buffer_ = std::max(buffer_, pass.outer * pass.to * pass.inner);
     passes_.push_back(std::move(pass));
   }
+  buffers_ = converts || passes_.size() > 2 ? 2 : 1;
   threads_ = std::clamp<int64_t>(Threads(), 1, std::max<int64_t>(planes_, 1));
 }
 
@@ -50,7 +53,7 @@ bool SeparableFilter::Supports(graph::DataType type) {
 
 Bytes SeparableFilter::workspace() const {
   const int64_t width = type_ == graph::DataType::kFloat64 ? sizeof(double) : sizeof(float);
-  return Bytes(2 * buffer_ * width * threads_);
+  return Bytes(buffers_ * buffer_ * width * threads_);
 }
 
 SeparableFilter::Pass SeparableFilter::MakePass(int64_t outer, int64_t from, int64_t to,
@@ -99,7 +102,7 @@ void SeparableFilter::RunPass(const Pass& pass, const double* from, double* to) 
 template <typename T, typename Number>
 void SeparableFilter::RunPlanes(const T* from, T* to, std::byte* workspace) const {
   ParallelFor(threads_, 1, [&](int64_t begin, int64_t end) {
-    auto* const buffers = reinterpret_cast<Number*>(workspace) + begin * 2 * buffer_;
+    auto* const buffers = reinterpret_cast<Number*>(workspace) + begin * buffers_ * buffer_;
     const int64_t last = planes_ * end / threads_;
     for (int64_t plane = planes_ * begin / threads_; plane < last; ++plane) {
       const T* source = from + plane * from_plane_;

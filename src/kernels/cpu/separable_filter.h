@@ -53,7 +53,8 @@ class SeparableFilter {
   int64_t planes_ = 1;
   int64_t from_plane_ = 1;
   int64_t to_plane_ = 1;
-  int64_t buffer_ = 0;  // elements of one of a thread's two buffers
+  int64_t buffer_ = 0;   // elements of one of a thread's buffers
+  int64_t buffers_ = 1;  // of a thread; what is read and what is written take turns in two
   int64_t threads_ = 1;
 };
 
