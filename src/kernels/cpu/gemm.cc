@@ -94,6 +94,12 @@ HWY_INLINE void TileOf(int64_t rows, const Gemm& gemm, int64_t depth, const floa
   Tile<kRows, 1>(gemm, depth, a, b, columns, accumulate, c);
 }
 
+// Has rows [first, last) of a panel brought into the second cache while others are worked on: the
+// first tile of the next panel would else wait for memory.
+HWY_INLINE void Fetch(const Gemm& gemm, const float* panel, int64_t first, int64_t last) {
+  for (int64_t d = first; d < last; ++d) __builtin_prefetch(panel + d * gemm.b.row_stride, 0, 2);
+}
+
 // Rows [first, last) of C, with `depth` products of each sum from `from` on.
 void Block(const Gemm& gemm, int64_t first, int64_t last, int64_t from, int64_t depth) {
   const bool accumulate = gemm.accumulate || from > 0;
@@ -107,11 +113,16 @@ void Block(const Gemm& gemm, int64_t first, int64_t last, int64_t from, int64_t 
                           gemm.c + first * gemm.c_stride + column);
     }
   }
+  const int64_t tiles = (last - first + kMostRows - 1) / kMostRows;
   for (; column < gemm.columns; column += kPanelWidth) {
     const float* const panel = b + column / kPanelWidth * gemm.b.panel_stride;
     const int64_t some = std::min(kPanelWidth, gemm.columns - column);
+    const bool has_next = column + kPanelWidth < gemm.columns;
     int64_t row = first;
-    for (; row + kMostRows <= last; row += kMostRows) {
+    for (int64_t tile = 0; row + kMostRows <= last; row += kMostRows, ++tile) {
+      if (has_next) {
+        Fetch(gemm, panel + gemm.b.panel_stride, depth * tile / tiles, depth * (tile + 1) / tiles);
+      }
       Tile<kMostRows, 1>(gemm, depth, a + row * gemm.a_row_stride, panel, some, accumulate,
                          gemm.c + row * gemm.c_stride + column);
     }
