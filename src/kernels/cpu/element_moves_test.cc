@@ -28,6 +28,30 @@ TEST(ConcatTest, EmptyPartsAreNoPartOfTheWhole) {
   EXPECT_THAT(ElementsOf<float>((*made)[0]), ElementsAre(1, 2, 3, 4));
 }
 
+// Prepares a node and runs it, its outputs being where `written` says (null: left out).
+Status RunInto(const OneNode& node, const HostTensor& input, std::vector<TensorInfo> outputs,
+               const std::vector<void*>& written) {
+  graph::Graph graph = node.Build({input});
+  KernelSite site{.graph = graph, .id = graph::NodeId(0), .inputs = {}, .outputs = {}};
+  site.inputs.push_back({.type = input.type, .dims = input.dims, .data = input.data.get()});
+  site.outputs = std::move(outputs);
+  PLIMSOLL_ASSIGN(const KernelPointer kernel, PrepareKernel(site));
+  const void* const read[] = {input.data.get()};
+  return kernel->Run({.inputs = read, .outputs = written, .workspace = nullptr});
+}
+
+TEST(SplitTest, AnOutputLeftOutStillTakesItsShare) {
+  const TensorInfo pair{.type = graph::DataType::kFloat32, .dims = {2}};
+  float first[2] = {};
+  float last[2] = {};
+  ASSERT_TRUE(RunInto({"Split", {{"num_outputs", int64_t{3}}}, 3},
+                      Numbers<float>({6}, {1, 2, 3, 4, 5, 6}), {pair, TensorInfo(), pair},
+                      {first, nullptr, last})
+                  .ok());
+  EXPECT_THAT(first, ElementsAre(1, 2));
+  EXPECT_THAT(last, ElementsAre(5, 6));
+}
+
 TEST(SliceTest, BoundsFarOutsideAreCutToTheAxis) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   const auto made = OneNode{.op = "Slice",
