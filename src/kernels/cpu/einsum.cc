@@ -205,13 +205,14 @@ Result<KernelPointer> MakeSteps(const EinsumPlanner& planner, graph::DataType ty
   return MakeKernel(
       [steps = std::move(steps), scratch_offset](const KernelCall& call) {
         const void* a = call.inputs[0];
+        [[maybe_unused]] void* scratch = At(call.workspace, scratch_offset);
         for (const Step<Wide>& step : steps) {
           const void* b = call.inputs[step.right];
           void* c = step.result < 0 ? call.outputs[0] : At(call.workspace, step.result);
           if constexpr (std::is_same_v<Wide, float>) {
             if (step.matrices) {
               step.matrices->Run(static_cast<const float*>(a), static_cast<const float*>(b),
-                                 At(call.workspace, scratch_offset), static_cast<float*>(c));
+                                 scratch, static_cast<float*>(c));
               a = c;
               continue;
             }
