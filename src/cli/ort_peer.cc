@@ -70,7 +70,7 @@ for line in sys.stdin:
             with open(folder + "/outputs", "w") as listing:
                 for i, value in enumerate(outputs):
                     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-                        np.save(f"{folder}/out_{i}.npy", np.ascontiguousarray(value))
+                        np.save(f"{folder}/out_{i}.npy", np.asarray(value, order="C"))
                         listing.write(f"{i}\t{ports[i]}\n")
             print("ok", flush=True)
     except Exception as wrong:

@@ -54,9 +54,43 @@ class PackingRecorder : public kernels::PackedWeights {
   uint64_t inputs_ = 0;
 };
 
+// Lets go of constants as soon as every node that reads them has packed them.
+class ConstantReaders {
+ public:
+  explicit ConstantReaders(Graph& graph) : graph_(graph), readers_(graph.constants.size()) {
+    for (const graph::Subgraph& body : graph.subgraphs) {
+      for (const NodeId id : body.nodes) {
+        for (const ValueId input : graph[id].inputs) Count(input, 1);
+      }
+      for (const ValueId output : body.outputs) Count(output, 1);
+    }
+  }
+
+  void Packed(const Node& node, uint64_t inputs) {
+    for (size_t i = 0; i < node.inputs.size() && i < 64; ++i) {
+      if (((inputs >> i) & 1) == 0) continue;
+      Count(node.inputs[i], -1);
+      const graph::ConstantId constant = graph_[node.inputs[i]].constant;
+      if (readers_[constant.index()] > 0) continue;
+      graph_.constants[constant.index()].bytes = {};
+      graph_.constants[constant.index()].storage.reset();
+    }
+  }
+
+ private:
+  void Count(ValueId value, int change) {
+    if (!value.valid() || !graph_[value].constant.valid()) return;
+    readers_[graph_[value].constant.index()] += change;
+  }
+
+  Graph& graph_;
+  std::vector<int> readers_;  // that need the plain form, by constant
+};
+
 // Kernels for every node that carries no body, in the order of the bodies.
 Status PrepareKernels(CompiledModel& model, const CompileOptions& options) {
   const Graph& graph = model.graph;
+  ConstantReaders readers(model.graph);
   model.kernels.resize(graph.nodes.size());
   model.packed_inputs.resize(graph.nodes.size());
   for (const graph::Subgraph& body : graph.subgraphs) {
@@ -71,7 +105,9 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options) {
         site.packed_weights = &recorder.emplace(*options.packed_weights, site);
       }
       PLIMSOLL_ASSIGN(model.kernels[id.index()], kernels::PrepareKernel(site));
-      if (recorder) model.packed_inputs[id.index()] = recorder->inputs();
+      if (!recorder) continue;
+      model.packed_inputs[id.index()] = recorder->inputs();
+      readers.Packed(node, recorder->inputs());
     }
   }
   return {};

@@ -56,18 +56,7 @@ Status Executable::PlaceConstants() {
       if (held.data.get() != constant.bytes.data()) DropMappedPages(constant.bytes);
     }
   }
-  ReleasePacked();
   return {};
-}
-
-void Executable::ReleasePacked() {
-  for (size_t i = 0; i < constants_.size(); ++i) {
-    const graph::ConstantId constant = model_.graph.values[i].constant;
-    if (!constant.valid() || constants_[i].data != nullptr) continue;
-    graph::ConstantTensor& unread = model_.graph.constants[constant.index()];
-    unread.bytes = {};
-    unread.storage.reset();
-  }
 }
 
 Executable::Addresses Executable::Bind(std::byte* arena) const {

@@ -48,7 +48,6 @@ class Executable {
  private:
   explicit Executable(compile::CompiledModel model);
   Status PlaceConstants();
-  void ReleasePacked();  // what no task reads in its plain form
   void SetPorts(Addresses& addresses, const Call& call) const;
   Status RunTask(const Task& task, Addresses& addresses) const;
   template <typename Before>

@@ -118,6 +118,10 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
   std::unique_ptr<LoadedGraph> loaded(new LoadedGraph(std::move(graph), options, device, id));
   loaded->inputs_ = PortsOf(loaded->graph_, loaded->graph_.root().inputs);
   loaded->outputs_ = PortsOf(loaded->graph_, loaded->graph_.root().outputs);
+  loaded->takes_one_shape_ =
+      std::all_of(loaded->inputs_.begin(), loaded->inputs_.end(), [](const Port& port) {
+        return port.type.is_tensor() && port.type.shape && graph::IsStatic(*port.type.shape);
+      });
   if (options.optimise) PLIMSOLL_TRY(compile::Simplify(loaded->graph_, loaded->passes_));
   for (const graph::ConstantTensor& constant : loaded->graph_.constants) {
     loaded->packed_.AddLasting(constant.bytes.data());
@@ -138,6 +142,14 @@ Status LoadedGraph::CheckInputs(std::span<const Tensor> inputs) const {
 }
 
 Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims) {
+  if (given_away_) {
+    return Error{.kind = ErrorKind::kRunFailed,
+                 .code = "run.failed_before",
+                 .what = "the model cannot be compiled",
+                 .where = "",
+                 .why = "compiling it failed before, and its weights are gone",
+                 .remedy = "load it again"};
+  }
   Entry entry;
   entry.dims = dims;
   Graph graph = graph_;
@@ -150,6 +162,11 @@ Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims)
   if (auto reason = compile::WhyNotPlannable(graph)) {
     entry.reason = *std::move(reason);
     return entry;
+  }
+  if (takes_one_shape_) {
+    // No other shapes will come: nobody else holds the constants while they are packed.
+    graph_.constants.clear();
+    given_away_ = true;
   }
   compile::CompileOptions options;
   options.plan = options_.plan;

@@ -98,6 +98,8 @@ class LoadedGraph {
   mutable std::mutex mutex_;
   graph::Graph graph_;  // simplified; shapes as far as they hold for every run
   LoadOptions options_;
+  bool takes_one_shape_ = false;  // every input's size is fixed
+  bool given_away_ = false;       // then: graph_ has lost its constants to the plan
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
   std::vector<compile::PassReport> passes_;

@@ -2,20 +2,11 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
-#include <new>
-
 #include "engine/mapped_pages.h"
+#include "kernels/host_value.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
-namespace {
-
-constexpr std::align_val_t kAlignment{64};
-
-}  // namespace
-
-void PackedStore::Release::operator()(void* memory) const { operator delete(memory, kAlignment); }
 
 Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string_view layout,
                                       Bytes packed, const Fill& fill) {
@@ -27,8 +18,7 @@ Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string
                    plain.value(), " ", layout);
   auto& form = forms_[key];
   if (form != nullptr) return static_cast<const void*>(form.get());
-  form.reset(operator new(static_cast<size_t>(std::max<int64_t>(packed.value(), 1)), kAlignment,
-                          std::nothrow));
+  form = kernels::AllocateBytes(packed);
   if (form == nullptr) {
     return Error{.kind = ErrorKind::kDoesNotFit,
                  .code = "run.memory",

@@ -25,13 +25,9 @@ class PackedStore : public kernels::PackedWeights {
   Bytes held() const;
 
  private:
-  struct Release {
-    void operator()(void* memory) const;
-  };
-
   mutable std::mutex mutex_;
   std::set<const void*> lasting_;
-  std::map<std::string, std::unique_ptr<void, Release>> forms_;  // by constant and layout
+  std::map<std::string, std::shared_ptr<void>> forms_;  // by constant and layout
   Bytes held_;
 };
 

@@ -1,5 +1,7 @@
 #include "kernels/host_value.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -7,6 +9,12 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels {
+namespace {
+
+// From here on a mapping of its own: freed, it leaves the process at once.
+constexpr Bytes kOwnMapping = KiB(256);
+
+}  // namespace
 
 HostValue HostValue::Of(HostTensor tensor) {
   HostValue value;
@@ -43,13 +51,9 @@ Result<HostTensor> AllocateOnHeap(graph::DataType type, const Dims& dims) {
         std::shared_ptr<std::string[]>(new std::string[static_cast<size_t>(tensor.elements())]);
     return tensor;
   }
-  constexpr std::align_val_t kAlignment{64};
   const Bytes size = tensor.size();
-  void* const memory =
-      size.saturated() ? nullptr :
-                       operator new(static_cast<size_t>(std::max<int64_t>(size.value(), 1)),
-                                    kAlignment, std::nothrow);
-  if (memory == nullptr) {
+  tensor.data = size.saturated() ? nullptr : AllocateBytes(size);
+  if (tensor.data == nullptr) {
     return Error{.kind = ErrorKind::kDoesNotFit,
                  .code = "run.memory",
                  .what = "cannot make a tensor",
@@ -58,8 +62,21 @@ Result<HostTensor> AllocateOnHeap(graph::DataType type, const Dims& dims) {
                                graph::Text(graph::ShapeOf(dims))),
                  .remedy = "run with smaller shapes"};
   }
-  tensor.data = std::shared_ptr<void>(memory, [](void* old) { operator delete(old, kAlignment); });
   return tensor;
+}
+
+std::shared_ptr<void> AllocateBytes(Bytes size) {
+  const auto count = static_cast<size_t>(std::max<int64_t>(size.value(), 1));
+  if (size >= kOwnMapping) {
+    void* const memory =
+        mmap(nullptr, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    return std::shared_ptr<void>(memory, [count](void* old) { munmap(old, count); });
+  }
+  constexpr std::align_val_t kAlignment{64};
+  void* const memory = operator new(count, kAlignment, std::nothrow);
+  if (memory == nullptr) return nullptr;
+  return std::shared_ptr<void>(memory, [](void* old) { operator delete(old, kAlignment); });
 }
 
 Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant) {

@@ -39,7 +39,10 @@ struct HostValue {
 // Gives a tensor of that type and shape with elements not yet set (strings empty).
 using AllocateTensor = std::function<Result<HostTensor>(graph::DataType type, const Dims& dims)>;
 
-// Memory of the C++ heap, 64-byte aligned.
+// Plain memory of the process, 64-byte aligned; null when there is none left.
+std::shared_ptr<void> AllocateBytes(Bytes size);
+
+// A tensor in such memory.
 Result<HostTensor> AllocateOnHeap(graph::DataType type, const Dims& dims);
 
 // The elements of a constant as a host tensor: shared with what holds them where they are aligned
