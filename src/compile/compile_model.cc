@@ -46,6 +46,7 @@ class PackingRecorder : public kernels::PackedWeights {
     }
     return store_.Pack(data, plain, layout, packed, fill);
   }
+  void Forget(const void* data, Bytes size) override { store_.Forget(data, size); }
   uint64_t inputs() const { return inputs_; }
 
  private:

@@ -6,6 +6,7 @@
 #include "compile/compile_model.h"
 #include "compile/shapes.h"
 #include "engine/host_tensors.h"
+#include "engine/mapped_pages.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -122,7 +123,13 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
       std::all_of(loaded->inputs_.begin(), loaded->inputs_.end(), [](const Port& port) {
         return port.type.is_tensor() && port.type.shape && graph::IsStatic(*port.type.shape);
       });
-  if (options.optimise) PLIMSOLL_TRY(compile::Simplify(loaded->graph_, loaded->passes_));
+  if (options.optimise) {
+    // What passes read of the weights and replaced is needed no more; what is still needed comes
+    // back from the file.
+    const std::vector<graph::ConstantTensor> before = loaded->graph_.constants;
+    PLIMSOLL_TRY(compile::Simplify(loaded->graph_, loaded->passes_));
+    for (const graph::ConstantTensor& constant : before) DropMappedPages(constant.bytes);
+  }
   for (const graph::ConstantTensor& constant : loaded->graph_.constants) {
     loaded->packed_.AddLasting(constant.bytes.data());
   }

@@ -32,8 +32,12 @@ Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string
     return filled.error();
   }
   held_ += packed;
-  DropMappedPages({static_cast<const std::byte*>(data), static_cast<size_t>(plain.value())});
+  Forget(data, plain);
   return static_cast<const void*>(form.get());
+}
+
+void PackedStore::Forget(const void* data, Bytes size) {
+  DropMappedPages({static_cast<const std::byte*>(data), static_cast<size_t>(size.value())});
 }
 
 void PackedStore::AddLasting(const void* data) {

@@ -19,6 +19,7 @@ class PackedStore : public kernels::PackedWeights {
  public:
   Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
                            const Fill& fill) override;
+  void Forget(const void* data, Bytes size) override;
 
   // Says that the constant at this address stays there for as long as the store.
   void AddLasting(const void* data);

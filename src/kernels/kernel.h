@@ -49,6 +49,8 @@ class PackedWeights {
   // The plain form may be gone from memory after it.
   virtual Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout,
                                    Bytes packed, const Fill& fill) = 0;
+  // While `fill` runs: these bytes of the plain form have been read for the last time.
+  virtual void Forget(const void* data, Bytes size) = 0;
 };
 
 // Where a kernel is to run: one node, with everything that is known of its tensors.

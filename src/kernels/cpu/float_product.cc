@@ -19,6 +19,8 @@ constexpr int64_t kFewRowsForDots = 4;
 // A block of C of this size stays in the second cache until its activation is applied.
 constexpr int64_t kBlockRows = 192;
 constexpr int64_t kBlockColumns = 512;
+// Of a constant that is packed: read, then let go.
+constexpr int64_t kSliceElements = int64_t{1} << 21;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
 
@@ -104,9 +106,9 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
                         tensor.data, tensor.size(), layout,
                         Bytes(own.b_count * elements * int64_t{sizeof(float)}), [&](void* to) {
                           for (int64_t i = 0; i < own.b_count; ++i) {
-                            product.PackMatrix(
+                            product.PackConstant(
                                 static_cast<const float*>(tensor.data) + i * own.b_size(),
-                                static_cast<float*>(to) + i * elements);
+                                static_cast<float*>(to) + i * elements, *site.packed_weights);
                           }
                           return Status();
                         }));
@@ -134,6 +136,26 @@ void FloatProduct::PackMatrix(const float* b, float* panels) const {
     PackPanels(b + first * shape_.b_column_stride, shape_.b_depth_stride, shape_.b_column_stride, 0,
                shape_.depth, first, last - first, shape_.depth, panels);
   });
+}
+
+// Slice by slice, and what has been read is let go: a large weight never lies in memory twice.
+void FloatProduct::PackConstant(const float* b, float* panels, PackedWeights& store) const {
+  const bool by_columns = shape_.b_depth_stride == 1;
+  const int64_t lines = by_columns ? shape_.columns : shape_.depth;
+  const int64_t length = by_columns ? shape_.depth : shape_.columns;
+  const int64_t step =
+      std::max<int64_t>(kSliceElements / std::max<int64_t>(length, 1) / kPanelWidth, 1) *
+      kPanelWidth;
+  for (int64_t first = 0; first < lines; first += step) {
+    const int64_t count = std::min(step, lines - first);
+    const float* const slice = b + first * length;
+    if (by_columns) {
+      PackPanels(slice, 1, length, 0, shape_.depth, first, count, shape_.depth, panels);
+    } else {
+      PackPanels(slice, length, 1, first, count, 0, shape_.columns, shape_.depth, panels);
+    }
+    store.Forget(slice, Bytes(count * length * int64_t{sizeof(float)}));
+  }
 }
 
 void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const Addend& other,

@@ -46,6 +46,7 @@ class FloatProduct {
   struct Part;  // of one product, for one thread
 
   void PackMatrix(const float* b, float* panels) const;
+  void PackConstant(const float* b, float* panels, PackedWeights& store) const;
   void RunMatrix(const Part& whole) const;
   void RunPart(const Part& part) const;
   void RunDots(const Part& part) const;

@@ -24,6 +24,7 @@ class HeapPackedWeights final : public PackedWeights {
     }
     return static_cast<const void*>(form.data.get());
   }
+  void Forget(const void*, Bytes) override {}
   size_t size() const { return forms_.size(); }
 
  private:
