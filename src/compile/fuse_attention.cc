@@ -41,6 +41,7 @@ struct KeysAndValues {
   ValueId v;
   bool rows_first = false;
   bool k_transposed = false;
+  double scale = 1;  // a factor that K had before it was transposed
 };
 
 class Fusing {
@@ -98,7 +99,8 @@ class Fusing {
     return shape == nullptr ? 0 : shape->size();
   }
 
-  // Batch and heads must not broadcast, and the mask must not widen the scores.
+  // Batch and heads must not broadcast, and the mask has an element for each key and must not widen
+  // the scores.
   bool Fits(const Attention& found) const {
     for (const ValueId value : {found.q, found.k, found.v}) {
       if (!IsFloat32(graph_, value) || Rank(value) != 4) return false;
@@ -111,7 +113,10 @@ class Fusing {
     if (!whole || !q[1].is_number() || !q[3].is_number()) return false;
     if (!found.mask.valid()) return true;
     const Shape* mask = ShapeOf(graph_, found.mask);
-    if (mask == nullptr || mask->size() > 4 || !IsFloat32(graph_, found.mask)) return false;
+    if (mask == nullptr || mask->size() < 2 || mask->size() > 4 || mask->back() != k[3] ||
+        !IsFloat32(graph_, found.mask)) {
+      return false;
+    }
     const Shape scores = {q[0], q[1], q[2], k[3]};
     for (size_t i = 0; i < mask->size(); ++i) {
       const graph::Dim& dim = (*mask)[i];
@@ -198,13 +203,18 @@ class Fusing {
     const ValueId v = WithoutRepetition(found.v);
     const ValueId v_rows = Before(v, kSwapHeadsAndRows);
     const ValueId k_rows = Before(found.k, kRowsFirstToWidthFirst);
-    if (v_rows.valid() && k_rows.valid()) return {k_rows, v_rows, true, false};
-    const ValueId k_heads = Before(found.k, kSwapRowsAndWidth);
-    if (!k_heads.valid()) return {found.k, found.v, false, true};
+    double scale = 1;
+    if (v_rows.valid() && k_rows.valid() && v == found.v) {
+      const ValueId k = WithoutScale(k_rows, scale);
+      return {k, v_rows, true, false, scale};
+    }
+    ValueId k_heads = Before(found.k, kSwapRowsAndWidth);
+    if (!k_heads.valid()) return {found.k, found.v, false, true, 1};
+    k_heads = WithoutScale(k_heads, scale);
     const ValueId k = WithoutRepetition(k_heads);
     const bool repeated = k != k_heads && v != found.v;
-    if (repeated && DimOf(graph_, k, 1) == DimOf(graph_, v, 1)) return {k, v, false, false};
-    return {k_heads, found.v, false, false};
+    if (repeated && DimOf(graph_, k, 1) == DimOf(graph_, v, 1)) return {k, v, false, false, scale};
+    return {k_heads, found.v, false, false, scale};
   }
 
   void Fuse(NodeId id, const Attention& found) {
@@ -213,7 +223,7 @@ class Fusing {
     const NodeId out = RowsFirstReader(id);
     graph::Attributes attributes;
     attributes.Set("num_heads", *DimOf(graph_, found.q, 1));
-    attributes.Set("scale", found.scale);
+    attributes.Set("scale", found.scale * keys.scale);
     attributes.Set("q_layout", std::string(q_rows.valid() ? "bshd" : "bhsd"));
     attributes.Set("kv_layout", std::string(keys.rows_first ? "bshd" : "bhsd"));
     attributes.Set("k_transposed", int64_t{keys.k_transposed});
