@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/compiled_peak.h"
 #include "cli/options.h"
 #include "cli/plan_report.h"
 #include "cli/program.h"
@@ -149,6 +150,7 @@ Status Plan(const Options& options) {
   report.planning_ms = std::chrono::duration<double, std::milli>(taken).count();
   report.order =
       options.topological_mode >= 0 ? StrCat("mode ", options.topological_mode) : options.order;
+  report.compiled_peak = CompiledPeak(as_read, shapes, request);
   report.limit = limit;
   const bool fits = !limit || report.total <= *limit;
   if (!fits) report.remedies = FindRemedies(as_read, shapes, request);

@@ -33,6 +33,7 @@ struct PlanReport {
   Bytes peak;
   Bytes lower_bound;
   Bytes file_order_lower_bound;
+  std::optional<Bytes> compiled_peak;  // what a run takes; nothing where that is not known
   Bytes weights;
   Bytes total;  // of all regions taken from the device
   int nodes = 0;

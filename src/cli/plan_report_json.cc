@@ -10,6 +10,7 @@ std::string PlanJson(const PlanReport& report) {
                {"peak_bytes", report.peak.value()},
                {"lower_bound_bytes", report.lower_bound.value()},
                {"file_order_lower_bound_bytes", report.file_order_lower_bound.value()},
+               {"compiled_peak_bytes", nullptr},
                {"weights_bytes", report.weights.value()},
                {"device_bytes", report.total.value()},
                {"nodes", report.nodes},
@@ -22,6 +23,7 @@ std::string PlanJson(const PlanReport& report) {
                {"planning_ms", report.planning_ms},
                {"symbols_counted_as_1", report.counted_as_one},
                {"peak_node", report.peak_node}};
+  if (report.compiled_peak) json["compiled_peak_bytes"] = report.compiled_peak->value();
   json["regions"] = Json::array();
   for (const auto& row : report.regions) {
     json["regions"].push_back({{"name", row.name},

@@ -34,6 +34,11 @@ std::string PlanText(const PlanReport& report, bool color) {
   out += fmt::format("  file's order      {:>12}   waterline / plain lives in that order = {}\n",
                      FormatBytes(report.file_order_lower_bound),
                      Share(report.peak, report.file_order_lower_bound));
+  if (report.compiled_peak) {
+    out += fmt::format(
+        "  compiled          {:>12}   after fusion, with kernels' workspaces: what a run takes\n",
+        FormatBytes(*report.compiled_peak));
+  }
   if (!report.counted_as_one.empty()) {
     out += fmt::format("  counted as 1: {} (give sizes with --shape)\n",
                        Join(report.counted_as_one, ", "));
