@@ -4,6 +4,7 @@
 
 #include "compile/compile_model.h"
 #include "compile/shapes.h"
+#include "kernels/parallel.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -27,6 +28,7 @@ Result<Bytes> Compile(graph::Graph graph, const std::vector<compile::ShapeArgume
   if (auto reason = compile::WhyNotPlannable(graph)) {
     return Error{ErrorKind::kUnsupported, "plan.dynamic", "not planned", "", *reason, ""};
   }
+  kernels::SetThreads(1);
   NoPacking packing;
   compile::CompileOptions compiling;
   compiling.plan = options;

@@ -10,9 +10,9 @@
 
 namespace plimsoll::cli {
 
-// The feature map that a run of the model will take, kernels' workspaces included: the model is
-// compiled as a session does it, but no weight is packed. Nothing where it is not known: weights
-// are missing, sizes are open, an operator has no kernel.
+// The feature map that a run of the model in one thread will take, kernels' workspaces included:
+// the model is compiled as a session does it, but no weight is packed. Nothing where it is not
+// known: weights are missing, sizes are open, an operator has no kernel.
 std::optional<Bytes> CompiledPeak(graph::Graph graph,
                                   const std::vector<compile::ShapeArgument>& shapes,
                                   const compile::PlanOptions& options);
