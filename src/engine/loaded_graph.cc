@@ -55,16 +55,19 @@ bool IsRowMajor(const Tensor& tensor) {
   return true;
 }
 
+enum class Memory { kNeeded, kNotLookedAt };
+
 // The first thing wrong with a tensor that stands for a port; allocates only to say so.
 Status CheckPort(const std::string& name, const ValueType& type, const char* what,
-                 const Tensor& tensor) {
+                 const Tensor& tensor, Memory memory = Memory::kNeeded) {
   const auto& shape = type.shape;
   bool fits = !shape || shape->size() == tensor.dims.size();
   for (size_t i = 0; fits && i < tensor.dims.size(); ++i) {
     const bool fixed = shape && (*shape)[i].is_number();
     fits = tensor.dims[i] >= 0 && (!fixed || (*shape)[i].number() == tensor.dims[i]);
   }
-  const bool has_memory = tensor.data != nullptr || kernels::ElementCount(tensor.dims) == 0;
+  const bool has_memory = memory == Memory::kNotLookedAt || tensor.data != nullptr ||
+                          kernels::ElementCount(tensor.dims) == 0;
   const bool right_type = type.is_tensor() && tensor.type == type.data_type;
   if (right_type && fits && has_memory && IsRowMajor(tensor)) return {};
   const std::string where = StrCat(what, " '", name, "'");
@@ -81,6 +84,15 @@ Status CheckPort(const std::string& name, const ValueType& type, const char* wha
   }
   return BadArgument("run.strides", where, "its elements do not lie side by side in row order",
                      "give a contiguous copy");
+}
+
+// Tensors and sequences must be what the model declares; an optional may be given as its element.
+Status CheckKind(const Port& port, const HostValue& value) {
+  const bool strict = port.type.is_tensor() || port.type.kind == ValueType::Kind::kSequence;
+  if (!strict || value.kind == port.type.kind) return {};
+  return BadArgument("run.kind", StrCat("input '", port.name, "'"),
+                     StrCat("it is ", Text(port.type), ", given ", Text(TypeOf(value))),
+                     "give a value of that kind");
 }
 
 // Memory of the caller that the plan can use as it is, or a copy that stands for it.
@@ -114,6 +126,9 @@ LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options, device::Device
 Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOptions& options,
                                                        device::Device& device,
                                                        device::DeviceId id) {
+  for (const graph::ConstantTensor& constant : graph.constants) {
+    if (constant.missing) return kernels::ToHostTensor(constant).error();
+  }
   for (const ValueId input : graph.root().inputs) graph[input].type = graph[input].declared;
   PLIMSOLL_TRY(compile::InferShapes(graph));
   std::unique_ptr<LoadedGraph> loaded(new LoadedGraph(std::move(graph), options, device, id));
@@ -136,12 +151,15 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
   return loaded;
 }
 
+Status LoadedGraph::CheckCount(size_t inputs) const {
+  if (inputs == inputs_.size()) return {};
+  return BadArgument("run.inputs", "inputs",
+                     StrCat("the model takes ", inputs_.size(), ", given ", inputs),
+                     StrCat("it takes ", PortList(inputs_)));
+}
+
 Status LoadedGraph::CheckInputs(std::span<const Tensor> inputs) const {
-  if (inputs.size() != inputs_.size()) {
-    return BadArgument("run.inputs", "inputs",
-                       StrCat("the model takes ", inputs_.size(), ", given ", inputs.size()),
-                       StrCat("it takes ", PortList(inputs_)));
-  }
+  PLIMSOLL_TRY(CheckCount(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     PLIMSOLL_TRY(CheckPort(inputs_[i].name, inputs_[i].type, "input", inputs[i]));
   }
@@ -149,14 +167,7 @@ Status LoadedGraph::CheckInputs(std::span<const Tensor> inputs) const {
 }
 
 Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims) {
-  if (given_away_) {
-    return Error{.kind = ErrorKind::kRunFailed,
-                 .code = "run.failed_before",
-                 .what = "the model cannot be compiled",
-                 .where = "",
-                 .why = "compiling it failed before, and its weights are gone",
-                 .remedy = "load it again"};
-  }
+  if (failure_) return *failure_;
   Entry entry;
   entry.dims = dims;
   Graph graph = graph_;
@@ -173,15 +184,24 @@ Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims)
   if (takes_one_shape_) {
     // No other shapes will come: nobody else holds the constants while they are packed.
     graph_.constants.clear();
-    given_away_ = true;
   }
+  auto executable = BuildExecutable(std::move(graph));
+  if (!executable.ok()) {
+    if (takes_one_shape_) failure_ = executable.error();
+    return executable.error();
+  }
+  entry.executable = *std::move(executable);
+  return entry;
+}
+
+Result<std::shared_ptr<const Executable>> LoadedGraph::BuildExecutable(Graph graph) {
   compile::CompileOptions options;
   options.plan = options_.plan;
   options.optimise = options_.optimise;
   options.packed_weights = options_.optimise ? &packed_ : nullptr;
   PLIMSOLL_ASSIGN(compile::CompiledModel model, compile::CompileModel(std::move(graph), options));
-  PLIMSOLL_ASSIGN(entry.executable, Executable::Build(std::move(model)));
-  return entry;
+  PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> built, Executable::Build(std::move(model)));
+  return built;
 }
 
 Result<LoadedGraph::Entry*> LoadedGraph::EntryFor(std::span<const Tensor> inputs) {
@@ -198,13 +218,18 @@ Result<LoadedGraph::Entry*> LoadedGraph::EntryFor(std::span<const Tensor> inputs
   for (const Tensor& input : inputs) dims.push_back(input.dims);
   PLIMSOLL_ASSIGN(Entry entry, MakeEntry(dims));
   entries_.push_front(std::move(entry));
-  if (entries_.size() > options_.kept_plans) entries_.pop_back();
+  if (entries_.size() > std::max<size_t>(options_.kept_plans, 1)) entries_.pop_back();
   return &entries_.front();
 }
 
 Result<std::shared_ptr<const Executable>> LoadedGraph::Compile(std::span<const Tensor> inputs,
                                                                std::string* reason) {
   const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckCount(inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    PLIMSOLL_TRY(
+        CheckPort(inputs_[i].name, inputs_[i].type, "input", inputs[i], Memory::kNotLookedAt));
+  }
   PLIMSOLL_ASSIGN(Entry * entry, EntryFor(inputs));
   if (reason != nullptr) *reason = entry->reason;
   return entry->executable;
@@ -273,19 +298,18 @@ Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue>
 Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inputs,
                                                       const std::atomic<bool>* cancelled) {
   const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckCount(inputs.size()));
   std::vector<Tensor> tensors;
-  bool plain = inputs.size() == inputs_.size();
-  for (size_t i = 0; i < inputs.size() && plain; ++i) {
-    plain = inputs[i].kind == HostValue::Kind::kTensor && inputs_[i].type.is_tensor() &&
-            inputs[i].tensor.type != graph::DataType::kString;
+  bool plain = true;
+  for (size_t i = 0; i < inputs.size(); ++i) {
     const HostTensor& tensor = inputs[i].tensor;
     tensors.push_back({tensor.type, tensor.dims, tensor.data.get()});
+    plain &= inputs_[i].type.is_tensor() && tensor.type != graph::DataType::kString;
+    PLIMSOLL_TRY(CheckKind(inputs_[i], inputs[i]));
+    if (!inputs_[i].type.is_tensor()) continue;
+    PLIMSOLL_TRY(CheckPort(inputs_[i].name, inputs_[i].type, "input", tensors[i]));
   }
-  if (!plain) {
-    if (inputs.size() != inputs_.size()) PLIMSOLL_TRY(CheckInputs(tensors));
-    return RunNodeByNode(std::move(inputs), cancelled);
-  }
-  PLIMSOLL_TRY(CheckInputs(tensors));
+  if (!plain) return RunNodeByNode(std::move(inputs), cancelled);
   PLIMSOLL_ASSIGN(Entry * entry, EntryFor(tensors));
   if (entry->executable == nullptr) return RunNodeByNode(std::move(inputs), cancelled);
   const Graph& compiled = entry->executable->model().graph;

@@ -22,7 +22,7 @@ namespace plimsoll::engine {
 
 struct LoadOptions {
   bool optimise = true;       // off: the graph as the file has it, node by node
-  size_t kept_plans = 64;     // sets of shapes that stay compiled
+  size_t kept_plans = 64;     // sets of shapes that stay compiled; the last one always does
   compile::PlanOptions plan;  // how hard to plan
 };
 
@@ -87,9 +87,11 @@ class LoadedGraph {
 
   LoadedGraph(graph::Graph graph, const LoadOptions& options, device::Device& device,
               device::DeviceId id);
+  Status CheckCount(size_t inputs) const;
   Status CheckInputs(std::span<const Tensor> inputs) const;
   Result<Entry*> EntryFor(std::span<const Tensor> inputs);
   Result<Entry> MakeEntry(const std::vector<kernels::Dims>& dims);
+  Result<std::shared_ptr<const Executable>> BuildExecutable(graph::Graph graph);
   Status RunPlanned(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                     const std::atomic<bool>* cancelled);
   Result<std::vector<kernels::HostValue>> RunNodeByNode(std::vector<kernels::HostValue> inputs,
@@ -98,8 +100,9 @@ class LoadedGraph {
   mutable std::mutex mutex_;
   graph::Graph graph_;  // simplified; shapes as far as they hold for every run
   LoadOptions options_;
-  bool takes_one_shape_ = false;  // every input's size is fixed
-  bool given_away_ = false;       // then: graph_ has lost its constants to the plan
+  // Every input's size is fixed. Then the constants go to the one plan, and are not here after.
+  bool takes_one_shape_ = false;
+  std::optional<Error> failure_;  // of compiling that plan, which cannot be tried again
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
   std::vector<compile::PassReport> passes_;

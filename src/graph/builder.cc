@@ -40,6 +40,7 @@ ValueId GraphBuilder::AddConstant(std::string name, DataType type, std::vector<i
 
 ValueId GraphBuilder::Input(std::string name, ValueType type) {
   const ValueId id = AddValue(std::move(name), std::move(type));
+  graph_[id].declared = graph_[id].type;
   graph_.subgraphs[0].inputs.push_back(id);
   return id;
 }
