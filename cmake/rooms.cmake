@@ -1,15 +1,19 @@
-# plimsoll_room(NAME [USES rooms...] [LIBRARIES targets...])
+# plimsoll_room(NAME [USES rooms...] [LIBRARIES targets...] [HEADERS headers...] [HEADERS_OF room])
 #
 # One folder of src/ is one static library, plimsoll_NAME, made of every .cc below it, and one test
 # program, NAME_test, made of every *_test.cc. A room may use only the rooms that it names, and what
 # those use. Third-party libraries stay out of our headers, so they are private.
 # Headers that nearly every source includes are compiled once; without them the build takes half as
-# long again. What a source needs it still includes itself.
+# long again. What a source needs it still includes itself. A room with HEADERS compiles them beside
+# the common ones, for itself and for the rooms that say HEADERS_OF it; others take base's.
 set(plimsoll_common_headers <algorithm> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <utility> <variant> <vector>)
 
 function(plimsoll_room name)
-  cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "HEADERS_OF" "USES;LIBRARIES;HEADERS" ${ARGN})
+  if(NOT ROOM_HEADERS_OF)
+    set(ROOM_HEADERS_OF base)
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
@@ -28,10 +32,10 @@ function(plimsoll_room name)
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
            $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
   target_compile_options(plimsoll_${name} PRIVATE -Wall -Wextra -Werror ${plimsoll_false_alarms})
-  if(name STREQUAL base)
-    target_precompile_headers(plimsoll_base PRIVATE ${plimsoll_common_headers})
+  if(name STREQUAL base OR ROOM_HEADERS)
+    target_precompile_headers(plimsoll_${name} PRIVATE ${plimsoll_common_headers} ${ROOM_HEADERS})
   else()
-    target_precompile_headers(plimsoll_${name} REUSE_FROM plimsoll_base)
+    target_precompile_headers(plimsoll_${name} REUSE_FROM plimsoll_${ROOM_HEADERS_OF})
   endif()
   target_link_libraries(plimsoll_${name} PUBLIC ${ROOM_USES} Threads::Threads)
   foreach(library IN LISTS ROOM_LIBRARIES)
@@ -40,10 +44,11 @@ function(plimsoll_room name)
   if(PLIMSOLL_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_compile_options(${name}_test PRIVATE -Wall -Wextra -Werror ${plimsoll_false_alarms} -O1)
-    if(name STREQUAL base)
-      target_precompile_headers(base_test PRIVATE <gtest/gtest.h> ${plimsoll_common_headers})
+    if(name STREQUAL base OR ROOM_HEADERS)
+      target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h> ${plimsoll_common_headers}
+                                ${ROOM_HEADERS})
     else()
-      target_precompile_headers(${name}_test REUSE_FROM base_test)
+      target_precompile_headers(${name}_test REUSE_FROM ${ROOM_HEADERS_OF}_test)
     endif()
     target_compile_definitions(${name}_test PRIVATE
       PLIMSOLL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PLIMSOLL_BINARY_DIR="${PROJECT_BINARY_DIR}")

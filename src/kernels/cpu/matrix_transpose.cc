@@ -1,5 +1,7 @@
 #include "kernels/cpu/matrix_transpose.h"
 
+#include "kernels/cpu/vector_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/matrix_transpose.cc"
 #include <hwy/foreach_target.h>

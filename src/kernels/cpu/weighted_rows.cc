@@ -1,5 +1,7 @@
 #include "kernels/cpu/weighted_rows.h"
 
+#include "kernels/cpu/vector_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/weighted_rows.cc"
 #include <hwy/foreach_target.h>
