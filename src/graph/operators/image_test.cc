@@ -84,7 +84,7 @@ TEST(ImageTest, OnlyTheFileTellsTheSizeOfADecodedImage) {
        {"uint8[n]"},
        {{"pixel_format", std::string("Grayscale")}},
        {"uint8[?,?,1]"}},
-      {"ImageDecoder", 20, {"uint8[2,n]"}, {}, {"fails: input 0 must have rank 1"}},
+      {"ImageDecoder", 20, {"uint8[2,n]"}, {}, {"fails: input 0 must have 1 dimensions"}},
   });
 }
 
