@@ -121,6 +121,14 @@ Result<Values> Walk(HostSite& site, const BodyRunner& run, const Values& values,
   const int64_t first_axis =
       AxisAt(node, "scan_input_axes", 0, static_cast<int64_t>(first.dims.size()));
   const int64_t length = first.dims[static_cast<size_t>(first_axis)];
+  for (size_t i = states + 1; i < values.size(); ++i) {
+    const Dims& dims = values[i].tensor.dims;
+    const int64_t axis =
+        AxisAt(node, "scan_input_axes", i - states, static_cast<int64_t>(dims.size()));
+    if (dims[static_cast<size_t>(axis)] == length) continue;
+    return site.BadInput(StrCat("it walks ", length, " steps of one input and ",
+                                dims[static_cast<size_t>(axis)], " of another"));
+  }
   for (int64_t step = 0; step < length; ++step) {
     Values inputs = std::move(carried);
     for (size_t i = states; i < values.size(); ++i) {
