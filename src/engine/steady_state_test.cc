@@ -183,7 +183,7 @@ TEST_P(SteadyStateTest, TheRecordSeesWhoAskedForHowMuch) {
 
 TEST_P(SteadyStateTest, AConvolutionalNetworkRunsWithoutTheHeap) {
   ExpectNoHeapCalls(ConvolutionalNetwork(), Random({1, 3, 20, 20}, 1),
-                    {"FusedConv", "FusedPool", "FusedMatMul", "Concat"});
+                    {"FusedConv", "FusedPool", "Concat", "Gemm"});
 }
 
 TEST_P(SteadyStateTest, ATransformerLayerRunsWithoutTheHeap) {
