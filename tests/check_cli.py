@@ -2,10 +2,13 @@
 """Uses the program as a person would and checks answers and exit codes: check_cli.py PROGRAM"""
 import json
 import lzma
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+import numpy as np
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLES = TOP / "examples"
@@ -13,8 +16,9 @@ PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 failures = []
 
 
-def run(*arguments, code=0, says=None, where="stderr", stdin=None):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, input=stdin)
+def run(*arguments, code=0, says=None, where="stderr", stdin=None, **environment):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, input=stdin,
+                          env={**os.environ, **environment})
     text = done.stdout if where == "stdout" else done.stderr
     if done.returncode != code:
         failures.append(f"{arguments}: exit {done.returncode}, not {code}: {done.stderr.strip()[:300]}")
@@ -33,7 +37,7 @@ def check(condition, what):
 def usage():
     run("--version", says="plimsoll 0.", where="stdout")
     run("--help", says="Examples:", where="stdout")
-    for command in ("inspect", "plan", "pack"):
+    for command in ("inspect", "plan", "pack", "run", "bench", "compare", "conformance"):
         run(command, "--help", says="Examples:", where="stdout")
     run("inspct", "x.onnx", code=2, says="did you mean 'plimsoll inspect'?")
     run(code=2)
@@ -139,12 +143,68 @@ def replaying(folder):
     run("replay", folder / "missing.csv", code=6)
 
 
+def running(folder):
+    cnn = EXAMPLES / "tiny_cnn.onnx"
+    image = folder / "image.npy"
+    np.save(image, np.random.default_rng(1).random((2, 3, 64, 64), dtype=np.float32))
+    report = json.loads(run("run", cnn, "--input", f"image={image}", "--output", folder / "out", "--repeat", 3, "--json"))
+    check(report["planned"] and report["runs"] == 3 and not report["wrote_outside_plan"], f"three runs inside the plan: {report}")
+    check(0 < report["actual_peak_bytes"] <= report["planned_peak_bytes"] <= report["reserved_bytes"], f"peaks are in order: {report}")
+    check(report["live_peak_bytes"] <= report["planned_peak_bytes"], f"what lives fits the plan: {report}")
+    check(report["latency_ms"]["p50"] <= report["latency_ms"]["p90"] <= report["latency_ms"]["p99"], f"latencies are in order: {report}")
+    outputs = list((folder / "out").glob("*.npy"))
+    check(len(outputs) == 1, f"one output, one file: {outputs}")
+    first = np.load(outputs[0])
+    check(first.shape == (2, 10) and np.allclose(first.sum(axis=1), 1, atol=1e-5), f"rows of probabilities: {first}")
+    run("run", cnn, "--input", f"image={image}", "--output", folder / "plain", "--plain", "--threads", 2)
+    plain = np.load(folder / "plain" / outputs[0].name)
+    check(np.allclose(plain, first, rtol=1e-4, atol=1e-6), "without passes and with two threads the results are the same")
+    run("run", cnn, "--shape", "batch=2", says="planned peak", where="stdout")
+
+    run("run", cnn, code=2, says="its size is open")
+    run("run", cnn, "--input", "image", code=2, says="NAME=SOURCE")
+    run("run", cnn, "--input", f"imgae={image}", code=2, says="did you mean 'image'?")
+    run("run", cnn, "--input", "image=picture.jpg", code=2, says=".npy or .pb")
+    run("run", cnn, "--input", f"image={folder / 'missing.npy'}", code=6)
+    run("run", cnn, "--shape", "batch=2", "--repeat", 0, code=2)
+    run("run", cnn, "--shape", "batch=2", "--threads", 0, code=2)
+    run("run", EXAMPLES / "no_such.onnx", code=6)
+    for array in (np.zeros((2, 3, 64, 64)), np.zeros((2, 4, 64, 64), np.float32), np.zeros((3, 64, 64), np.float32)):
+        np.save(image, array)
+        run("run", cnn, "--input", f"image={image}", code=2, says="input 'image'")
+    image.write_bytes(image.read_bytes()[:-1])
+    run("run", cnn, "--input", f"image={image}", code=6, says="npy.file")
+    image.write_bytes(b"\x93NUMPY\x01\x00")
+    run("run", cnn, "--input", f"image={image}", code=6, says="npy.file")
+
+
+def comparing(folder):
+    cnn = EXAMPLES / "tiny_cnn.onnx"
+    report = json.loads(run("bench", cnn, cnn, "--shape", "batch=1", "--repeat", 3, "--json"))
+    check(len(report["models"]) == 2 and all(row["median_ms"] > 0 for row in report["models"]), f"two models were timed: {report}")
+    run("bench", code=2)
+    run("bench", cnn, "--against", "abacus", code=2, says="ort")
+    run("bench", EXAMPLES / "no_such.onnx", code=6)
+    run("bench", cnn, "--shape", "batch=1", "--against", "ort", code=4, says="PLIMSOLL_PYTHON", PLIMSOLL_PYTHON="false")
+    run("compare", cnn, "--shape", "batch=1", code=4, says="PLIMSOLL_PYTHON", PLIMSOLL_PYTHON="false")
+    run("compare", cnn, "--tolerance", "small", code=2)
+    run("compare", EXAMPLES / "no_such.onnx", code=6)
+    run("conformance", folder / "nowhere", code=6)
+    case = folder / "cases" / "deep" / "test_cnn"
+    case.mkdir(parents=True)
+    (case / "model.onnx").write_bytes(cnn.read_bytes())
+    (case / "test_data_set_0").mkdir()
+    run("conformance", folder / "cases", "--json", code=5)
+
+
 usage()
 inspecting()
 with tempfile.TemporaryDirectory() as temporary:
     planning(pathlib.Path(temporary))
     packing(pathlib.Path(temporary))
     replaying(pathlib.Path(temporary))
+    running(pathlib.Path(temporary))
+    comparing(pathlib.Path(temporary))
 print("\n".join(failures))
 print(f"{len(failures)} failures")
 sys.exit(1 if failures else 0)
