@@ -1,4 +1,4 @@
-# plimsoll_room(NAME [USES rooms...] [LIBRARIES targets...] [HEADERS headers...] [HEADERS_OF room])
+# plimsoll_room(NAME [COLD] [USES rooms...] [LIBRARIES targets...] [HEADERS headers...] [HEADERS_OF room])
 #
 # One folder of src/ is one static library, plimsoll_NAME, made of every .cc below it, and one test
 # program, NAME_test, made of every *_test.cc. A room may use only the rooms that it names, and what
@@ -6,11 +6,14 @@
 # Headers that nearly every source includes are compiled once; without them the build takes half as
 # long again. What a source needs it still includes itself. A room with HEADERS compiles them beside
 # the common ones, for itself and for the rooms that say HEADERS_OF it; others take base's.
+# g++ wants one level of optimisation for all who share headers.
+#
+# A COLD room does nothing that takes time, so its release build is optimised less; tests not at all.
 set(plimsoll_common_headers <algorithm> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <utility> <variant> <vector>)
 
 function(plimsoll_room name)
-  cmake_parse_arguments(ROOM "" "HEADERS_OF" "USES;LIBRARIES;HEADERS" ${ARGN})
+  cmake_parse_arguments(ROOM "COLD" "HEADERS_OF" "USES;LIBRARIES;HEADERS" ${ARGN})
   if(NOT ROOM_HEADERS_OF)
     set(ROOM_HEADERS_OF base)
   endif()
@@ -31,7 +34,8 @@ function(plimsoll_room name)
   target_include_directories(plimsoll_${name}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
            $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
-  target_compile_options(plimsoll_${name} PRIVATE -Wall -Wextra -Werror ${plimsoll_false_alarms})
+  target_compile_options(plimsoll_${name} PRIVATE -Wall -Wextra -Werror ${plimsoll_false_alarms}
+                         $<$<AND:$<BOOL:${ROOM_COLD}>,$<CONFIG:Release>>:-O1>)
   if(name STREQUAL base OR ROOM_HEADERS)
     target_precompile_headers(plimsoll_${name} PRIVATE ${plimsoll_common_headers} ${ROOM_HEADERS})
   else()
@@ -43,7 +47,8 @@ function(plimsoll_room name)
   endforeach()
   if(PLIMSOLL_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    target_compile_options(${name}_test PRIVATE -Wall -Wextra -Werror ${plimsoll_false_alarms} -O1)
+    target_compile_options(${name}_test PRIVATE -Wall -Wextra -Werror ${plimsoll_false_alarms}
+                           $<$<CONFIG:Release>:-O0>)
     if(name STREQUAL base OR ROOM_HEADERS)
       target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h> ${plimsoll_common_headers}
                                 ${ROOM_HEADERS})
