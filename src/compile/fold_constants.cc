@@ -65,7 +65,9 @@ std::optional<HostTensor> KnownTensor(const graph::Value& value) {
 
 class Folding {
  public:
-  explicit Folding(Graph& graph) : graph_(graph), rewriter_(graph) {}
+  enum class Transposes { kFold, kLeaveToProducts };
+  Folding(Graph& graph, Transposes transposes)
+      : graph_(graph), rewriter_(graph), transposes_(transposes) {}
 
   int Run() {
     Body(Graph::kRoot, /*contents_hold=*/true);
@@ -109,6 +111,7 @@ class Folding {
     const graph::Node& node = graph_[id];
     if (!kernels::IsDeterministic(node)) return false;
     if (kernels::FindKernel(node.domain, node.op, node.version) == nullptr) return false;
+    if (transposes_ == Transposes::kLeaveToProducts && IsForProducts(node)) return false;
     std::vector<HostTensor> inputs;
     Bytes read;
     for (const ValueId input : node.inputs) {
@@ -129,6 +132,17 @@ class Folding {
     }
     Retire(id);
     return true;
+  }
+
+  bool IsForProducts(const graph::Node& node) const {
+    if (!node.domain.empty() || node.op != "Transpose") return false;
+    const ValueId made = node.outputs[0];
+    const std::optional<Bytes> size = SizeOf(graph_[made].type);
+    if (!size || *size <= kAlwaysFolded || rewriter_.IsOutput(made)) return false;
+    const std::vector<NodeId>& readers = rewriter_.readers(made);
+    return std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+      return graph_[reader].op == "MatMul" && graph_[reader].inputs[1] == made;
+    });
   }
 
   // Inputs that became constants may tell more than was known; an error changes nothing.
@@ -175,11 +189,16 @@ class Folding {
 
   Graph& graph_;
   Rewriter rewriter_;
+  Transposes transposes_;
   int folded_ = 0;
 };
 
 }  // namespace
 
-int FoldConstants(Graph& graph) { return Folding(graph).Run(); }
+int FoldConstants(Graph& graph) { return Folding(graph, Folding::Transposes::kFold).Run(); }
+
+int FoldBeforeFusing(Graph& graph) {
+  return Folding(graph, Folding::Transposes::kLeaveToProducts).Run();
+}
 
 }  // namespace plimsoll::compile

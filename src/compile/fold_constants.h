@@ -11,4 +11,8 @@ namespace plimsoll::compile {
 // made when it is needed. Gives how many nodes became constants.
 int FoldConstants(graph::Graph& graph);
 
+// The same, but leaves large Transposes that only matrix products read: a product takes them in,
+// and a copy of the weight is never made.
+int FoldBeforeFusing(graph::Graph& graph);
+
 }  // namespace plimsoll::compile

@@ -32,11 +32,8 @@ struct Pass {
 
 // One pass opens the way for another, so these go round until nothing changes.
 constexpr Pass kCleaning[] = {
-    {"fold_constants", FoldConstants},
-    {"inline_branches", InlineBranches},
-    {"remove_no_ops", RemoveNoOps},
-    {"merge_views", MergeViews},
-    {"common_subexpressions", MergeCommonSubexpressions},
+    {"inline_branches", InlineBranches}, {"remove_no_ops", RemoveNoOps},
+    {"merge_views", MergeViews},         {"common_subexpressions", MergeCommonSubexpressions},
     {"dead_code", RemoveDeadCode},
 };
 constexpr int kMostRounds = 8;
@@ -57,6 +54,9 @@ constexpr Pass kFusing[] = {
 
 constexpr Pass kLayout[] = {{"block_layout", BlockLayout}};
 
+constexpr Pass kFolding[] = {{"fold_constants", FoldConstants}};
+constexpr Pass kFoldingBeforeFusing[] = {{"fold_constants", FoldBeforeFusing}};
+
 int RunPasses(Graph& graph, std::span<const Pass> passes, std::vector<PassReport>& reports) {
   int changes = 0;
   for (const Pass& pass : passes) {
@@ -74,20 +74,21 @@ int RunPasses(Graph& graph, std::span<const Pass> passes, std::vector<PassReport
   return changes;
 }
 
-void Clean(Graph& graph, std::vector<PassReport>& reports) {
+void Clean(Graph& graph, std::span<const Pass> folding, std::vector<PassReport>& reports) {
   for (int round = 0; round < kMostRounds; ++round) {
-    if (RunPasses(graph, kCleaning, reports) == 0) return;
+    const int folded = RunPasses(graph, folding, reports);
+    if (folded + RunPasses(graph, kCleaning, reports) == 0) return;
   }
 }
 
 }  // namespace
 
 Status Simplify(Graph& graph, std::vector<PassReport>& reports) {
-  Clean(graph, reports);
+  Clean(graph, kFoldingBeforeFusing, reports);
   RunPasses(graph, kPatterns, reports);
-  Clean(graph, reports);
+  Clean(graph, kFoldingBeforeFusing, reports);
   RunPasses(graph, kFusing, reports);
-  Clean(graph, reports);
+  Clean(graph, kFolding, reports);
   graph = Compact(graph);
   return InferShapes(graph);
 }
@@ -95,7 +96,7 @@ Status Simplify(Graph& graph, std::vector<PassReport>& reports) {
 Status Specialise(Graph& graph, std::vector<PassReport>& reports) {
   PLIMSOLL_TRY(Simplify(graph, reports));
   RunPasses(graph, kLayout, reports);
-  Clean(graph, reports);
+  Clean(graph, kFolding, reports);
   graph = Compact(graph);
   return InferShapes(graph);
 }

@@ -201,6 +201,7 @@ Result<std::shared_ptr<const Executable>> LoadedGraph::BuildExecutable(Graph gra
   options.packed_weights = options_.optimise ? &packed_ : nullptr;
   PLIMSOLL_ASSIGN(compile::CompiledModel model, compile::CompileModel(std::move(graph), options));
   PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> built, Executable::Build(std::move(model)));
+  GiveBackFreedHeap();
   return built;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/mapped_pages.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -40,6 +41,12 @@ void DropMappedPages(std::span<const std::byte> bytes) {
   const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
   if (begin >= end || !IsReadOnlyFile(begin) || !IsReadOnlyFile(end - 1)) return;
   madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+void GiveBackFreedHeap() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 Bytes ResidentBytes() {

@@ -11,6 +11,10 @@ namespace plimsoll::engine {
 // memory is left alone.
 void DropMappedPages(std::span<const std::byte> bytes);
 
+// Returns what the C library's heap keeps of freed memory to the system. For after loading, which
+// frees much that will not be asked for again.
+void GiveBackFreedHeap();
+
 // Bytes of this process that are resident now.
 Bytes ResidentBytes();
 
