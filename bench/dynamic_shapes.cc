@@ -1,8 +1,5 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -10,20 +7,20 @@
 #include <sstream>
 
 #include "cli/npy.h"
-#include "compile/input_shapes.h"
 #include "engine/mapped_pages.h"
 #include "engine/session.h"
 #include "kernels/element_types.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
-// Runs one model over a list of sizes, twice, in one session: what bench/dynamic_shapes.py drives.
+// Runs one model over a list of sizes, three times, in one session: what bench/dynamic_shapes.py
+// drives.
 //
 //   dynamic_shapes MODEL SIZES FOLDER [EVERY]
 //
 // SIZES has one run a line: "batch=2 seq=37". Integers are drawn from 0 and 1, floats from -1 to 1.
 // Each EVERY-th run of the first pass leaves its inputs and outputs in FOLDER/RUN/{in,out}_N.npy.
-// One line of JSON a pass, then one for the session.
+// One line of JSON a pass.
 namespace plimsoll {
 namespace {
 
