@@ -1,18 +1,25 @@
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <string_view>
 
 #include "cli/program.h"
 
 // OpenMP reads how its idle threads wait before main begins. Spinning ones make a shared machine
-// crawl, so without a word from the user the program starts itself once more with the word said.
-static void WaitPassively(char** argv) {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+// crawl, so without a word from the user a command that runs models starts itself once more with
+// the word said.
+static void WaitPassively(std::string_view command, char** argv) {
+  constexpr std::array<std::string_view, 4> kRunsModels = {"run", "bench", "compare",
+                                                           "conformance"};
+  const bool runs = std::find(kRunsModels.begin(), kRunsModels.end(), command) != kRunsModels.end();
+  if (!runs || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   setenv("OMP_WAIT_POLICY", "passive", 1);
   execv("/proc/self/exe", argv);
 }
 
 int main(int argc, char** argv) {
-  WaitPassively(argv);
+  if (argc > 1) WaitPassively(argv[1], argv);
   return plimsoll::cli::Main(argc, argv);
 }
