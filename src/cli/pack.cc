@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -21,7 +22,7 @@ struct Options {
   std::string table;
   std::string capacity;
   std::string output;
-  int64_t effort = plan::Effort().steps;
+  int64_t effort = -1;  // not given: DefaultSteps
   double deadline_ms = 0;
   std::string assigner = "hybrid";
   int64_t threads = 1;
@@ -107,6 +108,13 @@ std::string InfeasibleText(const plan::BufferTable& table, const plan::PackAnswe
                 " that cannot be placed together is ", Join(names, ", "));
 }
 
+// A fixed number of steps would starve a large table before each buffer had its turn.
+int64_t DefaultSteps(const plan::Problem& problem) {
+  constexpr int64_t kStepsPerBuffer = 16;
+  const auto buffers = static_cast<int64_t>(problem.buffers.size());
+  return std::max(plan::Effort().steps, kStepsPerBuffer * buffers);
+}
+
 Status Pack(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const std::optional<Bytes> capacity, ReadCapacity(options));
@@ -115,7 +123,7 @@ Status Pack(const Options& options) {
   PLIMSOLL_ASSIGN(const plan::BufferTable table, plan::ReadBufferTable(csv, options.table));
   plan::PackOptions request;
   request.capacity = capacity;
-  request.effort.steps = options.effort;
+  request.effort.steps = options.effort < 0 ? DefaultSteps(table.problem) : options.effort;
   request.effort.deadline_ms = options.deadline_ms;
   request.assigner = options.assigner;
   request.threads = static_cast<int>(options.threads);
@@ -160,8 +168,9 @@ void AddPack(CLI::App& program, Action& action) {
                          kExamples);
   command.Required("table", options->table, "A CSV file");
   command.Text("--capacity", options->capacity, "Be content with any peak up to this");
-  command.Whole("--effort", options->effort, 0, kMostSteps,
-                "Search steps; more is slower and never worse");
+  command.Whole("--effort", options->effort, -1, kMostSteps,
+                "Search steps; more is slower and never worse; -1: 100,000, or 16 a buffer where "
+                "that is more");
   command.Real("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never");
   command.Text("--assigner", options->assigner,
                StrCat("One of ", Join(plan::AssignerNames(), ", ")));
