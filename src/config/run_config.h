@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plimsoll::config {
+
+enum class StaticMemoryPolicy {
+  kByGraph = 0,               // each graph takes its own
+  kSharedStatic = 2,          // static graphs share one arena as large as the largest
+  kExpandableDynamic = 3,     // dynamic graphs take from a range that grows by mapping
+  kSharedAndExpandable = 4,   // both, over the same physical memory
+};
+
+enum class MemoryOptimizationPolicy { kNone, kMemoryPriority };
+enum class HugePages { kSystem = 0, kOnly1G = 1, k1GThen2M = 2 };  // variable_use_1g_huge_page
+enum class VariablePlacement { kDevice, kHost };
+
+struct MemoryConfig {
+  bool clear_separately = false;  // atomic_clean_policy 1
+  StaticMemoryPolicy static_memory_policy = StaticMemoryPolicy::kByGraph;
+  MemoryOptimizationPolicy memory_optimization_policy = MemoryOptimizationPolicy::kNone;
+  HugePages variable_use_1g_huge_page = HugePages::kSystem;
+};
+
+// One dimension of dynamic_inputs_shape_range: "4" is [4, 4], "3~5" is [3, 5], "-1" is [0, none].
+struct DimRange {
+  int64_t least = 0;
+  std::optional<int64_t> most;
+  bool operator==(const DimRange&) const = default;
+};
+
+struct ShapeRanges {
+  std::vector<std::vector<DimRange>> getnext;  // dataset inputs, in order
+  std::vector<std::vector<DimRange>> data;     // placeholder inputs
+  bool operator==(const ShapeRanges&) const = default;
+};
+
+// What a session obeys, checked and without conflicts. Made by config::Resolve (settings.h); the
+// defaults here are those of a session that was given nothing: inference, no file written.
+struct RunConfig {
+  bool training = false;  // graph_run_mode 1
+  std::optional<int> session_device_id;
+  bool deterministic = false;
+  MemoryConfig memory_config;
+  bool external_weight = false;
+  std::string work_path;  // ASCEND_WORK_PATH; empty: the current folder
+  int64_t input_fusion_size = 131072;
+  bool ac_parallel_enable = false;
+  bool compile_dynamic_mode = false;
+  bool mix_compile_mode = false;
+  int64_t iterations_per_loop = 1;
+  VariablePlacement variable_placement = VariablePlacement::kDevice;
+  int32_t graph_max_parallel_model_num = 1;
+  bool feature_base_refreshable = false;
+  std::vector<int> input_reuse_mem_indexes;   // ge.exec.inputReuseMemIndexes
+  std::vector<int> output_reuse_mem_indexes;  // ge.exec.outputReuseMemIndexes
+  bool disable_reuse_memory = false;          // ge.exec.disableReuseMemory
+  std::vector<std::string> no_reuse_nodes;    // OP_NO_REUSE_MEM: node names and operator types
+  std::optional<int> topo_sorting_mode;       // ge.topoSortingMode; none: search
+  std::optional<ShapeRanges> dynamic_inputs_shape_range;
+};
+
+}  // namespace plimsoll::config
