@@ -8,10 +8,10 @@
 namespace plimsoll::config {
 
 enum class StaticMemoryPolicy {
-  kByGraph = 0,               // each graph takes its own
-  kSharedStatic = 2,          // static graphs share one arena as large as the largest
-  kExpandableDynamic = 3,     // dynamic graphs take from a range that grows by mapping
-  kSharedAndExpandable = 4,   // both, over the same physical memory
+  kByGraph = 0,              // each graph takes its own
+  kSharedStatic = 2,         // static graphs share one arena as large as the largest
+  kExpandableDynamic = 3,    // dynamic graphs take from a range that grows by mapping
+  kSharedAndExpandable = 4,  // both, over the same physical memory
 };
 
 enum class MemoryOptimizationPolicy { kNone, kMemoryPriority };

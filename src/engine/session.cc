@@ -8,11 +8,14 @@ namespace plimsoll::engine {
 
 using kernels::HostValue;
 
-Session::Session(const SessionOptions& options, std::unique_ptr<device::Device> device)
+Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> device)
     : options_(options), device_(std::move(device)) {}
 
 Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) {
-  PLIMSOLL_ASSIGN(std::unique_ptr<device::Device> device, device::MakeDevice("cpu"));
+  std::shared_ptr<device::Device> device = options.device;
+  if (device == nullptr) {
+    PLIMSOLL_ASSIGN(device, device::MakeDevice("cpu"));
+  }
   return std::unique_ptr<Session>(new Session(options, std::move(device)));
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/run_config.h"
 #include "engine/loaded_graph.h"
 #include "graph/graph.h"
 #include "plimsoll/base/ids.h"
@@ -21,6 +22,8 @@ using GraphId = Id<struct GraphTag>;
 struct SessionOptions {
   int threads = 1;  // of each run
   LoadOptions load;
+  config::RunConfig config;
+  std::shared_ptr<device::Device> device;  // with memory that the host can reach; none: the CPU
 };
 
 struct RunOptions {
@@ -59,11 +62,11 @@ class Session {
   Result<GraphMemory> Memory(GraphId id) const;
 
  private:
-  Session(const SessionOptions& options, std::unique_ptr<device::Device> device);
+  Session(const SessionOptions& options, std::shared_ptr<device::Device> device);
   Result<std::shared_ptr<LoadedGraph>> Find(GraphId id) const;
 
   const SessionOptions options_;
-  const std::unique_ptr<device::Device> device_;
+  const std::shared_ptr<device::Device> device_;
   mutable std::mutex mutex_;  // of the table
   std::map<GraphId, std::shared_ptr<LoadedGraph>> graphs_;
   size_t next_ = 0;
