@@ -28,7 +28,7 @@ constexpr int64_t kWorthStitching = 500;
 int64_t RoundUp(int64_t size, int64_t unit) { return (size + unit - 1) & ~(unit - 1); }
 
 // Bytes that the pool cuts for a request of this size.
-int64_t CutSize(int64_t requested, int64_t granularity) {
+inline int64_t CutSize(int64_t requested, int64_t granularity) {
   const int64_t size = requested == 0 ? kBlockAlignment : RoundUp(requested, kBlockAlignment);
   if (size < granularity) return size;
   const int64_t pages = RoundUp(size, granularity);
@@ -69,35 +69,8 @@ void ScalableAllocator::CheckThread() {
 
 void ScalableAllocator::Adopt() { thread_ = std::this_thread::get_id(); }
 
-Result<Block> ScalableAllocator::Allocate(const Request& request) {
-  CheckThread();
-  const int64_t requested = request.size.value();
-  if (requested >= 0 && requested <= kLargest && request.alignment.value() == kBlockAlignment &&
-      !request.single_chunk && !paused_) {
-    const int64_t size = CutSize(requested, granularity_);
-    const bool small = size < pool_->small_limit();
-    // An empty pool is as it was at first: a program that starts over makes the same choices again.
-    if (statistics_.live_blocks == 0 && !small) pool_->ReleaseKeptSlab();
-    if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) {
-      return HandOut(request, extent, (*pool_)[extent].start);
-    }
-    if (!small) {
-      pool_->ReleaseKeptSlab();
-      pool_->DissolveTrays();
-      if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) {
-        return HandOut(request, extent, (*pool_)[extent].start);
-      }
-      if (pool_->FindStitched(size, *plan_)) {
-        ++statistics_.slow_paths;
-        const ExtentIndex extent = pool_->TakeStitched(*plan_);
-        return HandOut(request, extent, pool_->AddressOf(*plan_));
-      }
-    }
-  }
-  return AllocateSlow(request);
-}
-
-Block ScalableAllocator::HandOut(const Request& request, ExtentIndex index, Address address) {
+inline Block ScalableAllocator::HandOut(const Request& request, ExtentIndex index,
+                                        Address address) {
   Extent& extent = (*pool_)[index];
   extent.state = Extent::State::kBlock;
   extent.requested = request.size.value();
@@ -111,6 +84,35 @@ Block ScalableAllocator::HandOut(const Request& request, ExtentIndex index, Addr
     Report(MemoryEvent::Kind::kAllocate, address, extent.requested, request.tag);
   }
   return {address, request.size, {index, extent.generation}};
+}
+
+Result<Block> ScalableAllocator::Allocate(const Request& request) {
+  CheckThread();
+  const int64_t requested = request.size.value();
+  const bool plain = requested >= 0 && requested <= kLargest && !request.single_chunk &&
+                     request.alignment.value() == kBlockAlignment && !paused_;
+  if (!plain) [[unlikely]]
+    return AllocateSlow(request);
+  const int64_t size = CutSize(requested, granularity_);
+  // An empty pool is as it was at first: a program that starts over makes the same choices again.
+  if (statistics_.live_blocks == 0 && size >= pool_->small_limit()) pool_->ReleaseKeptSlab();
+  const ExtentIndex extent = pool_->Take(size);
+  if (extent == kNoExtent) [[unlikely]]
+    return AllocateScattered(request, size);
+  return HandOut(request, extent, (*pool_)[extent].start);
+}
+
+Result<Block> ScalableAllocator::AllocateScattered(const Request& request, int64_t size) {
+  if (size < pool_->small_limit()) return AllocateSlow(request);
+  pool_->ReleaseKeptSlab();
+  pool_->DissolveTrays();
+  if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) {
+    return HandOut(request, extent, (*pool_)[extent].start);
+  }
+  if (!pool_->FindStitched(size, *plan_)) return AllocateSlow(request);
+  ++statistics_.slow_paths;
+  const ExtentIndex extent = pool_->TakeStitched(*plan_);
+  return HandOut(request, extent, pool_->AddressOf(*plan_));
 }
 
 Status ScalableAllocator::Free(const Block& block) {

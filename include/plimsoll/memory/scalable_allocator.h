@@ -68,6 +68,8 @@ class ScalableAllocator final : public Allocator {
   const DeviceAllocator& device() const { return *device_; }
 
  private:
+  // What no free run holds: after trays are dissolved, or through a range that is stitched already.
+  Result<Block> AllocateScattered(const Request& request, int64_t size);
   Result<Block> AllocateSlow(const Request& request);
   // One attempt; kDoesNotFit means that recycling might help.
   Result<uint32_t> Obtain(const Request& request, int64_t size, bool scarce, Address& address);
