@@ -1,129 +1,127 @@
-#include "replay/counting_device.h"
+#include "plimsoll/device/watched_device.h"
 
-namespace plimsoll::replay {
+namespace plimsoll::device {
 
-using device::DeviceCall;
+Status WatchedDevice::Before(DeviceCall call, DeviceId device) const {
+  ++calls_[static_cast<size_t>(call)];
+  if (total_++ != fails_at_) return {};
+  return CallError(call, device, failure_, "it was told to fail");
+}
 
-Status CountingDevice::SetCurrent(device::DeviceId device) {
-  Count(DeviceCall::kSetCurrent);
+Status WatchedDevice::SetCurrent(DeviceId device) {
+  PLIMSOLL_TRY(Before(DeviceCall::kSetCurrent, device));
   return under_->SetCurrent(device);
 }
 
-Result<device::StreamId> CountingDevice::CreateStream(device::DeviceId device) {
-  Count(DeviceCall::kCreateStream);
+Result<StreamId> WatchedDevice::CreateStream(DeviceId device) {
+  PLIMSOLL_TRY(Before(DeviceCall::kCreateStream, device));
   return under_->CreateStream(device);
 }
 
-Status CountingDevice::DestroyStream(device::DeviceId device, device::StreamId stream) {
-  Count(DeviceCall::kDestroyStream);
+Status WatchedDevice::DestroyStream(DeviceId device, StreamId stream) {
+  PLIMSOLL_TRY(Before(DeviceCall::kDestroyStream, device));
   return under_->DestroyStream(device, stream);
 }
 
-Result<device::EventId> CountingDevice::RecordEvent(device::DeviceId device,
-                                                    device::StreamId stream) {
-  Count(DeviceCall::kRecordEvent);
+Result<EventId> WatchedDevice::RecordEvent(DeviceId device, StreamId stream) {
+  PLIMSOLL_TRY(Before(DeviceCall::kRecordEvent, device));
   return under_->RecordEvent(device, stream);
 }
 
-Result<bool> CountingDevice::EventReached(device::DeviceId device, device::EventId event) {
-  Count(DeviceCall::kEventReached);
+Result<bool> WatchedDevice::EventReached(DeviceId device, EventId event) {
+  PLIMSOLL_TRY(Before(DeviceCall::kEventReached, device));
   return under_->EventReached(device, event);
 }
 
-Status CountingDevice::WaitEvent(device::DeviceId device, device::StreamId stream,
-                                 device::EventId event) {
-  Count(DeviceCall::kWaitEvent);
+Status WatchedDevice::WaitEvent(DeviceId device, StreamId stream, EventId event) {
+  PLIMSOLL_TRY(Before(DeviceCall::kWaitEvent, device));
   return under_->WaitEvent(device, stream, event);
 }
 
-Status CountingDevice::DestroyEvent(device::DeviceId device, device::EventId event) {
-  Count(DeviceCall::kDestroyEvent);
+Status WatchedDevice::DestroyEvent(DeviceId device, EventId event) {
+  PLIMSOLL_TRY(Before(DeviceCall::kDestroyEvent, device));
   return under_->DestroyEvent(device, event);
 }
 
-Status CountingDevice::Copy(device::DeviceId device, device::StreamId stream, device::Address to,
-                            device::Address from, Bytes size) {
-  Count(DeviceCall::kCopy);
+Status WatchedDevice::Copy(DeviceId device, StreamId stream, Address to, Address from, Bytes size) {
+  PLIMSOLL_TRY(Before(DeviceCall::kCopy, device));
   return under_->Copy(device, stream, to, from, size);
 }
 
-Status CountingDevice::Fill(device::DeviceId device, device::StreamId stream, device::Address at,
-                            uint8_t value, Bytes size) {
-  Count(DeviceCall::kFill);
+Status WatchedDevice::Fill(DeviceId device, StreamId stream, Address at, uint8_t value,
+                           Bytes size) {
+  PLIMSOLL_TRY(Before(DeviceCall::kFill, device));
   return under_->Fill(device, stream, at, value, size);
 }
 
-Status CountingDevice::Launch(device::DeviceId device, device::StreamId stream,
-                              std::function<void()> work) {
-  Count(DeviceCall::kLaunch);
+Status WatchedDevice::Launch(DeviceId device, StreamId stream, std::function<void()> work) {
+  PLIMSOLL_TRY(Before(DeviceCall::kLaunch, device));
   return under_->Launch(device, stream, std::move(work));
 }
 
-Status CountingDevice::SynchronizeStream(device::DeviceId device, device::StreamId stream) {
-  Count(DeviceCall::kSynchronizeStream);
+Status WatchedDevice::SynchronizeStream(DeviceId device, StreamId stream) {
+  PLIMSOLL_TRY(Before(DeviceCall::kSynchronizeStream, device));
   return under_->SynchronizeStream(device, stream);
 }
 
-Status CountingDevice::SynchronizeDevice(device::DeviceId device) {
-  Count(DeviceCall::kSynchronizeDevice);
+Status WatchedDevice::SynchronizeDevice(DeviceId device) {
+  PLIMSOLL_TRY(Before(DeviceCall::kSynchronizeDevice, device));
   return under_->SynchronizeDevice(device);
 }
 
-Bytes CountingDevice::Granularity(device::DeviceId device) const {
+Bytes WatchedDevice::Granularity(DeviceId device) const {
   return under_->memory().Granularity(device);
 }
 
-Result<device::AddressRange> CountingDevice::ReserveAddress(device::DeviceId device, Bytes size,
-                                                            Bytes alignment) {
-  Count(DeviceCall::kReserveAddress);
+Result<AddressRange> WatchedDevice::ReserveAddress(DeviceId device, Bytes size, Bytes alignment) {
+  PLIMSOLL_TRY(Before(DeviceCall::kReserveAddress, device));
   return under_->memory().ReserveAddress(device, size, alignment);
 }
 
-Status CountingDevice::ReleaseAddress(device::DeviceId device, device::AddressRange range) {
-  Count(DeviceCall::kReleaseAddress);
+Status WatchedDevice::ReleaseAddress(DeviceId device, AddressRange range) {
+  PLIMSOLL_TRY(Before(DeviceCall::kReleaseAddress, device));
   return under_->memory().ReleaseAddress(device, range);
 }
 
-Result<device::ChunkId> CountingDevice::CreateChunk(device::DeviceId device, Bytes size,
-                                                    const device::ChunkOptions& options) {
-  Count(DeviceCall::kCreateChunk);
+Result<ChunkId> WatchedDevice::CreateChunk(DeviceId device, Bytes size,
+                                           const ChunkOptions& options) {
+  PLIMSOLL_TRY(Before(DeviceCall::kCreateChunk, device));
   return under_->memory().CreateChunk(device, size, options);
 }
 
-Status CountingDevice::DestroyChunk(device::DeviceId device, device::ChunkId chunk) {
-  Count(DeviceCall::kDestroyChunk);
+Status WatchedDevice::DestroyChunk(DeviceId device, ChunkId chunk) {
+  PLIMSOLL_TRY(Before(DeviceCall::kDestroyChunk, device));
   return under_->memory().DestroyChunk(device, chunk);
 }
 
-Status CountingDevice::Map(device::DeviceId device, device::Address at, device::ChunkId chunk) {
-  Count(DeviceCall::kMap);
+Status WatchedDevice::Map(DeviceId device, Address at, ChunkId chunk) {
+  PLIMSOLL_TRY(Before(DeviceCall::kMap, device));
   return under_->memory().Map(device, at, chunk);
 }
 
-Status CountingDevice::Unmap(device::DeviceId device, device::Address at, Bytes size) {
-  Count(DeviceCall::kUnmap);
+Status WatchedDevice::Unmap(DeviceId device, Address at, Bytes size) {
+  PLIMSOLL_TRY(Before(DeviceCall::kUnmap, device));
   return under_->memory().Unmap(device, at, size);
 }
 
-Status CountingDevice::SetAccess(device::DeviceId device, device::Address at, Bytes size) {
-  Count(DeviceCall::kSetAccess);
+Status WatchedDevice::SetAccess(DeviceId device, Address at, Bytes size) {
+  PLIMSOLL_TRY(Before(DeviceCall::kSetAccess, device));
   return under_->memory().SetAccess(device, at, size);
 }
 
-Result<device::Address> CountingDevice::AllocatePlain(device::DeviceId device, Bytes size,
-                                                      device::MemoryType type) {
-  Count(DeviceCall::kAllocatePlain);
+Result<Address> WatchedDevice::AllocatePlain(DeviceId device, Bytes size, MemoryType type) {
+  PLIMSOLL_TRY(Before(DeviceCall::kAllocatePlain, device));
   return under_->memory().AllocatePlain(device, size, type);
 }
 
-Status CountingDevice::FreePlain(device::DeviceId device, device::Address at) {
-  Count(DeviceCall::kFreePlain);
+Status WatchedDevice::FreePlain(DeviceId device, Address at) {
+  PLIMSOLL_TRY(Before(DeviceCall::kFreePlain, device));
   return under_->memory().FreePlain(device, at);
 }
 
-Result<device::MemoryInfo> CountingDevice::Info(device::DeviceId device) const {
-  Count(DeviceCall::kInfo);
+Result<MemoryInfo> WatchedDevice::Info(DeviceId device) const {
+  PLIMSOLL_TRY(Before(DeviceCall::kInfo, device));
   return under_->memory().Info(device);
 }
 
-}  // namespace plimsoll::replay
+}  // namespace plimsoll::device

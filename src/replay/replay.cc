@@ -7,10 +7,10 @@
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/fake_device.h"
 #include "plimsoll/device/registry.h"
+#include "plimsoll/device/watched_device.h"
 #include "plimsoll/memory/caching_mem_allocator.h"
 #include "plimsoll/memory/scalable_allocator.h"
 #include "plimsoll/memory/stream_ordered_allocator.h"
-#include "replay/counting_device.h"
 #include "replay/cycle_clock.h"
 #include "replay/offline_bound.h"
 
@@ -31,7 +31,7 @@ Error Usage(std::string what, std::string why, std::string remedy) {
 
 // One device, its streams and an allocator on it; released in the right order.
 struct Bench {
-  std::shared_ptr<CountingDevice> device;
+  std::shared_ptr<device::WatchedDevice> device;
   device::FakeDevice* fake = nullptr;  // null: another kind
   std::vector<device::StreamId> streams;
   std::shared_ptr<memory::PhysicalMemoryAllocator> physical;
@@ -85,7 +85,7 @@ Result<Bench> Prepare(const Trace& trace, const ReplayOptions& options, Bytes ca
       device::MakeDevice(options.device,
                          {.devices = 1, .capacity = capacity, .granularity = options.granularity}));
   bench.fake = dynamic_cast<device::FakeDevice*>(made.get());
-  bench.device = std::make_shared<CountingDevice>(std::move(made));
+  bench.device = std::make_shared<device::WatchedDevice>(std::move(made));
   for (uint32_t i = 0; i < trace.streams; ++i) {
     PLIMSOLL_ASSIGN(const device::StreamId stream, bench.device->CreateStream(kDevice));
     bench.streams.push_back(stream);

@@ -8,61 +8,62 @@
 #include "plimsoll/device/device.h"
 #include "plimsoll/device/device_call.h"
 
-namespace plimsoll::replay {
+namespace plimsoll::device {
 
-// A device that counts the calls made to another one. For one thread.
-class CountingDevice final : public device::Device, private device::DeviceMemory {
+// A device that counts the calls made to another one, and fails those that it is told to: the way
+// to test faults over real memory. Adds a count and a comparison to each call. For one thread.
+class WatchedDevice final : public Device, private DeviceMemory {
  public:
-  explicit CountingDevice(std::shared_ptr<device::Device> under) : under_(std::move(under)) {}
+  explicit WatchedDevice(std::shared_ptr<Device> under) : under_(std::move(under)) {}
 
-  const std::array<int64_t, device::kDeviceCallCount>& calls() const { return calls_; }
+  const std::array<int64_t, kDeviceCallCount>& calls() const { return calls_; }
   int64_t total() const { return total_; }
+  // The call that comes after `skipped` others from now on fails with an error of this kind and
+  // does nothing. One at a time: replaces what was set before.
+  void FailAfter(int64_t skipped, ErrorKind kind) {
+    fails_at_ = total_ + skipped;
+    failure_ = kind;
+  }
+  void FailNoMore() { fails_at_ = -1; }
 
   std::string Kind() const override { return under_->Kind(); }
   int Count() const override { return under_->Count(); }
-  device::DeviceMemory& memory() override { return *this; }
-  device::DeviceId Current() const override { return under_->Current(); }
-  Status SetCurrent(device::DeviceId device) override;
-  Result<device::StreamId> CreateStream(device::DeviceId device) override;
-  Status DestroyStream(device::DeviceId device, device::StreamId stream) override;
-  Result<device::EventId> RecordEvent(device::DeviceId device, device::StreamId stream) override;
-  Result<bool> EventReached(device::DeviceId device, device::EventId event) override;
-  Status WaitEvent(device::DeviceId device, device::StreamId stream,
-                   device::EventId event) override;
-  Status DestroyEvent(device::DeviceId device, device::EventId event) override;
-  Status Copy(device::DeviceId device, device::StreamId stream, device::Address to,
-              device::Address from, Bytes size) override;
-  Status Fill(device::DeviceId device, device::StreamId stream, device::Address at, uint8_t value,
-              Bytes size) override;
-  Status Launch(device::DeviceId device, device::StreamId stream,
-                std::function<void()> work) override;
-  Status SynchronizeStream(device::DeviceId device, device::StreamId stream) override;
-  Status SynchronizeDevice(device::DeviceId device) override;
+  DeviceMemory& memory() override { return *this; }
+  DeviceId Current() const override { return under_->Current(); }
+  Status SetCurrent(DeviceId device) override;
+  Result<StreamId> CreateStream(DeviceId device) override;
+  Status DestroyStream(DeviceId device, StreamId stream) override;
+  Result<EventId> RecordEvent(DeviceId device, StreamId stream) override;
+  Result<bool> EventReached(DeviceId device, EventId event) override;
+  Status WaitEvent(DeviceId device, StreamId stream, EventId event) override;
+  Status DestroyEvent(DeviceId device, EventId event) override;
+  Status Copy(DeviceId device, StreamId stream, Address to, Address from, Bytes size) override;
+  Status Fill(DeviceId device, StreamId stream, Address at, uint8_t value, Bytes size) override;
+  Status Launch(DeviceId device, StreamId stream, std::function<void()> work) override;
+  Status SynchronizeStream(DeviceId device, StreamId stream) override;
+  Status SynchronizeDevice(DeviceId device) override;
 
  private:
-  Bytes Granularity(device::DeviceId device) const override;
-  Result<device::AddressRange> ReserveAddress(device::DeviceId device, Bytes size,
-                                              Bytes alignment) override;
-  Status ReleaseAddress(device::DeviceId device, device::AddressRange range) override;
-  Result<device::ChunkId> CreateChunk(device::DeviceId device, Bytes size,
-                                      const device::ChunkOptions& options) override;
-  Status DestroyChunk(device::DeviceId device, device::ChunkId chunk) override;
-  Status Map(device::DeviceId device, device::Address at, device::ChunkId chunk) override;
-  Status Unmap(device::DeviceId device, device::Address at, Bytes size) override;
-  Status SetAccess(device::DeviceId device, device::Address at, Bytes size) override;
-  Result<device::Address> AllocatePlain(device::DeviceId device, Bytes size,
-                                        device::MemoryType type) override;
-  Status FreePlain(device::DeviceId device, device::Address at) override;
-  Result<device::MemoryInfo> Info(device::DeviceId device) const override;
+  Bytes Granularity(DeviceId device) const override;
+  Result<AddressRange> ReserveAddress(DeviceId device, Bytes size, Bytes alignment) override;
+  Status ReleaseAddress(DeviceId device, AddressRange range) override;
+  Result<ChunkId> CreateChunk(DeviceId device, Bytes size, const ChunkOptions& options) override;
+  Status DestroyChunk(DeviceId device, ChunkId chunk) override;
+  Status Map(DeviceId device, Address at, ChunkId chunk) override;
+  Status Unmap(DeviceId device, Address at, Bytes size) override;
+  Status SetAccess(DeviceId device, Address at, Bytes size) override;
+  Result<Address> AllocatePlain(DeviceId device, Bytes size, MemoryType type) override;
+  Status FreePlain(DeviceId device, Address at) override;
+  Result<MemoryInfo> Info(DeviceId device) const override;
 
-  void Count(device::DeviceCall call) const {
-    ++calls_[static_cast<size_t>(call)];
-    ++total_;
-  }
+  // Counts the call, and is the error that it is to fail with.
+  Status Before(DeviceCall call, DeviceId device) const;
 
-  std::shared_ptr<device::Device> under_;
-  mutable std::array<int64_t, device::kDeviceCallCount> calls_{};
+  std::shared_ptr<Device> under_;
+  mutable std::array<int64_t, kDeviceCallCount> calls_{};
   mutable int64_t total_ = 0;
+  int64_t fails_at_ = -1;  // the number of the call, from 0
+  ErrorKind failure_ = ErrorKind::kRunFailed;
 };
 
-}  // namespace plimsoll::replay
+}  // namespace plimsoll::device
