@@ -18,9 +18,10 @@ constexpr uint32_t kNone = BlockKey::kNone;
 }  // namespace
 
 CachingMemAllocator::CachingMemAllocator(std::shared_ptr<PhysicalMemoryAllocator> physical,
-                                         MemoryObserver* observer)
+                                         MemoryObserver* observer, Keep keep)
     : physical_(std::move(physical)),
       observer_(observer),
+      keep_(keep),
       granularity_(physical_->device().memory().Granularity(physical_->id()).value()),
       owners_(std::make_unique<OwnerTable>()) {}
 
@@ -41,11 +42,22 @@ CachingMemAllocator::~CachingMemAllocator() {
 uint32_t CachingMemAllocator::FindCached(StreamId stream, int64_t size) {
   const auto found = cache_.lower_bound({stream, size});
   if (found == cache_.end() || found->first.first != stream) return kNone;
-  if (found->first.second - size > size / 4) return kNone;
+  if (keep_ == Keep::kAll && found->first.second - size > size / 4) return kNone;
   const uint32_t index = found->second.back();
   found->second.pop_back();
-  if (found->second.empty()) cache_.erase(found);
+  if (found->second.empty()) spare_ = cache_.extract(found);
   return index;
+}
+
+void CachingMemAllocator::Cache(uint32_t index) {
+  const std::pair key(slots_[index].stream, slots_[index].size);
+  if (spare_.empty() || cache_.count(key) > 0) {
+    cache_[key].push_back(index);
+    return;
+  }
+  spare_.key() = key;
+  spare_.mapped().push_back(index);
+  cache_.insert(std::move(spare_));
 }
 
 Result<Block> CachingMemAllocator::Allocate(const Request& request) {
@@ -62,6 +74,7 @@ Result<Block> CachingMemAllocator::Allocate(const Request& request) {
   uint32_t index = FindCached(request.stream, size);
   if (index == kNone) {
     ++statistics_.slow_paths;
+    if (keep_ == Keep::kUntilLarger) PLIMSOLL_TRY(ReleaseSmaller(request.stream, size));
     Result<Address> address = AllocateWithTryRecycle(size);
     if (!address.ok()) {
       ++statistics_.failures;
@@ -104,22 +117,32 @@ Result<Address> CachingMemAllocator::AllocateWithTryRecycle(int64_t size) {
 Result<Bytes> CachingMemAllocator::Recycle() {
   if (cache_.empty() && crossed_.empty()) return Bytes(0);
   PLIMSOLL_TRY(physical_->device().SynchronizeDevice(physical_->id()));
-  for (uint32_t index : crossed_) {
-    cache_[{slots_[index].stream, slots_[index].size}].push_back(index);
-  }
+  for (uint32_t index : crossed_) Cache(index);
   crossed_.clear();
-  Bytes released;
-  while (!cache_.empty()) {
-    const auto first = cache_.begin();
-    const uint32_t index = first->second.back();
-    PLIMSOLL_TRY(physical_->ReleasePlain(slots_[index].address));
-    first->second.pop_back();
-    if (first->second.empty()) cache_.erase(first);
-    released += Bytes(slots_[index].size);
-    slots_[index].size = 0;
-    unused_.push_back(index);
+  const Bytes before = physical_->reserved();
+  while (!cache_.empty()) PLIMSOLL_TRY(ReleaseFirst(cache_.begin()));
+  return before - physical_->reserved();
+}
+
+Status CachingMemAllocator::ReleaseFirst(IdleBlocks::iterator cached) {
+  const uint32_t index = cached->second.back();
+  PLIMSOLL_TRY(physical_->ReleasePlain(slots_[index].address));
+  cached->second.pop_back();
+  if (cached->second.empty()) cache_.erase(cached);
+  slots_[index].size = 0;
+  unused_.push_back(index);
+  return {};
+}
+
+Status CachingMemAllocator::ReleaseSmaller(StreamId stream, int64_t size) {
+  auto cached = cache_.lower_bound({stream, 0});
+  if (cached == cache_.end() || cached->first >= std::pair(stream, size)) return {};
+  PLIMSOLL_TRY(physical_->device().SynchronizeDevice(physical_->id()));
+  while (cached != cache_.end() && cached->first < std::pair(stream, size)) {
+    PLIMSOLL_TRY(ReleaseFirst(cached));
+    cached = cache_.lower_bound({stream, 0});
   }
-  return released;
+  return {};
 }
 
 Status CachingMemAllocator::Unknown(const Block& block) const {
@@ -152,9 +175,9 @@ Status CachingMemAllocator::Free(const Block& block) {
   if (slot.crossed) {
     crossed_.push_back(index);
   } else {
-    cache_[{slot.stream, slot.size}].push_back(index);
+    Cache(index);
   }
-  return Status();
+  return keep_ == Keep::kNothing ? Recycle().status() : Status();
 }
 
 Status CachingMemAllocator::RecordStream(const Block& block, StreamId stream) {

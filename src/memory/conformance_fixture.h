@@ -57,16 +57,20 @@ struct Subject {
 
 inline std::vector<Subject> AllSubjects() {
   const auto scalable = [](const Machine& m) -> std::unique_ptr<Allocator> { return m.Scalable(); };
+  const auto caching = [](Keep keep) {
+    return [keep](const Machine& m) -> std::unique_ptr<Allocator> {
+      return std::make_unique<CachingMemAllocator>(m.physical(), nullptr, keep);
+    };
+  };
   return {
       {"Scalable", scalable},
       {"StreamOrdered",
        [](const Machine& m) -> std::unique_ptr<Allocator> {
          return std::make_unique<StreamOrderedAllocator>(m.physical());
        }},
-      {"Caching",
-       [](const Machine& m) -> std::unique_ptr<Allocator> {
-         return std::make_unique<CachingMemAllocator>(m.physical());
-       }},
+      {"Caching", caching(Keep::kAll)},
+      {"CachingUntilLarger", caching(Keep::kUntilLarger)},
+      {"CachingNothing", caching(Keep::kNothing)},
       {"Limiting",
        [=](const Machine& m) -> std::unique_ptr<Allocator> {
          return std::make_unique<LimitingAllocator>(scalable(m), GiB(4));

@@ -12,15 +12,22 @@ namespace plimsoll::memory {
 
 class OwnerTable;
 
+// What a cache does with a block that is freed.
+enum class Keep {
+  kAll,          // it stays, for a request of its stream that fills at least four fifths of it
+  kUntilLarger,  // it stays, for any request that it holds; one that is larger sends it back first
+  kNothing,      // it goes back to the device
+};
+
 // A cache over plain device memory: each block is a plain allocation of its own, kept when it is
-// freed and handed out again on the same stream to a request that fills at least four fifths of it.
-// For devices without virtual memory, and for blocks that live outside any pool.
+// freed as `Keep` says. For devices without virtual memory, and for blocks that live outside any
+// pool.
 //
 // Thread-safe: one recursive mutex. A cached request costs the lock and a search in a tree.
 class CachingMemAllocator final : public Allocator {
  public:
   explicit CachingMemAllocator(std::shared_ptr<PhysicalMemoryAllocator> physical,
-                               MemoryObserver* observer = nullptr);
+                               MemoryObserver* observer = nullptr, Keep keep = Keep::kAll);
   // Synchronises the device, then frees every block, then lets go of the device.
   ~CachingMemAllocator() override;
 
@@ -42,12 +49,16 @@ class CachingMemAllocator final : public Allocator {
     bool live = false;
     bool crossed = false;  // used on another stream: not reusable before a synchronisation
   };
-  using Cache = std::map<std::pair<StreamId, int64_t>, std::vector<uint32_t>>;
+  using IdleBlocks = std::map<std::pair<StreamId, int64_t>, std::vector<uint32_t>>;
 
   uint32_t FindCached(StreamId stream, int64_t size);
+  void Cache(uint32_t index);
   // On refusal: synchronises, releases what is cached, and tries once more; then the full report.
   Result<Address> AllocateWithTryRecycle(int64_t size);
   Result<Bytes> Recycle();
+  // Gives back what is cached on this stream below this size.
+  Status ReleaseSmaller(StreamId stream, int64_t size);
+  Status ReleaseFirst(IdleBlocks::iterator cached);
   Status Unknown(const Block& block) const;
   Error OutOfMemory(int64_t size, const Error& cause) const;
   void Report(MemoryEvent::Kind kind, const Slot& slot);
@@ -55,10 +66,12 @@ class CachingMemAllocator final : public Allocator {
   mutable std::recursive_mutex mutex_;
   std::shared_ptr<PhysicalMemoryAllocator> physical_;
   MemoryObserver* const observer_;
+  const Keep keep_;
   const int64_t granularity_;
   std::vector<Slot> slots_;
   std::vector<uint32_t> unused_;
-  Cache cache_;
+  IdleBlocks cache_;
+  IdleBlocks::node_type spare_;    // so that a block can come and go without a heap call
   std::vector<uint32_t> crossed_;  // freed, waiting for a synchronisation
   std::unique_ptr<OwnerTable> owners_;
   MemoryStatistics statistics_;
