@@ -71,6 +71,7 @@ struct Measured {
   bool planned = false;
   std::string reason;
   engine::GraphMemory memory;
+  engine::SessionMemory session;
   engine::PoisonedRun poisoned;  // where planned
   Bytes rss_above_base;
   int64_t heap_calls = 0;
@@ -92,7 +93,7 @@ std::string ToJson(const Options& options, const Measured& measure) {
     json["wrote_outside_plan"] = measure.poisoned.wrote_outside;
   }
   json["weights_bytes"] = measure.memory.weights.value();
-  json["reserved_bytes"] = measure.memory.reserved.value();
+  json["reserved_bytes"] = measure.session.feature_maps_reserved.value();
   json["rss_above_base_bytes"] = measure.rss_above_base.value();
   json["heap_calls_per_run"] = measure.heap_calls;
   return json.dump(2) + "\n";
@@ -117,7 +118,7 @@ std::string ToText(const Options& options, const Measured& measure,
     line("no plan", measure.reason);
   }
   line("weights", FormatBytes(measure.memory.weights));
-  line("reserved", FormatBytes(measure.memory.reserved));
+  line("reserved", FormatBytes(measure.session.feature_maps_reserved));
   line("resident", StrCat(FormatBytes(measure.rss_above_base), " above the empty process"));
   line("heap calls", StrCat(measure.heap_calls, " in the last run"));
   for (const engine::Port& port : ports) line("output", StrCat(port.name, " ", Text(port.type)));
@@ -154,6 +155,7 @@ Status Run(const Options& options) {
                    .planned = runner.planned(),
                    .reason = runner.reason(),
                    .memory = {},
+                   .session = session->Memory(),
                    .poisoned = {},
                    .rss_above_base = engine::ResidentBytes() - base,
                    .heap_calls = runner.heap_calls()};

@@ -266,15 +266,17 @@ Graph ImagesGraph() {
 }
 
 TEST_F(BadInputTest, APlanThatDoesNotFitTheDeviceIsRefusedAndASmallerOneRuns) {
-  device::CpuDevice device({.capacity = MiB(1)});
-  const auto loaded = LoadedGraph::Load(ImagesGraph(), {}, device, device.Current());
+  const auto device = std::make_shared<device::CpuDevice>(device::CpuOptions{.capacity = MiB(1)});
+  const auto memory = std::make_shared<FeatureMemory>(device, device->Current(),
+                                                      config::StaticMemoryPolicy::kByGraph);
+  const auto loaded = LoadedGraph::Load(ImagesGraph(), {}, memory);
   ASSERT_TRUE(loaded.ok()) << loaded.error().Text();
   for (int run = 0; run < 2; ++run) {
     const auto large = (*loaded)->RunValues(Values({Random({64, 4, 32, 32}, 1)}), nullptr);
     ASSERT_FALSE(large.ok());
     EXPECT_EQ(large.error().code, "memory.out_of_memory");
     EXPECT_EQ(large.error().kind, ErrorKind::kDoesNotFit);
-    EXPECT_EQ((*loaded)->memory().reserved, Bytes(0));
+    EXPECT_EQ(memory->reserved(), Bytes(0));
     const auto small = (*loaded)->RunValues(Values({Random({1, 4, 32, 32}, 1)}), nullptr);
     EXPECT_TRUE(small.ok()) << (small.ok() ? "" : small.error().Text());
   }

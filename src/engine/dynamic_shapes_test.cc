@@ -125,9 +125,9 @@ TEST(DynamicShapesTest, MemoryIsThatOfTheLargestPlanAndDoesNotGrowOnceAllWereSee
       ExpectRight(*session, id, 2, rows, 5);
       const GraphMemory memory = *session->Memory(id);
       largest = std::max(largest, memory.planned_peak);
-      EXPECT_GE(memory.reserved, memory.planned_peak);
+      EXPECT_GE(session->Memory().feature_maps_reserved, memory.planned_peak);
     }
-    const Bytes reserved = session->Memory(id)->reserved;
+    const Bytes reserved = session->Memory().feature_maps_reserved;
     if (pass == 0) after_first_pass = reserved;
     EXPECT_EQ(reserved, after_first_pass);
   }

@@ -59,11 +59,12 @@ Status Executable::PlaceConstants() {
   return {};
 }
 
-Executable::Addresses Executable::Bind(std::byte* arena) const {
+Executable::Addresses Executable::Bind(std::byte* arena, std::byte* beside) const {
   Addresses addresses;
   for (const Place& place : program_.operands) {
     void* address = nullptr;
     if (place.base == Place::Base::kArena) address = arena + place.offset;
+    if (place.base == Place::Base::kBeside) address = beside + place.offset;
     if (place.base == Place::Base::kConstant) {
       address = constants_[static_cast<size_t>(place.index)].data.get();
     }

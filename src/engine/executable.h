@@ -23,11 +23,13 @@ class Executable {
   // are copied. Fails when data of a constant is missing.
   static Result<std::unique_ptr<const Executable>> Build(compile::CompiledModel model);
 
-  // The addresses of every operand, for runs in one arena.
+  // The addresses of every operand, for runs in one memory.
   struct Addresses {
     std::vector<void*> operands;
   };
-  Addresses Bind(std::byte* arena) const;
+  // `arena` holds the feature map, `beside` the program's other regions. They may be changed
+  // between runs by binding again.
+  Addresses Bind(std::byte* arena, std::byte* beside) const;
 
   struct Call {
     std::span<const void* const> inputs;  // of the model, in order, aligned to their elements

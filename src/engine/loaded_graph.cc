@@ -119,21 +119,27 @@ class Staged {
 
 }  // namespace
 
-LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options, device::Device& device,
-                         device::DeviceId id)
-    : graph_(std::move(graph)), options_(options), arena_(device, id) {}
+LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options,
+                         std::shared_ptr<FeatureMemory> memory, std::string name)
+    : name_(std::move(name)),
+      graph_(std::move(graph)),
+      options_(options),
+      memory_(std::move(memory)) {}
 
 Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOptions& options,
-                                                       device::Device& device,
-                                                       device::DeviceId id) {
+                                                       std::shared_ptr<FeatureMemory> memory,
+                                                       std::string name) {
   for (const graph::ConstantTensor& constant : graph.constants) {
     if (constant.missing) return kernels::ToHostTensor(constant).error();
   }
   for (const ValueId input : graph.root().inputs) graph[input].type = graph[input].declared;
   PLIMSOLL_TRY(compile::InferShapes(graph));
-  std::unique_ptr<LoadedGraph> loaded(new LoadedGraph(std::move(graph), options, device, id));
+  std::unique_ptr<LoadedGraph> loaded(
+      new LoadedGraph(std::move(graph), options, std::move(memory), std::move(name)));
   loaded->inputs_ = PortsOf(loaded->graph_, loaded->graph_.root().inputs);
   loaded->outputs_ = PortsOf(loaded->graph_, loaded->graph_.root().outputs);
+  loaded->read_.resize(loaded->inputs_.size());
+  loaded->written_.resize(loaded->outputs_.size());
   loaded->takes_one_shape_ =
       std::all_of(loaded->inputs_.begin(), loaded->inputs_.end(), [](const Port& port) {
         return port.type.is_tensor() && port.type.shape && graph::IsStatic(*port.type.shape);
@@ -237,32 +243,80 @@ Result<std::shared_ptr<const Executable>> LoadedGraph::Compile(std::span<const T
   return entry->executable;
 }
 
+Result<LoadedGraph::RunMemory> LoadedGraph::TakeMemory(const Program& program) {
+  RunMemory memory;
+  const Bytes size = base_ == nullptr ? program.total() : program.beside;
+  if (base_ != nullptr && program.arena > base_size_) {
+    return Error{
+        .kind = ErrorKind::kDoesNotFit,
+        .code = "run.base_size",
+        .what = "the run was refused",
+        .where = "feature map",
+        .why = StrCat("it takes ", program.arena, ", the memory given for it has ", base_size_),
+        .remedy = "ask for the size of the feature map first, and give that much"};
+  }
+  const GraphShapes shapes = takes_one_shape_ ? GraphShapes::kStatic : GraphShapes::kDynamic;
+  // What lies beside a feature map of the caller's keeps its addresses from run to run.
+  const bool keep = base_ != nullptr || memory_->KeptWhileLoaded(shapes);
+  FeatureMap& held = keep ? kept_ : memory.taken;
+  if (held.size() < size) {
+    held = FeatureMap();
+    PLIMSOLL_ASSIGN(held, memory_->Take(shapes, size, name_));
+  }
+  memory.arena = base_ == nullptr ? held.base() : base_;
+  memory.beside = base_ == nullptr ? held.base() + program.arena.value() : held.base();
+  last_feature_map_ = program.total();
+  ran_ = true;
+  return memory;
+}
+
+Result<Bytes> LoadedGraph::FeatureMapSize(std::span<const Tensor> inputs) {
+  std::string reason;
+  PLIMSOLL_ASSIGN(const auto executable, Compile(inputs, &reason));
+  if (executable != nullptr) return executable->program().arena;
+  return BadArgument("run.dynamic", "feature map",
+                     StrCat("its size is known only after the run: ", reason),
+                     "let the session take the memory");
+}
+
+Status LoadedGraph::SetFeatureMapBase(std::byte* base, Bytes size) {
+  const std::lock_guard lock(mutex_);
+  if (ran_ && !options_.plan.lifetimes.feature_base_refreshable) {
+    return BadArgument("run.base", "feature map", "the graph has run, and its base is fixed",
+                       "set ge.featureBaseRefreshable to 1, or give the base before the first run");
+  }
+  if (base == nullptr || reinterpret_cast<uintptr_t>(base) % plan::kDefaultAlignment != 0) {
+    return BadArgument("run.base", "feature map",
+                       base == nullptr ? "there is no memory behind it"
+                                       : StrCat("it is not aligned to ", plan::kDefaultAlignment),
+                       StrCat("give memory aligned to ", plan::kDefaultAlignment, " bytes"));
+  }
+  if (base_ == nullptr) kept_ = FeatureMap();
+  base_ = base;
+  base_size_ = size;
+  return {};
+}
+
 Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
                                std::span<const Tensor> outputs,
                                const std::atomic<bool>* cancelled) {
-  PLIMSOLL_TRY(arena_.Ensure(entry.executable->program().arena));
-  if (entry.bound != arena_.base() || entry.addresses.operands.empty()) {
-    entry.addresses = entry.executable->Bind(arena_.base());
-    entry.bound = arena_.base();
+  PLIMSOLL_ASSIGN(const RunMemory memory, TakeMemory(entry.executable->program()));
+  const bool bound = entry.arena == memory.arena && entry.beside == memory.beside;
+  if (!bound || entry.addresses.operands.empty()) {
+    entry.addresses = entry.executable->Bind(memory.arena, memory.beside);
+    entry.arena = memory.arena;
+    entry.beside = memory.beside;
   }
   Staged staged;
-  std::array<const void*, 64> read{};
-  std::array<void*, 64> written{};
-  std::vector<const void*> many_read;
-  std::vector<void*> many_written;
-  std::span<const void*> from(read.data(), std::min(inputs.size(), read.size()));
-  std::span<void*> to(written.data(), std::min(outputs.size(), written.size()));
-  if (inputs.size() > read.size()) from = many_read = std::vector<const void*>(inputs.size());
-  if (outputs.size() > written.size()) to = many_written = std::vector<void*>(outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    PLIMSOLL_ASSIGN(from[i], staged.Of(inputs[i], true));
+    PLIMSOLL_ASSIGN(read_[i], staged.Of(inputs[i], true));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    PLIMSOLL_ASSIGN(to[i], staged.Of(outputs[i], false));
+    PLIMSOLL_ASSIGN(written_[i], staged.Of(outputs[i], false));
   }
-  PLIMSOLL_TRY(entry.executable->Run(entry.addresses,
-                                     {.inputs = from, .outputs = to, .cancelled = cancelled}));
-  for (size_t i = 0; i < outputs.size(); ++i) staged.CopyOut(outputs[i], to[i]);
+  PLIMSOLL_TRY(entry.executable->Run(
+      entry.addresses, {.inputs = read_, .outputs = written_, .cancelled = cancelled}));
+  for (size_t i = 0; i < outputs.size(); ++i) staged.CopyOut(outputs[i], written_[i]);
   return {};
 }
 
@@ -294,6 +348,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue>
   if (!interpreter_) interpreter_.emplace(graph_);
   Interpreter::Options options;
   options.cancelled = cancelled;
+  options.allocate = memory_->TensorAllocator();
   return interpreter_->Run(std::move(inputs), options);
 }
 
@@ -331,7 +386,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inp
 GraphMemory LoadedGraph::memory() const {
   const std::lock_guard lock(mutex_);
   GraphMemory memory;
-  memory.reserved = arena_.size();
+  memory.feature_map = last_feature_map_;
   memory.plans = static_cast<int>(entries_.size());
   memory.weights = packed_.held();
   if (!entries_.empty() && entries_.front().executable != nullptr) {

@@ -10,8 +10,8 @@
 
 #include "compile/pass.h"
 #include "compile/plan_model.h"
-#include "engine/arena.h"
 #include "engine/executable.h"
+#include "engine/feature_memory.h"
 #include "engine/interpreter.h"
 #include "engine/packed_store.h"
 #include "graph/graph.h"
@@ -42,7 +42,7 @@ struct Port {
 // What a graph holds now.
 struct GraphMemory {
   Bytes planned_peak;  // of the plan that ran last; 0 before
-  Bytes reserved;      // of the device, for feature maps
+  Bytes feature_map;   // that the last run took, with the regions beside it
   Bytes weights;       // constants that kernels read, packed or plain
   int plans = 0;       // kept
 };
@@ -55,8 +55,11 @@ struct GraphMemory {
 class LoadedGraph {
  public:
   static Result<std::unique_ptr<LoadedGraph>> Load(graph::Graph graph, const LoadOptions& options,
-                                                   device::Device& device, device::DeviceId id);
+                                                   std::shared_ptr<FeatureMemory> memory,
+                                                   std::string name = "graph");
 
+  // What errors and reports call it.
+  const std::string& name() const { return name_; }
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
 
@@ -73,6 +76,13 @@ class LoadedGraph {
   Result<std::vector<kernels::HostValue>> RunValues(std::vector<kernels::HostValue> inputs,
                                                     const std::atomic<bool>* cancelled);
 
+  // Bytes of the feature map for inputs of these shapes; takes none of them.
+  Result<Bytes> FeatureMapSize(std::span<const Tensor> inputs);
+  // Runs take this memory of the caller's, from now on, as long as the graph is loaded or another
+  // is given: which is refused (run.base) once the graph has run, unless its plans allow the base
+  // to change. A run whose feature map does not fit in it fails (run.base_size).
+  Status SetFeatureMapBase(std::byte* base, Bytes size);
+
   GraphMemory memory() const;
 
  private:
@@ -81,23 +91,32 @@ class LoadedGraph {
     std::vector<kernels::Dims> dims;
     std::shared_ptr<const Executable> executable;  // null: run node by node
     std::string reason;                            // then: why
-    Executable::Addresses addresses;               // bound to `bound`
-    const std::byte* bound = nullptr;
+    Executable::Addresses addresses;               // bound to these two
+    const std::byte* arena = nullptr;
+    const std::byte* beside = nullptr;
+  };
+  // Memory for one run of a plan.
+  struct RunMemory {
+    FeatureMap taken;  // for this run alone
+    std::byte* arena = nullptr;
+    std::byte* beside = nullptr;
   };
 
-  LoadedGraph(graph::Graph graph, const LoadOptions& options, device::Device& device,
-              device::DeviceId id);
+  LoadedGraph(graph::Graph graph, const LoadOptions& options, std::shared_ptr<FeatureMemory> memory,
+              std::string name);
   Status CheckCount(size_t inputs) const;
   Status CheckInputs(std::span<const Tensor> inputs) const;
   Result<Entry*> EntryFor(std::span<const Tensor> inputs);
   Result<Entry> MakeEntry(const std::vector<kernels::Dims>& dims);
   Result<std::shared_ptr<const Executable>> BuildExecutable(graph::Graph graph);
+  Result<RunMemory> TakeMemory(const Program& program);
   Status RunPlanned(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                     const std::atomic<bool>* cancelled);
   Result<std::vector<kernels::HostValue>> RunNodeByNode(std::vector<kernels::HostValue> inputs,
                                                         const std::atomic<bool>* cancelled);
 
   mutable std::mutex mutex_;
+  std::string name_;
   graph::Graph graph_;  // simplified; shapes as far as they hold for every run
   LoadOptions options_;
   // Every input's size is fixed. Then the constants go to the one plan, and are not here after.
@@ -107,9 +126,16 @@ class LoadedGraph {
   std::vector<Port> outputs_;
   std::vector<compile::PassReport> passes_;
   PackedStore packed_;
-  std::list<Entry> entries_;  // most recently used first
+  std::list<Entry> entries_;       // most recently used first
+  std::vector<const void*> read_;  // by the run that goes on: one for each input
+  std::vector<void*> written_;     // likewise for each output
   std::optional<Interpreter> interpreter_;
-  Arena arena_;
+  std::shared_ptr<FeatureMemory> memory_;
+  FeatureMap kept_;            // between runs, where the policy says so
+  std::byte* base_ = nullptr;  // of the caller's memory, where one was given
+  Bytes base_size_;
+  bool ran_ = false;
+  Bytes last_feature_map_;
 };
 
 }  // namespace plimsoll::engine

@@ -57,4 +57,13 @@ Bytes ResidentBytes() {
   return Bytes(resident) * sysconf(_SC_PAGESIZE);
 }
 
+Bytes PeakResidentBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    int64_t kibibytes = 0;
+    if (word == "VmHWM:" && status >> kibibytes) return KiB(kibibytes);
+  }
+  return Bytes(0);
+}
+
 }  // namespace plimsoll::engine

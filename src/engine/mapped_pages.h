@@ -17,5 +17,7 @@ void GiveBackFreedHeap();
 
 // Bytes of this process that are resident now.
 Bytes ResidentBytes();
+// The most there ever were.
+Bytes PeakResidentBytes();
 
 }  // namespace plimsoll::engine

@@ -90,13 +90,14 @@ class Observer {
 }  // namespace
 
 Result<PoisonedRun> RunPoisoned(const Executable& executable, const Executable::Call& call) {
-  const int64_t size = executable.program().arena.value();
+  const int64_t size = executable.program().total().value();
   PLIMSOLL_ASSIGN(const kernels::HostTensor memory,
                   kernels::AllocateOnHeap(graph::DataType::kUint8, {size + 2 * kGuard}));
   auto* const begin = static_cast<std::byte*>(memory.data.get());
   std::fill_n(begin, size + 2 * kGuard, kPoison);
   std::byte* const arena = begin + kGuard;
-  Executable::Addresses addresses = executable.Bind(arena);
+  Executable::Addresses addresses =
+      executable.Bind(arena, arena + executable.program().arena.value());
   Observer observer(executable, arena);
   PLIMSOLL_TRY(executable.Run(addresses, call, [&](const Task& task) { observer.Before(task); }));
   const auto& planned = executable.model().planned;

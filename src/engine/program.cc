@@ -36,19 +36,18 @@ class Builder {
   }
 
  private:
-  // The feature map comes first, so that its offsets are the arena's.
   void LayOutRegions() {
     const auto& regions = model_.planned.plan.regions;
-    region_start_.assign(regions.size(), -1);
-    const auto add = [&](plan::RegionId region) {
+    region_start_.assign(regions.size(), {});
+    const auto add = [&](plan::RegionId region, Place::Base base, Bytes& size) {
       if (!region.valid()) return;
-      region_start_[region.index()] = program_.arena.value();
-      program_.arena += regions[region.index()].size.RoundUp(plan::kDefaultAlignment);
+      region_start_[region.index()] = {base, 0, size.value()};
+      size += regions[region.index()].size.RoundUp(plan::kDefaultAlignment);
     };
-    add(buffers_.feature_map);
-    add(buffers_.fixed);
-    add(buffers_.p2p);
-    add(buffers_.host);
+    add(buffers_.feature_map, Place::Base::kArena, program_.arena);
+    add(buffers_.fixed, Place::Base::kBeside, program_.beside);
+    add(buffers_.p2p, Place::Base::kBeside, program_.beside);
+    add(buffers_.host, Place::Base::kBeside, program_.beside);
   }
 
   void AddPort(ValueId value, Place::Base base, size_t index) {
@@ -66,9 +65,9 @@ class Builder {
       return place;
     }
     const plan::RegionId region = buffers_.problem.buffer(buffer).region;
-    const int64_t start = region_start_[region.index()];
-    const Offset at = model_.planned.plan.offsets[buffer.index()];
-    return {Place::Base::kArena, 0, start + at.value() + offset.value()};
+    Place place = region_start_[region.index()];
+    place.offset += model_.planned.plan.offsets[buffer.index()].value() + offset.value();
+    return place;
   }
 
   Place PlaceOf(ValueId value) const {
@@ -101,8 +100,9 @@ class Builder {
 
   void ClearAreas() {
     for (const plan::ClearingArea& area : model_.planned.plan.clearing_areas) {
-      const int64_t start = region_start_[area.region.index()];
-      Clear({}, {Place::Base::kArena, 0, start + area.offset.value()}, area.size);
+      Place place = region_start_[area.region.index()];
+      place.offset += area.offset.value();
+      Clear({}, place, area.size);
     }
   }
 
@@ -187,7 +187,7 @@ class Builder {
   const compile::CompiledModel& model_;
   const Graph& graph_;
   const PlannedBuffers& buffers_;
-  std::vector<int64_t> region_start_;  // in the arena; -1 for regions that are not in it
+  std::vector<Place> region_start_;  // by region
   std::map<plan::BufferId, Place> ports_;
   Program program_;
 };

@@ -12,7 +12,7 @@ namespace plimsoll::engine {
 
 // What an address is counted from.
 struct Place {
-  enum class Base { kArena, kInput, kOutput, kConstant, kNothing };
+  enum class Base { kArena, kBeside, kInput, kOutput, kConstant, kNothing };
   Base base = Base::kNothing;
   int32_t index = 0;  // of the input, the output, or the constant's value
   int64_t offset = 0;
@@ -41,7 +41,9 @@ struct Task {
 struct Program {
   std::vector<Task> tasks;
   std::vector<Place> operands;
-  Bytes arena;  // the feature map, then the regions beside it
+  Bytes arena;   // the feature map
+  Bytes beside;  // the regions whose addresses outlast it
+  Bytes total() const { return arena + beside; }
 };
 
 Program BuildProgram(const compile::CompiledModel& model);

@@ -8,15 +8,37 @@ namespace plimsoll::engine {
 
 using kernels::HostValue;
 
-Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> device)
-    : options_(options), device_(std::move(device)) {}
+namespace {
+
+Result<device::DeviceId> ChooseDevice(const SessionOptions& options, const device::Device& device) {
+  const std::optional<int> wanted = options.config.session_device_id;
+  if (!wanted) return device.Current();
+  if (*wanted >= 0 && *wanted < device.Count()) return device::DeviceId{*wanted};
+  return Error{.kind = ErrorKind::kUsage,
+               .code = "session.device",
+               .what = "no such device",
+               .where = StrCat("session_device_id ", *wanted),
+               .why = StrCat("there are ", device.Count(), " ", device.Kind(), " devices"),
+               .remedy = StrCat("give a number from 0 to ", device.Count() - 1)};
+}
+
+}  // namespace
+
+Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
+                 device::DeviceId id)
+    : options_(options),
+      memory_(std::make_shared<FeatureMemory>(std::move(device), id,
+                                              options.config.memory_config.static_memory_policy,
+                                              options.allocator)),
+      gate_(memory_->policy(), options.config.graph_max_parallel_model_num) {}
 
 Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) {
   std::shared_ptr<device::Device> device = options.device;
   if (device == nullptr) {
     PLIMSOLL_ASSIGN(device, device::MakeDevice("cpu"));
   }
-  return std::unique_ptr<Session>(new Session(options, std::move(device)));
+  PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device));
+  return std::unique_ptr<Session>(new Session(options, std::move(device), id));
 }
 
 Result<std::shared_ptr<LoadedGraph>> Session::Find(GraphId id) const {
@@ -33,10 +55,11 @@ Result<std::shared_ptr<LoadedGraph>> Session::Find(GraphId id) const {
 
 Result<GraphId> Session::Add(graph::Graph graph) {
   kernels::SetThreads(options_.threads);
-  PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
-                  LoadedGraph::Load(std::move(graph), options_.load, *device_, device_->Current()));
-  const std::lock_guard lock(mutex_);
   const GraphId id(next_++);
+  const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
+  PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
+                  LoadedGraph::Load(std::move(graph), options_.load, memory_, name));
+  const std::lock_guard lock(mutex_);
   graphs_.emplace(id, std::move(loaded));
   return id;
 }
@@ -52,6 +75,7 @@ Result<std::shared_ptr<const Executable>> Session::Compile(GraphId id,
 Status Session::Run(GraphId id, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                     const RunOptions& options) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
   kernels::SetThreads(options_.threads);
   return graph->Run(inputs, outputs, options.cancelled);
 }
@@ -59,6 +83,7 @@ Status Session::Run(GraphId id, std::span<const Tensor> inputs, std::span<const 
 Result<std::vector<HostValue>> Session::RunValues(GraphId id, std::vector<HostValue> inputs,
                                                   const RunOptions& options) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
   kernels::SetThreads(options_.threads);
   return graph->RunValues(std::move(inputs), options.cancelled);
 }
@@ -68,6 +93,19 @@ Status Session::Unload(GraphId id) {
   const std::lock_guard lock(mutex_);
   graphs_.erase(id);
   return {};
+}
+
+Result<Bytes> Session::Trim() { return memory_->Trim(); }
+
+Result<Bytes> Session::FeatureMapSize(GraphId id, std::span<const Tensor> inputs) {
+  PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  kernels::SetThreads(options_.threads);
+  return graph->FeatureMapSize(inputs);
+}
+
+Status Session::SetFeatureMapBase(GraphId id, std::byte* base, Bytes size) {
+  PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  return graph->SetFeatureMapBase(base, size);
 }
 
 Result<std::vector<Port>> Session::Inputs(GraphId id) const {
@@ -83,6 +121,15 @@ Result<std::vector<Port>> Session::Outputs(GraphId id) const {
 Result<GraphMemory> Session::Memory(GraphId id) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   return graph->memory();
+}
+
+SessionMemory Session::Memory() const {
+  SessionMemory memory{.feature_maps_reserved = memory_->reserved(),
+                       .peak_feature_maps_reserved = memory_->peak_reserved(),
+                       .weights = {}};
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, graph] : graphs_) memory.weights += graph->memory().weights;
+  return memory;
 }
 
 }  // namespace plimsoll::engine

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "config/run_config.h"
+#include "engine/feature_memory.h"
 #include "engine/loaded_graph.h"
+#include "engine/run_gate.h"
 #include "graph/graph.h"
 #include "plimsoll/base/ids.h"
 #include "plimsoll/base/status.h"
@@ -24,6 +26,15 @@ struct SessionOptions {
   LoadOptions load;
   config::RunConfig config;
   std::shared_ptr<device::Device> device;  // with memory that the host can reach; none: the CPU
+  // Where feature maps come from; none: from the device, as the policy says. Thread-safe.
+  std::shared_ptr<memory::Allocator> allocator;
+};
+
+// What a session holds now.
+struct SessionMemory {
+  Bytes feature_maps_reserved;       // taken from the device
+  Bytes peak_feature_maps_reserved;  // the most there ever were
+  Bytes weights;
 };
 
 struct RunOptions {
@@ -37,8 +48,10 @@ struct RunOptions {
 //   PLIMSOLL_TRY(session->Run(id, inputs, outputs));
 //
 // Ids are never used again. An error in one graph leaves the others as they are. Thread-safe:
-// graphs run beside each other, runs of one graph wait for each other; a graph that is unloaded
-// while it runs goes when that run has ended.
+// graphs run beside each other as far as graph_max_parallel_model_num says, and wait beyond it;
+// runs of one graph wait for each other; where all graphs run in one memory (static_memory_policy 2
+// and 4) a second run is refused with session.busy. A graph that is unloaded while it runs goes
+// when that run has ended.
 class Session {
  public:
   static Result<std::unique_ptr<Session>> Create(const SessionOptions& options);
@@ -55,21 +68,31 @@ class Session {
   Result<std::vector<kernels::HostValue>> RunValues(GraphId id,
                                                     std::vector<kernels::HostValue> inputs,
                                                     const RunOptions& options = {});
+  // The graph's memory goes back to the device, or to the pool that other graphs take from.
   Status Unload(GraphId id);
+  // Gives back to the device what no graph holds.
+  Result<Bytes> Trim();
+
+  // Memory of the caller's for a feature map: how much, and where (LoadedGraph tells the rules).
+  Result<Bytes> FeatureMapSize(GraphId id, std::span<const Tensor> inputs);
+  Status SetFeatureMapBase(GraphId id, std::byte* base, Bytes size);
 
   Result<std::vector<Port>> Inputs(GraphId id) const;
   Result<std::vector<Port>> Outputs(GraphId id) const;
   Result<GraphMemory> Memory(GraphId id) const;
+  SessionMemory Memory() const;
 
  private:
-  Session(const SessionOptions& options, std::shared_ptr<device::Device> device);
+  Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
+          device::DeviceId id);
   Result<std::shared_ptr<LoadedGraph>> Find(GraphId id) const;
 
   const SessionOptions options_;
-  const std::shared_ptr<device::Device> device_;
+  const std::shared_ptr<FeatureMemory> memory_;
+  RunGate gate_;
   mutable std::mutex mutex_;  // of the table
   std::map<GraphId, std::shared_ptr<LoadedGraph>> graphs_;
-  size_t next_ = 0;
+  std::atomic<size_t> next_ = 0;
 };
 
 }  // namespace plimsoll::engine

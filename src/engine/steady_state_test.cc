@@ -191,6 +191,25 @@ TEST_P(SteadyStateTest, ATransformerLayerRunsWithoutTheHeap) {
                     {"FusedMatMul", "FusedAttention", "LayerNormalization", "Softmax", "Tanh"});
 }
 
+TEST_P(SteadyStateTest, AModelWithHundredsOfInputsAndOutputsRunsWithoutTheHeap) {
+  graph::GraphBuilder builder;
+  std::vector<HostTensor> inputs;
+  for (int i = 0; i < 300; ++i) {
+    const auto x = builder.Input("x" + std::to_string(i), compile::FloatTensor({16}));
+    builder.Output(builder.Node("Exp", {x}));
+    inputs.push_back(Random({16}, 1));
+  }
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  const std::vector<HostTensor> outputs = MustRun(*session, id, inputs);
+  const std::vector<Tensor> from = Views(inputs);
+  const std::vector<Tensor> to = Views(outputs);
+  Status done;
+  const Asked asked = Watch([&] { done = session->Run(id, from, to); });
+  EXPECT_TRUE(done.ok());
+  EXPECT_EQ(asked.ours, 0);
+}
+
 TEST_P(SteadyStateTest, AModelWithOpenSizesRunsWithoutTheHeapOnceItsShapesWereSeen) {
   ExpectNoHeapCalls(TransformerLayer(graph::Dim::Symbol("batch"), graph::Dim::Symbol("rows")),
                     Random({1, 7, kModelWidth}, 3), {"FusedAttention"});

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "config/run_config.h"
+#include "kernels/host_value.h"
+#include "plimsoll/base/bytes.h"
+#include "plimsoll/base/memory_observer.h"
+#include "plimsoll/base/status.h"
+#include "plimsoll/device/device.h"
+#include "plimsoll/memory/allocator.h"
+#include "plimsoll/memory/physical_memory_allocator.h"
+
+namespace plimsoll::engine {
+
+enum class GraphShapes { kStatic, kDynamic };
+
+// Memory that a graph runs in, given back when the object dies.
+class FeatureMap {
+ public:
+  FeatureMap() = default;
+  FeatureMap(std::shared_ptr<memory::Allocator> allocator, const memory::Block& block)
+      : allocator_(std::move(allocator)), block_(block) {}
+  FeatureMap(FeatureMap&& other) noexcept { *this = std::move(other); }
+  FeatureMap& operator=(FeatureMap&& other) noexcept;
+  ~FeatureMap();
+
+  std::byte* base() const { return reinterpret_cast<std::byte*>(block_.address); }
+  Bytes size() const { return block_.size; }  // 0: nothing is held
+
+ private:
+  std::shared_ptr<memory::Allocator> allocator_;
+  memory::Block block_;
+};
+
+// Where the graphs of a session take their feature maps from, as `static_memory_policy` says:
+//
+//      static-shape graphs                        dynamic-shape graphs
+//   0  each its own bytes, while it is loaded     a pool of plain blocks by actual size, for a run
+//   2  one range that grows by mapping, as large  as 0
+//      as the largest, for a run
+//   3  as 0                                       a range that grows by mapping, for a run
+//   4  as 2                                       as 3, in the same range
+//
+// Where the device has no virtual memory, a range is one plain block, released and taken again when
+// it must grow. An allocator of the caller's takes the place of all of these.
+// Thread-safe. Keeps the device alive; what it took goes back after the device was synchronised.
+class FeatureMemory {
+ public:
+  using Policy = config::StaticMemoryPolicy;
+
+  FeatureMemory(std::shared_ptr<device::Device> device, device::DeviceId id, Policy policy,
+                std::shared_ptr<memory::Allocator> of_the_caller = nullptr);
+
+  // Fails with memory.out_of_memory, or with what the device says.
+  Result<FeatureMap> Take(GraphShapes shapes, Bytes size, std::string_view graph);
+  // Whether a graph keeps its feature map between runs.
+  bool KeptWhileLoaded(GraphShapes shapes) const;
+  // For tensors whose sizes only a run tells: from the range under 3 and 4, else the heap's.
+  kernels::AllocateTensor TensorAllocator() const;
+
+  Policy policy() const { return policy_; }
+  Bytes reserved() const;
+  Bytes peak_reserved() const;
+  // Gives back what no graph holds.
+  Result<Bytes> Trim();
+
+ private:
+  const Policy policy_;
+  const bool of_the_caller_;
+  bool tensors_from_range_ = false;
+  std::shared_ptr<memory::PhysicalMemoryAllocator> physical_;
+  std::shared_ptr<memory::Allocator> static_;
+  std::shared_ptr<memory::Allocator> dynamic_;  // may be the same
+};
+
+// What static graphs with feature maps of these sizes reserve under a policy once each has run, on
+// a device of this granularity.
+Bytes ReservedForStaticGraphs(config::StaticMemoryPolicy policy, std::span<const Bytes> sizes,
+                              Bytes granularity);
+
+}  // namespace plimsoll::engine
