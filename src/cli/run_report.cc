@@ -1,0 +1,94 @@
+#include "cli/run_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_measure.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ModelJson(const ModelRun& run) {
+  Json json{{"model", run.model}, {"runs", run.latency_ms.size()}, {"planned", run.planned}};
+  if (!run.planned) json["reason"] = run.reason;
+  json["latency_ms"] = {{"p50", Percentile(run.latency_ms, 0.5)},
+                        {"p90", Percentile(run.latency_ms, 0.9)},
+                        {"p99", Percentile(run.latency_ms, 0.99)}};
+  if (run.planned) {
+    json["planned_peak_bytes"] = run.memory.planned_peak.value();
+    json["actual_peak_bytes"] = run.poisoned.actual_peak.value();
+    json["live_peak_bytes"] = run.poisoned.live_peak.value();
+    json["wrote_outside_plan"] = run.poisoned.wrote_outside;
+    json["feature_map_bytes"] = run.memory.feature_map.value();
+  }
+  json["weights_bytes"] = run.memory.weights.value();
+  json["heap_calls_per_run"] = run.heap_calls;
+  return json;
+}
+
+void AddSession(Json& json, const RunReport& report) {
+  json["threads"] = report.threads;
+  json["static_memory_policy"] = report.policy;
+  json["reserved_bytes"] = report.session.feature_maps_reserved.value();
+  json["peak_reserved_bytes"] = report.session.peak_feature_maps_reserved.value();
+  json["load_peak_above_base_bytes"] = report.load_peak_above_base.value();
+  json["rss_above_base_bytes"] = report.rss_above_base.value();
+}
+
+std::string Line(std::string_view name, const std::string& value) {
+  return StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
+}
+
+std::string ModelText(const ModelRun& run) {
+  const auto ms = [](double value) { return StrCat(std::round(value * 1000) / 1000, " ms"); };
+  std::string text = StrCat(run.model, ": ", run.latency_ms.size(), " runs\n");
+  text += Line("latency", StrCat(ms(Percentile(run.latency_ms, 0.5)), " median, ",
+                                 ms(Percentile(run.latency_ms, 0.99)), " p99"));
+  if (run.planned) {
+    text += Line("planned peak", FormatBytes(run.memory.planned_peak));
+    text += Line("actual peak", FormatBytes(run.poisoned.actual_peak));
+    text += Line("live peak", FormatBytes(run.poisoned.live_peak));
+  } else {
+    text += Line("no plan", run.reason);
+  }
+  text += Line("weights", FormatBytes(run.memory.weights));
+  text += Line("heap calls", StrCat(run.heap_calls, " in the last run"));
+  for (const engine::Port& port : run.outputs) {
+    text += Line("output", StrCat(port.name, " ", Text(port.type)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string RunJson(const RunReport& report) {
+  Json json;
+  if (report.models.size() == 1) {
+    json = ModelJson(report.models[0]);
+  } else {
+    for (const ModelRun& run : report.models) json["models"].push_back(ModelJson(run));
+    json["weights_bytes"] = report.session.weights.value();
+  }
+  AddSession(json, report);
+  return json.dump(2) + "\n";
+}
+
+std::string RunText(const RunReport& report) {
+  std::string text;
+  for (const ModelRun& run : report.models) text += ModelText(run);
+  text += StrCat("session of ", report.models.size(), " models, ", report.threads,
+                 " threads, static_memory_policy ", report.policy, "\n");
+  text += Line("feature maps",
+               StrCat(FormatBytes(report.session.feature_maps_reserved), " reserved, at most ",
+                      FormatBytes(report.session.peak_feature_maps_reserved)));
+  text += Line("load peak",
+               StrCat(FormatBytes(report.load_peak_above_base), " above the empty process"));
+  text += Line("resident", StrCat(FormatBytes(report.rss_above_base), " above the empty process"));
+  return text;
+}
+
+}  // namespace plimsoll::cli

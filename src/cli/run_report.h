@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/poisoned_run.h"
+#include "engine/session.h"
+#include "plimsoll/base/bytes.h"
+
+namespace plimsoll::cli {
+
+// What `plimsoll run` tells of one model.
+struct ModelRun {
+  std::string model;
+  std::vector<double> latency_ms;
+  bool planned = false;
+  std::string reason;  // why not
+  engine::GraphMemory memory;
+  engine::PoisonedRun poisoned;  // where planned
+  int64_t heap_calls = 0;
+  std::vector<engine::Port> outputs;
+};
+
+// And of the session that all of them ran in.
+struct RunReport {
+  std::vector<ModelRun> models;
+  int64_t threads = 1;
+  int policy = 0;  // static_memory_policy
+  engine::SessionMemory session;
+  Bytes load_peak_above_base;  // resident, at most, before the first run
+  Bytes rss_above_base;        // after the last
+};
+
+// One model: its figures and the session's in one object. Several: a list, and the session beside.
+std::string RunJson(const RunReport& report);
+std::string RunText(const RunReport& report);
+
+}  // namespace plimsoll::cli
