@@ -8,6 +8,7 @@ namespace plimsoll::config {
 namespace {
 
 constexpr size_t kGap = 2;
+constexpr size_t kWidestColumn = 40;  // a longer value pushes its own line only
 
 std::string Padded(std::string text, size_t width) {
   text.resize(std::max(width, text.size()) + kGap, ' ');
@@ -32,7 +33,8 @@ std::string EffectiveConfigText(const EffectiveConfig& effective) {
   size_t value_width = 0;
   for (const EffectiveValue& value : effective.values) {
     name_width = std::max(name_width, value.option->name.size());
-    value_width = std::max(value_width, ValueText(value).size());
+    const size_t width = ValueText(value).size();
+    if (width <= kWidestColumn) value_width = std::max(value_width, width);
   }
   std::string text;
   for (const EffectiveValue& value : effective.values) {
