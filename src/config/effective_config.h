@@ -43,6 +43,9 @@ std::string EffectiveConfigText(const EffectiveConfig& effective);
 // value that is not set is null.
 std::string EffectiveConfigJson(const EffectiveConfig& effective);
 
+// "default", "environment ASCEND_DEVICE_ID", "--set, ge.exec.staticMemoryPolicy".
+std::string OriginText(const EffectiveValue& value);
+
 // "2, given as 1", "not set", "dynamic_execute, without effect".
 std::string ValueText(const EffectiveValue& value);
 

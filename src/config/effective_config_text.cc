@@ -15,12 +15,12 @@ std::string Padded(std::string text, size_t width) {
   return text;
 }
 
+}  // namespace
+
 std::string OriginText(const EffectiveValue& value) {
   if (value.source == EffectiveValue::Source::kEnvironment) return "environment " + value.key;
   return value.key == value.option->name ? value.origin : StrCat(value.origin, ", ", value.key);
 }
-
-}  // namespace
 
 std::string ValueText(const EffectiveValue& value) {
   if (value.source == EffectiveValue::Source::kDefault && value.value.empty()) return "not set";

@@ -35,6 +35,11 @@ Status Settings::AddText(std::string_view text, Origin origin) {
   return {};
 }
 
+void Settings::Append(const Settings& others) {
+  settings_.insert(settings_.end(), others.settings_.begin(), others.settings_.end());
+  npu_run_config_ = npu_run_config_ || others.npu_run_config_;
+}
+
 Result<RunConfig> Resolve(const Settings& settings, const Environment& environment) {
   PLIMSOLL_ASSIGN(EffectiveConfig effective, MakeEffectiveConfig(settings, environment));
   return std::move(effective.config);

@@ -44,6 +44,7 @@ class Settings {
 
   void Set(std::string key, SettingValue value) { Add({std::move(key), std::move(value), {}}); }
   void Add(Setting setting) { settings_.push_back(std::move(setting)); }
+  void Append(const Settings& others);
   // "key=value", as on a command line. Fails (config.setting) where there is no key or no '='.
   Status AddText(std::string_view text, Origin origin);
   void UseNpuRunConfigDefaults() { npu_run_config_ = true; }
