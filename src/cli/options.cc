@@ -39,6 +39,11 @@ void CommandOptions::List(const std::string& name, std::vector<std::string>& val
   command_->add_option(name, values, help);
 }
 
+void CommandOptions::Repeated(const std::string& name, std::vector<std::string>& values,
+                              const std::string& help) {
+  command_->add_option(name, values, help)->allow_extra_args(false);
+}
+
 void CommandOptions::Whole(const std::string& name, int64_t& value, int64_t least, int64_t most,
                            const std::string& help) {
   command_->add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str();

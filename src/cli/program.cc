@@ -26,6 +26,7 @@ Examples:
   plimsoll conformance build/cases                   the standard's own test cases
   plimsoll pack buffers.csv --capacity 1MiB          place buffers without a model
   plimsoll replay trace.csv.xz                       run an allocation trace through an allocator
+  plimsoll options                                   every option and what is in force
   plimsoll doctor                                    what this machine offers
 
 Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage, 3 does not fit,
@@ -66,6 +67,7 @@ int RunProgram(int argc, char** argv) {
   AddBench(program, action);
   AddCompare(program, action);
   AddConformance(program, action);
+  AddOptions(program, action);
   AddDoctor(program, action);
   try {
     program.parse(argc, argv);

@@ -27,6 +27,7 @@ void AddRun(CLI::App& program, Action& action);
 void AddBench(CLI::App& program, Action& action);
 void AddCompare(CLI::App& program, Action& action);
 void AddConformance(CLI::App& program, Action& action);
+void AddOptions(CLI::App& program, Action& action);
 void AddDoctor(CLI::App& program, Action& action);
 
 // The command line. Data goes to standard output, everything else to standard error. Returns the

@@ -23,6 +23,7 @@ struct MemoryConfig {
   StaticMemoryPolicy static_memory_policy = StaticMemoryPolicy::kByGraph;
   MemoryOptimizationPolicy memory_optimization_policy = MemoryOptimizationPolicy::kNone;
   HugePages variable_use_1g_huge_page = HugePages::kSystem;
+  bool operator==(const MemoryConfig&) const = default;
 };
 
 // One dimension of dynamic_inputs_shape_range: "4" is [4, 4], "3~5" is [3, 5], "-1" is [0, none].
@@ -60,7 +61,8 @@ struct RunConfig {
   bool disable_reuse_memory = false;          // ge.exec.disableReuseMemory
   std::vector<std::string> no_reuse_nodes;    // OP_NO_REUSE_MEM: node names and operator types
   std::optional<int> topo_sorting_mode;       // ge.topoSortingMode; none: search
-  std::optional<ShapeRanges> dynamic_inputs_shape_range;
+  std::optional<ShapeRanges> dynamic_inputs_shape_range;  // none: the model's own shapes rule
+  bool operator==(const RunConfig&) const = default;
 };
 
 }  // namespace plimsoll::config

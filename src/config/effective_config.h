@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/option.h"
+#include "config/run_config.h"
+#include "config/settings.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::config {
+
+// The value of one option that is in force, and why.
+struct EffectiveValue {
+  enum class Source { kDefault, kEnvironment, kSetting };
+
+  const Option* option = nullptr;
+  std::string key;    // by which it was given: a key, a variable; the name where nobody gave it
+  std::string value;  // empty: not set
+  std::string given;  // what was written, where that is another form of the value ("1" for 2)
+  Source source = Source::kDefault;
+  std::string origin;  // "default", "environment", or the origin of the setting
+  bool idle = false;   // given, but its condition does not hold, or it has no effect here
+};
+
+// A resolved configuration with the reason for each value, in the order of the option table.
+struct EffectiveConfig {
+  RunConfig config;
+  std::vector<EffectiveValue> values;
+
+  const EffectiveValue& of(std::string_view option_name) const;
+};
+
+// As Resolve in settings.h, with the reasons.
+Result<EffectiveConfig> MakeEffectiveConfig(const Settings& settings,
+                                            const Environment& environment);
+
+// One line an option: name, value ("2, given as 1"; "not set"), and where it comes from.
+std::string EffectiveConfigText(const EffectiveConfig& effective);
+
+// {"static_memory_policy": {"value": "2", "given": "1", "key": ..., "origin": "--set"}, ...}; a
+// value that is not set is null.
+std::string EffectiveConfigJson(const EffectiveConfig& effective);
+
+// "default", "environment ASCEND_DEVICE_ID", "--set, ge.exec.staticMemoryPolicy".
+std::string OriginText(const EffectiveValue& value);
+
+// "2, given as 1", "not set", "dynamic_execute, without effect".
+std::string ValueText(const EffectiveValue& value);
+
+}  // namespace plimsoll::config
