@@ -1,17 +1,16 @@
 #include <unistd.h>
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "cli/config_arguments.h"
 #include "cli/model_inputs.h"
 #include "cli/npy.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/run_measure.h"
+#include "cli/run_report.h"
 #include "engine/mapped_pages.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
@@ -23,7 +22,8 @@ using engine::Session;
 using kernels::HostValue;
 
 struct Options {
-  std::string model;
+  std::vector<std::string> models;
+  ConfigArguments config;
   std::vector<std::string> inputs;
   std::vector<std::string> shapes;
   std::string output;
@@ -39,6 +39,7 @@ Examples:
   plimsoll run model.onnx --input x=image.npy --output out the outputs as out/NAME.npy
   plimsoll run bert.onnx --shape batch=1 --shape seq=128 --repeat 20
   plimsoll run model.onnx --repeat 10 --json               latency and memory for a program
+  plimsoll run a.onnx b.onnx c.onnx --policy 2             three models in the memory of the largest
 
 Weights that the model keeps in files beside it must be there. With one run its latency includes
 nothing but the run: loading and planning come before.)";
@@ -65,107 +66,121 @@ Status WriteOutputs(const std::string& folder, const std::vector<engine::Port>& 
   return {};
 }
 
-// What the command tells, gathered once.
-struct Measured {
-  std::vector<double> latency_ms;
-  bool planned = false;
-  std::string reason;
-  engine::GraphMemory memory;
-  engine::SessionMemory session;
-  engine::PoisonedRun poisoned;  // where planned
-  Bytes rss_above_base;
-  int64_t heap_calls = 0;
-};
-
-std::string ToJson(const Options& options, const Measured& measure) {
-  nlohmann::ordered_json json{{"model", options.model},
-                              {"runs", measure.latency_ms.size()},
-                              {"threads", options.threads},
-                              {"planned", measure.planned}};
-  if (!measure.planned) json["reason"] = measure.reason;
-  json["latency_ms"] = {{"p50", Percentile(measure.latency_ms, 0.5)},
-                        {"p90", Percentile(measure.latency_ms, 0.9)},
-                        {"p99", Percentile(measure.latency_ms, 0.99)}};
-  if (measure.planned) {
-    json["planned_peak_bytes"] = measure.memory.planned_peak.value();
-    json["actual_peak_bytes"] = measure.poisoned.actual_peak.value();
-    json["live_peak_bytes"] = measure.poisoned.live_peak.value();
-    json["wrote_outside_plan"] = measure.poisoned.wrote_outside;
+// Those inputs that the model has.
+std::vector<InputArgument> KnownInputs(const graph::Graph& graph,
+                                       const std::vector<InputArgument>& arguments) {
+  std::vector<InputArgument> known;
+  for (const InputArgument& argument : arguments) {
+    for (const graph::ValueId input : graph.root().inputs) {
+      if (graph[input].name == argument.name) known.push_back(argument);
+    }
   }
-  json["weights_bytes"] = measure.memory.weights.value();
-  json["reserved_bytes"] = measure.session.feature_maps_reserved.value();
-  json["rss_above_base_bytes"] = measure.rss_above_base.value();
-  json["heap_calls_per_run"] = measure.heap_calls;
-  return json.dump(2) + "\n";
+  return known;
 }
 
-std::string ToText(const Options& options, const Measured& measure,
-                   const std::vector<engine::Port>& ports) {
-  std::string text = StrCat(options.model, ": ", measure.latency_ms.size(), " runs, ",
-                            options.threads, " threads\n");
-  const auto line = [&](std::string_view name, const std::string& value) {
-    text +=
-        StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
+// Every model in one session, ready to run.
+class Runs {
+ public:
+  explicit Runs(Session& session) : session_(session) {}
+
+  // With one model every argument must be one of its inputs; with several, of some of them.
+  Status Add(const Options& options, const std::string& model) {
+    std::vector<InputArgument> arguments;
+    for (const std::string& text : options.inputs) {
+      PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
+      arguments.push_back(std::move(argument));
+    }
+    std::vector<compile::ShapeArgument> shapes;
+    for (const std::string& text : options.shapes) {
+      PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
+      shapes.push_back(std::move(shape));
+    }
+    PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(model));
+    if (options.models.size() > 1) {
+      arguments = KnownInputs(graph, arguments);
+      shapes = KnownArguments(graph, shapes);
+    }
+    PLIMSOLL_ASSIGN(std::vector<HostValue> inputs, MakeInputs(graph, arguments, shapes));
+    PLIMSOLL_ASSIGN(const engine::GraphId id, session_.Add(std::move(graph)));
+    PLIMSOLL_ASSIGN(ModelRunner runner, ModelRunner::Make(session_, id, std::move(inputs)));
+    PLIMSOLL_ASSIGN(std::vector<engine::Port> ports, session_.Outputs(id));
+    models_.push_back({model, std::move(runner), std::move(ports)});
+    return {};
+  }
+
+  // Each model in turn, again and again.
+  Status RunAll(int64_t repeat) {
+    const bool progress = isatty(STDERR_FILENO) != 0 && repeat > 1;
+    for (int64_t i = 0; i < repeat; ++i) {
+      for (Model& model : models_) PLIMSOLL_TRY(model.runner.RunOnce());
+      if (progress) std::cerr << StrCat("\r\033[K", i + 1, "/", repeat) << std::flush;
+    }
+    if (progress) std::cerr << "\r\033[K" << std::flush;
+    return {};
+  }
+
+  // Looks at each plan once more, in a poisoned run.
+  Result<std::vector<ModelRun>> Tell() {
+    std::vector<ModelRun> told;
+    for (Model& model : models_) {
+      ModelRun run{.model = model.name,
+                   .latency_ms = model.runner.latency_ms(),
+                   .planned = model.runner.planned(),
+                   .reason = model.runner.reason(),
+                   .memory = {},
+                   .poisoned = {},
+                   .heap_calls = model.runner.heap_calls(),
+                   .outputs = model.ports};
+      PLIMSOLL_ASSIGN(run.memory, model.runner.memory());
+      if (run.planned) {
+        PLIMSOLL_ASSIGN(run.poisoned, model.runner.Observe());
+      }
+      told.push_back(std::move(run));
+    }
+    return told;
+  }
+
+  // As FOLDER/NAME.npy; with several models as FOLDER/MODEL/NAME.npy.
+  Status Write(const std::filesystem::path& folder) const {
+    for (const Model& model : models_) {
+      const auto place =
+          models_.size() == 1 ? folder : folder / std::filesystem::path(model.name).stem();
+      PLIMSOLL_TRY(WriteOutputs(place, model.ports, model.runner.outputs()));
+    }
+    return {};
+  }
+
+ private:
+  struct Model {
+    std::string name;
+    ModelRunner runner;
+    std::vector<engine::Port> ports;
   };
-  const auto ms = [](double value) { return StrCat(std::round(value * 1000) / 1000, " ms"); };
-  line("latency", StrCat(ms(Percentile(measure.latency_ms, 0.5)), " median, ",
-                         ms(Percentile(measure.latency_ms, 0.99)), " p99"));
-  if (measure.planned) {
-    line("planned peak", FormatBytes(measure.memory.planned_peak));
-    line("actual peak", FormatBytes(measure.poisoned.actual_peak));
-    line("live peak", FormatBytes(measure.poisoned.live_peak));
-  } else {
-    line("no plan", measure.reason);
-  }
-  line("weights", FormatBytes(measure.memory.weights));
-  line("reserved", FormatBytes(measure.session.feature_maps_reserved));
-  line("resident", StrCat(FormatBytes(measure.rss_above_base), " above the empty process"));
-  line("heap calls", StrCat(measure.heap_calls, " in the last run"));
-  for (const engine::Port& port : ports) line("output", StrCat(port.name, " ", Text(port.type)));
-  return text;
-}
+
+  Session& session_;
+  std::vector<Model> models_;
+};
 
 Status Run(const Options& options) {
   const Bytes base = engine::ResidentBytes();
-  std::vector<InputArgument> arguments;
-  for (const std::string& text : options.inputs) {
-    PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
-    arguments.push_back(std::move(argument));
-  }
-  std::vector<compile::ShapeArgument> shapes;
-  for (const std::string& text : options.shapes) {
-    PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
-    shapes.push_back(std::move(shape));
-  }
-  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
-  PLIMSOLL_ASSIGN(const std::vector<HostValue> inputs, MakeInputs(graph, arguments, shapes));
+  PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   engine::SessionOptions session_options;
   session_options.threads = static_cast<int>(options.threads);
   session_options.load.optimise = !options.plain;
+  session_options.config = configured.config;
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
-  PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(std::move(graph)));
-  PLIMSOLL_ASSIGN(ModelRunner runner, ModelRunner::Make(*session, id, inputs));
-  const bool progress = isatty(STDERR_FILENO) != 0 && options.repeat > 1;
-  for (int64_t i = 0; i < options.repeat; ++i) {
-    PLIMSOLL_TRY(runner.RunOnce());
-    if (progress) std::cerr << StrCat("\r\033[K", i + 1, "/", options.repeat) << std::flush;
-  }
-  if (progress) std::cerr << "\r\033[K" << std::flush;
-  Measured measure{.latency_ms = runner.latency_ms(),
-                   .planned = runner.planned(),
-                   .reason = runner.reason(),
-                   .memory = {},
-                   .session = session->Memory(),
-                   .poisoned = {},
-                   .rss_above_base = engine::ResidentBytes() - base,
-                   .heap_calls = runner.heap_calls()};
-  PLIMSOLL_ASSIGN(measure.memory, runner.memory());
-  if (runner.planned()) {
-    PLIMSOLL_ASSIGN(measure.poisoned, runner.Observe());
-  }
-  PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session->Outputs(id));
-  if (!options.output.empty()) PLIMSOLL_TRY(WriteOutputs(options.output, ports, runner.outputs()));
-  std::cout << (options.json ? ToJson(options, measure) : ToText(options, measure, ports));
+  Runs runs(*session);
+  for (const std::string& model : options.models) PLIMSOLL_TRY(runs.Add(options, model));
+  RunReport report;
+  report.threads = options.threads;
+  report.policy = static_cast<int>(configured.config.memory_config.static_memory_policy);
+  report.load_peak_above_base = engine::PeakResidentBytes() - base;
+  PLIMSOLL_TRY(runs.RunAll(options.repeat));
+  report.rss_above_base = engine::ResidentBytes() - base;
+  report.session = session->Memory();
+  PLIMSOLL_ASSIGN(report.models, runs.Tell());
+  if (!options.output.empty()) PLIMSOLL_TRY(runs.Write(options.output));
+  std::cout << (options.json ? RunJson(report) : RunText(report));
   return {};
 }
 
@@ -173,8 +188,8 @@ Status Run(const Options& options) {
 
 void AddRun(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
-  CommandOptions command(program, "run", "Run a model inside its plan", kExamples);
-  command.Required("model", options->model, "An ONNX file");
+  CommandOptions command(program, "run", "Run models inside their plans", kExamples);
+  command.RequiredList("model", options->models, "ONNX files; several share one session");
   command.List("--input", options->inputs,
                "name=file.npy, name=file.pb or name=random; repeatable");
   command.List("--shape", options->shapes,
@@ -183,6 +198,7 @@ void AddRun(CLI::App& program, Action& action) {
   command.Whole("--repeat", options->repeat, 1, 1'000'000, "How many runs");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
   command.Flag("--plain", options->plain, "Run the graph as the file has it, without passes");
+  AddConfigArguments(command, options->config);
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Run(*options); });
 }
