@@ -2,14 +2,14 @@
 """Races ONNX Runtime over the test models and writes a table: engine.py PLIMSOLL MODELS [--repeat N] [--only TEXT]
 
 Each model is given its weights (tests/data/materialize.py) in a temporary folder, raced with `plimsoll bench --against ort`
-(one thread, turns interleaved), loaded once more by itself for the load peak, and removed again. Models whose inputs are open
+(one thread, turns interleaved), loaded once more by itself for the load peak (what is resident at most before the first run, above
+the empty process), and removed again. Models whose inputs are open
 take the sizes below. Needs onnx, numpy and onnxruntime beside the Python that runs this."""
 import argparse
 import json
 import math
 import os
 import pathlib
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,15 +23,6 @@ def run(command, environment):
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
     return json.loads(done.stdout)
-
-
-def load_peak(plimsoll, model, shapes):
-    """Largest resident size of a process that loads the model and runs it once, above an empty one."""
-    def peak(command):
-        code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True); "
-                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)")
-        return int(subprocess.run([sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True, check=True).stdout)
-    return peak([plimsoll, "run", model, *shapes]) - peak([plimsoll, "--version"])
 
 
 def geomean(values):
@@ -61,7 +52,8 @@ def main():
             one = run([options.plimsoll, "bench", full, "--against", "ort", "--repeat", options.repeat.__str__(), "--json", *shapes],
                       environment)["models"][0]
             weights = sum(file.stat().st_size for file in pathlib.Path(folder).iterdir())
-            one["load"] = load_peak(options.plimsoll, full, shapes) / weights
+            alone = run([options.plimsoll, "run", full, "--json", *shapes], environment)
+            one["load"] = alone["load_peak_above_base_bytes"] / weights
         peer = one["peer"]
         one["memory"] = one["rss_above_base_bytes"] / peer["rss_above_base_bytes"]
         one["name"] = model.stem
