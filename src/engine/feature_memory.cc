@@ -68,7 +68,9 @@ FeatureMemory::FeatureMemory(std::shared_ptr<device::Device> device, device::Dev
   physical_ = std::make_shared<memory::PhysicalMemoryAllocator>(std::move(device), id);
   const auto range = [&]() -> std::shared_ptr<Allocator> {
     if (!expands) return Plain(physical_, Keep::kUntilLarger);
-    return std::make_shared<memory::StreamOrderedAllocator>(physical_);
+    memory::StreamOrderedOptions options;
+    options.slab = kSessionGranularity;
+    return std::make_shared<memory::StreamOrderedAllocator>(physical_, options);
   };
   tensors_from_range_ = expands && ExpandsDynamic(policy);
   static_ = SharesStatic(policy) ? range() : Plain(physical_, Keep::kNothing);

@@ -77,6 +77,9 @@ class FeatureMemory {
   std::shared_ptr<memory::Allocator> dynamic_;  // may be the same
 };
 
+// Of the CPU device that a session makes for itself: fine, since feature maps are often small.
+inline constexpr Bytes kSessionGranularity = KiB(64);
+
 // What static graphs with feature maps of these sizes reserve under a policy once each has run, on
 // a device of this granularity.
 Bytes ReservedForStaticGraphs(config::StaticMemoryPolicy policy, std::span<const Bytes> sizes,

@@ -81,11 +81,11 @@ TEST(PoliciesTest, R10_R11_R12_StaticGraphsShareOneAreaThatGrowsAndNeverShrinks)
     const GraphId id = MustAdd(*session, ColumnSums(rows));
     largest = std::max(largest, SizeFor(*session, id, rows));
     ExpectRight(*session, id, rows);
-    EXPECT_EQ(session->Memory().feature_maps_reserved, largest.RoundUp(MiB(2).value()))
+    EXPECT_EQ(session->Memory().feature_maps_reserved, largest.RoundUp(kSessionGranularity.value()))
         << rows << " rows";
   }
   EXPECT_EQ(session->Memory().peak_feature_maps_reserved, session->Memory().feature_maps_reserved);
-  EXPECT_EQ(*session->Trim(), largest.RoundUp(MiB(2).value()));
+  EXPECT_EQ(*session->Trim(), largest.RoundUp(kSessionGranularity.value()));
   EXPECT_EQ(session->Memory().feature_maps_reserved, Bytes(0));
 }
 
@@ -125,10 +125,10 @@ TEST(PoliciesTest, R14_R19_DynamicGraphsGrowOneRangeWithoutFragments) {
     ExpectRight(*session, other, rows + 7);
     largest = std::max(largest, SizeFor(*session, other, rows + 7));
   }
-  EXPECT_EQ(session->Memory().feature_maps_reserved, largest.RoundUp(MiB(2).value()));
+  EXPECT_EQ(session->Memory().feature_maps_reserved, largest.RoundUp(kSessionGranularity.value()));
   ExpectRight(*session, fixed, 400);
   EXPECT_EQ(session->Memory().feature_maps_reserved,
-            largest.RoundUp(MiB(2).value()) + SizeFor(*session, fixed, 400))
+            largest.RoundUp(kSessionGranularity.value()) + SizeFor(*session, fixed, 400))
       << "static graphs as under 0";
 }
 
@@ -142,7 +142,8 @@ TEST(PoliciesTest, R15_Policy4LetsStaticAndDynamicGraphsDrawOnTheSameChunks) {
     ExpectRight(*session, dynamic, rows + 100);
     largest = std::max(largest, SizeFor(*session, dynamic, rows + 100));
   }
-  EXPECT_EQ(session->Memory().peak_feature_maps_reserved, largest.RoundUp(MiB(2).value()));
+  EXPECT_EQ(session->Memory().peak_feature_maps_reserved,
+            largest.RoundUp(kSessionGranularity.value()));
 }
 
 TEST(PoliciesTest, PredictedAndActualReservedAgreeToTheByte) {
@@ -155,7 +156,7 @@ TEST(PoliciesTest, PredictedAndActualReservedAgreeToTheByte) {
       ExpectRight(*session, id, rows);
     }
     EXPECT_EQ(session->Memory().feature_maps_reserved,
-              ReservedForStaticGraphs(policy, sizes, MiB(2)))
+              ReservedForStaticGraphs(policy, sizes, kSessionGranularity))
         << "policy " << static_cast<int>(policy);
   }
 }

@@ -35,7 +35,7 @@ Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> 
 Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) {
   std::shared_ptr<device::Device> device = options.device;
   if (device == nullptr) {
-    PLIMSOLL_ASSIGN(device, device::MakeDevice("cpu"));
+    PLIMSOLL_ASSIGN(device, device::MakeDevice("cpu", {.granularity = kSessionGranularity}));
   }
   PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device));
   return std::unique_ptr<Session>(new Session(options, std::move(device), id));

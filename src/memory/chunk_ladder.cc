@@ -18,7 +18,9 @@ Bytes ChunkLadder::Rung(Bytes need, Bytes reserved, bool calm) const {
 std::vector<Bytes> ChunkLadder::Sizes(const GrowRequest& request, Bytes reserved) const {
   const int64_t unit = granularity.value();
   Bytes need = request.size;
-  if (!request.scarce) need = std::max(need, Bytes(reserved.value() / kStep / unit * unit));
+  if (!request.scarce) {
+    need = std::max(need, kStepUnit * (reserved.value() / kStep / kStepUnit.value()));
+  }
   const int64_t units_of_rung =
       std::max<int64_t>(1, Rung(need, reserved, request.calm).value() / unit);
   int64_t left = need.RoundUp(unit).value() / unit;

@@ -6,8 +6,6 @@
 namespace plimsoll::memory {
 namespace {
 
-constexpr int64_t kSlab = 2 << 20;
-
 device::Address After(device::Address at, int64_t size) { return at + static_cast<uint64_t>(size); }
 device::Address AlignUp(device::Address at, int64_t alignment) {
   const auto mask = static_cast<uint64_t>(alignment) - 1;
@@ -16,8 +14,8 @@ device::Address AlignUp(device::Address at, int64_t alignment) {
 
 }  // namespace
 
-MemoryPool::MemoryPool(Bytes granularity)
-    : slab_size_(std::max(kSlab, granularity.value())),
+MemoryPool::MemoryPool(Bytes granularity, Bytes slab)
+    : slab_size_(std::max(slab, granularity).value()),
       small_limit_(slab_size_ / 2),
       large_(extents_),
       trays_(extents_, large_),

@@ -24,7 +24,8 @@ namespace plimsoll::memory {
 // Everything else is for the slow path and costs the number of chunks and free extents.
 class MemoryPool {
  public:
-  explicit MemoryPool(Bytes granularity);
+  // A slab is as large as said, and no smaller than the granularity.
+  MemoryPool(Bytes granularity, Bytes slab);
 
   // Hot path. Sizes are multiples of 512. None when no free run is large enough.
   ExtentIndex Take(int64_t size) { return size < small_limit_ ? TakeSmall(size) : TakePages(size); }

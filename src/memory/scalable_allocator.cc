@@ -45,7 +45,7 @@ ScalableAllocator::ScalableAllocator(std::unique_ptr<DeviceAllocator> device,
       device_(std::move(device)),
       options_(std::move(options)),
       granularity_(device_->granularity().value()),
-      pool_(std::make_unique<MemoryPool>(device_->granularity())),
+      pool_(std::make_unique<MemoryPool>(device_->granularity(), options_.slab)),
       retired_(std::make_unique<RetiredRanges>(*device_)),
       plan_(std::make_unique<StitchPlan>()),
       owners_(std::make_unique<OwnerTable>()) {}

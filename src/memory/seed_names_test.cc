@@ -18,7 +18,7 @@ static_assert(std::is_base_of_v<Allocator, ScalableAllocator>);
 static_assert(std::is_base_of_v<Allocator, CachingMemAllocator>);
 static_assert(std::is_base_of_v<ActiveMemory, ActiveMemoryAllocator>);
 static_assert(std::is_base_of_v<ActiveMemory, ExpandableActiveMemoryAllocator>);
-static_assert(std::is_constructible_v<MemoryPool, Bytes>);
+static_assert(std::is_constructible_v<MemoryPool, Bytes, Bytes>);
 static_assert(std::is_constructible_v<ScalableAllocator, std::unique_ptr<DeviceAllocator>>);
 static_assert(std::is_constructible_v<DeviceAllocator, std::shared_ptr<PhysicalMemoryAllocator>,
                                       device::StreamId>);

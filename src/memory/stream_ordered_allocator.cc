@@ -55,6 +55,7 @@ Result<StreamOrderedAllocator::Pool*> StreamOrderedAllocator::PoolOf(StreamId st
   ScalableOptions options;
   options.observer = options_.observer;
   options.pooled = true;
+  options.slab = options_.slab;
   const size_t number = pools_.size();
   options.recycle = [this, number] { return RecycleFor(pools_[number].allocator.get()); };
   auto bridge = std::make_unique<DeviceAllocator>(physical_, stream, options_.expandable);

@@ -24,6 +24,8 @@ struct ScalableOptions {
   // Stitched ranges that are kept for requests to come. Beyond it, those that were not used for the
   // longest time are undone, each after its events.
   size_t stitched_ranges = 256;
+  // Blocks of less than half of it share slabs of this size (or of the granularity, if larger).
+  Bytes slab = MiB(2);
   bool pooled = false;  // other streams have pools of their own (for the report)
 };
 

@@ -12,7 +12,8 @@ namespace plimsoll::memory {
 
 struct StreamOrderedOptions {
   ExpandableOptions expandable;
-  MemoryObserver* observer = nullptr;  // outlives the allocator
+  MemoryObserver* observer = nullptr;   // outlives the allocator
+  Bytes slab = ScalableOptions().slab;  // of each stream's pool
 };
 
 // Memory for many streams and threads: one ScalableAllocator a stream over the same physical
