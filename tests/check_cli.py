@@ -88,7 +88,7 @@ def configuring(folder):
     rows = {row["name"]: row["in_force"] for row in json.loads(run("options", "--config", settings, "--set", "deterministic=1", "--json"))}
     check(rows["input_fusion_size"]["origin"] == f"{settings}:2:1", f"a value of a file names its place: {rows['input_fusion_size']}")
     check(rows["graph_run_mode"]["value"] == "1", f"an NPURunConfig means training: {rows['graph_run_mode']}")
-    run("options", "--config", settings, "--set", "input_fusion_size=7", says="7                --set", where="stdout")
+    run("options", "--config", settings, "--set", "input_fusion_size=7", says="  --set  ", where="stdout")
     settings.write_text("input_fusion_size = 'much'\n")
     run("options", "--config", settings, code=2, says=f"{settings}:1:1")
     settings.write_text("input_fusion_size = \n")
