@@ -37,7 +37,7 @@ def check(condition, what):
 def usage():
     run("--version", says="plimsoll 0.", where="stdout")
     run("--help", says="Examples:", where="stdout")
-    for command in ("inspect", "plan", "pack", "run", "bench", "compare", "conformance"):
+    for command in ("inspect", "plan", "pack", "run", "bench", "compare", "conformance", "options"):
         run(command, "--help", says="Examples:", where="stdout")
     run("inspct", "x.onnx", code=2, says="did you mean 'plimsoll inspect'?")
     run(code=2)
@@ -66,6 +66,35 @@ def inspecting():
                             ("no_address_refresh", "no_address_refresh=1"), ("batch_label", "batch_label=gear_4"), ("stream", "stream=1")):
         report = json.loads(run("inspect", EXAMPLES / f"{name}.onnx", "--json"))
         check([row["attributes"] for row in report["memory_attributes"]] == [attribute], f"{name}: {report['memory_attributes']}")
+
+
+def configuring(folder):
+    names = [row["name"] for row in json.loads(run("options", "--json"))]
+    for name in ("static_memory_policy", "graph_run_mode", "ge.topoSortingMode", "OP_NO_REUSE_MEM"):
+        check(name in names, f"options lists {name}: {names}")
+    run("options", "ge.exec.staticMemoryPolicy", says="GE_USE_STATIC_MEMORY; refused together with the option", where="stdout")
+    run("options", "static_memory_polcy", code=2, says="did you mean static_memory_policy?")
+    run("options", "--policy", 1, says="2, given as 1", where="stdout")
+    run("options", "--set", "deterministic=1", "deterministic", says="1 (--set)", where="stdout")
+    run("options", "--set", "deterministic", code=2, says="has no '='")
+    run("options", "--policy", 5, code=2, says="static_memory_policy (--policy): '5' is not legal; legal: 0, 2, 3, 4")
+    run("options", "--policy", 2, "--policy", 3, code=2, says="[config.twice]")
+    run("options", says="environment GE_USE_STATIC_MEMORY", where="stdout", GE_USE_STATIC_MEMORY="3")
+    run("options", says="use static_memory_policy instead", GE_USE_STATIC_MEMORY="3")
+    run("options", "--policy", 2, code=2, says="neither wins", GE_USE_STATIC_MEMORY="2")
+    run("options", "static_memory_policy", code=2, says="GE_USE_STATIC_MEMORY (environment): '9' is not legal", GE_USE_STATIC_MEMORY="9")
+    settings = folder / "run.toml"
+    settings.write_text("[NPURunConfig]\ninput_fusion_size = 0\n")
+    rows = {row["name"]: row["in_force"] for row in json.loads(run("options", "--config", settings, "--set", "deterministic=1", "--json"))}
+    check(rows["input_fusion_size"]["origin"] == f"{settings}:2:1", f"a value of a file names its place: {rows['input_fusion_size']}")
+    check(rows["graph_run_mode"]["value"] == "1", f"an NPURunConfig means training: {rows['graph_run_mode']}")
+    run("options", "--config", settings, "--set", "input_fusion_size=7", says="  --set  ", where="stdout")
+    settings.write_text("input_fusion_size = 'much'\n")
+    run("options", "--config", settings, code=2, says=f"{settings}:1:1")
+    settings.write_text("input_fusion_size = \n")
+    run("options", "--config", settings, code=6, says=f"{settings}:1:")
+    run("options", "--config", folder / "missing.json", code=6)
+    run("options", "--config", folder, code=6)
 
 
 def planning(folder):
@@ -200,6 +229,7 @@ def comparing(folder):
 usage()
 inspecting()
 with tempfile.TemporaryDirectory() as temporary:
+    configuring(pathlib.Path(temporary))
     planning(pathlib.Path(temporary))
     packing(pathlib.Path(temporary))
     replaying(pathlib.Path(temporary))

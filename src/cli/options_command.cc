@@ -26,7 +26,6 @@ struct Arguments {
 
 constexpr size_t kTextWidth = 88;
 constexpr size_t kLabelWidth = 14;
-constexpr const char* kListRow = "{:<29}  {:<15}  {:<12}  {}\n";
 
 constexpr const char* kExamples = R"(
 Examples:
@@ -127,19 +126,10 @@ ordered_json RowJson(const Option& option, const ordered_json& in_force) {
   return row;
 }
 
-std::string ListText(const EffectiveConfig& effective) {
-  std::string out = fmt::format(kListRow, "option", "in force", "from", "legal");
-  for (const EffectiveValue& value : effective.values) {
-    out += fmt::format(kListRow, value.option->name, ValueText(value), OriginText(value),
-                       LegalText(*value.option));
-  }
-  return out;
-}
-
 Status ListOptions(const Arguments& arguments) {
   PLIMSOLL_ASSIGN(const EffectiveConfig effective, ResolveArguments(arguments.config));
   if (!arguments.json) {
-    std::cout << ListText(effective);
+    std::cout << EffectiveConfigText(effective);
     return {};
   }
   const ordered_json in_force = ordered_json::parse(EffectiveConfigJson(effective));

@@ -59,6 +59,12 @@ TEST(ConfigFileTest, WithoutAnExtensionTheContentTellsTheFormat) {
   EXPECT_TRUE(Accepted("{\"deterministic\": 1}", "SETTINGS.JSON").deterministic);
 }
 
+TEST(ConfigFileTest, LettersBeyondAsciiAreWelcomeInTextsAndComments) {
+  EXPECT_EQ(Accepted("# Größe\nASCEND_WORK_PATH = '/数据'", "run.toml").work_path, "/数据");
+  EXPECT_EQ(Accepted("{\"ASCEND_WORK_PATH\": \"/数据\"}", "run.json").work_path, "/数据");
+  EXPECT_FALSE(ParseConfigText("größe = 1", "run.toml").ok());
+}
+
 TEST(ConfigFileTest, ListsOfNumbersAndNamesAreLists) {
   const RunConfig from_json = Accepted(
       R"({"ge.exec.inputReuseMemIndexes": [0, "2"], "OP_NO_REUSE_MEM": ["a", "b"]})", "run.json");
@@ -145,6 +151,11 @@ TEST(ConfigFileTest, HostileTomlIsRefusedWithItsPlace) {
     ASSERT_FALSE(settings.ok()) << broken;
     EXPECT_EQ(settings.error().code, "config.syntax") << broken;
     EXPECT_TRUE(settings.error().where.starts_with("run.toml:")) << settings.error().Text();
+  }
+  for (const char* broken : {"[=]", "[\aa.b]\nc'd=1"}) {
+    const auto settings = ParseConfigText(broken, "run.toml");
+    ASSERT_FALSE(settings.ok()) << broken;
+    EXPECT_EQ(settings.error().why, "it is no TOML");
   }
   EXPECT_EQ(ParseConfigText("a = " + std::string(100000, '['), "run.toml").error().code,
             "config.syntax");

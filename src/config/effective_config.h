@@ -36,7 +36,7 @@ struct EffectiveConfig {
 Result<EffectiveConfig> MakeEffectiveConfig(const Settings& settings,
                                             const Environment& environment);
 
-// One line an option: name, value ("2, given as 1"; "not set"), and where it comes from.
+// A table with a line for each option: name, value, where that comes from, what is legal.
 std::string EffectiveConfigText(const EffectiveConfig& effective);
 
 // {"static_memory_policy": {"value": "2", "given": "1", "key": ..., "origin": "--set"}, ...}; a

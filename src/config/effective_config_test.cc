@@ -33,12 +33,13 @@ TEST(EffectiveConfigTest, EachValueTellsWhereItComesFrom) {
   const auto effective = MakeEffectiveConfig(settings, EnvironmentOf({{"ASCEND_DEVICE_ID", "5"}}));
   ASSERT_TRUE(effective.ok());
   const std::string text = EffectiveConfigText(*effective);
-  EXPECT_THAT(text, testing::ContainsRegex("deterministic +1 +run.json:2:3\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("deterministic +1 +run.json:2:3 +0, 1\n"));
+  EXPECT_THAT(text, testing::ContainsRegex(
+                        "static_memory_policy +3 +--set, ge.exec.staticMemoryPolicy +0, 2, 3, 4"));
   EXPECT_THAT(
-      text, testing::ContainsRegex("static_memory_policy +3 +--set, ge.exec.staticMemoryPolicy\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("session_device_id +5 +environment ASCEND_DEVICE_ID\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("graph_run_mode +0 +default\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("ge.topoSortingMode +not set +default\n"));
+      text, testing::ContainsRegex("session_device_id +5 +environment ASCEND_DEVICE_ID +a whole"));
+  EXPECT_THAT(text, testing::ContainsRegex("graph_run_mode +0 +default +0, 1"));
+  EXPECT_THAT(text, testing::ContainsRegex("ge.topoSortingMode +not set +default +0, 1"));
 }
 
 TEST(EffectiveConfigTest, JsonHasEveryOptionWithValueKeyAndOrigin) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "config/effective_config.h"
@@ -7,11 +8,25 @@
 namespace plimsoll::config {
 namespace {
 
-constexpr size_t kGap = 2;
-constexpr size_t kWidestColumn = 40;  // a longer value pushes its own line only
+constexpr size_t kWidestColumn = 32;  // a longer cell pushes its own line only
 
-std::string Padded(std::string text, size_t width) {
-  text.resize(std::max(width, text.size()) + kGap, ' ');
+using Line = std::array<std::string, 4>;
+
+std::string Aligned(const std::vector<Line>& lines) {
+  std::array<size_t, 4> widths = {};
+  for (const Line& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (line[i].size() <= kWidestColumn) widths[i] = std::max(widths[i], line[i].size());
+    }
+  }
+  std::string text;
+  for (const Line& line : lines) {
+    for (size_t i = 0; i + 1 < line.size(); ++i) {
+      text += line[i];
+      text.append(std::max(widths[i], line[i].size()) - line[i].size() + 2, ' ');
+    }
+    text += line.back() + "\n";
+  }
   return text;
 }
 
@@ -29,19 +44,12 @@ std::string ValueText(const EffectiveValue& value) {
 }
 
 std::string EffectiveConfigText(const EffectiveConfig& effective) {
-  size_t name_width = 0;
-  size_t value_width = 0;
+  std::vector<Line> lines = {{"option", "in force", "from", "legal"}};
   for (const EffectiveValue& value : effective.values) {
-    name_width = std::max(name_width, value.option->name.size());
-    const size_t width = ValueText(value).size();
-    if (width <= kWidestColumn) value_width = std::max(value_width, width);
+    lines.push_back({std::string(value.option->name), ValueText(value), OriginText(value),
+                     LegalText(*value.option)});
   }
-  std::string text;
-  for (const EffectiveValue& value : effective.values) {
-    text += Padded(std::string(value.option->name), name_width);
-    text += StrCat(Padded(ValueText(value), value_width), OriginText(value), "\n");
-  }
-  return text;
+  return Aligned(lines);
 }
 
 std::string EffectiveConfigJson(const EffectiveConfig& effective) {

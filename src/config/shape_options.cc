@@ -41,8 +41,9 @@ std::vector<Option> ShapeOptions() {
                              },
                          .why = "with operators on the host each step returns to it",
                          .remedy = "use iterations_per_loop=1, or mix_compile_mode=False"}},
-          .meaning = "True: operators and variables may stay on the host, which "
-                     "variable_placement=Host needs. False: everything runs on the device.",
+          .meaning = "True: what belongs to the graph may stay on the host, which "
+                     "variable_placement=Host needs. There is no other framework here that could "
+                     "run operators, so they run as ever. False: everything is on the device.",
           .apply = [](const OptionValue& value,
                       RunConfig& config) { config.mix_compile_mode = std::get<bool>(value); },
       },

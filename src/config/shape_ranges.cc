@@ -89,7 +89,7 @@ class ShapeRangeReader {
     return true;
   }
 
-  Error Fail(std::string reason, std::optional<size_t> place = {}) const {
+  Error Fail(std::string_view reason, std::optional<size_t> place = {}) const {
     return {ErrorKind::kUsage,
             "config.shape_range",
             "shape ranges not understood",
