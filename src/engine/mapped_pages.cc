@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <sstream>
@@ -41,6 +42,18 @@ void DropMappedPages(std::span<const std::byte> bytes) {
   const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
   if (begin >= end || !IsReadOnlyFile(begin) || !IsReadOnlyFile(end - 1)) return;
   madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+bool ReadInSlices(std::span<const std::byte> bytes,
+                  const std::function<bool(std::span<const std::byte> slice)>& read) {
+  constexpr size_t kSlice = size_t{8} << 20;
+  for (size_t first = 0; first < bytes.size(); first += kSlice) {
+    const auto slice = bytes.subspan(first, std::min(kSlice, bytes.size() - first));
+    const bool go_on = read(slice);
+    DropMappedPages(slice);
+    if (!go_on) return false;
+  }
+  return true;
 }
 
 void GiveBackFreedHeap() {
