@@ -56,10 +56,12 @@ Status Executable::PlaceConstants(const HoldConstant& hold) {
       const graph::ConstantTensor& constant = model_.graph[value.constant];
       PLIMSOLL_ASSIGN(held, hold(constant));
       if (held.data.get() == constant.bytes.data()) continue;
-      DropMappedPages(constant.bytes);
       copied.insert(value.constant);
     }
   }
+  std::vector<std::span<const std::byte>> read;
+  for (const graph::ConstantId id : copied) read.push_back(model_.graph[id].bytes);
+  DropMappedPages(read);
   for (const graph::ConstantId id : copied) {
     model_.graph.constants[id.index()].bytes = {};
     model_.graph.constants[id.index()].storage.reset();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <vector>
 
@@ -43,6 +44,7 @@ std::pair<const std::byte*, const std::byte*> EndsOf(std::span<const std::byte> 
   return {bytes.data(), bytes.data() + bytes.size()};
 }
 
+// `other` is a mapping of a weight.
 bool Equal(std::span<const std::byte> one, std::span<const std::byte> other) {
   if (one.size() != other.size()) return false;
   size_t place = 0;
@@ -50,7 +52,7 @@ bool Equal(std::span<const std::byte> one, std::span<const std::byte> other) {
     const auto against = other.subspan(place, slice.size());
     place += slice.size();
     const bool same = std::memcmp(slice.data(), against.data(), slice.size()) == 0;
-    DropMappedPages(against);
+    DropPagesOfFile(against);
     return same;
   });
 }
@@ -163,6 +165,12 @@ WeightLease::~WeightLease() {
 std::optional<WeightHash> WeightLease::HashAt(std::span<const std::byte> bytes) const {
   const auto found = bytes.empty() ? mapped_.end() : mapped_.find(EndsOf(bytes));
   return found == mapped_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool WeightLease::Contains(std::span<const std::byte> bytes) const {
+  const auto behind = mapped_.lower_bound({bytes.data() + 1, nullptr});
+  return behind != mapped_.begin() &&
+         bytes.data() + bytes.size() <= std::prev(behind)->first.second;
 }
 
 }  // namespace plimsoll::engine

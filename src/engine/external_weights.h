@@ -59,6 +59,8 @@ class WeightLease {
   // The hash of the weight that these bytes are the mapping of; none when the lease has no such
   // one.
   std::optional<WeightHash> HashAt(std::span<const std::byte> bytes) const;
+  // Whether these bytes lie inside one of its mappings.
+  bool Contains(std::span<const std::byte> bytes) const;
 
  private:
   friend class ExternalWeights;

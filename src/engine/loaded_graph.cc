@@ -152,7 +152,9 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
     // back from the file.
     const std::vector<graph::ConstantTensor> before = loaded->graph_.constants;
     PLIMSOLL_TRY(compile::Simplify(loaded->graph_, loaded->passes_));
-    for (const graph::ConstantTensor& constant : before) DropMappedPages(constant.bytes);
+    std::vector<std::span<const std::byte>> read;
+    for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
+    DropMappedPages(read);
   }
   PLIMSOLL_TRY(loaded->packed_.Externalise(loaded->graph_));
   for (const graph::ConstantTensor& constant : loaded->graph_.constants) {

@@ -30,7 +30,7 @@ Result<SharedForms::Form> PackedStore::FormOf(std::span<const std::byte> constan
   const auto make = [&]() -> Result<SharedForms::Form> {
     PLIMSOLL_ASSIGN(const std::shared_ptr<void> memory, session_->memory().Allocate(size));
     PLIMSOLL_TRY(fill(memory.get()));
-    DropMappedPages(constant);
+    Drop(constant);
     return SharedForms::Form(memory);
   };
   PLIMSOLL_ASSIGN(SharedForms::Form form,
@@ -48,7 +48,15 @@ Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string
 }
 
 void PackedStore::Forget(const void* data, Bytes size) {
-  DropMappedPages({static_cast<const std::byte*>(data), static_cast<size_t>(size.value())});
+  Drop({static_cast<const std::byte*>(data), static_cast<size_t>(size.value())});
+}
+
+void PackedStore::Drop(std::span<const std::byte> bytes) const {
+  if (lease_.Contains(bytes)) {
+    DropPagesOfFile(bytes);
+  } else {
+    DropMappedPages(bytes);
+  }
 }
 
 Status PackedStore::Externalise(graph::Graph& graph) {

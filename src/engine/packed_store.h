@@ -51,6 +51,8 @@ class PackedStore : public kernels::PackedWeights {
     std::string text;
     bool shared = false;
   };
+  // Without the lock: `fill` runs under it, and nobody changes the lease then.
+  void Drop(std::span<const std::byte> bytes) const;
   Key KeyOf(std::span<const std::byte> constant, std::string_view layout) const;
   Result<SharedForms::Form> FormOf(std::span<const std::byte> constant, std::string_view layout,
                                    Bytes size, const Fill& fill);

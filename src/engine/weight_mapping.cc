@@ -33,6 +33,16 @@ Error CannotWrite(const WeightFolder& folder, const WeightHash& hash, Bytes size
                         "external_weight off"};
 }
 
+Error CannotMap(const WeightFolder& folder, const WeightHash& hash, int error) {
+  return Error{
+      .kind = ErrorKind::kDoesNotFit,
+      .code = "weights.map",
+      .what = "cannot map the file of a weight",
+      .where = (folder.path() / WeightFileName(hash)).string(),
+      .why = std::generic_category().message(error),
+      .remedy = "raise vm.max_map_count, unload other models, or leave external_weight off"};
+}
+
 // 0, or the system's error.
 int WriteAll(int file, std::span<const std::byte> bytes) {
   const FileSizeSignalBlocked blocked;
@@ -72,17 +82,17 @@ Result<std::shared_ptr<const WeightMapping>> WeightMapping::Write(
   const FileDescriptor file(
       ::openat(folder.descriptor(), partial.c_str(), kNew, S_IRUSR | S_IWUSR));
   if (!file.open()) return fail(errno);
-  const auto discard = [&](int error) {
+  const auto discard = [&](Error error) {
     ::unlinkat(folder.descriptor(), partial.c_str(), 0);
-    return fail(error);
+    return error;
   };
-  if (const int error = WriteAll(file.number(), bytes)) return discard(error);
+  if (const int error = WriteAll(file.number(), bytes)) return discard(fail(error));
   struct stat about {};
-  if (::fstat(file.number(), &about) != 0) return discard(errno);
+  if (::fstat(file.number(), &about) != 0) return discard(fail(errno));
   void* memory = nullptr;
   if (!bytes.empty()) {
     memory = ::mmap(nullptr, bytes.size(), PROT_READ, MAP_SHARED, file.number(), 0);
-    if (memory == MAP_FAILED) return discard(errno);
+    if (memory == MAP_FAILED) return discard(CannotMap(folder, hash, errno));
   }
   std::shared_ptr<WeightMapping> mapping(
       new WeightMapping({static_cast<const std::byte*>(memory), bytes.size()}));
@@ -90,7 +100,7 @@ Result<std::shared_ptr<const WeightMapping>> WeightMapping::Write(
   mapping->file_ = about.st_ino;
   const std::string name = WeightFileName(hash);
   if (const int error = RenameIfFree(folder.descriptor(), partial.c_str(), name.c_str())) {
-    return discard(error);
+    return discard(fail(error));
   }
   return std::shared_ptr<const WeightMapping>(std::move(mapping));
 }

@@ -19,6 +19,7 @@ class WeightMapping {
   // `bytes` come from are given back on the way. Fails with
   //   weights.disk_full   no space, quota or allowed size is left;
   //   weights.name_taken  somebody else put a file of that name there;
+  //   weights.map         the system maps no more files into this process;
   //   weights.write       whatever else the system says.
   static Result<std::shared_ptr<const WeightMapping>> Write(const WeightFolder& folder,
                                                             const WeightHash& hash,
