@@ -145,6 +145,7 @@ Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   CompiledModel model;
   model.graph = std::move(graph);
   if (options.optimise) PLIMSOLL_TRY(Specialise(model.graph, model.passes));
+  if (options.hold_constants) PLIMSOLL_TRY(options.hold_constants(model.graph));
   PLIMSOLL_TRY(PrepareKernels(model, options));
   PlanOptions plan = options.plan;
   plan.fold_at_load = false;

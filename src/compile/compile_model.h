@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ struct CompileOptions {
   bool optimise = true;  // off: the graph runs as it is, node by node
   // Where packed constants go; null: kernels read constants as they are.
   kernels::PackedWeights* packed_weights = nullptr;
+  // Told of the graph when its constants are those that kernels will read, before any does; may
+  // change where they lie.
+  std::function<Status(graph::Graph& graph)> hold_constants;
 };
 
 // A model that is ready to run inside a plan: every node that runs has its kernel, every byte its

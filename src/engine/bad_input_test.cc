@@ -269,7 +269,9 @@ TEST_F(BadInputTest, APlanThatDoesNotFitTheDeviceIsRefusedAndASmallerOneRuns) {
   const auto device = std::make_shared<device::CpuDevice>(device::CpuOptions{.capacity = MiB(1)});
   const auto memory = std::make_shared<FeatureMemory>(device, device->Current(),
                                                       config::StaticMemoryPolicy::kByGraph);
-  const auto loaded = LoadedGraph::Load(ImagesGraph(), {}, memory);
+  const auto weights =
+      std::make_shared<SessionWeights>(config::RunConfig(), device, device->Current());
+  const auto loaded = LoadedGraph::Load(ImagesGraph(), {}, memory, weights);
   ASSERT_TRUE(loaded.ok()) << loaded.error().Text();
   for (int run = 0; run < 2; ++run) {
     const auto large = (*loaded)->RunValues(Values({Random({64, 4, 32, 32}, 1)}), nullptr);

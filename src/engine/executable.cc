@@ -1,6 +1,7 @@
 #include "engine/executable.h"
 
 #include <cstring>
+#include <set>
 
 #include "engine/mapped_pages.h"
 #include "plimsoll/base/text.h"
@@ -32,14 +33,16 @@ Executable::Executable(compile::CompiledModel model)
   }
 }
 
-Result<std::unique_ptr<const Executable>> Executable::Build(compile::CompiledModel model) {
+Result<std::unique_ptr<const Executable>> Executable::Build(compile::CompiledModel model,
+                                                            const HoldConstant& hold) {
   std::unique_ptr<Executable> built(new Executable(std::move(model)));
-  PLIMSOLL_TRY(built->PlaceConstants());
+  PLIMSOLL_TRY(built->PlaceConstants(hold));
   return std::unique_ptr<const Executable>(std::move(built));
 }
 
-Status Executable::PlaceConstants() {
+Status Executable::PlaceConstants(const HoldConstant& hold) {
   constants_.resize(model_.graph.values.size());
+  std::set<graph::ConstantId> copied;
   for (const Task& task : program_.tasks) {
     const size_t operands = task.kind == Task::Kind::kRun ? task.inputs : 1;
     for (size_t i = 0; i < operands; ++i) {
@@ -51,12 +54,25 @@ Status Executable::PlaceConstants() {
       if (packed || held.data != nullptr) continue;
       const graph::Value& value = model_.graph.values[static_cast<size_t>(place.index)];
       const graph::ConstantTensor& constant = model_.graph[value.constant];
-      PLIMSOLL_ASSIGN(held, kernels::ToHostTensor(constant));
-      plain_ += held.size();
-      if (held.data.get() != constant.bytes.data()) DropMappedPages(constant.bytes);
+      PLIMSOLL_ASSIGN(held, hold(constant));
+      if (held.data.get() == constant.bytes.data()) continue;
+      copied.insert(value.constant);
     }
   }
+  std::vector<std::span<const std::byte>> read;
+  for (const graph::ConstantId id : copied) read.push_back(model_.graph[id].bytes);
+  DropMappedPages(read);
+  for (const graph::ConstantId id : copied) {
+    model_.graph.constants[id.index()].bytes = {};
+    model_.graph.constants[id.index()].storage.reset();
+  }
   return {};
+}
+
+void Executable::AddTo(HeldWeights& weights) const {
+  for (const kernels::HostTensor& constant : constants_) {
+    if (constant.data != nullptr) weights.emplace(constant.data.get(), constant.size());
+  }
 }
 
 Executable::Addresses Executable::Bind(std::byte* arena, std::byte* beside) const {

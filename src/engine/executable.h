@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "compile/compile_model.h"
 #include "engine/program.h"
+#include "engine/session_weights.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
 
@@ -19,9 +21,12 @@ namespace plimsoll::engine {
 // run allocates nothing and touches only its arena, the caller's tensors and the constants.
 class Executable {
  public:
-  // Constants that kernels read as they are must be aligned to their element; those that are not
-  // are copied. Fails when data of a constant is missing.
-  static Result<std::unique_ptr<const Executable>> Build(compile::CompiledModel model);
+  // Gives a constant that kernels read as it is, aligned to its element.
+  using HoldConstant =
+      std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)>;
+  // Fails when data of a constant is missing, and as `hold` does.
+  static Result<std::unique_ptr<const Executable>> Build(
+      compile::CompiledModel model, const HoldConstant& hold = kernels::ToHostTensor);
 
   // The addresses of every operand, for runs in one memory.
   struct Addresses {
@@ -45,11 +50,11 @@ class Executable {
 
   const compile::CompiledModel& model() const { return model_; }
   const Program& program() const { return program_; }
-  Bytes plain_constants() const { return plain_; }  // that kernels read as they are
+  void AddTo(HeldWeights& weights) const;  // constants that kernels read as they are
 
  private:
   explicit Executable(compile::CompiledModel model);
-  Status PlaceConstants();
+  Status PlaceConstants(const HoldConstant& hold);
   void SetPorts(Addresses& addresses, const Call& call) const;
   Status RunTask(const Task& task, Addresses& addresses) const;
   template <typename Before>
@@ -59,7 +64,6 @@ class Executable {
   Program program_;
   std::vector<uint32_t> port_operands_;
   std::vector<kernels::HostTensor> constants_;  // by value, where a task reads one
-  Bytes plain_;
 };
 
 }  // namespace plimsoll::engine

@@ -99,7 +99,7 @@ void Interpreter::Put(ValueId id, HostValue value) {
 
 Status Interpreter::LoadConstant(ValueId id) {
   if (!id.valid() || !graph_[id].constant.valid() || IsTensor(values_[id.index()])) return {};
-  PLIMSOLL_ASSIGN(HostTensor tensor, kernels::ToHostTensor(graph_[graph_[id].constant]));
+  PLIMSOLL_ASSIGN(HostTensor tensor, options_.hold(graph_[graph_[id].constant]));
   Put(id, HostValue::Of(std::move(tensor)));
   return {};
 }

@@ -23,6 +23,9 @@ class Interpreter {
   struct Options {
     kernels::AllocateTensor allocate = kernels::AllocateOnHeap;
     const std::atomic<bool>* cancelled = nullptr;  // looked at between nodes
+    // Gives a constant where kernels may read it; asked once for each that a run reaches.
+    std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)> hold =
+        kernels::ToHostTensor;
     // Told of each value as it is made.
     std::function<void(graph::ValueId, const kernels::HostValue&)> observe = {};
   };

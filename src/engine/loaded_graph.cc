@@ -120,22 +120,25 @@ class Staged {
 }  // namespace
 
 LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options,
-                         std::shared_ptr<FeatureMemory> memory, std::string name)
+                         std::shared_ptr<FeatureMemory> memory,
+                         std::shared_ptr<SessionWeights> weights, std::string name)
     : name_(std::move(name)),
       graph_(std::move(graph)),
       options_(options),
+      packed_(std::move(weights)),
       memory_(std::move(memory)) {}
 
 Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOptions& options,
                                                        std::shared_ptr<FeatureMemory> memory,
+                                                       std::shared_ptr<SessionWeights> weights,
                                                        std::string name) {
   for (const graph::ConstantTensor& constant : graph.constants) {
     if (constant.missing) return kernels::ToHostTensor(constant).error();
   }
   for (const ValueId input : graph.root().inputs) graph[input].type = graph[input].declared;
   PLIMSOLL_TRY(compile::InferShapes(graph));
-  std::unique_ptr<LoadedGraph> loaded(
-      new LoadedGraph(std::move(graph), options, std::move(memory), std::move(name)));
+  std::unique_ptr<LoadedGraph> loaded(new LoadedGraph(std::move(graph), options, std::move(memory),
+                                                      std::move(weights), std::move(name)));
   loaded->inputs_ = PortsOf(loaded->graph_, loaded->graph_.root().inputs);
   loaded->outputs_ = PortsOf(loaded->graph_, loaded->graph_.root().outputs);
   loaded->read_.resize(loaded->inputs_.size());
@@ -149,8 +152,11 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
     // back from the file.
     const std::vector<graph::ConstantTensor> before = loaded->graph_.constants;
     PLIMSOLL_TRY(compile::Simplify(loaded->graph_, loaded->passes_));
-    for (const graph::ConstantTensor& constant : before) DropMappedPages(constant.bytes);
+    std::vector<std::span<const std::byte>> read;
+    for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
+    DropMappedPages(read);
   }
+  PLIMSOLL_TRY(loaded->packed_.Externalise(loaded->graph_));
   for (const graph::ConstantTensor& constant : loaded->graph_.constants) {
     loaded->packed_.AddLasting(constant.bytes.data());
   }
@@ -205,8 +211,13 @@ Result<std::shared_ptr<const Executable>> LoadedGraph::BuildExecutable(Graph gra
   options.plan = options_.plan;
   options.optimise = options_.optimise;
   options.packed_weights = options_.optimise ? &packed_ : nullptr;
+  options.hold_constants = [this](Graph& final) { return packed_.Externalise(final); };
   PLIMSOLL_ASSIGN(compile::CompiledModel model, compile::CompileModel(std::move(graph), options));
-  PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> built, Executable::Build(std::move(model)));
+  const auto hold = [this](const graph::ConstantTensor& constant) {
+    return packed_.Hold(constant);
+  };
+  PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> built,
+                  Executable::Build(std::move(model), hold));
   GiveBackFreedHeap();
   return built;
 }
@@ -349,6 +360,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue>
   Interpreter::Options options;
   options.cancelled = cancelled;
   options.allocate = memory_->TensorAllocator();
+  options.hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
   return interpreter_->Run(std::move(inputs), options);
 }
 
@@ -383,17 +395,30 @@ Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inp
   return outputs;
 }
 
+HeldWeights LoadedGraph::Weights() const {
+  HeldWeights weights;
+  packed_.AddTo(weights);
+  for (const Entry& entry : entries_) {
+    if (entry.executable != nullptr) entry.executable->AddTo(weights);
+  }
+  return weights;
+}
+
+void LoadedGraph::AddWeightsTo(HeldWeights& weights) const {
+  const std::lock_guard lock(mutex_);
+  weights.merge(Weights());
+}
+
 GraphMemory LoadedGraph::memory() const {
   const std::lock_guard lock(mutex_);
   GraphMemory memory;
   memory.feature_map = last_feature_map_;
   memory.plans = static_cast<int>(entries_.size());
-  memory.weights = packed_.held();
+  memory.weights = SumOf(Weights());
   if (!entries_.empty() && entries_.front().executable != nullptr) {
     const Executable& executable = *entries_.front().executable;
     const auto& planned = executable.model().planned;
     memory.planned_peak = planned.plan.regions[planned.buffers.feature_map.index()].size;
-    memory.weights += executable.plain_constants();
   }
   return memory;
 }

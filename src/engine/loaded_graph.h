@@ -14,6 +14,7 @@
 #include "engine/feature_memory.h"
 #include "engine/interpreter.h"
 #include "engine/packed_store.h"
+#include "engine/session_weights.h"
 #include "graph/graph.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
@@ -43,7 +44,7 @@ struct Port {
 struct GraphMemory {
   Bytes planned_peak;  // of the plan that ran last; 0 before
   Bytes feature_map;   // that the last run took, with the regions beside it
-  Bytes weights;       // constants that kernels read, packed or plain
+  Bytes weights;       // constants that kernels read, packed or plain, shared ones included
   int plans = 0;       // kept
 };
 
@@ -56,6 +57,7 @@ class LoadedGraph {
  public:
   static Result<std::unique_ptr<LoadedGraph>> Load(graph::Graph graph, const LoadOptions& options,
                                                    std::shared_ptr<FeatureMemory> memory,
+                                                   std::shared_ptr<SessionWeights> weights,
                                                    std::string name = "graph");
 
   // What errors and reports call it.
@@ -84,6 +86,7 @@ class LoadedGraph {
   Status SetFeatureMapBase(std::byte* base, Bytes size);
 
   GraphMemory memory() const;
+  void AddWeightsTo(HeldWeights& weights) const;  // constants that kernels read, packed or plain
 
  private:
   // What is known of one set of input shapes.
@@ -103,7 +106,8 @@ class LoadedGraph {
   };
 
   LoadedGraph(graph::Graph graph, const LoadOptions& options, std::shared_ptr<FeatureMemory> memory,
-              std::string name);
+              std::shared_ptr<SessionWeights> weights, std::string name);
+  HeldWeights Weights() const;  // the caller holds the lock
   Status CheckCount(size_t inputs) const;
   Status CheckInputs(std::span<const Tensor> inputs) const;
   Result<Entry*> EntryFor(std::span<const Tensor> inputs);

@@ -4,43 +4,87 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace plimsoll::engine {
 namespace {
 
-// Whether one line of /proc/self/maps covers the place and maps a file without write permission.
-bool IsReadOnlyFile(uintptr_t place) {
+using Bounds = std::pair<uintptr_t, uintptr_t>;  // of addresses: the first, and behind the last
+
+// The whole pages inside the bytes; none where the first is not before the second.
+Bounds PagesIn(std::span<const std::byte> bytes) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+  return {(begin + page - 1) / page * page, (begin + bytes.size()) / page * page};
+}
+
+void Drop(const Bounds& pages) {
+  madvise(reinterpret_cast<void*>(pages.first), pages.second - pages.first, MADV_DONTNEED);
+}
+
+// Where files are mapped without write permission, in the order of addresses.
+std::vector<Bounds> ReadOnlyFiles() {
+  std::vector<Bounds> files;
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     std::istringstream fields(line);
-    uintptr_t begin = 0;
-    uintptr_t end = 0;
+    Bounds bounds;
     char dash = 0;
     std::string permissions;
     std::string offset;
     std::string device;
     int64_t inode = 0;
-    fields >> std::hex >> begin >> dash >> end >> permissions >> offset >> device >> std::dec >>
-        inode;
-    if (begin <= place && place < end) {
-      return inode != 0 && permissions.size() > 1 && permissions[1] == '-';
-    }
+    fields >> std::hex >> bounds.first >> dash >> bounds.second >> permissions >> offset >>
+        device >> std::dec >> inode;
+    if (inode != 0 && permissions.size() > 1 && permissions[1] == '-') files.push_back(bounds);
   }
-  return false;
+  return files;
+}
+
+bool Contains(const std::vector<Bounds>& files, uintptr_t place) {
+  const auto behind = std::upper_bound(
+      files.begin(), files.end(), place,
+      [](uintptr_t address, const Bounds& bounds) { return address < bounds.first; });
+  return behind != files.begin() && place < std::prev(behind)->second;
 }
 
 }  // namespace
 
-void DropMappedPages(std::span<const std::byte> bytes) {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
-  const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
-  if (begin >= end || !IsReadOnlyFile(begin) || !IsReadOnlyFile(end - 1)) return;
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+void DropMappedPages(std::span<const std::span<const std::byte>> many) {
+  std::optional<std::vector<Bounds>> files;
+  for (const auto bytes : many) {
+    const Bounds pages = PagesIn(bytes);
+    if (pages.first >= pages.second) continue;
+    if (!files) files = ReadOnlyFiles();
+    if (Contains(*files, pages.first) && Contains(*files, pages.second - 1)) Drop(pages);
+  }
+}
+
+void DropMappedPages(std::span<const std::byte> bytes) { DropMappedPages(std::span(&bytes, 1)); }
+
+void DropPagesOfFile(std::span<const std::byte> bytes) {
+  if (const Bounds pages = PagesIn(bytes); pages.first < pages.second) Drop(pages);
+}
+
+bool ReadInSlices(std::span<const std::byte> bytes,
+                  const std::function<bool(std::span<const std::byte> slice)>& read) {
+  constexpr size_t kSlice = size_t{8} << 20;
+  constexpr size_t kWorthDropping = size_t{1} << 20;
+  for (size_t first = 0; first < bytes.size(); first += kSlice) {
+    const auto slice = bytes.subspan(first, std::min(kSlice, bytes.size() - first));
+    const bool go_on = read(slice);
+    if (slice.size() >= kWorthDropping) DropMappedPages(slice);
+    if (!go_on) return false;
+  }
+  return true;
 }
 
 void GiveBackFreedHeap() {

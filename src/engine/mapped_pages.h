@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "plimsoll/base/bytes.h"
@@ -10,6 +11,16 @@ namespace plimsoll::engine {
 // file: they count no more as resident, and come back from the file if they are read again. Other
 // memory is left alone.
 void DropMappedPages(std::span<const std::byte> bytes);
+// The same for many at the cost of one: looking up what is mapped where takes long where much is.
+void DropMappedPages(std::span<const std::span<const std::byte>> many);
+// The same for bytes of which the caller knows that they are such a mapping; looks nothing up.
+void DropPagesOfFile(std::span<const std::byte> bytes);
+
+// Calls `read` with one slice of the bytes after the other, as long as it says true, and drops the
+// mapped pages of each behind it: more than a few MiB of a file are never resident. Whether all
+// were read.
+bool ReadInSlices(std::span<const std::byte> bytes,
+                  const std::function<bool(std::span<const std::byte> slice)>& read);
 
 // Returns what the C library's heap keeps of freed memory to the system. For after loading, which
 // frees much that will not be asked for again.

@@ -6,30 +6,63 @@
 #include <set>
 #include <string>
 
+#include "engine/external_weights.h"
+#include "engine/session_weights.h"
+#include "engine/shared_forms.h"
+#include "kernels/host_value.h"
 #include "kernels/kernel.h"
 
 namespace plimsoll::engine {
 
-// Packed forms of a model's constants, each made once however many kernels and shapes ask for it.
-// The plain form's pages are dropped once it is packed. Thread-safe; makers wait for each other.
+// The constants of one graph in the forms that kernels read, each made once however many kernels
+// and shapes ask for it, in the session's memory for constants. The plain form's pages are dropped
+// once it is packed. Thread-safe; makers wait for each other.
 //
-// A constant that outlives the store is told by its address; any other by a hash of its bytes,
-// since its memory may be another constant's later.
+// Where the session keeps weights as files, a form is shared with every graph of the process that
+// has the same weight. Otherwise a constant that outlives the store is told by its address, and its
+// forms are the graph's own: telling it by its bytes would read every weight once more. Any other
+// is told by a hash of its bytes, since its memory may be another constant's later, and its forms
+// are shared inside the session.
 class PackedStore : public kernels::PackedWeights {
  public:
+  explicit PackedStore(std::shared_ptr<SessionWeights> session) : session_(std::move(session)) {}
+
   Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
                            const Fill& fill) override;
   void Forget(const void* data, Bytes size) override;
 
+  // Puts the graph's constants into files, where the session keeps weights so: for as long as the
+  // store, they are views on those.
+  Status Externalise(graph::Graph& graph);
   // Says that the constant at this address stays there for as long as the store.
   void AddLasting(const void* data);
-  Bytes held() const;
+
+  // A constant as it is, where a kernel may read it. The tensor keeps it alive.
+  Result<kernels::HostTensor> Hold(const graph::ConstantTensor& constant);
+
+  void AddTo(HeldWeights& weights) const;
 
  private:
+  struct Form {
+    SharedForms::Form memory;
+    Bytes size;
+  };
+  struct Key {
+    std::string text;
+    bool shared = false;
+  };
+  // Without the lock: `fill` runs under it, and nobody changes the lease then.
+  void Drop(std::span<const std::byte> bytes) const;
+  Key KeyOf(std::span<const std::byte> constant, std::string_view layout) const;
+  Result<SharedForms::Form> FormOf(std::span<const std::byte> constant, std::string_view layout,
+                                   Bytes size, const Fill& fill);
+
+  const std::shared_ptr<SessionWeights> session_;
   mutable std::mutex mutex_;
   std::set<const void*> lasting_;
-  std::map<std::string, std::shared_ptr<void>> forms_;  // by constant and layout
-  Bytes held_;
+  // Before the forms: a shared form must go before the weight that others compare theirs with.
+  WeightLease lease_;
+  std::map<std::string, Form> forms_;  // by constant and layout
 };
 
 }  // namespace plimsoll::engine

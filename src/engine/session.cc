@@ -27,6 +27,7 @@ Result<device::DeviceId> ChooseDevice(const SessionOptions& options, const devic
 Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
                  device::DeviceId id)
     : options_(options),
+      weights_(std::make_shared<SessionWeights>(options.config, device, id)),
       memory_(std::make_shared<FeatureMemory>(std::move(device), id,
                                               options.config.memory_config.static_memory_policy,
                                               options.allocator)),
@@ -58,7 +59,7 @@ Result<GraphId> Session::Add(graph::Graph graph) {
   const GraphId id(next_++);
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
-                  LoadedGraph::Load(std::move(graph), options_.load, memory_, name));
+                  LoadedGraph::Load(std::move(graph), options_.load, memory_, weights_, name));
   const std::lock_guard lock(mutex_);
   graphs_.emplace(id, std::move(loaded));
   return id;
@@ -124,12 +125,16 @@ Result<GraphMemory> Session::Memory(GraphId id) const {
 }
 
 SessionMemory Session::Memory() const {
-  SessionMemory memory{.feature_maps_reserved = memory_->reserved(),
-                       .peak_feature_maps_reserved = memory_->peak_reserved(),
-                       .weights = {}};
-  const std::lock_guard lock(mutex_);
-  for (const auto& [id, graph] : graphs_) memory.weights += graph->memory().weights;
-  return memory;
+  std::vector<std::shared_ptr<LoadedGraph>> graphs;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, graph] : graphs_) graphs.push_back(graph);
+  }
+  HeldWeights weights;
+  for (const auto& graph : graphs) graph->AddWeightsTo(weights);
+  return {.feature_maps_reserved = memory_->reserved(),
+          .peak_feature_maps_reserved = memory_->peak_reserved(),
+          .weights = SumOf(weights)};
 }
 
 }  // namespace plimsoll::engine

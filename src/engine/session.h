@@ -34,7 +34,7 @@ struct SessionOptions {
 struct SessionMemory {
   Bytes feature_maps_reserved;       // taken from the device
   Bytes peak_feature_maps_reserved;  // the most there ever were
-  Bytes weights;
+  Bytes weights;                     // what several graphs share counts once
 };
 
 struct RunOptions {
@@ -88,6 +88,7 @@ class Session {
   Result<std::shared_ptr<LoadedGraph>> Find(GraphId id) const;
 
   const SessionOptions options_;
+  const std::shared_ptr<SessionWeights> weights_;
   const std::shared_ptr<FeatureMemory> memory_;
   RunGate gate_;
   mutable std::mutex mutex_;  // of the table

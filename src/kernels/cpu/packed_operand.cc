@@ -19,7 +19,8 @@ Result<PackedOperand> PackedOperand::Make(const KernelSite& site, size_t input, 
                     AllocateOnHeap(graph::DataType::kUint8, {reorder.scratchpad().value()}));
     PLIMSOLL_ASSIGN(
         operand.packed_,
-        site.packed_weights->Pack(tensor.data, tensor.size(), StrCat("onednn ", wanted.Text()),
+        site.packed_weights->Pack(tensor.data, tensor.size(),
+                                  StrCat("onednn ", given.Text(), " to ", wanted.Text()),
                                   wanted.size(), [&](void* packed) {
                                     return reorder.Run({.source = tensor.data,
                                                         .destination = packed,

@@ -1,0 +1,73 @@
+#include "engine/constant_memory.h"
+
+#include <algorithm>
+
+#include "kernels/host_value.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::engine {
+namespace {
+
+constexpr int64_t kPieceAlignment = 64;
+
+}  // namespace
+
+Result<device::HugePageBlock> ConstantMemory::AllocateBlock(Bytes size) {
+  if (pages_) {
+    auto block = device::AllocateWithPages(*device_, id_, size, *pages_);
+    if (block.ok()) return block;
+  }
+  PLIMSOLL_ASSIGN(auto block,
+                  device::AllocateVariableMemory(*device_, id_, size, static_cast<int>(mode_)));
+  pages_ = block.pages();
+  return block;
+}
+
+Result<std::shared_ptr<void>> ConstantMemory::Allocate(Bytes size) {
+  if (!large_pages()) {
+    if (auto memory = kernels::AllocateBytes(size)) return memory;
+    return Error{.kind = ErrorKind::kDoesNotFit,
+                 .code = "run.memory",
+                 .what = "cannot hold a weight",
+                 .where = "",
+                 .why = StrCat("the host has no ", size, " left"),
+                 .remedy = "close other models, or use a smaller one"};
+  }
+  const std::lock_guard lock(mutex_);
+  const Bytes piece = std::max(size, Bytes(1)).RoundUp(kPieceAlignment);
+  std::erase_if(blocks_, [](const auto& block) { return block.expired(); });
+  std::shared_ptr<Block> home;
+  for (const auto& known : blocks_) {
+    auto block = known.lock();
+    if (block == nullptr || block->memory.size() - block->used < piece) continue;
+    home = std::move(block);
+    break;
+  }
+  if (home == nullptr) {
+    home = std::make_shared<Block>();
+    home->device = device_;
+    PLIMSOLL_ASSIGN(home->memory, AllocateBlock(piece));
+    blocks_.push_back(home);
+  }
+  const device::Address at =
+      home->memory.address() + static_cast<device::Address>(home->used.value());
+  home->used += piece;
+  return std::shared_ptr<void>(reinterpret_cast<void*>(at), [home](void*) {});
+}
+
+std::string ConstantMemory::Kind() const {
+  if (!large_pages()) return "process";
+  return StrCat("pages ", static_cast<int>(mode_), " of ",
+                reinterpret_cast<uintptr_t>(device_.get()), ":", id_.ordinal);
+}
+
+Bytes ConstantMemory::reserved() const {
+  const std::lock_guard lock(mutex_);
+  Bytes sum;
+  for (const auto& known : blocks_) {
+    if (const auto block = known.lock()) sum += block->memory.size();
+  }
+  return sum;
+}
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,141 @@
+#include "engine/packed_store.h"
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "engine/weight_files_for_tests.h"
+
+namespace plimsoll::engine {
+namespace {
+
+std::shared_ptr<SessionWeights> External(const TemporaryFolder& work) {
+  return std::make_shared<SessionWeights>(WithWeightsIn(work.path()).config, nullptr,
+                                          device::DeviceId{0});
+}
+
+std::shared_ptr<SessionWeights> Plain() {
+  return std::make_shared<SessionWeights>(config::RunConfig(), nullptr, device::DeviceId{0});
+}
+
+// Packs a graph's first constant as it is, and counts how often that was done.
+const void* PackFirst(PackedStore& store, const graph::Graph& graph, int& made,
+                      std::string_view layout = "same") {
+  const auto bytes = graph.constants[0].bytes;
+  const Bytes size(static_cast<int64_t>(bytes.size()));
+  const auto form = store.Pack(bytes.data(), size, layout, size, [&](void* memory) {
+    std::memcpy(memory, bytes.data(), bytes.size());
+    ++made;
+    return Status();
+  });
+  EXPECT_TRUE(form.ok());
+  return form.ok() ? *form : nullptr;
+}
+
+TEST(PackedStoreTest, SessionsOfAProcessShareFormsOfTheSameWeightAndLayout) {
+  const TemporaryFolder work;
+  graph::Graph one = Product(1);
+  graph::Graph two = Product(1);
+  graph::Graph other = Product(2);
+  PackedStore first(External(work));
+  PackedStore second(External(work));
+  ASSERT_TRUE(first.Externalise(one).ok());
+  ASSERT_TRUE(second.Externalise(two).ok());
+  ASSERT_TRUE(second.Externalise(other).ok());
+  int made = 0;
+  const void* const form = PackFirst(first, one, made);
+  EXPECT_EQ(PackFirst(second, two, made), form);
+  EXPECT_EQ(made, 1);
+  EXPECT_NE(PackFirst(second, other, made), form);
+  EXPECT_NE(PackFirst(second, two, made, "another layout"), form);
+  EXPECT_EQ(made, 3);
+}
+
+TEST(PackedStoreTest, AFormGoesWithItsLastUser) {
+  const TemporaryFolder work;
+  graph::Graph graph = Product(1);
+  int made = 0;
+  auto first = std::make_unique<PackedStore>(External(work));
+  auto second = std::make_unique<PackedStore>(External(work));
+  ASSERT_TRUE(first->Externalise(graph).ok());
+  ASSERT_TRUE(second->Externalise(graph).ok());
+  PackFirst(*first, graph, made);
+  PackFirst(*second, graph, made);
+  first.reset();
+  PackFirst(*second, graph, made);
+  EXPECT_EQ(made, 1);
+  second.reset();
+  PackedStore third(External(work));
+  ASSERT_TRUE(third.Externalise(graph).ok());
+  PackFirst(third, graph, made);
+  EXPECT_EQ(made, 2);
+}
+
+TEST(PackedStoreTest, R114_WithoutFilesOnlyConstantsThatMustBeHashedAnywayAreShared) {
+  const graph::Graph one = Product(1);
+  const graph::Graph two = Product(1);
+  const auto session = Plain();
+  PackedStore first(session);
+  PackedStore second(session);
+  PackedStore elsewhere(Plain());
+  int made = 0;
+  const void* const form = PackFirst(first, one, made);
+  EXPECT_EQ(PackFirst(second, two, made), form);
+  EXPECT_EQ(made, 1);
+  EXPECT_NE(PackFirst(elsewhere, two, made), form);
+  first.AddLasting(one.constants[0].bytes.data());
+  second.AddLasting(two.constants[0].bytes.data());
+  EXPECT_NE(PackFirst(first, one, made), PackFirst(second, two, made));
+  EXPECT_EQ(made, 4);
+}
+
+TEST(PackedStoreTest, AFailureToPackIsPassedOnAndCanBeTriedAgain) {
+  const graph::Graph graph = Product(1);
+  PackedStore store(Plain());
+  const auto bytes = graph.constants[0].bytes;
+  const Bytes size(static_cast<int64_t>(bytes.size()));
+  const auto failed = store.Pack(bytes.data(), size, "same", size, [](void*) {
+    return Status(Error{ErrorKind::kRunFailed, "test.failed", "", "", "", ""});
+  });
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code, "test.failed");
+  HeldWeights held;
+  store.AddTo(held);
+  EXPECT_EQ(SumOf(held), Bytes(0));
+  int made = 0;
+  PackFirst(store, graph, made);
+  store.AddTo(held);
+  EXPECT_EQ(SumOf(held), size);
+}
+
+TEST(SharedFormsTest, OneMakesAndTheOthersWait) {
+  SharedForms forms;
+  std::atomic<int> made = 0;
+  std::vector<SharedForms::Form> got(8);
+  std::vector<std::thread> threads;
+  for (auto& form : got) {
+    threads.emplace_back([&] {
+      form = *forms.FindOrMake("key", [&]() -> Result<SharedForms::Form> {
+        ++made;
+        return SharedForms::Form(std::make_shared<int>(1));
+      });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(made, 1);
+  for (const auto& form : got) EXPECT_EQ(form, got[0]);
+}
+
+TEST(SharedFormsTest, KeysWhoseFormHasGoneDoNotPileUp) {
+  SharedForms forms;
+  const auto make = []() -> Result<SharedForms::Form> {
+    return SharedForms::Form(std::make_shared<int>(1));
+  };
+  const auto kept = forms.FindOrMake("kept", make);
+  for (int i = 0; i < 10000; ++i) EXPECT_TRUE(forms.FindOrMake(std::to_string(i), make).ok());
+  EXPECT_LE(forms.size(), 100U);
+  EXPECT_EQ(*forms.FindOrMake("kept", make), *kept);
+}
+
+}  // namespace
+}  // namespace plimsoll::engine
