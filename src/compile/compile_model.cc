@@ -1,5 +1,6 @@
 #include "compile/compile_model.h"
 
+#include "compile/host_operators.h"
 #include "kernels/kernel_table.h"
 #include "plimsoll/base/text.h"
 
@@ -146,6 +147,7 @@ Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   model.graph = std::move(graph);
   if (options.optimise) PLIMSOLL_TRY(Specialise(model.graph, model.passes));
   PLIMSOLL_TRY(PrepareKernels(model, options));
+  if (options.host_operators_apart) PutHostOperatorsApart(model.graph);
   PlanOptions plan = options.plan;
   plan.fold_at_load = false;
   plan.lifetimes.workspaces.assign(model.graph.nodes.size(), Bytes(0));
