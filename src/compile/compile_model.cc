@@ -1,5 +1,6 @@
 #include "compile/compile_model.h"
 
+#include "compile/host_operators.h"
 #include "kernels/kernel_table.h"
 #include "plimsoll/base/text.h"
 
@@ -147,6 +148,7 @@ Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   if (options.optimise) PLIMSOLL_TRY(Specialise(model.graph, model.passes));
   if (options.hold_constants) PLIMSOLL_TRY(options.hold_constants(model.graph));
   PLIMSOLL_TRY(PrepareKernels(model, options));
+  if (options.host_operators_apart) PutHostOperatorsApart(model.graph);
   PlanOptions plan = options.plan;
   plan.fold_at_load = false;
   plan.lifetimes.workspaces.assign(model.graph.nodes.size(), Bytes(0));

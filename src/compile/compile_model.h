@@ -15,7 +15,8 @@ namespace plimsoll::compile {
 
 struct CompileOptions {
   PlanOptions plan;
-  bool optimise = true;  // off: the graph runs as it is, node by node
+  bool optimise = true;               // off: the graph runs as it is, node by node
+  bool host_operators_apart = false;  // on a stream of their own, where they are independent
   // Where packed constants go; null: kernels read constants as they are.
   kernels::PackedWeights* packed_weights = nullptr;
   // Told of the graph when its constants are those that kernels will read, before any does; may

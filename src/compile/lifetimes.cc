@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compile/bodies.h"
+#include "compile/caller_memory.h"
 #include "compile/constants.h"
 #include "compile/zero_copy.h"
 #include "plimsoll/base/text.h"
@@ -53,7 +54,11 @@ class ProblemBuilder {
  public:
   ProblemBuilder(const Graph& graph, const Blocks& blocks, const Timeline& timeline,
                  const LifetimeOptions& options)
-      : graph_(graph), blocks_(blocks), timeline_(timeline), options_(options) {
+      : graph_(graph),
+        blocks_(blocks),
+        timeline_(timeline),
+        options_(options),
+        rules_(MakeReuseRules(graph, options.reuse)) {
     planned_.buffer_of.resize(graph.values.size());
     planned_.offset_in_buffer.resize(graph.values.size());
     planned_.feature_map = AddRegion("feature map", plan::RegionKind::kFeatureMap, {});
@@ -63,13 +68,21 @@ class ProblemBuilder {
   }
 
   PlannedBuffers Build(const std::vector<bool>& constant) {
-    for (const Block& block : blocks_.blocks) AddBlock(block);
+    const std::vector<bool> lent = AddLent();
+    for (size_t i = 0; i < blocks_.blocks.size(); ++i) {
+      if (!lent[i]) AddBlock(blocks_.blocks[i]);
+    }
     AddWeights(constant);
     for (const Step& step : timeline_.steps) {
       if (step.kind != Step::Kind::kEnd) AddContinuous(step.node);
     }
     AddWorkspaces();
     NoteBodyOutputs();
+    for (const std::string& name : rules_.unknown) {
+      planned_.notes.push_back({name,
+                                "is to share no memory (OP_NO_REUSE_MEM), but no node of the "
+                                "compiled graph has that name or type"});
+    }
     return std::move(planned_);
   }
 
@@ -208,6 +221,7 @@ class ProblemBuilder {
       buffer.region = RegionFor(wishes);
       buffer.is_fixed_addr_prior = wishes.fixed_address;
       buffer.no_zero_copy_reason = no_zero_copy;
+      buffer.exclusive = IsKept(block);
       if (wishes.clearing && one_piece && options_.clear_together) buffer.atomic_addr_clean_id = 0;
       if (wishes.one_label && wishes.label && !wishes.label->empty()) {
         buffer.batch = BatchOf(*wishes.label);
@@ -219,6 +233,52 @@ class ProblemBuilder {
     if (members.empty()) return;
     Settle(block, members[0]);
     if (!one_piece) planned_.problem.contiguous.push_back({members, false});
+  }
+
+  bool IsKept(const Block& block) const {
+    return options_.reuse.disabled ||
+           std::any_of(block.values.begin(), block.values.end(),
+                       [&](ValueId value) { return rules_.Keeps(graph_[value].producer); });
+  }
+
+  // Blocks that lie in the caller's memory while that holds nothing, by block.
+  std::vector<bool> AddLent() {
+    std::vector<bool> lent(blocks_.blocks.size());
+    for (const LentPlace& place :
+         LendCallerMemory(graph_, blocks_, timeline_, options_.reuse, rules_)) {
+      const Block& block = blocks_.blocks[static_cast<size_t>(place.block)];
+      plan::Buffer buffer;
+      buffer.name = graph_[block.values[0]].name;
+      buffer.size = block.bytes;
+      buffer.region = LentRegion(place);
+      buffer.fixed_offset = Offset(place.offset.value());
+      const auto born =
+          std::min_element(block.pieces.begin(), block.pieces.end(),
+                           [](const Piece& a, const Piece& b) { return a.birth < b.birth; });
+      SetLife(buffer, block, born->birth, block.end);
+      Settle(block, planned_.problem.AddBuffer(std::move(buffer)));
+      lent[static_cast<size_t>(place.block)] = true;
+    }
+    return lent;
+  }
+
+  RegionId LentRegion(const LentPlace& place) {
+    for (const PlannedBuffers::Lent& lent : planned_.lent) {
+      if (lent.home == place.home && lent.port == place.port) return lent.region;
+    }
+    const bool input = place.home == Home::kInput;
+    const auto& ports = input ? graph_.root().inputs : graph_.root().outputs;
+    const graph::Value& port = graph_[ports[static_cast<size_t>(place.port)]];
+    plan::Region region;
+    region.name = StrCat(input ? "input '" : "output '", port.name, "', lent");
+    region.kind = plan::RegionKind::kZeroCopy;
+    region.alignment = plan::kZeroCopyAlignment;
+    region.capacity = PlannedSize(port.type);
+    const RegionId id = planned_.problem.AddRegion(std::move(region));
+    planned_.lent.push_back({id, place.home, place.port});
+    planned_.notes.push_back({port.name, input ? "is overwritten once it was read for the last time"
+                                               : "is scratch until it is written"});
+    return id;
   }
 
   std::string NameOf(const Block& block, const Piece& piece) const {
@@ -306,6 +366,7 @@ class ProblemBuilder {
       buffer.name = graph_[id].name + " (workspace)";
       buffer.size = size;
       buffer.region = planned_.feature_map;
+      buffer.exclusive = rules_.Keeps(id);
       buffer.life = LifeAt(i);
       planned_.workspace_of[id.index()] = planned_.problem.AddBuffer(std::move(buffer));
     }
@@ -340,6 +401,7 @@ class ProblemBuilder {
   const Blocks& blocks_;
   const Timeline& timeline_;
   const LifetimeOptions& options_;
+  const ReuseRules rules_;
   PlannedBuffers planned_;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compile/blocks.h"
+#include "compile/reuse_rules.h"
 #include "compile/timeline.h"
 #include "graph/graph.h"
 #include "plimsoll/plan/problem.h"
@@ -18,6 +19,7 @@ struct LifetimeOptions {
   // One area for everything that must be zero before it is used, cleared at once (policy 0). Off:
   // each node clears its own just before it runs (policy 1), and the memory is reused freely.
   bool clear_together = true;
+  ReuseOptions reuse;
   // What each node's kernel needs while it runs, by node; empty: nothing.
   std::vector<Bytes> workspaces;
 };
@@ -37,6 +39,13 @@ struct PlannedBuffers {
   plan::RegionId p2p;  // not valid where nothing asks for it; likewise below
   plan::RegionId host;
   plan::RegionId fixed;  // immutable addresses beside a feature map whose base moves
+  // Memory of the caller's that the run may use for its own: a region an input or output.
+  struct Lent {
+    plan::RegionId region;
+    Home home = Home::kInput;
+    int port = 0;
+  };
+  std::vector<Lent> lent;
   struct Note {
     std::string value;
     std::string text;

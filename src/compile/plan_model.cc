@@ -1,5 +1,6 @@
 #include "compile/plan_model.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "compile/constants.h"
@@ -29,12 +30,38 @@ Order FileOrder(const BodySchedule& body) {
   return order;
 }
 
-void AddJoins(const BodySchedule& body, const Order& order, std::vector<InPlaceJoin>& joins) {
-  for (const InPlaceTaken& taken : WalkOrder(body.schedule, order).in_place) {
-    joins.push_back(
-        {ValueId(static_cast<size_t>(taken.output)), ValueId(static_cast<size_t>(taken.input))});
+// The in-place decisions of a walk, but for those that would give away what must be kept.
+class Joins {
+ public:
+  Joins(const Graph& graph, const Storages& storages, const ReuseRules& rules)
+      : storages_(storages), kept_(storages.storages.size()) {
+    for (size_t i = 0; i < graph.values.size(); ++i) {
+      const int32_t storage = storages.places[i].storage;
+      if (storage >= 0 && rules.Keeps(graph.values[i].producer)) {
+        kept_[static_cast<size_t>(storage)] = true;
+      }
+    }
   }
-}
+
+  void Add(const BodySchedule& body, const Order& order) {
+    for (const InPlaceTaken& taken : WalkOrder(body.schedule, order).in_place) {
+      const ValueId output(static_cast<size_t>(taken.output));
+      const ValueId input(static_cast<size_t>(taken.input));
+      if (!IsKept(output) && !IsKept(input)) joins_.push_back({output, input});
+    }
+  }
+
+  const std::vector<InPlaceJoin>& joins() const { return joins_; }
+
+ private:
+  bool IsKept(ValueId value) const {
+    return kept_[static_cast<size_t>(storages_.places[value.index()].storage)];
+  }
+
+  const Storages& storages_;
+  std::vector<bool> kept_;  // by storage
+  std::vector<InPlaceJoin> joins_;
+};
 
 Bytes FileOrderBound(const Graph& graph, const std::vector<bool>& constant) {
   const Storages plain = FindStorages(graph, constant, ViewRules::kPlain);
@@ -44,34 +71,50 @@ Bytes FileOrderBound(const Graph& graph, const std::vector<bool>& constant) {
   return LiveBound(BuildBlocks(graph, plain, timeline, {}), timeline, plan::kDefaultAlignment);
 }
 
-}  // namespace
-
-Result<PlannedModel> PlanModel(const Graph& graph, const PlanOptions& options) {
+Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
   PlannedModel model;
   model.constant = options.fold_at_load ? FindConstantValues(graph) : StoredConstants(graph);
   model.weights = WeightBytes(graph, model.constant);
   model.file_order_lower_bound = FileOrderBound(graph, model.constant);
-  const Storages storages = FindStorages(graph, model.constant, ViewRules::kAll);
+  const ReuseRules rules = MakeReuseRules(graph, options.lifetimes.reuse);
+  const Storages storages = FindStorages(graph, model.constant, ViewRules::kAll, rules.kept);
   const BodySchedule root = BuildSchedule(graph, storages, model.constant, Graph::kRoot,
                                           options.in_place, options.lifetimes.workspaces);
   const Order order = options.search_order ? SearchOrder(root.schedule, options.order_effort)
                                            : TopologicalOrder(root.schedule, options.order_mode);
-  std::vector<InPlaceJoin> joins;
-  AddJoins(root, order, joins);
+  Joins joins(graph, storages, rules);
+  joins.Add(root, order);
   for (size_t i = 1; i < graph.subgraphs.size(); ++i) {
     const BodySchedule body = BuildSchedule(graph, storages, model.constant, SubgraphId(i),
                                             options.in_place, options.lifetimes.workspaces);
-    AddJoins(body, FileOrder(body), joins);
+    joins.Add(body, FileOrder(body));
   }
   model.order = NodesInOrder(root, order);
   model.timeline = BuildTimeline(graph, storages, model.constant, model.order);
-  model.blocks = BuildBlocks(graph, storages, model.timeline, joins);
+  model.blocks = BuildBlocks(graph, storages, model.timeline, joins.joins());
   model.buffers =
       BuildProblem(graph, model.blocks, model.timeline, model.constant, options.lifetimes);
   const plan::HybridMemAssigner assigner(options.threads);
   PLIMSOLL_ASSIGN(model.plan, assigner.Assign(model.buffers.problem, options.effort));
   PLIMSOLL_TRY(plan::Verify(model.buffers.problem, model.plan));
   return model;
+}
+
+}  // namespace
+
+Bytes FeatureMapPeak(const PlannedModel& model) {
+  return model.plan.regions[model.buffers.feature_map.index()].size;
+}
+
+Result<PlannedModel> PlanModel(const Graph& graph, const PlanOptions& options) {
+  PLIMSOLL_ASSIGN(PlannedModel usual, PlanOnce(graph, options));
+  if (!options.memory_priority) return usual;
+  constexpr int64_t kMoreSteps = 4;
+  PlanOptions longer = options;
+  longer.order_effort.steps = std::max(options.order_effort.steps, OrderEffort::kMemoryPriority);
+  longer.effort.steps = SaturatingMultiply(options.effort.steps, kMoreSteps);
+  PLIMSOLL_ASSIGN(PlannedModel searched, PlanOnce(graph, longer));
+  return FeatureMapPeak(searched) < FeatureMapPeak(usual) ? std::move(searched) : std::move(usual);
 }
 
 }  // namespace plimsoll::compile

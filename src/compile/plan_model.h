@@ -23,6 +23,9 @@ struct PlanOptions {
   plan::Effort effort;
   int threads = 0;  // of the planner; 0: as many as the machine has
   bool in_place = true;
+  // memory_optimization_policy MemoryPriority: plans a second time with a longer search, and keeps
+  // the lower peak of the two.
+  bool memory_priority = false;
   // What depends on constants only counts as worked out at load. Off: the graph has been folded,
   // and what is left of such nodes runs.
   bool fold_at_load = true;
@@ -45,6 +48,9 @@ struct PlannedModel {
 
 // Plans a graph whose shapes have been inferred. A symbol without a number counts as 1. Fails where
 // the plan does not pass the verifier, which is a bug of ours and says so.
+// The plan's waterline: what its feature map takes.
+Bytes FeatureMapPeak(const PlannedModel& model);
+
 Result<PlannedModel> PlanModel(const graph::Graph& graph, const PlanOptions& options = {});
 
 }  // namespace plimsoll::compile

@@ -19,8 +19,13 @@ using graph::ValueId;
 // holds it, and where in it.
 class Finder {
  public:
-  Finder(const Graph& graph, const std::vector<bool>& constant, ViewRules rules)
-      : graph_(graph), constant_(constant), rules_(rules), is_output_(graph.values.size()) {
+  Finder(const Graph& graph, const std::vector<bool>& constant, ViewRules rules,
+         const std::vector<bool>& kept)
+      : graph_(graph),
+        constant_(constant),
+        rules_(rules),
+        kept_(kept),
+        is_output_(graph.values.size()) {
     found_.places.resize(graph.values.size());
     found_.fresh.resize(graph.values.size());
     for (const ValueId output : graph.root().outputs) is_output_[output.index()] = true;
@@ -168,7 +173,7 @@ class Finder {
     }
     const std::vector<NodeId>& nodes = graph_.root().nodes;
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-      if (!IsOrdinary(graph_[*node].memory)) continue;
+      if (!IsOrdinary(graph_[*node].memory) || IsKept(*node)) continue;
       for (const kernels::InPlacePair& pair : kernels::InPlacePairs(graph_, *node)) {
         const ValueId output = graph_[*node].outputs[static_cast<size_t>(pair.output)];
         const ValueId input = graph_[*node].inputs[static_cast<size_t>(pair.input)];
@@ -176,6 +181,8 @@ class Finder {
       }
     }
   }
+
+  bool IsKept(NodeId node) const { return !kept_.empty() && kept_[node.index()]; }
 
   void CountReader(ValueId value, std::vector<int>& readers) const {
     if (!value.valid() || found_.places[value.index()].storage < 0) return;
@@ -190,8 +197,8 @@ class Finder {
     }
     const bool callers =
         found_.storages[static_cast<size_t>(Root(into.storage).first)].home == Home::kOutput;
-    const bool made_here =
-        graph_[input].producer.valid() && IsOrdinary(graph_[graph_[input].producer].memory);
+    const bool made_here = graph_[input].producer.valid() && !IsKept(graph_[input].producer) &&
+                           IsOrdinary(graph_[graph_[input].producer].memory);
     const bool only_reader = readers[static_cast<size_t>(Root(from.storage).first)] == 1;
     if (!callers || !made_here || !only_reader) return false;
     if (!GiveWindow({input, output, Bytes(0)})) return false;
@@ -222,6 +229,7 @@ class Finder {
   const Graph& graph_;
   const std::vector<bool>& constant_;
   ViewRules rules_;
+  const std::vector<bool>& kept_;
   std::vector<bool> is_output_;
   std::vector<Joined> joined_;
   Storages found_;
@@ -229,8 +237,9 @@ class Finder {
 
 }  // namespace
 
-Storages FindStorages(const Graph& graph, const std::vector<bool>& constant, ViewRules rules) {
-  return Finder(graph, constant, rules).Find();
+Storages FindStorages(const Graph& graph, const std::vector<bool>& constant, ViewRules rules,
+                      const std::vector<bool>& kept) {
+  return Finder(graph, constant, rules, kept).Find();
 }
 
 }  // namespace plimsoll::compile

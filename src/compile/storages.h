@@ -46,7 +46,8 @@ struct Storages {
   std::vector<graph::NodeId> copies;
 };
 
-Storages FindStorages(const graph::Graph& graph, const std::vector<bool>& constant,
-                      ViewRules rules);
+// What a node of `kept` makes (by node; empty: none) is not written over on its way into an output.
+Storages FindStorages(const graph::Graph& graph, const std::vector<bool>& constant, ViewRules rules,
+                      const std::vector<bool>& kept = {});
 
 }  // namespace plimsoll::compile

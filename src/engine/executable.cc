@@ -21,10 +21,24 @@ Error Cancelled(const graph::Graph& graph, const Task& task) {
       .remedy = ""};
 }
 
+void Clear(void* at, Bytes bytes, ClearCost* cost) {
+  if (cost == nullptr) {
+    std::memset(at, 0, static_cast<size_t>(bytes.value()));
+    return;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  std::memset(at, 0, static_cast<size_t>(bytes.value()));
+  cost->time += std::chrono::steady_clock::now() - begin;
+  cost->bytes += bytes;
+  ++cost->clears;
+}
+
 }  // namespace
 
 Executable::Executable(compile::CompiledModel model)
-    : model_(std::move(model)), program_(BuildProgram(model_)) {
+    : model_(std::move(model)),
+      program_(BuildProgram(model_)),
+      port_uses_(compile::FindPortUses(model_.graph, model_.planned.buffers)) {
   for (size_t i = 0; i < program_.operands.size(); ++i) {
     const Place::Base base = program_.operands[i].base;
     if (base == Place::Base::kInput || base == Place::Base::kOutput) {
@@ -99,14 +113,15 @@ void Executable::SetPorts(Addresses& addresses, const Call& call) const {
   }
 }
 
-Status Executable::RunTask(const Task& task, Addresses& addresses) const {
+Status Executable::RunTask(const Task& task, const Addresses& addresses,
+                           ClearCost* clearing) const {
   void* const* operands = addresses.operands.data() + task.first;
   switch (task.kind) {
     case Task::Kind::kCopy:
       std::memcpy(operands[1], operands[0], static_cast<size_t>(task.bytes));
       return {};
     case Task::Kind::kClear:
-      std::memset(operands[0], 0, static_cast<size_t>(task.bytes));
+      Clear(operands[0], Bytes(task.bytes), clearing);
       return {};
     default: {
       const kernels::KernelCall call{.inputs = {operands, task.inputs},
@@ -131,7 +146,7 @@ Status Executable::Walk(Addresses& addresses, const Call& call, const Before& be
     } else if (task.kind == Task::Kind::kSkipUnless) {
       i = *static_cast<const bool*>(addresses.operands[task.first]) ? i + 1 : task.target;
     } else {
-      PLIMSOLL_TRY(RunTask(task, addresses));
+      PLIMSOLL_TRY(RunTask(task, addresses, call.clearing));
       ++i;
     }
   }
@@ -144,6 +159,19 @@ Status Executable::Run(Addresses& addresses, const Call& call) const {
 
 Status Executable::Run(Addresses& addresses, const Call& call, const BeforeTask& before) const {
   return Walk(addresses, call, before);
+}
+
+Status Executable::RunTasks(std::span<const uint32_t> tasks, const Addresses& addresses,
+                            const Call& call, const BeforeTask& before) const {
+  for (const uint32_t index : tasks) {
+    const Task& task = program_.tasks[index];
+    if (call.cancelled != nullptr && call.cancelled->load(std::memory_order_relaxed)) {
+      return Cancelled(model_.graph, task);
+    }
+    if (before) before(task);
+    PLIMSOLL_TRY(RunTask(task, addresses, call.clearing));
+  }
+  return {};
 }
 
 }  // namespace plimsoll::engine

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "compile/compile_model.h"
+#include "compile/port_uses.h"
 #include "engine/program.h"
+#include "engine/run_record.h"
 #include "engine/session_weights.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
@@ -40,6 +42,7 @@ class Executable {
     std::span<const void* const> inputs;  // of the model, in order, aligned to their elements
     std::span<void* const> outputs;
     const std::atomic<bool>* cancelled = nullptr;  // looked at between tasks
+    ClearCost* clearing = nullptr;                 // what this run adds to it
   };
   // Fails with run.cancelled, or with what a kernel says of its data; outputs are unspecified then.
   Status Run(Addresses& addresses, const Call& call) const;
@@ -48,20 +51,27 @@ class Executable {
   using BeforeTask = std::function<void(const Task& task)>;
   Status Run(Addresses& addresses, const Call& call, const BeforeTask& before) const;
 
+  // The parts of a run, for those who share out its tasks between threads: the addresses of the
+  // caller's tensors, then some of the tasks, none of them a skip, in this order.
+  void SetPorts(Addresses& addresses, const Call& call) const;
+  Status RunTasks(std::span<const uint32_t> tasks, const Addresses& addresses, const Call& call,
+                  const BeforeTask& before) const;
+
   const compile::CompiledModel& model() const { return model_; }
   const Program& program() const { return program_; }
+  const compile::PortUses& port_uses() const { return port_uses_; }
   void AddTo(HeldWeights& weights) const;  // constants that kernels read as they are
 
  private:
   explicit Executable(compile::CompiledModel model);
   Status PlaceConstants(const HoldConstant& hold);
-  void SetPorts(Addresses& addresses, const Call& call) const;
-  Status RunTask(const Task& task, Addresses& addresses) const;
+  Status RunTask(const Task& task, const Addresses& addresses, ClearCost* clearing) const;
   template <typename Before>
   Status Walk(Addresses& addresses, const Call& call, const Before& before) const;
 
   compile::CompiledModel model_;
   Program program_;
+  compile::PortUses port_uses_;
   std::vector<uint32_t> port_operands_;
   std::vector<kernels::HostTensor> constants_;  // by value, where a task reads one
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compile/bodies.h"
+#include "compile/host_operators.h"
 #include "compile/shapes.h"
 #include "engine/control_flow.h"
 #include "engine/host_tensors.h"
@@ -53,7 +54,13 @@ Interpreter::Interpreter(Graph graph)
 
 Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& options) {
   options_ = options;
+  if (options.streams != nullptr) {
+    if (apart_.empty()) apart_ = compile::IndependentHostOperators(graph_);
+    side_.emplace(*options.streams);
+  }
   auto outputs = RunBody(Graph::kRoot, std::move(inputs));
+  side_.reset();
+  unreleased_.clear();
   for (size_t i = 0; i < values_.size(); ++i) {
     if (!graph_.values[i].constant.valid()) values_[i] = {};
   }
@@ -74,15 +81,46 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
                    .why = "",
                    .remedy = ""};
     }
-    PLIMSOLL_TRY(RunNode(node));
-    for (const ValueId value : last_reads_[node.index()]) values_[value.index()] = {};
+    PLIMSOLL_TRY(id == Graph::kRoot && side_ ? Visit(node) : RunNode(node, options_.allocate));
+    Release(last_reads_[node.index()]);
   }
+  if (id == Graph::kRoot && side_) PLIMSOLL_TRY(side_->Finish());
   Values outputs;
   for (const ValueId output : body.outputs) {
     PLIMSOLL_TRY(LoadConstant(output));
     outputs.push_back(values_[output.index()]);
   }
   return outputs;
+}
+
+// A node of the model, in the walk or beside it.
+Status Interpreter::Visit(NodeId id) {
+  if (apart_[id.index()]) return LaunchNode(id);
+  const std::vector<ValueId> reads = compile::ReadsOf(graph_, id);
+  const bool waits =
+      std::any_of(reads.begin(), reads.end(), [&](ValueId read) { return side_->Makes(read); });
+  if (waits) {
+    PLIMSOLL_TRY(side_->Finish());
+    Release(std::exchange(unreleased_, {}));
+  }
+  return RunNode(id, options_.allocate);
+}
+
+Status Interpreter::LaunchNode(NodeId id) {
+  const std::vector<ValueId> reads = compile::ReadsOf(graph_, id);
+  for (const ValueId read : reads) PLIMSOLL_TRY(LoadConstant(read));
+  return side_->Launch(reads, graph_[id].outputs,
+                       [this, id] { return RunNode(id, kernels::AllocateOnHeap); });
+}
+
+void Interpreter::Release(const std::vector<ValueId>& values) {
+  for (const ValueId value : values) {
+    if (side_ && side_->Touches(value)) {
+      unreleased_.push_back(value);
+    } else {
+      values_[value.index()] = {};
+    }
+  }
 }
 
 void Interpreter::Put(ValueId id, HostValue value) {
@@ -112,7 +150,7 @@ Interpreter::Values Interpreter::InputsOf(NodeId id) const {
   return inputs;
 }
 
-Status Interpreter::RunNode(NodeId id) {
+Status Interpreter::RunNode(NodeId id, const kernels::AllocateTensor& allocate) {
   for (const ValueId read : compile::ReadsOf(graph_, id)) PLIMSOLL_TRY(LoadConstant(read));
   const graph::Node& node = graph_[id];
   const bool host = kernels::FindHostOperator(node.domain, node.op, node.version) != nullptr;
@@ -121,17 +159,19 @@ Status Interpreter::RunNode(NodeId id) {
   };
   const bool has_kernel = kernels::FindKernel(node.domain, node.op, node.version) != nullptr;
   const bool tensors = std::all_of(node.inputs.begin(), node.inputs.end(), is_tensor);
-  if (IsControlFlow(node) || (host && !(tensors && has_kernel))) return RunOnHostValues(id);
-  return RunKernel(id);
+  if (IsControlFlow(node) || (host && !(tensors && has_kernel))) {
+    return RunOnHostValues(id, allocate);
+  }
+  return RunKernel(id, allocate);
 }
 
-Status Interpreter::RunOnHostValues(NodeId id) {
+Status Interpreter::RunOnHostValues(NodeId id, const kernels::AllocateTensor& allocate) {
   const graph::Node& node = graph_[id];
   HostSite site{.graph = graph_,
                 .id = id,
                 .inputs = InputsOf(id),
                 .outputs = Values(node.outputs.size()),
-                .allocate = options_.allocate};
+                .allocate = allocate};
   if (IsControlFlow(node)) {
     PLIMSOLL_TRY(RunControlFlow(
         site, [this](SubgraphId body, Values inputs) { return RunBody(body, std::move(inputs)); }));
@@ -142,12 +182,11 @@ Status Interpreter::RunOnHostValues(NodeId id) {
   return {};
 }
 
-Status Interpreter::RunKernel(NodeId id) {
+Status Interpreter::RunKernel(NodeId id, const kernels::AllocateTensor& allocate) {
   PLIMSOLL_TRY(compile::InferNode(graph_, id));
   std::vector<HostTensor> inputs;
   for (const HostValue& value : InputsOf(id)) inputs.push_back(value.tensor);
-  PLIMSOLL_ASSIGN(std::vector<HostTensor> made,
-                  kernels::RunOnce(graph_, id, inputs, options_.allocate));
+  PLIMSOLL_ASSIGN(std::vector<HostTensor> made, kernels::RunOnce(graph_, id, inputs, allocate));
   const std::vector<ValueId>& outputs = graph_[id].outputs;
   for (size_t i = 0; i < made.size(); ++i) Put(outputs[i], HostValue::Of(std::move(made[i])));
   return {};

@@ -2,8 +2,11 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "engine/host_side.h"
+#include "engine/stream_pair.h"
 #include "graph/graph.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
@@ -13,7 +16,8 @@ namespace plimsoll::engine {
 // Runs a graph node by node: each node's shapes are worked out, its outputs taken from `allocate`
 // and its kernel prepared when the walk reaches it, and what nobody reads any more is given back at
 // once. The way for graphs whose sizes only data tells, for sequences, optionals and strings, and
-// for working out constants at load.
+// for working out constants at load. With streams, independent host operators of the model run on
+// the second of them beside the walk, in memory of the process.
 //
 // One run at a time an object. A failed run leaves nothing behind.
 class Interpreter {
@@ -26,7 +30,8 @@ class Interpreter {
     // Gives a constant where kernels may read it; asked once for each that a run reaches.
     std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)> hold =
         kernels::ToHostTensor;
-    // Told of each value as it is made.
+    StreamPair* streams = nullptr;  // null: everything runs in the walk
+    // Told of each value as it is made, by the thread that makes it.
     std::function<void(graph::ValueId, const kernels::HostValue&)> observe = {};
   };
 
@@ -38,9 +43,12 @@ class Interpreter {
   using Values = std::vector<kernels::HostValue>;
 
   Result<Values> RunBody(graph::SubgraphId id, Values inputs);
-  Status RunNode(graph::NodeId id);
-  Status RunOnHostValues(graph::NodeId id);
-  Status RunKernel(graph::NodeId id);
+  Status Visit(graph::NodeId id);
+  Status LaunchNode(graph::NodeId id);
+  Status RunNode(graph::NodeId id, const kernels::AllocateTensor& allocate);
+  Status RunOnHostValues(graph::NodeId id, const kernels::AllocateTensor& allocate);
+  Status RunKernel(graph::NodeId id, const kernels::AllocateTensor& allocate);
+  void Release(const std::vector<graph::ValueId>& values);
   Status LoadConstant(graph::ValueId id);
   void Put(graph::ValueId id, kernels::HostValue value);
   Values InputsOf(graph::NodeId id) const;
@@ -49,6 +57,9 @@ class Interpreter {
   std::vector<std::vector<graph::ValueId>> last_reads_;  // by node: what is dead once it has run
   Values values_;                                        // by value
   Options options_;
+  std::vector<bool> apart_;  // by node: runs on the host's stream; empty: not worked out
+  std::optional<HostSide> side_;
+  std::vector<graph::ValueId> unreleased_;  // dead once the host's stream has been waited for
 };
 
 }  // namespace plimsoll::engine

@@ -4,9 +4,13 @@
 #include <cstring>
 
 #include "compile/compile_model.h"
+#include "compile/gear_plan.h"
 #include "compile/shapes.h"
+#include "engine/compile_request.h"
+#include "engine/gears.h"
 #include "engine/host_tensors.h"
 #include "engine/mapped_pages.h"
+#include "engine/staged_ports.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -95,28 +99,6 @@ Status CheckKind(const Port& port, const HostValue& value) {
                      "give a value of that kind");
 }
 
-// Memory of the caller that the plan can use as it is, or a copy that stands for it.
-class Staged {
- public:
-  Result<void*> Of(const Tensor& tensor, bool copy_in) {
-    const auto address = reinterpret_cast<uintptr_t>(tensor.data);
-    if (address % plan::kZeroCopyAlignment == 0) return tensor.data;
-    PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(tensor.type, tensor.dims));
-    if (copy_in)
-      std::memcpy(copy.data.get(), tensor.data, static_cast<size_t>(copy.size().value()));
-    copies_.push_back(copy);
-    return copy.data.get();
-  }
-  void CopyOut(const Tensor& tensor, const void* from) const {
-    if (from == tensor.data) return;
-    const Bytes size = graph::SizeOf(tensor.type, kernels::ElementCount(tensor.dims));
-    std::memcpy(tensor.data, from, static_cast<size_t>(size.value()));
-  }
-
- private:
-  std::vector<HostTensor> copies_;
-};
-
 }  // namespace
 
 LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options,
@@ -135,10 +117,16 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
   for (const graph::ConstantTensor& constant : graph.constants) {
     if (constant.missing) return kernels::ToHostTensor(constant).error();
   }
+  PLIMSOLL_TRY(CheckReuseIndexes(graph, options.plan.lifetimes.reuse));
+  PLIMSOLL_ASSIGN(InputRanges ranges,
+                  InputRanges::Open(graph, options.open_shapes, options.shape_ranges));
   for (const ValueId input : graph.root().inputs) graph[input].type = graph[input].declared;
-  PLIMSOLL_TRY(compile::InferShapes(graph));
+  if (Status inferred = compile::InferShapes(graph); !inferred.ok()) {
+    return ranges.Explain(inferred.error());
+  }
   std::unique_ptr<LoadedGraph> loaded(new LoadedGraph(std::move(graph), options, std::move(memory),
                                                       std::move(weights), std::move(name)));
+  loaded->ranges_ = std::move(ranges);
   loaded->inputs_ = PortsOf(loaded->graph_, loaded->graph_.root().inputs);
   loaded->outputs_ = PortsOf(loaded->graph_, loaded->graph_.root().outputs);
   loaded->read_.resize(loaded->inputs_.size());
@@ -160,6 +148,7 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
   for (const graph::ConstantTensor& constant : loaded->graph_.constants) {
     loaded->packed_.AddLasting(constant.bytes.data());
   }
+  PLIMSOLL_TRY(loaded->MakeGears());
   return loaded;
 }
 
@@ -173,6 +162,7 @@ Status LoadedGraph::CheckCount(size_t inputs) const {
 Status LoadedGraph::CheckInputs(std::span<const Tensor> inputs) const {
   PLIMSOLL_TRY(CheckCount(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
+    PLIMSOLL_TRY(ranges_.Check(i, inputs[i].dims));
     PLIMSOLL_TRY(CheckPort(inputs_[i].name, inputs_[i].type, "input", inputs[i]));
   }
   return {};
@@ -182,13 +172,7 @@ Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims)
   if (failure_) return *failure_;
   Entry entry;
   entry.dims = dims;
-  Graph graph = graph_;
-  const std::vector<ValueId> ports = graph.root().inputs;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    graph::ValueType& type = graph[ports[i]].type;
-    if (type.is_tensor()) type.shape = graph::ShapeOf(dims[i]);
-  }
-  PLIMSOLL_TRY(compile::InferShapes(graph));
+  PLIMSOLL_ASSIGN(Graph graph, GraphFor(dims));
   if (auto reason = compile::WhyNotPlannable(graph)) {
     entry.reason = *std::move(reason);
     return entry;
@@ -197,29 +181,77 @@ Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims)
     // No other shapes will come: nobody else holds the constants while they are packed.
     graph_.constants.clear();
   }
-  auto executable = BuildExecutable(std::move(graph));
-  if (!executable.ok()) {
-    if (takes_one_shape_) failure_ = executable.error();
-    return executable.error();
+  auto model = CompileGraph(std::move(graph));
+  if (!model.ok()) {
+    if (takes_one_shape_) failure_ = model.error();
+    return model.error();
   }
-  entry.executable = *std::move(executable);
+  PLIMSOLL_TRY(SetExecutable(entry, *std::move(model)));
+  GiveBackFreedHeap();
   return entry;
 }
 
-Result<std::shared_ptr<const Executable>> LoadedGraph::BuildExecutable(Graph graph) {
+Status LoadedGraph::SetExecutable(Entry& entry, compile::CompiledModel model) {
+  const auto hold = [this](const graph::ConstantTensor& constant) {
+    return packed_.Hold(constant);
+  };
+  PLIMSOLL_ASSIGN(entry.executable, Executable::Build(std::move(model), hold));
+  const bool apart = options_.host_operators_apart && !takes_one_shape_;
+  if (apart && TwoStreamRun::Pays(*entry.executable)) entry.apart.emplace(entry.executable);
+  return {};
+}
+
+Result<StreamPair*> LoadedGraph::Streams() {
+  if (streams_ == nullptr) {
+    PLIMSOLL_ASSIGN(streams_, StreamPair::Make(options_.streams_of, options_.streams_device));
+  }
+  return streams_.get();
+}
+
+Result<Graph> LoadedGraph::GraphFor(const std::vector<Dims>& dims) const {
+  Graph graph = graph_;
+  const std::vector<ValueId> ports = graph.root().inputs;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    graph::ValueType& type = graph[ports[i]].type;
+    if (type.is_tensor()) type.shape = graph::ShapeOf(dims[i]);
+  }
+  const Status inferred = compile::InferShapes(graph);
+  if (!inferred.ok()) return ranges_.Explain(inferred.error());
+  return graph;
+}
+
+Status LoadedGraph::MakeGears() {
+  PLIMSOLL_ASSIGN(const std::vector<Gear> gears, ReadGears(graph_, options_.dynamic_dims));
+  std::vector<compile::CompiledModel> models;
+  for (const Gear& gear : gears) {
+    PLIMSOLL_ASSIGN(Graph graph, GraphFor(gear.dims));
+    if (auto reason = compile::WhyNotPlannable(graph)) {
+      return BadArgument("config.gears", StrCat("gear ", gear.label), *std::move(reason),
+                         "load it without gears");
+    }
+    PLIMSOLL_ASSIGN(compile::CompiledModel model, CompileGraph(std::move(graph)));
+    models.push_back(std::move(model));
+  }
+  std::vector<compile::GearPlan> plans;
+  for (size_t i = 0; i < gears.size(); ++i) plans.push_back({gears[i].label, &models[i].planned});
+  PLIMSOLL_TRY(compile::ShareFeatureMap(plans, options_.plan.effort));
+  for (size_t i = 0; i < gears.size(); ++i) {
+    Entry& entry = entries_.emplace_back();
+    entry.dims = gears[i].dims;
+    entry.gear = true;
+    PLIMSOLL_TRY(SetExecutable(entry, std::move(models[i])));
+  }
+  return {};
+}
+
+Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph) {
   compile::CompileOptions options;
   options.plan = options_.plan;
   options.optimise = options_.optimise;
   options.packed_weights = options_.optimise ? &packed_ : nullptr;
   options.hold_constants = [this](Graph& final) { return packed_.Externalise(final); };
-  PLIMSOLL_ASSIGN(compile::CompiledModel model, compile::CompileModel(std::move(graph), options));
-  const auto hold = [this](const graph::ConstantTensor& constant) {
-    return packed_.Hold(constant);
-  };
-  PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> built,
-                  Executable::Build(std::move(model), hold));
-  GiveBackFreedHeap();
-  return built;
+  options.host_operators_apart = options_.host_operators_apart && !takes_one_shape_;
+  return compile::CompileModel(std::move(graph), options);
 }
 
 Result<LoadedGraph::Entry*> LoadedGraph::EntryFor(std::span<const Tensor> inputs) {
@@ -236,8 +268,16 @@ Result<LoadedGraph::Entry*> LoadedGraph::EntryFor(std::span<const Tensor> inputs
   for (const Tensor& input : inputs) dims.push_back(input.dims);
   PLIMSOLL_ASSIGN(Entry entry, MakeEntry(dims));
   entries_.push_front(std::move(entry));
-  if (entries_.size() > std::max<size_t>(options_.kept_plans, 1)) entries_.pop_back();
+  ForgetLongestUnused();
   return &entries_.front();
+}
+
+void LoadedGraph::ForgetLongestUnused() {
+  const auto goes = [](const Entry& entry) { return !entry.gear; };
+  const auto kept = static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), goes));
+  if (kept <= std::max<size_t>(options_.kept_plans, 1)) return;
+  const auto last = std::find_if(entries_.rbegin(), entries_.rend(), goes);
+  entries_.erase(std::next(last).base());
 }
 
 Result<std::shared_ptr<const Executable>> LoadedGraph::Compile(std::span<const Tensor> inputs,
@@ -246,6 +286,7 @@ Result<std::shared_ptr<const Executable>> LoadedGraph::Compile(std::span<const T
   PLIMSOLL_TRY(CheckCount(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs_[i].type.is_tensor()) continue;  // its shape says nothing
+    PLIMSOLL_TRY(ranges_.Check(i, inputs[i].dims));
     PLIMSOLL_TRY(
         CheckPort(inputs_[i].name, inputs_[i].type, "input", inputs[i], Memory::kNotLookedAt));
   }
@@ -318,16 +359,30 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
     entry.arena = memory.arena;
     entry.beside = memory.beside;
   }
-  Staged staged;
+  StagedPorts staged;
+  last_run_.ports = entry.executable->port_uses();
+  last_run_.clearing = {};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    PLIMSOLL_ASSIGN(read_[i], staged.Of(inputs[i], true));
+    const Tensor& input = inputs[i];
+    PLIMSOLL_ASSIGN(read_[i],
+                    staged.Input(input.type, input.dims, input.data, last_run_.ports.inputs[i]));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    PLIMSOLL_ASSIGN(written_[i], staged.Of(outputs[i], false));
+    const Tensor& output = outputs[i];
+    PLIMSOLL_ASSIGN(written_[i], staged.Output(output.type, output.dims, output.data,
+                                               last_run_.ports.outputs[i]));
   }
-  PLIMSOLL_TRY(entry.executable->Run(
-      entry.addresses, {.inputs = read_, .outputs = written_, .cancelled = cancelled}));
-  for (size_t i = 0; i < outputs.size(); ++i) staged.CopyOut(outputs[i], written_[i]);
+  const Executable::Call call{.inputs = read_,
+                              .outputs = written_,
+                              .cancelled = cancelled,
+                              .clearing = &last_run_.clearing};
+  if (entry.apart) {
+    PLIMSOLL_ASSIGN(StreamPair* const streams, Streams());
+    PLIMSOLL_TRY(entry.apart->Run(*streams, options_.threads, entry.addresses, call));
+  } else {
+    PLIMSOLL_TRY(entry.executable->Run(entry.addresses, call));
+  }
+  staged.CopyOutputs();
   return {};
 }
 
@@ -361,6 +416,9 @@ Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue>
   options.cancelled = cancelled;
   options.allocate = memory_->TensorAllocator();
   options.hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
+  if (options_.host_operators_apart) {
+    PLIMSOLL_ASSIGN(options.streams, Streams());
+  }
   return interpreter_->Run(std::move(inputs), options);
 }
 
@@ -376,6 +434,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inp
     plain &= inputs_[i].type.is_tensor() && tensor.type != graph::DataType::kString;
     PLIMSOLL_TRY(CheckKind(inputs_[i], inputs[i]));
     if (!inputs_[i].type.is_tensor()) continue;
+    PLIMSOLL_TRY(ranges_.Check(i, tensor.dims));
     PLIMSOLL_TRY(CheckPort(inputs_[i].name, inputs_[i].type, "input", tensors[i]));
   }
   if (!plain) return RunNodeByNode(std::move(inputs), cancelled);
@@ -421,6 +480,11 @@ GraphMemory LoadedGraph::memory() const {
     memory.planned_peak = planned.plan.regions[planned.buffers.feature_map.index()].size;
   }
   return memory;
+}
+
+RunRecord LoadedGraph::last_run() const {
+  const std::lock_guard lock(mutex_);
+  return last_run_;
 }
 
 }  // namespace plimsoll::engine

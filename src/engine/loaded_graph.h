@@ -10,11 +10,16 @@
 
 #include "compile/pass.h"
 #include "compile/plan_model.h"
+#include "config/run_config.h"
 #include "engine/executable.h"
 #include "engine/feature_memory.h"
+#include "engine/input_ranges.h"
 #include "engine/interpreter.h"
 #include "engine/packed_store.h"
+#include "engine/run_record.h"
 #include "engine/session_weights.h"
+#include "engine/stream_pair.h"
+#include "engine/two_stream_run.h"
 #include "graph/graph.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
@@ -24,7 +29,16 @@ namespace plimsoll::engine {
 struct LoadOptions {
   bool optimise = true;       // off: the graph as the file has it, node by node
   size_t kept_plans = 64;     // sets of shapes that stay compiled; the last one always does
-  compile::PlanOptions plan;  // how hard to plan
+  compile::PlanOptions plan;  // how hard to plan, and what to obey
+  bool open_shapes = false;   // compile_dynamic_mode: the sizes of inputs are the caller's choice
+  std::optional<config::ShapeRanges> shape_ranges;  // dynamic_inputs_shape_range
+  std::vector<std::vector<int64_t>> dynamic_dims;   // gears (gears.h)
+  // ac_parallel_enable: host operators of graphs with open sizes run beside the others, on streams
+  // of this device.
+  bool host_operators_apart = false;
+  std::shared_ptr<device::Device> streams_of;
+  device::DeviceId streams_device;
+  int threads = 1;  // of a kernel that runs on a stream
 };
 
 // A tensor of the caller's: where its elements lie, and how.
@@ -51,6 +65,7 @@ struct GraphMemory {
 // One model of a session: simplified once, compiled for each set of input shapes that it meets (a
 // bounded number is kept, the longest unused goes first), run inside the plan of that set. A set
 // whose sizes only data tells, and graphs with strings, sequences or loops, are run node by node.
+// Gears are sets of shapes that are compiled at once, in one arena, and always kept.
 //
 // Runs of one graph wait for each other. After a failed run it is as it was before.
 class LoadedGraph {
@@ -87,6 +102,7 @@ class LoadedGraph {
 
   GraphMemory memory() const;
   void AddWeightsTo(HeldWeights& weights) const;  // constants that kernels read, packed or plain
+  RunRecord last_run() const;                     // of those inside a plan; empty before
 
  private:
   // What is known of one set of input shapes.
@@ -94,6 +110,8 @@ class LoadedGraph {
     std::vector<kernels::Dims> dims;
     std::shared_ptr<const Executable> executable;  // null: run node by node
     std::string reason;                            // then: why
+    bool gear = false;                             // never goes
+    std::optional<TwoStreamRun> apart;             // where host operators have a stream
     Executable::Addresses addresses;               // bound to these two
     const std::byte* arena = nullptr;
     const std::byte* beside = nullptr;
@@ -112,7 +130,12 @@ class LoadedGraph {
   Status CheckInputs(std::span<const Tensor> inputs) const;
   Result<Entry*> EntryFor(std::span<const Tensor> inputs);
   Result<Entry> MakeEntry(const std::vector<kernels::Dims>& dims);
-  Result<std::shared_ptr<const Executable>> BuildExecutable(graph::Graph graph);
+  Status MakeGears();
+  Status SetExecutable(Entry& entry, compile::CompiledModel model);
+  Result<StreamPair*> Streams();
+  void ForgetLongestUnused();
+  Result<graph::Graph> GraphFor(const std::vector<kernels::Dims>& dims) const;
+  Result<compile::CompiledModel> CompileGraph(graph::Graph graph);
   Result<RunMemory> TakeMemory(const Program& program);
   Status RunPlanned(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                     const std::atomic<bool>* cancelled);
@@ -128,6 +151,7 @@ class LoadedGraph {
   std::optional<Error> failure_;  // of compiling that plan, which cannot be tried again
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
+  InputRanges ranges_;
   std::vector<compile::PassReport> passes_;
   PackedStore packed_;
   std::list<Entry> entries_;       // most recently used first
@@ -140,6 +164,8 @@ class LoadedGraph {
   Bytes base_size_;
   bool ran_ = false;
   Bytes last_feature_map_;
+  RunRecord last_run_;
+  std::unique_ptr<StreamPair> streams_;  // made when first needed
 };
 
 }  // namespace plimsoll::engine

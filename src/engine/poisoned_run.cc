@@ -28,8 +28,8 @@ class Observer {
     const auto& buffers = planned.buffers.problem.buffers;
     for (size_t i = 0; i < buffers.size(); ++i) {
       if (buffers[i].region != planned.buffers.feature_map) continue;
-      lives_.push_back({buffers[i].life.begin, buffers[i].life.end, planned.plan.offsets[i].value(),
-                        buffers[i].size.value(),
+      const auto [begin, end] = StepsOf(buffers[i]);
+      lives_.push_back({begin, end, planned.plan.offsets[i].value(), buffers[i].size.value(),
                         buffers[i].atomic_addr_clean_id != plan::kNoClearing});
     }
     std::stable_sort(lives_.begin(), lives_.end(),
@@ -53,6 +53,27 @@ class Observer {
   }
 
  private:
+  // A life as steps of the whole run, which does the work of all streams in one.
+  std::pair<int64_t, int64_t> StepsOf(const plan::Buffer& buffer) const {
+    const compile::Timeline& timeline = model_.planned.timeline;
+    if (timeline.steps_of_stream.size() < 2) return {buffer.life.begin, buffer.life.end};
+    std::vector<plan::Use> uses = buffer.elsewhere;
+    uses.push_back(buffer.life);
+    int64_t begin = static_cast<int64_t>(timeline.steps.size());
+    int64_t end = 0;
+    for (size_t i = 0; i < timeline.steps.size(); ++i) {
+      for (const plan::Use& use : uses) {
+        const compile::Step& step = timeline.steps[i];
+        const bool lives = use.stream.index() == static_cast<size_t>(step.stream) &&
+                           step.place >= use.begin && step.place < use.end;
+        if (!lives) continue;
+        begin = std::min(begin, static_cast<int64_t>(i));
+        end = std::max(end, static_cast<int64_t>(i) + 1);
+      }
+    }
+    return {begin, end};
+  }
+
   // Everything that is born up to this step, in order.
   void Reach(int64_t step) {
     while (next_ < lives_.size() && lives_[next_].begin <= step) {

@@ -65,8 +65,14 @@ class Builder {
       return place;
     }
     const plan::RegionId region = buffers_.problem.buffer(buffer).region;
+    const int64_t at = model_.planned.plan.offsets[buffer.index()].value() + offset.value();
+    for (const PlannedBuffers::Lent& lent : buffers_.lent) {
+      if (lent.region != region) continue;
+      const bool input = lent.home == compile::Home::kInput;
+      return {input ? Place::Base::kInput : Place::Base::kOutput, lent.port, at};
+    }
     Place place = region_start_[region.index()];
-    place.offset += model_.planned.plan.offsets[buffer.index()].value() + offset.value();
+    place.offset += at;
     return place;
   }
 

@@ -1,5 +1,7 @@
 #include "engine/session.h"
 
+#include "engine/compile_request.h"
+#include "kernels/deterministic.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/registry.h"
@@ -22,12 +24,28 @@ Result<device::DeviceId> ChooseDevice(const SessionOptions& options, const devic
                .remedy = StrCat("give a number from 0 to ", device.Count() - 1)};
 }
 
+LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device::Device> device,
+                           device::DeviceId id) {
+  LoadOptions load = options.load;
+  load.plan = PlanOptionsFor(options.config, load.plan);
+  load.open_shapes |= options.config.compile_dynamic_mode;
+  if (options.config.dynamic_inputs_shape_range) {
+    load.shape_ranges = options.config.dynamic_inputs_shape_range;
+  }
+  load.host_operators_apart |= options.config.ac_parallel_enable;
+  load.streams_of = std::move(device);
+  load.streams_device = id;
+  load.threads = options.threads;
+  return load;
+}
+
 }  // namespace
 
 Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
                  device::DeviceId id)
     : options_(options),
       weights_(std::make_shared<SessionWeights>(options.config, device, id)),
+      load_(LoadOptionsFor(options, device, id)),
       memory_(std::make_shared<FeatureMemory>(std::move(device), id,
                                               options.config.memory_config.static_memory_policy,
                                               options.allocator)),
@@ -40,6 +58,11 @@ Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) 
   }
   PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device));
   return std::unique_ptr<Session>(new Session(options, std::move(device), id));
+}
+
+void Session::PrepareThread() const {
+  kernels::SetThreads(options_.threads);
+  kernels::SetDeterministic(options_.config.deterministic);
 }
 
 Result<std::shared_ptr<LoadedGraph>> Session::Find(GraphId id) const {
@@ -55,11 +78,11 @@ Result<std::shared_ptr<LoadedGraph>> Session::Find(GraphId id) const {
 }
 
 Result<GraphId> Session::Add(graph::Graph graph) {
-  kernels::SetThreads(options_.threads);
+  PrepareThread();
   const GraphId id(next_++);
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
-                  LoadedGraph::Load(std::move(graph), options_.load, memory_, weights_, name));
+                  LoadedGraph::Load(std::move(graph), load_, memory_, weights_, name));
   const std::lock_guard lock(mutex_);
   graphs_.emplace(id, std::move(loaded));
   return id;
@@ -69,7 +92,7 @@ Result<std::shared_ptr<const Executable>> Session::Compile(GraphId id,
                                                            std::span<const Tensor> inputs,
                                                            std::string* reason) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  kernels::SetThreads(options_.threads);
+  PrepareThread();
   return graph->Compile(inputs, reason);
 }
 
@@ -77,7 +100,7 @@ Status Session::Run(GraphId id, std::span<const Tensor> inputs, std::span<const 
                     const RunOptions& options) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
-  kernels::SetThreads(options_.threads);
+  PrepareThread();
   return graph->Run(inputs, outputs, options.cancelled);
 }
 
@@ -85,7 +108,7 @@ Result<std::vector<HostValue>> Session::RunValues(GraphId id, std::vector<HostVa
                                                   const RunOptions& options) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
-  kernels::SetThreads(options_.threads);
+  PrepareThread();
   return graph->RunValues(std::move(inputs), options.cancelled);
 }
 
@@ -100,7 +123,7 @@ Result<Bytes> Session::Trim() { return memory_->Trim(); }
 
 Result<Bytes> Session::FeatureMapSize(GraphId id, std::span<const Tensor> inputs) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  kernels::SetThreads(options_.threads);
+  PrepareThread();
   return graph->FeatureMapSize(inputs);
 }
 
@@ -135,6 +158,11 @@ SessionMemory Session::Memory() const {
   return {.feature_maps_reserved = memory_->reserved(),
           .peak_feature_maps_reserved = memory_->peak_reserved(),
           .weights = SumOf(weights)};
+}
+
+Result<RunRecord> Session::LastRun(GraphId id) const {
+  PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  return graph->last_run();
 }
 
 }  // namespace plimsoll::engine

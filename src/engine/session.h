@@ -81,14 +81,17 @@ class Session {
   Result<std::vector<Port>> Outputs(GraphId id) const;
   Result<GraphMemory> Memory(GraphId id) const;
   SessionMemory Memory() const;
+  Result<RunRecord> LastRun(GraphId id) const;  // of those inside a plan; empty before
 
  private:
   Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
           device::DeviceId id);
+  void PrepareThread() const;  // for kernels that the calling thread makes and runs
   Result<std::shared_ptr<LoadedGraph>> Find(GraphId id) const;
 
   const SessionOptions options_;
   const std::shared_ptr<SessionWeights> weights_;
+  const LoadOptions load_;  // as the configuration asks
   const std::shared_ptr<FeatureMemory> memory_;
   RunGate gate_;
   mutable std::mutex mutex_;  // of the table

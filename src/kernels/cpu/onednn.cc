@@ -6,9 +6,12 @@
 #include <array>
 #include <atomic>
 #include <cassert>
+#include <optional>
 #include <vector>
 
 #include "kernels/blocking.h"
+#include "kernels/deterministic.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::onednn {
@@ -257,6 +260,18 @@ class PrimitiveAttributes {
   dnnl_primitive_attr_t raw_ = nullptr;
 };
 
+// The calling thread works alone for as long as this lives.
+class OneThread {
+ public:
+  OneThread() { SetThreads(1); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+  ~OneThread() { SetThreads(threads_); }
+
+ private:
+  const int threads_ = Threads();
+};
+
 // Stream and memory objects for one run at a time; their data pointers are set for each run.
 struct ArgumentSet {
   static constexpr size_t kMost = 5;
@@ -326,6 +341,7 @@ struct Primitive::State {
   int source_argument = DNNL_ARG_SRC;
   int destination_argument = DNNL_ARG_DST;
   std::string implementation;
+  bool in_one_thread = false;
   mutable std::atomic<ArgumentSet*> spare = nullptr;
 
   ~State() {
@@ -370,6 +386,8 @@ Status Primitive::Run(const Pointers& pointers) const {
     if (argument.arg == state_->destination_argument) data = pointers.destination;
     dnnl_memory_set_data_handle(argument.memory, const_cast<void*>(data));
   }
+  std::optional<OneThread> one;
+  if (state_->in_one_thread) one.emplace();
   const dnnl_status_t status =
       dnnl_primitive_execute(state_->primitive, set->stream, set->count, set->arguments.data());
   delete state_->spare.exchange(set);
@@ -401,9 +419,7 @@ Result<Primitive> Finished(dnnl_primitive_desc_t descriptor,
   return Primitive(std::move(asked));
 }
 
-}  // namespace
-
-Result<Primitive> MakeConvolution(const ConvolutionSpec& spec) {
+Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_thread) {
   const PrimitiveAttributes attributes(spec.finish);
   Dims dilations_minus_one = spec.dilations;
   for (int64_t& dilation : dilations_minus_one) --dilation;
@@ -416,7 +432,26 @@ Result<Primitive> MakeConvolution(const ConvolutionSpec& spec) {
   auto state = std::make_unique<Primitive::State>();
   state->weights = spec.weights;
   state->bias = spec.finish.bias;
+  state->in_one_thread = in_one_thread;
   return Finished(descriptor, std::move(state));
+}
+
+}  // namespace
+
+Result<Primitive> MakeConvolution(const ConvolutionSpec& spec) {
+  if (!Deterministic() || Threads() == 1) return MakeAnyConvolution(spec, Deterministic());
+  // What multiplies matrices splits sums between threads; others only share out their results.
+  const auto alone = [&] {
+    const OneThread one;
+    return MakeAnyConvolution(spec, true);
+  };
+  Result<Primitive> single = alone();
+  if (!single.ok() || single->implementation().find("gemm") != std::string_view::npos) {
+    return single;
+  }
+  Result<Primitive> shared = MakeAnyConvolution(spec, false);
+  const bool same = shared.ok() && shared->implementation() == single->implementation();
+  return same ? std::move(shared) : std::move(single);
 }
 
 Result<Primitive> MakePooling(const PoolingSpec& spec) {

@@ -1,0 +1,130 @@
+#include <gtest/gtest.h>
+
+#include "engine/configured_runs_for_tests.h"
+#include "engine/models_for_tests.h"
+
+// ge.exec.inputReuseMemIndexes and ge.exec.outputReuseMemIndexes: the caller's memory as ours, when
+// it holds nothing.
+namespace plimsoll::engine {
+namespace {
+
+using compile::FloatTensor;
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::ValueId;
+using kernels::HostTensor;
+
+constexpr int64_t kSide = 64;
+constexpr int64_t kProduct = kSide * kSide * 4;
+
+// Products one after the other: three live tensors would do, x and the output being two of them.
+Graph Chain(int count) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({kSide, kSide}));
+  const ValueId w = RandomWeights(builder, "w", {kSide, kSide}, 3);
+  ValueId y = x;
+  for (int i = 0; i < count; ++i) y = builder.Node("MatMul", {y, w});
+  builder.Output(y);
+  return builder.Build();
+}
+
+// z = exp(x) w: the product reads what Exp made of the input.
+Graph InPlace() {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({kSide, kSide}));
+  const ValueId w = RandomWeights(builder, "w", {kSide, kSide}, 3);
+  builder.Output(builder.Node("MatMul", {builder.Node("Exp", {x}), w}));
+  return builder.Build();
+}
+
+config::RunConfig Lending(std::vector<int> inputs, std::vector<int> outputs) {
+  config::RunConfig config;
+  config.input_reuse_mem_indexes = std::move(inputs);
+  config.output_reuse_mem_indexes = std::move(outputs);
+  return config;
+}
+
+std::vector<HostTensor> Square() { return {Random({kSide, kSide}, 8)}; }
+
+TEST(CallerMemoryTest, AListedInputIsOverwrittenOnceItWasRead) {
+  const auto usual = ExpectSameBytes(Chain(4), Square(), {});
+  const auto lent = ExpectSameBytes(Chain(4), Square(), Under(Lending({0}, {})));
+  EXPECT_EQ(PeakOf(*usual), Bytes(2 * kProduct));
+  EXPECT_EQ(PeakOf(*lent), Bytes(kProduct));
+
+  const auto session = MakeSession(Under(Lending({0}, {})));
+  const GraphId id = MustAdd(*session, Chain(4));
+  const HostTensor x = Square()[0];
+  const auto before = BytesOf(x);
+  MustRun(*session, id, {x});
+  EXPECT_NE(BytesOf(x), before);
+}
+
+TEST(CallerMemoryTest, AnInputThatIsNotListedKeepsItsBytes) {
+  for (const config::RunConfig& config : {Lending({}, {}), Lending({}, {0})}) {
+    const auto session = MakeSession(Under(config));
+    const GraphId id = MustAdd(*session, Chain(4));
+    const HostTensor x = Square()[0];
+    const auto before = BytesOf(x);
+    MustRun(*session, id, {x});
+    EXPECT_EQ(BytesOf(x), before);
+  }
+}
+
+TEST(CallerMemoryTest, AnOperatorMayWorkInPlaceOnAListedInput) {
+  const auto usual = ExpectSameBytes(InPlace(), Square(), {});
+  const auto lent = ExpectSameBytes(InPlace(), Square(), Under(Lending({0}, {})));
+  EXPECT_EQ(PeakOf(*usual), Bytes(kProduct));
+  EXPECT_EQ(PeakOf(*lent), Bytes(0));
+}
+
+TEST(CallerMemoryTest, AListedOutputIsScratchUntilItIsWritten) {
+  const auto usual = ExpectSameBytes(Chain(4), Square(), {});
+  const auto lent = ExpectSameBytes(Chain(4), Square(), Under(Lending({}, {0})));
+  EXPECT_EQ(PeakOf(*usual), Bytes(2 * kProduct));
+  EXPECT_EQ(PeakOf(*lent), Bytes(kProduct));
+  EXPECT_EQ(PeakOf(*ExpectSameBytes(Chain(3), Square(), Under(Lending({0}, {0})))), Bytes(0));
+}
+
+TEST(CallerMemoryTest, ListedTwiceIsListedOnce) {
+  const auto lent = ExpectSameBytes(Chain(5), Square(), Under(Lending({0, 0}, {0, 0})));
+  EXPECT_EQ(PeakOf(*lent), Bytes(0));
+}
+
+// The model gives its input back as it is: overwriting it would spoil that output.
+TEST(CallerMemoryTest, AnInputThatIsAnOutputTooIsLeftAlone) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({kSide, kSide}));
+  const ValueId w = RandomWeights(builder, "w", {kSide, kSide}, 3);
+  ValueId y = x;
+  for (int i = 0; i < 4; ++i) y = builder.Node("MatMul", {y, w});
+  builder.Output(y);
+  builder.Output(x);
+  ExpectSameBytes(builder.Build(), Square(), Under(Lending({0}, {0, 1})));
+}
+
+TEST(CallerMemoryTest, WholeNetworksGiveTheSameBytes) {
+  const auto lending = Under(Lending({0}, {0}));
+  const std::vector<HostTensor> image = {Random({1, 3, 20, 20}, 4)};
+  const auto usual = ExpectSameBytes(ConvolutionalNetwork(), image, {});
+  const auto lent = ExpectSameBytes(ConvolutionalNetwork(), image, lending);
+  EXPECT_LE(PeakOf(*lent), PeakOf(*usual));
+  const std::vector<HostTensor> rows = {Random({2, 24, kModelWidth}, 4)};
+  EXPECT_LT(PeakOf(*ExpectSameBytes(TransformerLayer(2, 24), rows, lending)),
+            PeakOf(*ExpectSameBytes(TransformerLayer(2, 24), rows, {})));
+}
+
+TEST(CallerMemoryTest, IndexesThatTheModelDoesNotHaveAreRefused) {
+  for (const config::RunConfig& config :
+       {Lending({1}, {}), Lending({-1}, {}), Lending({}, {1}), Lending({0}, {7})}) {
+    const auto session = MakeSession(Under(config));
+    const auto added = session->Add(Chain(2));
+    ASSERT_FALSE(added.ok());
+    EXPECT_EQ(added.error().code, "config.index");
+    EXPECT_NE(added.error().where.find("ReuseMemIndexes"), std::string::npos);
+    EXPECT_EQ(added.error().remedy, "use numbers from 0 to 0");
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::engine

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "kernels/kernel.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::engine {
+
+// One set of sizes that a model is compiled for when it is loaded.
+struct Gear {
+  std::string label;                // "batch=4,rows=128"
+  std::vector<kernels::Dims> dims;  // of each input
+};
+
+inline constexpr size_t kMostGears = 100;
+
+// The gears of a model whose inputs have open sizes: one list of numbers a gear, in it one number
+// for each symbol of the inputs, in the order in which the inputs first name them. Where none are
+// given, the model's metadata `plimsoll.dynamic_dims` may list them: "1,128;4,128;8,64".
+//
+// Refuses (config.gears) numbers that are no sizes, lists of another length, a gear given twice,
+// more than kMostGears, and gears for a model that has no open sizes.
+Result<std::vector<Gear>> ReadGears(const graph::Graph& graph,
+                                    std::vector<std::vector<int64_t>> given);
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,122 @@
+#include "engine/gears.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/configured_runs_for_tests.h"
+#include "engine/models_for_tests.h"
+
+// Sets of shapes that are compiled when a model is loaded, in one arena.
+namespace plimsoll::engine {
+namespace {
+
+using graph::Dim;
+using graph::Graph;
+using kernels::HostTensor;
+using Lists = std::vector<std::vector<int64_t>>;
+
+Graph Layer() { return TransformerLayer(Dim::Symbol("batch"), Dim::Symbol("rows")); }
+
+HostTensor Rows(int64_t batch, int64_t rows) { return Random({batch, rows, kModelWidth}, 5); }
+
+SessionOptions WithGears(Lists gears) {
+  SessionOptions options;
+  options.load.dynamic_dims = std::move(gears);
+  return options;
+}
+
+const Lists kThree = {{1, 8}, {2, 40}, {4, 16}};
+
+TEST(GearsTest, EveryGearIsCompiledWhenTheModelIsLoaded) {
+  const auto session = MakeSession(WithGears(kThree));
+  const GraphId id = MustAdd(*session, Layer());
+  EXPECT_EQ(session->Memory(id)->plans, 3);
+  for (const auto& gear : kThree)
+    ExpectSameBytes(Layer(), {Rows(gear[0], gear[1])}, WithGears(kThree));
+}
+
+TEST(GearsTest, AllGearsRunInOneArenaAsLargeAsTheLargestOfThem) {
+  const auto alone = MakeSession();
+  const GraphId free = MustAdd(*alone, Layer());
+  Bytes largest;
+  for (const auto& gear : kThree) {
+    MustRun(*alone, free, {Rows(gear[0], gear[1])});
+    largest = std::max(largest, alone->Memory(free)->planned_peak);
+  }
+  const auto session = MakeSession(WithGears(kThree));
+  const GraphId id = MustAdd(*session, Layer());
+  Bytes reserved;
+  for (const auto& gear : kThree) {
+    MustRun(*session, id, {Rows(gear[0], gear[1])});
+    EXPECT_EQ(session->Memory(id)->planned_peak, largest);
+    const Bytes now = session->Memory().feature_maps_reserved;
+    if (reserved == Bytes(0)) reserved = now;
+    EXPECT_EQ(now, reserved) << "the first run took all that any gear needs";
+  }
+}
+
+TEST(GearsTest, AShapeThatIsNoGearIsCompiledWhenItComes) {
+  SessionOptions options = WithGears(kThree);
+  options.load.kept_plans = 1;
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, Layer());
+  const auto compiled = [&](int64_t batch, int64_t rows) {
+    const HostTensor x = Rows(batch, rows);
+    return *session->Compile(id, std::vector<Tensor>{View(x)});
+  };
+  const auto gear = compiled(2, 40);
+  const auto other = compiled(2, 39);
+  EXPECT_NE(other, gear) << "no padding";
+  EXPECT_NE(compiled(3, 3), nullptr);
+  EXPECT_EQ(session->Memory(id)->plans, 4) << "one beside the gears";
+  EXPECT_EQ(compiled(2, 40), gear) << "gears stay";
+  EXPECT_NE(compiled(2, 39), other);
+  ExpectSameBytes(Layer(), {Rows(2, 39)}, options);
+}
+
+TEST(GearsTest, TheModelItselfMayListThem) {
+  Graph graph = Layer();
+  graph.metadata.emplace_back("plimsoll.dynamic_dims", "1,8;2,40;");
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, std::move(graph));
+  EXPECT_EQ(session->Memory(id)->plans, 2);
+}
+
+TEST(GearsTest, GearsThatClearMemoryOrShareNoneAreVerifiedTogetherToo) {
+  SessionOptions options = WithGears(kThree);
+  options.config.disable_reuse_memory = true;
+  for (const auto& gear : kThree) ExpectSameBytes(Layer(), {Rows(gear[0], gear[1])}, options);
+  Graph graph = Layer();
+  graph[graph.root().nodes[0]].memory.needs_clearing = {0};
+  for (const auto& gear : kThree)
+    ExpectSameBytes(graph, {Rows(gear[0], gear[1])}, WithGears(kThree));
+}
+
+TEST(GearsTest, LabelsNameTheSizes) {
+  Graph graph = Layer();
+  ASSERT_TRUE(compile::InferShapes(graph).ok());
+  const auto gears = ReadGears(graph, {{4, 16}});
+  ASSERT_TRUE(gears.ok());
+  ASSERT_EQ(gears->size(), 1U);
+  EXPECT_EQ((*gears)[0].label, "batch=4,rows=16");
+  EXPECT_EQ((*gears)[0].dims[0], (kernels::Dims{4, 16, kModelWidth}));
+}
+
+TEST(GearsTest, BadGearsAreRefusedAndNothingIsLoaded) {
+  const auto refusal = [](Graph graph, Lists gears) {
+    const auto session = MakeSession(WithGears(std::move(gears)));
+    const auto added = session->Add(std::move(graph));
+    EXPECT_FALSE(added.ok());
+    return added.ok() ? Error() : added.error();
+  };
+  EXPECT_NE(refusal(Layer(), {{1}}).why.find("batch, rows"), std::string::npos);
+  EXPECT_NE(refusal(Layer(), {{1, -2}}).why.find("rows is -2"), std::string::npos);
+  EXPECT_NE(refusal(Layer(), {{1, 2}, {1, 2}}).why.find("twice"), std::string::npos);
+  EXPECT_EQ(refusal(AddOne({4}), {{1}}).code, "config.gears");
+  EXPECT_EQ(refusal(Layer(), Lists(kMostGears + 1, {1, 2})).code, "config.gears");
+  Graph graph = Layer();
+  graph.metadata.emplace_back("plimsoll.dynamic_dims", "1,x");
+  EXPECT_NE(refusal(std::move(graph), {}).why.find("'x'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plimsoll::engine

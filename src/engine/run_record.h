@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "compile/port_uses.h"
+#include "plimsoll/base/bytes.h"
+
+namespace plimsoll::engine {
+
+// What zeroing memory cost one run.
+struct ClearCost {
+  int64_t clears = 0;
+  Bytes bytes;
+  std::chrono::nanoseconds time{0};
+
+  ClearCost& operator+=(const ClearCost& other) {
+    clears += other.clears;
+    bytes += other.bytes;
+    time += other.time;
+    return *this;
+  }
+  double milliseconds() const { return std::chrono::duration<double, std::milli>(time).count(); }
+};
+
+// What the last planned run of a graph did beside running its kernels. Plain data.
+struct RunRecord {
+  compile::PortUses ports;  // what the plan says, and what the addresses of that run added
+  ClearCost clearing;
+};
+
+}  // namespace plimsoll::engine
