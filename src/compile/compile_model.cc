@@ -146,6 +146,7 @@ Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   CompiledModel model;
   model.graph = std::move(graph);
   if (options.optimise) PLIMSOLL_TRY(Specialise(model.graph, model.passes));
+  SeparateUpdates(model.graph, options.plan.updates);
   if (options.hold_constants) PLIMSOLL_TRY(options.hold_constants(model.graph));
   PLIMSOLL_TRY(PrepareKernels(model, options));
   if (options.host_operators_apart) PutHostOperatorsApart(model.graph);

@@ -163,8 +163,8 @@ class ProblemBuilder {
   int64_t LastStep() const { return static_cast<int64_t>(timeline_.steps.size()); }
 
   void AddBlock(const Block& block) {
-    if (block.home == Home::kFeatureMap) {
-      AddPlanned(block, block.end, {});
+    if (block.home == Home::kFeatureMap || block.home == Home::kStaged) {
+      AddPlanned(block, block.home == Home::kStaged ? LastStep() : block.end, {});
       return;
     }
     const ZeroCopyVerdict verdict = JudgeZeroCopy(graph_, block);
@@ -180,7 +180,7 @@ class ProblemBuilder {
     }
     if (verdict.allowed) return;
     planned_.notes.push_back({PortNames(block), "is copied: " + verdict.reason});
-    AddPlanned(block, block.home == Home::kOutput ? LastStep() : block.end, verdict.reason);
+    AddPlanned(block, block.home == Home::kInput ? block.end : LastStep(), verdict.reason);
   }
 
   int64_t FirstStreamSteps() const {
@@ -189,7 +189,7 @@ class ProblemBuilder {
 
   std::vector<ValueId> Ports(const Block& block) const {
     const graph::Subgraph& root = graph_.root();
-    const auto& ports = block.home == Home::kInput ? root.inputs : root.outputs;
+    const auto& ports = block.home == Home::kOutput ? root.outputs : root.inputs;
     std::vector<ValueId> found;
     for (const ValueId value : block.values) {
       if (std::find(ports.begin(), ports.end(), value) != ports.end()) found.push_back(value);
@@ -226,8 +226,8 @@ class ProblemBuilder {
       if (wishes.one_label && wishes.label && !wishes.label->empty()) {
         buffer.batch = BatchOf(*wishes.label);
       }
-      SetLife(buffer, block, block.home == Home::kInput ? 0 : piece.birth,
-              std::max(end, piece.birth + 1));
+      const bool given = block.home == Home::kInput || block.home == Home::kVariable;
+      SetLife(buffer, block, given ? 0 : piece.birth, std::max(end, piece.birth + 1));
       members.push_back(planned_.problem.AddBuffer(std::move(buffer)));
     }
     if (members.empty()) return;
@@ -424,7 +424,8 @@ PlannedBuffers BuildProblem(const Graph& graph, const Blocks& blocks, const Time
 }
 
 bool IsNoNeedAssignMemory(const Graph& graph, const Block& block, const LifetimeOptions& options) {
-  if (block.home != Home::kFeatureMap) return JudgeZeroCopy(graph, block).allowed;
+  const bool planned = block.home == Home::kFeatureMap || block.home == Home::kStaged;
+  if (!planned) return JudgeZeroCopy(graph, block).allowed;
   return options.feature_base_refreshable && WishesOf(graph, block).fixed_address;
 }
 

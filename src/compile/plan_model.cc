@@ -77,7 +77,10 @@ Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
   model.weights = WeightBytes(graph, model.constant);
   model.file_order_lower_bound = FileOrderBound(graph, model.constant);
   const ReuseRules rules = MakeReuseRules(graph, options.lifetimes.reuse);
-  const Storages storages = FindStorages(graph, model.constant, ViewRules::kAll, rules.kept);
+  Storages storages = FindStorages(graph, model.constant, ViewRules::kAll, rules.kept,
+                                   NewValues(graph, options.updates));
+  model.updates = JoinUpdates(graph, options.updates, storages);
+  model.overwrites = storages.overwrites;
   const BodySchedule root = BuildSchedule(graph, storages, model.constant, Graph::kRoot,
                                           options.in_place, options.lifetimes.workspaces);
   const Order order = options.search_order ? SearchOrder(root.schedule, options.order_effort)
@@ -91,6 +94,7 @@ Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
   }
   model.order = NodesInOrder(root, order);
   model.timeline = BuildTimeline(graph, storages, model.constant, model.order);
+  PLIMSOLL_TRY(VerifyUpdates(graph, storages, model.timeline));
   model.blocks = BuildBlocks(graph, storages, model.timeline, joins.joins());
   model.buffers =
       BuildProblem(graph, model.blocks, model.timeline, model.constant, options.lifetimes);

@@ -9,6 +9,7 @@
 #include "compile/order_modes.h"
 #include "compile/order_search.h"
 #include "compile/timeline.h"
+#include "compile/variable_updates.h"
 #include "graph/graph.h"
 #include "plimsoll/base/status.h"
 #include "plimsoll/plan/assigner.h"
@@ -30,6 +31,7 @@ struct PlanOptions {
   // and what is left of such nodes runs.
   bool fold_at_load = true;
   LifetimeOptions lifetimes;
+  std::vector<VariableUpdate> updates;  // each input and each output at most once
 };
 
 // A model whose every byte has its place. Plain data; verified.
@@ -40,6 +42,8 @@ struct PlannedModel {
   std::vector<bool> constant;  // by value: worked out at load
   PlannedBuffers buffers;
   plan::MemoryPlan plan;
+  std::vector<PlannedUpdate> updates;  // as asked for, in that order
+  std::vector<bool> overwrites;        // by value: written over a variable's old value
   Bytes weights;
   // Plain lives in the file's order: the largest live sum with views alone shared, nothing in
   // place.

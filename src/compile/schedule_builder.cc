@@ -106,15 +106,24 @@ class Builder {
     return row;
   }
 
-  // A node that writes into its input's own memory runs after everybody else who reads it.
+  // A node that writes into its input's own memory, or over a variable, runs after everybody else
+  // who reads it.
   void AddOverwritten(const Node& node, ScheduleNode& row,
                       const std::map<int32_t, std::vector<int32_t>>& readers) const {
+    const auto wait_for_readers_of = [&](ValueId value) {
+      const auto found = readers.find(storages_.places[value.index()].storage);
+      if (found == readers.end()) return;
+      row.after.insert(row.after.end(), found->second.begin(), found->second.end());
+    };
     for (const auto& reference : node.memory.reference_outputs) {
       const auto input = static_cast<size_t>(reference.input);
-      if (input >= node.inputs.size() || !node.inputs[input].valid()) continue;
-      const auto found = readers.find(storages_.places[node.inputs[input].index()].storage);
-      if (found == readers.end()) continue;
-      row.after.insert(row.after.end(), found->second.begin(), found->second.end());
+      if (input < node.inputs.size() && node.inputs[input].valid()) {
+        wait_for_readers_of(node.inputs[input]);
+      }
+    }
+    if (storages_.overwrites.empty()) return;
+    for (const ValueId output : node.outputs) {
+      if (output.valid() && storages_.overwrites[output.index()]) wait_for_readers_of(output);
     }
   }
 

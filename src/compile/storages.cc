@@ -20,11 +20,12 @@ using graph::ValueId;
 class Finder {
  public:
   Finder(const Graph& graph, const std::vector<bool>& constant, ViewRules rules,
-         const std::vector<bool>& kept)
+         const std::vector<bool>& kept, const std::vector<bool>& apart)
       : graph_(graph),
         constant_(constant),
         rules_(rules),
         kept_(kept),
+        apart_(apart),
         is_output_(graph.values.size()) {
     found_.places.resize(graph.values.size());
     found_.fresh.resize(graph.values.size());
@@ -190,6 +191,7 @@ class Finder {
   }
 
   bool JoinIntoOutput(ValueId output, ValueId input, const std::vector<int>& readers) {
+    if (!apart_.empty() && apart_[output.index()]) return false;
     const ValuePlace& into = found_.places[output.index()];
     const ValuePlace& from = found_.places[input.index()];
     if (into.storage < 0 || from.storage < 0 || found_.fresh[output.index()] != into.bytes) {
@@ -230,6 +232,7 @@ class Finder {
   const std::vector<bool>& constant_;
   ViewRules rules_;
   const std::vector<bool>& kept_;
+  const std::vector<bool>& apart_;
   std::vector<bool> is_output_;
   std::vector<Joined> joined_;
   Storages found_;
@@ -238,8 +241,8 @@ class Finder {
 }  // namespace
 
 Storages FindStorages(const Graph& graph, const std::vector<bool>& constant, ViewRules rules,
-                      const std::vector<bool>& kept) {
-  return Finder(graph, constant, rules, kept).Find();
+                      const std::vector<bool>& kept, const std::vector<bool>& apart) {
+  return Finder(graph, constant, rules, kept, apart).Find();
 }
 
 }  // namespace plimsoll::compile

@@ -14,6 +14,8 @@ enum class Home {
   kFeatureMap,  // ours, to be planned
   kInput,       // the caller's input
   kOutput,      // the caller's output
+  kVariable,    // an input that the run leaves with a new value
+  kStaged,      // ours, and held until the run ends: the new value of such an input, to be copied
 };
 
 // Values that are the same bytes, whatever the order of execution: a view and what it views, a
@@ -44,10 +46,13 @@ struct Storages {
   // Nodes that were to be views but must copy, since an output of the model would otherwise be
   // memory that is not its own.
   std::vector<graph::NodeId> copies;
+  // By value: written over a variable's old value (JoinUpdates). Empty: none is.
+  std::vector<bool> overwrites;
 };
 
 // What a node of `kept` makes (by node; empty: none) is not written over on its way into an output.
+// Into the memory of an output that is `apart` (by value; empty: none) nothing else is written.
 Storages FindStorages(const graph::Graph& graph, const std::vector<bool>& constant, ViewRules rules,
-                      const std::vector<bool>& kept = {});
+                      const std::vector<bool>& kept = {}, const std::vector<bool>& apart = {});
 
 }  // namespace plimsoll::compile

@@ -137,7 +137,8 @@ Status Executable::Walk(Addresses& addresses, const Call& call, const Before& be
   SetPorts(addresses, call);
   for (size_t i = 0; i < program_.tasks.size();) {
     const Task& task = program_.tasks[i];
-    if (call.cancelled != nullptr && call.cancelled->load(std::memory_order_relaxed)) {
+    const bool may_stop = (i == 0 || i < program_.first_update) && call.cancelled != nullptr;
+    if (may_stop && call.cancelled->load(std::memory_order_relaxed)) {
       return Cancelled(model_.graph, task);
     }
     before(task);
@@ -146,7 +147,10 @@ Status Executable::Walk(Addresses& addresses, const Call& call, const Before& be
     } else if (task.kind == Task::Kind::kSkipUnless) {
       i = *static_cast<const bool*>(addresses.operands[task.first]) ? i + 1 : task.target;
     } else {
-      PLIMSOLL_TRY(RunTask(task, addresses, call.clearing));
+      if (Status done = RunTask(task, addresses, call.clearing); !done.ok()) {
+        if (call.half_applied != nullptr) *call.half_applied = i >= program_.first_update;
+        return done;
+      }
       ++i;
     }
   }

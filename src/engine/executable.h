@@ -41,10 +41,15 @@ class Executable {
   struct Call {
     std::span<const void* const> inputs;  // of the model, in order, aligned to their elements
     std::span<void* const> outputs;
-    const std::atomic<bool>* cancelled = nullptr;  // looked at between tasks
-    ClearCost* clearing = nullptr;                 // what this run adds to it
+    // Looked at between tasks, until the first variable has its new value: from there a run goes to
+    // its end.
+    const std::atomic<bool>* cancelled = nullptr;
+    ClearCost* clearing = nullptr;  // what this run adds to it
+    bool* half_applied = nullptr;   // where given: set when a run fails behind that point
   };
   // Fails with run.cancelled, or with what a kernel says of its data; outputs are unspecified then.
+  // Variables are inputs that the run leaves with new values (PlanOptions::updates); the output
+  // that brings the new value is not written to.
   Status Run(Addresses& addresses, const Call& call) const;
 
   // Called before each task of a run. For observation; the plain Run has no such hook.

@@ -350,8 +350,8 @@ Status LoadedGraph::SetFeatureMapBase(std::byte* base, Bytes size) {
 }
 
 Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
-                               std::span<const Tensor> outputs,
-                               const std::atomic<bool>* cancelled) {
+                               std::span<const Tensor> outputs, const std::atomic<bool>* cancelled,
+                               bool* half_applied) {
   PLIMSOLL_ASSIGN(const RunMemory memory, TakeMemory(entry.executable->program()));
   const bool bound = entry.arena == memory.arena && entry.beside == memory.beside;
   if (!bound || entry.addresses.operands.empty()) {
@@ -375,7 +375,8 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
   const Executable::Call call{.inputs = read_,
                               .outputs = written_,
                               .cancelled = cancelled,
-                              .clearing = &last_run_.clearing};
+                              .clearing = &last_run_.clearing,
+                              .half_applied = half_applied};
   if (entry.apart) {
     PLIMSOLL_ASSIGN(StreamPair* const streams, Streams());
     PLIMSOLL_TRY(entry.apart->Run(*streams, options_.threads, entry.addresses, call));
@@ -387,7 +388,7 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
 }
 
 Status LoadedGraph::Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                        const std::atomic<bool>* cancelled) {
+                        const std::atomic<bool>* cancelled, bool* half_applied) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckInputs(inputs));
   if (outputs.size() != outputs_.size()) {
@@ -406,7 +407,7 @@ Status LoadedGraph::Run(std::span<const Tensor> inputs, std::span<const Tensor> 
     const ValueType& type = compiled[compiled.root().outputs[i]].type;
     PLIMSOLL_TRY(CheckPort(outputs_[i].name, type, "output", outputs[i]));
   }
-  return RunPlanned(*entry, inputs, outputs, cancelled);
+  return RunPlanned(*entry, inputs, outputs, cancelled, half_applied);
 }
 
 Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue> inputs,
@@ -452,6 +453,11 @@ Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inp
   }
   PLIMSOLL_TRY(RunPlanned(*entry, tensors, made, cancelled));
   return outputs;
+}
+
+std::shared_ptr<const Executable> LoadedGraph::last_executable() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.empty() ? nullptr : entries_.front().executable;
 }
 
 HeldWeights LoadedGraph::Weights() const {

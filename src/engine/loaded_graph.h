@@ -85,9 +85,11 @@ class LoadedGraph {
   Result<std::shared_ptr<const Executable>> Compile(std::span<const Tensor> inputs,
                                                     std::string* reason = nullptr);
 
-  // Runs over the caller's memory. Outputs must be of the type and shape that the run makes.
+  // Runs over the caller's memory. Outputs must be of the type and shape that the run makes. Inputs
+  // that the plan updates (PlanOptions::updates) hold their new values afterwards; a run that fails
+  // when it has begun to write them says so in `half_applied`.
   Status Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-             const std::atomic<bool>* cancelled);
+             const std::atomic<bool>* cancelled, bool* half_applied = nullptr);
 
   // The same for values of any kind, into memory that is made for them.
   Result<std::vector<kernels::HostValue>> RunValues(std::vector<kernels::HostValue> inputs,
@@ -103,6 +105,8 @@ class LoadedGraph {
   GraphMemory memory() const;
   void AddWeightsTo(HeldWeights& weights) const;  // constants that kernels read, packed or plain
   RunRecord last_run() const;                     // of those inside a plan; empty before
+  // Of the shapes that were met last; null: none were, or they are run node by node.
+  std::shared_ptr<const Executable> last_executable() const;
 
  private:
   // What is known of one set of input shapes.
@@ -138,7 +142,7 @@ class LoadedGraph {
   Result<compile::CompiledModel> CompileGraph(graph::Graph graph);
   Result<RunMemory> TakeMemory(const Program& program);
   Status RunPlanned(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                    const std::atomic<bool>* cancelled);
+                    const std::atomic<bool>* cancelled, bool* half_applied = nullptr);
   Result<std::vector<kernels::HostValue>> RunNodeByNode(std::vector<kernels::HostValue> inputs,
                                                         const std::atomic<bool>* cancelled);
 

@@ -1,6 +1,7 @@
 #include "engine/program.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "compile/bodies.h"
@@ -21,9 +22,13 @@ class Builder {
       : model_(model), graph_(model.graph), buffers_(model.planned.buffers) {
     LayOutRegions();
     const auto& root = graph_.root();
+    variable_of_.assign(root.outputs.size(), kNoVariable);
+    for (const compile::PlannedUpdate& update : model.planned.updates) {
+      variable_of_[update.ports.output] = update.ports.input;
+    }
     for (size_t i = 0; i < root.inputs.size(); ++i) AddPort(root.inputs[i], Place::Base::kInput, i);
     for (size_t i = 0; i < root.outputs.size(); ++i) {
-      AddPort(root.outputs[i], Place::Base::kOutput, i);
+      if (variable_of_[i] == kNoVariable) AddPort(root.outputs[i], Place::Base::kOutput, i);
     }
   }
 
@@ -32,10 +37,14 @@ class Builder {
     CopyInputs();
     for (const NodeId id : model_.planned.order) Run(id);
     CopyOutputs();
+    CopyNewValues();
+    program_.first_update = first_update_;
     return std::move(program_);
   }
 
  private:
+  static constexpr size_t kNoVariable = std::numeric_limits<size_t>::max();
+
   void LayOutRegions() {
     const auto& regions = model_.planned.plan.regions;
     region_start_.assign(regions.size(), {});
@@ -126,13 +135,24 @@ class Builder {
   void CopyOutputs() {
     const auto& outputs = graph_.root().outputs;
     for (size_t i = 0; i < outputs.size(); ++i) {
+      if (variable_of_[i] != kNoVariable) continue;
       Copy(PlaceOf(outputs[i]), {Place::Base::kOutput, static_cast<int32_t>(i), 0},
            compile::PlannedSize(graph_[outputs[i]].type));
     }
   }
 
+  // After the caller's outputs, which may be old values. One that was written in place is there.
+  void CopyNewValues() {
+    first_update_ = std::min(first_update_, program_.tasks.size());
+    for (const compile::PlannedUpdate& update : model_.planned.updates) {
+      Copy(PlaceOf(graph_.root().outputs[update.ports.output]),
+           {Place::Base::kInput, static_cast<int32_t>(update.ports.input), 0}, update.bytes);
+    }
+  }
+
   void Run(NodeId id) {
     const Node& node = graph_[id];
+    NoteUpdate(node);
     if (!SubgraphsOf(node).empty()) {
       RunBranches(id);
       return;
@@ -147,6 +167,14 @@ class Builder {
     for (const ValueId output : node.outputs) Operand(PlaceOf(output));
     Operand(PlaceOf(buffers_.workspace_of[id.index()], Bytes(0)));
     program_.tasks.push_back(task);
+  }
+
+  void NoteUpdate(const Node& node) {
+    const bool overwrites =
+        std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+          return output.valid() && model_.planned.overwrites[output.index()];
+        });
+    if (overwrites) first_update_ = std::min(first_update_, program_.tasks.size());
   }
 
   // Outputs that must be zero first and lie in no area that was cleared at once.
@@ -195,6 +223,8 @@ class Builder {
   const PlannedBuffers& buffers_;
   std::vector<Place> region_start_;  // by region
   std::map<plan::BufferId, Place> ports_;
+  std::vector<size_t> variable_of_;  // by output: the input whose new value it is
+  size_t first_update_ = kNoVariable;
   Program program_;
 };
 

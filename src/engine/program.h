@@ -44,6 +44,8 @@ struct Program {
   Bytes arena;   // the feature map
   Bytes beside;  // the regions whose addresses outlast it
   Bytes total() const { return arena + beside; }
+  // The first task that gives a variable its new value; as many as there are tasks: none does.
+  size_t first_update = 0;
 };
 
 Program BuildProgram(const compile::CompiledModel& model);

@@ -46,10 +46,13 @@ Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> 
     : options_(options),
       weights_(std::make_shared<SessionWeights>(options.config, device, id)),
       load_(LoadOptionsFor(options, device, id)),
-      memory_(std::make_shared<FeatureMemory>(std::move(device), id,
-                                              options.config.memory_config.static_memory_policy,
-                                              options.allocator)),
-      gate_(memory_->policy(), options.config.graph_max_parallel_model_num) {}
+      memory_(std::make_shared<FeatureMemory>(
+          device, id, options.config.memory_config.static_memory_policy, options.allocator)),
+      gate_(memory_->policy(), options.config.graph_max_parallel_model_num),
+      variables_(std::make_shared<VariableMemory>(
+                     device, id, options.config.memory_config.variable_use_1g_huge_page,
+                     options.config.variable_placement),
+                 device, id) {}
 
 Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) {
   std::shared_ptr<device::Device> device = options.device;
@@ -77,14 +80,32 @@ Result<std::shared_ptr<LoadedGraph>> Session::Find(GraphId id) const {
                .remedy = "use an id that Add gave and Unload has not taken back"};
 }
 
-Result<GraphId> Session::Add(graph::Graph graph) {
+std::shared_ptr<GraphVariables> Session::FindVariables(GraphId id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = graph_variables_.find(id);
+  return found == graph_variables_.end() ? nullptr : found->second;
+}
+
+Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>& variables) {
   PrepareThread();
+  std::vector<VariableName> names = variables;
+  if (names.empty() && options_.config.training) {
+    PLIMSOLL_ASSIGN(names, VariablesInMetadata(graph));
+  }
+  PLIMSOLL_ASSIGN(std::vector<VariablePort> ports, BindVariables(graph, names));
+  LoadOptions load = load_;
+  load.plan.updates = GraphVariables::Updates(ports);
   const GraphId id(next_++);
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
-                  LoadedGraph::Load(std::move(graph), load_, memory_, weights_, name));
+                  LoadedGraph::Load(std::move(graph), load, memory_, weights_, name));
+  std::shared_ptr<GraphVariables> bound;
+  if (!ports.empty()) {
+    PLIMSOLL_ASSIGN(bound, GraphVariables::Bind(loaded, std::move(ports), variables_));
+  }
   const std::lock_guard lock(mutex_);
   graphs_.emplace(id, std::move(loaded));
+  if (bound != nullptr) graph_variables_.emplace(id, std::move(bound));
   return id;
 }
 
@@ -93,6 +114,7 @@ Result<std::shared_ptr<const Executable>> Session::Compile(GraphId id,
                                                            std::string* reason) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PrepareThread();
+  if (const auto variables = FindVariables(id)) return variables->Compile(inputs, reason);
   return graph->Compile(inputs, reason);
 }
 
@@ -101,6 +123,9 @@ Status Session::Run(GraphId id, std::span<const Tensor> inputs, std::span<const 
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
   PrepareThread();
+  if (const auto variables = FindVariables(id)) {
+    return variables->Run(inputs, outputs, options, options_.config.iterations_per_loop);
+  }
   return graph->Run(inputs, outputs, options.cancelled);
 }
 
@@ -109,6 +134,9 @@ Result<std::vector<HostValue>> Session::RunValues(GraphId id, std::vector<HostVa
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
   PrepareThread();
+  if (const auto variables = FindVariables(id)) {
+    return variables->RunValues(std::move(inputs), options, options_.config.iterations_per_loop);
+  }
   return graph->RunValues(std::move(inputs), options.cancelled);
 }
 
@@ -116,6 +144,7 @@ Status Session::Unload(GraphId id) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   const std::lock_guard lock(mutex_);
   graphs_.erase(id);
+  graph_variables_.erase(id);
   return {};
 }
 
@@ -124,6 +153,7 @@ Result<Bytes> Session::Trim() { return memory_->Trim(); }
 Result<Bytes> Session::FeatureMapSize(GraphId id, std::span<const Tensor> inputs) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PrepareThread();
+  if (const auto variables = FindVariables(id)) return variables->FeatureMapSize(inputs);
   return graph->FeatureMapSize(inputs);
 }
 
@@ -134,12 +164,20 @@ Status Session::SetFeatureMapBase(GraphId id, std::byte* base, Bytes size) {
 
 Result<std::vector<Port>> Session::Inputs(GraphId id) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  if (const auto variables = FindVariables(id)) return variables->inputs();
   return graph->inputs();
 }
 
 Result<std::vector<Port>> Session::Outputs(GraphId id) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  if (const auto variables = FindVariables(id)) return variables->outputs();
   return graph->outputs();
+}
+
+Result<UpdateReport> Session::Updates(GraphId id) const {
+  PLIMSOLL_TRY(Find(id).status());
+  const auto variables = FindVariables(id);
+  return variables == nullptr ? UpdateReport() : variables->report();
 }
 
 Result<GraphMemory> Session::Memory(GraphId id) const {
@@ -157,7 +195,9 @@ SessionMemory Session::Memory() const {
   for (const auto& graph : graphs) graph->AddWeightsTo(weights);
   return {.feature_maps_reserved = memory_->reserved(),
           .peak_feature_maps_reserved = memory_->peak_reserved(),
-          .weights = SumOf(weights)};
+          .weights = SumOf(weights),
+          .variables = variables_.bytes(),
+          .variables_reserved = variables_.reserved()};
 }
 
 Result<RunRecord> Session::LastRun(GraphId id) const {

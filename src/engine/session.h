@@ -10,8 +10,11 @@
 
 #include "config/run_config.h"
 #include "engine/feature_memory.h"
+#include "engine/graph_variables.h"
 #include "engine/loaded_graph.h"
 #include "engine/run_gate.h"
+#include "engine/run_options.h"
+#include "engine/variables.h"
 #include "graph/graph.h"
 #include "plimsoll/base/ids.h"
 #include "plimsoll/base/status.h"
@@ -35,10 +38,8 @@ struct SessionMemory {
   Bytes feature_maps_reserved;       // taken from the device
   Bytes peak_feature_maps_reserved;  // the most there ever were
   Bytes weights;                     // what several graphs share counts once
-};
-
-struct RunOptions {
-  const std::atomic<bool>* cancelled = nullptr;  // looked at between tasks
+  Bytes variables;
+  Bytes variables_reserved;  // for them, and for constants where huge pages are asked for
 };
 
 // Holds models and runs them on the CPU: add, run, unload by id.
@@ -56,12 +57,16 @@ class Session {
  public:
   static Result<std::unique_ptr<Session>> Create(const SessionOptions& options);
 
-  Result<GraphId> Add(graph::Graph graph);
+  // `variables` names the inputs that are variables of the session, and the outputs that replace
+  // them. Empty: in training, what the model's metadata `state` says; else none.
+  Result<GraphId> Add(graph::Graph graph, const std::vector<VariableName>& variables = {});
   // Compiles for inputs of these shapes ahead of the first run with them; null where their sizes
   // cannot be planned.
   Result<std::shared_ptr<const Executable>> Compile(GraphId id, std::span<const Tensor> inputs,
                                                     std::string* reason = nullptr);
-  // In the caller's memory. Fails with run.dynamic where sizes are known only after the run.
+  // In the caller's memory. Fails with run.dynamic where sizes are known only after the run. For a
+  // graph that updates variables this is a training step, or iterations_per_loop of them in a row:
+  // the outputs are those of the last.
   Status Run(GraphId id, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
              const RunOptions& options = {});
   // Values of any kind, into memory that is made for them.
@@ -83,19 +88,29 @@ class Session {
   SessionMemory Memory() const;
   Result<RunRecord> LastRun(GraphId id) const;  // of those inside a plan; empty before
 
+  // Of all graphs. They stay when graphs are unloaded.
+  Variables& variables() { return variables_; }
+  const Variables& variables() const { return variables_; }
+  // How the graph's variables get their new values; all zero for a graph without.
+  Result<UpdateReport> Updates(GraphId id) const;
+
  private:
   Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
           device::DeviceId id);
   void PrepareThread() const;  // for kernels that the calling thread makes and runs
   Result<std::shared_ptr<LoadedGraph>> Find(GraphId id) const;
+  // The variables of a graph; null where it has none.
+  std::shared_ptr<GraphVariables> FindVariables(GraphId id) const;
 
   const SessionOptions options_;
   const std::shared_ptr<SessionWeights> weights_;
   const LoadOptions load_;  // as the configuration asks
   const std::shared_ptr<FeatureMemory> memory_;
   RunGate gate_;
-  mutable std::mutex mutex_;  // of the table
+  Variables variables_;
+  mutable std::mutex mutex_;  // of the tables
   std::map<GraphId, std::shared_ptr<LoadedGraph>> graphs_;
+  std::map<GraphId, std::shared_ptr<GraphVariables>> graph_variables_;
   std::atomic<size_t> next_ = 0;
 };
 

@@ -1,0 +1,286 @@
+#include "engine/graph_variables.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::engine {
+namespace {
+
+using kernels::HostTensor;
+using kernels::HostValue;
+
+Tensor View(const Variable& variable) {
+  return {.type = variable.type, .dims = variable.dims, .data = variable.address};
+}
+
+Tensor View(const HostTensor& tensor) {
+  return {.type = tensor.type, .dims = tensor.dims, .data = tensor.data.get()};
+}
+
+// The variable's own memory as a value; it outlives every run.
+HostValue Borrow(const Variable& variable) {
+  return HostValue::Of(
+      {variable.type, variable.dims, std::shared_ptr<void>(variable.address, [](void*) {})});
+}
+
+bool IsPlain(const HostValue& value) {
+  return value.kind == HostValue::Kind::kTensor && value.tensor.type != graph::DataType::kString;
+}
+
+Error Refused(std::string code, std::string where, std::string why, std::string remedy) {
+  return Error{.kind = ErrorKind::kUsage,
+               .code = std::move(code),
+               .what = "the run was refused",
+               .where = std::move(where),
+               .why = std::move(why),
+               .remedy = std::move(remedy)};
+}
+
+}  // namespace
+
+std::vector<compile::VariableUpdate> GraphVariables::Updates(
+    const std::vector<VariablePort>& ports) {
+  std::vector<compile::VariableUpdate> updates;
+  for (const VariablePort& port : ports) {
+    if (port.output) updates.push_back({port.input, *port.output});
+  }
+  return updates;
+}
+
+Result<std::unique_ptr<GraphVariables>> GraphVariables::Bind(std::shared_ptr<LoadedGraph> loaded,
+                                                             std::vector<VariablePort> ports,
+                                                             Variables& variables) {
+  const LoadedGraph& graph = *loaded;
+  std::unique_ptr<GraphVariables> made(new GraphVariables(loaded, variables));
+  std::vector<bool> is_variable(graph.inputs().size());
+  std::vector<bool> replaces(graph.outputs().size());
+  std::vector<Variables::Wanted> wanted;
+  for (VariablePort& port : ports) {
+    const Port& input = graph.inputs()[port.input];
+    const Port* output = port.output ? &graph.outputs()[*port.output] : nullptr;
+    PLIMSOLL_TRY(
+        CheckVariableTypes(input.name, input.type, output == nullptr ? nullptr : &output->type));
+    is_variable[port.input] = true;
+    if (port.output) replaces[*port.output] = true;
+    made->updates_ = made->updates_ || port.output.has_value();
+    wanted.push_back({input.name, input.type.data_type, graph::StaticDims(*input.type.shape),
+                      std::move(port.initial)});
+    port.initial = {};
+  }
+  PLIMSOLL_ASSIGN(const std::vector<const Variable*> declared, variables.Declare(wanted));
+  for (size_t i = 0; i < is_variable.size(); ++i) {
+    if (is_variable[i]) continue;
+    made->given_.push_back(i);
+    made->inputs_.push_back(graph.inputs()[i]);
+  }
+  for (size_t i = 0; i < replaces.size(); ++i) {
+    if (replaces[i]) continue;
+    made->wanted_.push_back(i);
+    made->outputs_.push_back(graph.outputs()[i]);
+  }
+  made->read_.resize(is_variable.size());
+  made->written_.resize(replaces.size());
+  for (size_t i = 0; i < ports.size(); ++i) {
+    made->read_[ports[i].input] = View(*declared[i]);
+    if (ports[i].output) made->written_[*ports[i].output] = View(*declared[i]);
+    made->bound_.push_back({std::move(ports[i]), declared[i]});
+  }
+  return made;
+}
+
+Status GraphVariables::CheckCount(size_t given, const std::vector<Port>& ports,
+                                  const char* what) const {
+  if (given == ports.size()) return {};
+  std::vector<std::string> names;
+  for (const Port& port : ports) names.push_back(StrCat(port.name, " ", Text(port.type)));
+  return Refused(StrCat("run.", what), what,
+                 StrCat("beside its ", bound_.size(), " variables the model has ", ports.size(),
+                        ", given ", given),
+                 StrCat("they are ", Join(names, ", ")));
+}
+
+void GraphVariables::Fill(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) read_[given_[i]] = inputs[i];
+  for (size_t i = 0; i < outputs.size(); ++i) written_[wanted_[i]] = outputs[i];
+}
+
+Result<std::shared_ptr<const Executable>> GraphVariables::Compile(std::span<const Tensor> inputs,
+                                                                  std::string* reason) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
+  Fill(inputs, {});
+  return graph_->Compile(read_, reason);
+}
+
+Result<Bytes> GraphVariables::FeatureMapSize(std::span<const Tensor> inputs) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
+  Fill(inputs, {});
+  return graph_->FeatureMapSize(read_);
+}
+
+Status GraphVariables::Failed(const Error& error, int64_t step, int64_t steps, bool half_applied) {
+  Error told = error;
+  if (steps > 1) told.where = StrCat("step ", step + 1, " of ", steps, ": ", error.where);
+  if (!half_applied) return told;
+  std::vector<const Variable*> written;
+  for (const Bound& bound : bound_) {
+    if (bound.port.output) written.push_back(bound.variable);
+  }
+  variables_.NoteHalfApplied(written);
+  told.code = "variables.half_applied";
+  told.what = StrCat("the step was half applied: ", error.what);
+  told.remedy = "restore the variables from the last save, or set them anew";
+  return told;
+}
+
+Status GraphVariables::RunSteps(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                                const RunOptions& options, int64_t steps) {
+  for (int64_t step = 0; step < steps; ++step) {
+    if (options.feed) {
+      PLIMSOLL_ASSIGN(inputs, options.feed(step));
+      PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
+    }
+    Fill(inputs, outputs);
+    bool half_applied = false;
+    const Status done = graph_->Run(read_, written_, options.cancelled, &half_applied);
+    if (!done.ok()) return Failed(done.error(), step, steps, half_applied);
+    if (updates_) variables_.CountStep();
+  }
+  return {};
+}
+
+Status GraphVariables::Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                           const RunOptions& options, int64_t steps) {
+  const std::lock_guard lock(mutex_);
+  if (options.feed && !inputs.empty()) {
+    return Refused("run.inputs", "inputs", "they are given twice, and by a feed",
+                   "give one or the other");
+  }
+  if (!options.feed) PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
+  PLIMSOLL_TRY(CheckCount(outputs.size(), outputs_, "outputs"));
+  std::shared_lock<std::shared_mutex> reading;
+  std::unique_lock<std::shared_mutex> writing;
+  if (updates_) {
+    writing = variables_.LockToWrite();
+  } else {
+    reading = variables_.LockToRead();
+  }
+  PLIMSOLL_TRY(variables_.CheckWhole());
+  return RunSteps(inputs, outputs, options, updates_ ? steps : 1);
+}
+
+Result<std::vector<HostValue>> GraphVariables::RunValues(std::vector<HostValue> inputs,
+                                                         const RunOptions& options, int64_t steps) {
+  if (options.feed) {
+    return Refused("run.inputs", "inputs", "a run over values takes no feed", "use Run");
+  }
+  PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
+  std::vector<Tensor> tensors;
+  for (const HostValue& input : inputs) tensors.push_back(View(input.tensor));
+  if (!std::all_of(inputs.begin(), inputs.end(), IsPlain)) {
+    return RunNodeByNode(inputs, options, steps);
+  }
+  PLIMSOLL_ASSIGN(const auto executable, Compile(tensors, nullptr));
+  if (executable == nullptr) return RunNodeByNode(inputs, options, steps);
+  const graph::Graph& compiled = executable->model().graph;
+  std::vector<HostValue> outputs;
+  std::vector<Tensor> made;
+  for (const size_t place : wanted_) {
+    const graph::ValueType& type = compiled[compiled.root().outputs[place]].type;
+    PLIMSOLL_ASSIGN(HostTensor tensor,
+                    kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
+    made.push_back(View(tensor));
+    outputs.push_back(HostValue::Of(std::move(tensor)));
+  }
+  PLIMSOLL_TRY(Run(tensors, made, options, steps));
+  return outputs;
+}
+
+Result<std::vector<HostValue>> GraphVariables::RunNodeByNode(const std::vector<HostValue>& inputs,
+                                                             const RunOptions& options,
+                                                             int64_t steps) {
+  const std::lock_guard lock(mutex_);
+  const auto writing = variables_.LockToWrite();
+  PLIMSOLL_TRY(variables_.CheckWhole());
+  std::vector<HostValue> results;
+  for (int64_t step = 0; step < (updates_ ? steps : 1); ++step) {
+    std::vector<HostValue> full(read_.size());
+    for (size_t i = 0; i < inputs.size(); ++i) full[given_[i]] = inputs[i];
+    for (const Bound& bound : bound_) full[bound.port.input] = Borrow(*bound.variable);
+    auto outputs = graph_->RunValues(std::move(full), options.cancelled);
+    if (!outputs.ok()) return Failed(outputs.error(), step, steps, false);
+    for (HostValue& output : *outputs) PLIMSOLL_TRY(Detach(output));
+    if (Status assigned = Assign(*outputs); !assigned.ok()) {
+      return Failed(assigned.error(), step, steps, false);
+    }
+    if (updates_) variables_.CountStep();
+    results.clear();
+    for (const size_t place : wanted_) results.push_back(std::move((*outputs)[place]));
+  }
+  return results;
+}
+
+// What is a variable's own memory becomes a copy of it, since the variable may get a new value.
+Status GraphVariables::Detach(HostValue& value) const {
+  for (HostValue& element : value.elements) PLIMSOLL_TRY(Detach(element));
+  const bool borrowed = std::any_of(bound_.begin(), bound_.end(), [&](const Bound& bound) {
+    return bound.variable->address == value.tensor.data.get();
+  });
+  if (!borrowed) return {};
+  PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(value.tensor.type, value.tensor.dims));
+  std::memcpy(copy.data.get(), value.tensor.data.get(), static_cast<size_t>(copy.size().value()));
+  value.tensor = std::move(copy);
+  return {};
+}
+
+// New values, once all of them are known to fit.
+Status GraphVariables::Assign(const std::vector<HostValue>& outputs) {
+  for (const Bound& bound : bound_) {
+    if (!bound.port.output) continue;
+    const HostTensor& tensor = outputs[*bound.port.output].tensor;
+    if (tensor.type == bound.variable->type && tensor.dims == bound.variable->dims) continue;
+    return Refused("variables.type", StrCat("variable '", bound.variable->name, "'"),
+                   StrCat("its new value is ",
+                          Text(graph::ValueType::Tensor(tensor.type, graph::ShapeOf(tensor.dims)))),
+                   "let what replaces it be of its type and shape");
+  }
+  for (const Bound& bound : bound_) {
+    if (!bound.port.output) continue;
+    const HostTensor& tensor = outputs[*bound.port.output].tensor;
+    std::memcpy(bound.variable->address, tensor.data.get(),
+                static_cast<size_t>(tensor.size().value()));
+  }
+  return {};
+}
+
+Bytes GraphVariables::bytes() const {
+  Bytes sum;
+  for (const Bound& bound : bound_) sum += bound.variable->size;
+  return sum;
+}
+
+UpdateReport GraphVariables::report() const {
+  UpdateReport report;
+  const std::shared_ptr<const Executable> executable = graph_->last_executable();
+  if (executable == nullptr) {
+    for (const Bound& bound : bound_) {
+      if (!bound.port.output) continue;
+      ++report.copied;
+      report.copied_bytes += bound.variable->size;
+      report.copies.push_back({bound.variable->name, "the graph runs node by node"});
+    }
+    return report;
+  }
+  for (const compile::PlannedUpdate& update : executable->model().planned.updates) {
+    ++(update.in_place ? report.in_place : report.copied);
+    (update.in_place ? report.in_place_bytes : report.copied_bytes) += update.bytes;
+    if (update.in_place) continue;
+    report.copies.push_back({graph_->inputs()[update.ports.input].name, update.reason});
+  }
+  return report;
+}
+
+}  // namespace plimsoll::engine

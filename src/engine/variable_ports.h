@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::engine {
+
+// One variable as a model or a caller names it: the input that it is, and the output that replaces
+// it after each run. Without an output it is only read.
+struct VariableName {
+  std::string input;
+  std::string output;
+  std::string group;  // what the model calls its kind, such as "parameters"; empty: nothing
+};
+
+// Reads "w=w_next,m=m_next,table". Fails (variables.argument) where a part is no name or pair.
+Result<std::vector<VariableName>> ParseVariables(std::string_view text);
+
+// What the model's metadata `state` says, none where it has none. It is one of
+//   {"w": "w_next", "m": "m_next"}             inputs and the outputs that replace them
+//   {"parameters": 54, "first_moments": 54}    so many inputs come first and so many outputs last,
+//                                              in the same order; other members are remarks
+//   w=w_next,m=m_next                          as ParseVariables
+// Fails (variables.metadata) on anything else.
+Result<std::vector<VariableName>> VariablesInMetadata(const graph::Graph& graph);
+
+// A variable of a graph, by the places of its input and output in the root's lists.
+struct VariablePort {
+  size_t input = 0;
+  std::optional<size_t> output;
+  std::string group;
+  graph::ConstantTensor initial;  // of a type: what it holds before anybody sets it
+};
+
+// Finds the variables in the graph. A name of a constant of the root is a variable too, which
+// begins with its elements: it becomes an input behind the others. Fails, and leaves the graph as
+// it is, where a name is unknown or given twice.
+Result<std::vector<VariablePort>> BindVariables(graph::Graph& graph,
+                                                const std::vector<VariableName>& names);
+
+// Fails where a variable's shape is open, or an output that replaces it is of another type or
+// shape. Types as far as they are known before a run.
+Status CheckVariableTypes(const std::string& name, const graph::ValueType& input,
+                          const graph::ValueType* output);
+
+}  // namespace plimsoll::engine
