@@ -11,7 +11,7 @@
 // crawl, so without a word from the user a command that runs models starts itself once more with
 // the word said.
 static void WaitPassively(std::string_view command, char** argv) {
-  constexpr std::array<std::string_view, 4> kRunsModels = {"run", "bench", "compare",
+  constexpr std::array<std::string_view, 5> kRunsModels = {"run", "train", "bench", "compare",
                                                            "conformance"};
   const bool runs = std::find(kRunsModels.begin(), kRunsModels.end(), command) != kRunsModels.end();
   if (!runs || std::getenv("OMP_WAIT_POLICY") != nullptr) return;

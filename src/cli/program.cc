@@ -21,6 +21,7 @@ Examples:
   plimsoll inspect model.onnx --shape ids=1x128      the same with dynamic dimensions filled in
   plimsoll plan model.onnx --limit 512MiB            where every byte goes, and whether it fits
   plimsoll run model.onnx --repeat 10                run it inside that plan, and measure
+  plimsoll train model.onnx --steps 50 --save FILE   training steps, variables kept in place
   plimsoll bench model.onnx --against ort            race ONNX Runtime
   plimsoll compare model.onnx --against ort          node by node where the two part
   plimsoll conformance build/cases                   the standard's own test cases
@@ -64,6 +65,7 @@ int RunProgram(int argc, char** argv) {
   AddPack(program, action);
   AddReplay(program, action);
   AddRun(program, action);
+  AddTrain(program, action);
   AddBench(program, action);
   AddCompare(program, action);
   AddConformance(program, action);

@@ -24,6 +24,7 @@ void AddPlan(CLI::App& program, Action& action);
 void AddPack(CLI::App& program, Action& action);
 void AddReplay(CLI::App& program, Action& action);
 void AddRun(CLI::App& program, Action& action);
+void AddTrain(CLI::App& program, Action& action);
 void AddBench(CLI::App& program, Action& action);
 void AddCompare(CLI::App& program, Action& action);
 void AddConformance(CLI::App& program, Action& action);

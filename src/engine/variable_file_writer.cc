@@ -1,5 +1,6 @@
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,11 +16,12 @@ constexpr uint64_t kPlaceAlignment = 64;
 class TableWriter {
  public:
   template <typename Number>
-  void Add(Number number) {
+  void AddNumber(Number number) {
+    static_assert(std::is_integral_v<Number>);
     const auto* bytes = reinterpret_cast<const std::byte*>(&number);
     table_.insert(table_.end(), bytes, bytes + sizeof(number));
   }
-  void Add(std::string_view text) {
+  void AddText(std::string_view text) {
     const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
     table_.insert(table_.end(), bytes, bytes + text.size());
     table_.resize(RoundUpTo(table_.size(), 8));
@@ -40,15 +42,15 @@ std::vector<std::byte> MakeTable(const std::vector<const Variable*>& variables,
   TableWriter table;
   for (size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = *variables[i];
-    table.Add(static_cast<uint32_t>(variable.name.size()));
-    table.Add(static_cast<uint32_t>(variable.type));
-    table.Add(static_cast<uint32_t>(variable.dims.size()));
-    table.Add(uint32_t{0});
-    for (const int64_t dim : variable.dims) table.Add(dim);
-    table.Add(written[i].place);
-    table.Add(static_cast<uint64_t>(variable.size.value()));
-    table.Add(written[i].checksum);
-    table.Add(variable.name);
+    table.AddNumber(static_cast<uint32_t>(variable.name.size()));
+    table.AddNumber(static_cast<uint32_t>(variable.type));
+    table.AddNumber(static_cast<uint32_t>(variable.dims.size()));
+    table.AddNumber(uint32_t{0});
+    for (const int64_t dim : variable.dims) table.AddNumber(dim);
+    table.AddNumber(written[i].place);
+    table.AddNumber(static_cast<uint64_t>(variable.size.value()));
+    table.AddNumber(written[i].checksum);
+    table.AddText(variable.name);
   }
   return table.Take();
 }
@@ -56,12 +58,12 @@ std::vector<std::byte> MakeTable(const std::vector<const Variable*>& variables,
 std::vector<std::byte> MakeHead(size_t variables, int64_t steps, std::span<const std::byte> table,
                                 uint64_t file_size) {
   TableWriter writer;
-  writer.Add(kVariableMagic);
-  writer.Add(kVariableVersion);
-  writer.Add(static_cast<uint32_t>(variables));
-  writer.Add(static_cast<uint64_t>(steps));
-  writer.Add(static_cast<uint64_t>(table.size()));
-  writer.Add(file_size);
+  writer.AddText(kVariableMagic);
+  writer.AddNumber(kVariableVersion);
+  writer.AddNumber(static_cast<uint32_t>(variables));
+  writer.AddNumber(static_cast<uint64_t>(steps));
+  writer.AddNumber(static_cast<uint64_t>(table.size()));
+  writer.AddNumber(file_size);
   std::vector<std::byte> head = writer.Take();
   const uint64_t hash = HashOfTable(head, table);
   const auto* bytes = reinterpret_cast<const std::byte*>(&hash);

@@ -1,0 +1,303 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/initial_variables.h"
+#include "cli/options.h"
+#include "cli/program.h"
+#include "cli/run_measure.h"
+#include "cli/training_inputs.h"
+#include "engine/mapped_pages.h"
+#include "kernels/element_types.h"
+#include "onnx/model_reader.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using engine::Session;
+using engine::Variable;
+using kernels::HostTensor;
+
+struct Options {
+  std::string model;
+  int64_t steps = 1;
+  std::vector<std::string> inputs;
+  std::vector<std::string> shapes;
+  std::vector<std::string> initial;
+  std::string variables;
+  std::string save;
+  std::string restore;
+  int64_t save_every = 0;
+  int64_t threads = 1;
+  bool json = false;
+};
+
+constexpr const char* kExamples = R"(
+Examples:
+  plimsoll train model.onnx --steps 50 --input x=batches.npy --initial parameters=random
+  plimsoll train model.onnx --steps 50 --save state.plv --save-every 10
+  plimsoll train model.onnx --steps 50 --restore state.plv --save state.plv    goes on from there
+  plimsoll train model.onnx --variables w=w_next,m=m_next --steps 1
+
+The model is one whole step: loss, gradients, update. Inputs that an output replaces are its
+variables, by the model's metadata 'state' or --variables; they begin as zeros, or as the model's
+own constants, unless --initial or --restore says otherwise. An array with one dimension more than
+its input, in front, is a row of batches, one a step.)";
+
+// What the command tells, gathered once.
+struct Told {
+  std::string loss_name;
+  std::vector<int64_t> at_step;  // of each entry below: steps done by then, restored ones included
+  std::vector<double> losses;
+  std::vector<int64_t> resident;
+  std::vector<double> step_ms;
+  std::vector<Variable> variables;
+  bool addresses_kept = true;
+  Bytes variables_bytes;
+  Bytes variables_reserved;
+  engine::UpdateReport updates;
+  engine::GraphMemory memory;
+};
+
+Error BadSteps(std::string where, std::string why, std::string remedy) {
+  return Error{.kind = ErrorKind::kUsage,
+               .code = "train.steps",
+               .what = "cannot train so",
+               .where = std::move(where),
+               .why = std::move(why),
+               .remedy = std::move(remedy)};
+}
+
+Status CheckSteps(const Options& options, int64_t loop) {
+  if (options.steps % loop != 0) {
+    return BadSteps(StrCat("--steps ", options.steps),
+                    StrCat("it is not a multiple of iterations_per_loop=", loop),
+                    StrCat("use a multiple of ", loop));
+  }
+  if (options.save_every % loop != 0) {
+    return BadSteps(StrCat("--save-every ", options.save_every),
+                    StrCat("the host sees the variables once every ", loop, " steps"),
+                    StrCat("use a multiple of ", loop));
+  }
+  if (options.save_every > 0 && options.save.empty()) {
+    return BadSteps("--save-every", "there is no file to save to", "give --save FILE");
+  }
+  return {};
+}
+
+bool SameAddresses(const std::vector<Variable>& before, const std::vector<Variable>& now) {
+  return std::equal(before.begin(), before.end(), now.begin(), now.end(),
+                    [](const Variable& a, const Variable& b) {
+                      return a.name == b.name && a.address == b.address;
+                    });
+}
+
+// Runs the steps of one graph and gathers what there is to tell.
+class Trainer {
+ public:
+  Trainer(Session& session, engine::GraphId id, TrainingInputs inputs, int64_t loop)
+      : session_(session), id_(id), inputs_(std::move(inputs)), loop_(loop) {}
+
+  Status Prepare() {
+    PLIMSOLL_ASSIGN(const auto executable, session_.Compile(id_, inputs_.At(0)));
+    if (executable == nullptr) {
+      return Error{.kind = ErrorKind::kUnsupported,
+                   .code = "train.dynamic",
+                   .what = "cannot train the model",
+                   .where = "",
+                   .why = "sizes in it are known only after a step",
+                   .remedy = "give its inputs fixed shapes with --shape"};
+    }
+    PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session_.Outputs(id_));
+    for (const engine::Port& port : ports) {
+      const graph::ValueType& type = port.type;
+      if (!type.shape || !graph::IsStatic(*type.shape)) {
+        return BadSteps(StrCat("output '", port.name, "'"), StrCat("it is ", Text(type)),
+                        "let its shape be fixed");
+      }
+      PLIMSOLL_ASSIGN(HostTensor tensor,
+                      kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
+      const bool scalar = tensor.elements() == 1 && graph::IsFloating(tensor.type);
+      if (scalar && told_.loss_name.empty()) {
+        told_.loss_name = port.name;
+        loss_ = outputs_.size();
+      }
+      written_.push_back({tensor.type, tensor.dims, tensor.data.get()});
+      outputs_.push_back(std::move(tensor));
+    }
+    told_.variables = session_.variables().List();
+    return {};
+  }
+
+  Status RunLoop() {
+    const int64_t before = session_.variables().steps();
+    engine::RunOptions options;
+    options.feed = [&](int64_t step) -> Result<std::span<const engine::Tensor>> {
+      return inputs_.At(before + step);
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    PLIMSOLL_TRY(session_.Run(id_, {}, written_, options));
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    told_.step_ms.push_back(took.count() / static_cast<double>(loop_));
+    told_.at_step.push_back(before + loop_);
+    told_.resident.push_back(engine::ResidentBytes().value());
+    if (!told_.loss_name.empty()) {
+      const HostTensor& loss = outputs_[loss_];
+      told_.losses.push_back(kernels::LoadDouble(loss.type, loss.data.get(), 0));
+    }
+    return {};
+  }
+
+  Result<Told> Finish() {
+    const engine::Variables& variables = session_.variables();
+    told_.addresses_kept = SameAddresses(told_.variables, variables.List());
+    told_.variables_bytes = variables.bytes();
+    told_.variables_reserved = variables.reserved();
+    PLIMSOLL_ASSIGN(told_.updates, session_.Updates(id_));
+    PLIMSOLL_ASSIGN(told_.memory, session_.Memory(id_));
+    return std::move(told_);
+  }
+
+ private:
+  Session& session_;
+  engine::GraphId id_;
+  TrainingInputs inputs_;
+  int64_t loop_;
+  std::vector<HostTensor> outputs_;
+  std::vector<engine::Tensor> written_;
+  size_t loss_ = 0;
+  Told told_;
+};
+
+std::string ToJson(const Options& options, int64_t loop, const Told& told) {
+  nlohmann::ordered_json copies = nlohmann::ordered_json::array();
+  for (const auto& copy : told.updates.copies) {
+    copies.push_back({{"variable", copy.variable}, {"reason", copy.reason}});
+  }
+  nlohmann::ordered_json losses = nlohmann::ordered_json::array();
+  for (const double loss : told.losses) {
+    losses.push_back(std::isfinite(loss) ? nlohmann::ordered_json(loss) : nullptr);
+  }
+  const nlohmann::ordered_json json{
+      {"model", options.model},
+      {"steps", options.steps},
+      {"iterations_per_loop", loop},
+      {"threads", options.threads},
+      {"loss", told.loss_name},
+      {"losses", losses},
+      {"at_step", told.at_step},
+      {"step_ms",
+       {{"p50", Percentile(told.step_ms, 0.5)}, {"p99", Percentile(told.step_ms, 0.99)}}},
+      {"variables", told.variables.size()},
+      {"variables_bytes", told.variables_bytes.value()},
+      {"variables_reserved_bytes", told.variables_reserved.value()},
+      {"addresses_kept", told.addresses_kept},
+      {"updated_in_place",
+       {{"variables", told.updates.in_place}, {"bytes", told.updates.in_place_bytes.value()}}},
+      {"copied_each_step",
+       {{"variables", told.updates.copied},
+        {"bytes", told.updates.copied_bytes.value()},
+        {"why", copies}}},
+      {"planned_peak_bytes", told.memory.planned_peak.value()},
+      {"rss_bytes", told.resident}};
+  return json.dump(2) + "\n";
+}
+
+std::string ToText(const Options& options, const Told& told) {
+  std::string text = StrCat(options.model, ": ", options.steps, " steps\n");
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text +=
+        StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
+  };
+  for (size_t i = 0; i < told.losses.size(); ++i) {
+    line(StrCat("step ", told.at_step[i]), StrCat(told.loss_name, " ", told.losses[i]));
+  }
+  line("a step", StrCat(std::round(Percentile(told.step_ms, 0.5) * 1000) / 1000, " ms median"));
+  line("variables", StrCat(told.variables.size(), ", ", FormatBytes(told.variables_bytes), " in ",
+                           FormatBytes(told.variables_reserved)));
+  line("in place", StrCat(told.updates.in_place, ", ", FormatBytes(told.updates.in_place_bytes)));
+  line("copied",
+       StrCat(told.updates.copied, ", ", FormatBytes(told.updates.copied_bytes), " a step"));
+  line("planned peak", FormatBytes(told.memory.planned_peak));
+  return text;
+}
+
+Status Train(const Options& options) {
+  std::vector<InputArgument> arguments;
+  for (const std::string& text : options.inputs) {
+    PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
+    arguments.push_back(std::move(argument));
+  }
+  std::vector<compile::ShapeArgument> shapes;
+  for (const std::string& text : options.shapes) {
+    PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
+    shapes.push_back(std::move(shape));
+  }
+  engine::SessionOptions session_options;
+  session_options.threads = static_cast<int>(options.threads);
+  session_options.config.training = true;
+  const int64_t loop = session_options.config.iterations_per_loop;
+  PLIMSOLL_TRY(CheckSteps(options, loop));
+  PLIMSOLL_ASSIGN(const graph::Graph graph, onnx::ReadModel(options.model));
+  std::vector<engine::VariableName> names;
+  if (options.variables.empty()) {
+    PLIMSOLL_ASSIGN(names, engine::VariablesInMetadata(graph));
+  } else {
+    PLIMSOLL_ASSIGN(names, engine::ParseVariables(options.variables));
+  }
+  if (names.empty()) {
+    return BadSteps(options.model, "it names no variables in its metadata 'state'",
+                    "name them with --variables input=output,...");
+  }
+  PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
+  PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(graph, names));
+  PLIMSOLL_TRY(SetInitialVariables(*session, names, options.initial));
+  if (!options.restore.empty()) PLIMSOLL_TRY(session->variables().Restore(options.restore));
+  PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session->Inputs(id));
+  PLIMSOLL_ASSIGN(TrainingInputs inputs, TrainingInputs::Make(graph, ports, arguments, shapes));
+  Trainer trainer(*session, id, std::move(inputs), loop);
+  PLIMSOLL_TRY(trainer.Prepare());
+  const bool progress = isatty(STDERR_FILENO) != 0;
+  for (int64_t done = loop; done <= options.steps; done += loop) {
+    PLIMSOLL_TRY(trainer.RunLoop());
+    const bool last = done == options.steps;
+    const bool save = last || (options.save_every > 0 && done % options.save_every == 0);
+    if (save && !options.save.empty()) PLIMSOLL_TRY(session->variables().Save(options.save));
+    if (progress) std::cerr << StrCat("\r\033[K", done, "/", options.steps) << std::flush;
+  }
+  if (progress) std::cerr << "\r\033[K" << std::flush;
+  PLIMSOLL_ASSIGN(const Told told, trainer.Finish());
+  std::cout << (options.json ? ToJson(options, loop, told) : ToText(options, told));
+  return {};
+}
+
+}  // namespace
+
+void AddTrain(CLI::App& program, Action& action) {
+  auto options = std::make_shared<Options>();
+  CommandOptions command(program, "train", "Run training steps with variables kept in place",
+                         kExamples);
+  command.Required("model", options->model, "An ONNX file");
+  command.Whole("--steps", options->steps, 1, 1'000'000'000, "How many steps, from where it is");
+  command.List("--input", options->inputs,
+               "name=file.npy, name=file.pb or name=random; repeatable");
+  command.List("--shape", options->shapes,
+               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.List("--initial", options->initial,
+               "First values: name=file.npy, name=random, or a folder of NAME.npy; repeatable");
+  command.Text("--variables", options->variables, "input=output,... in place of the metadata");
+  command.Text("--save", options->save, "Where the variables go at the end");
+  command.Whole("--save-every", options->save_every, 0, 1'000'000'000,
+                "Save after each so many steps, too");
+  command.Text("--restore", options->restore, "Where the variables come from");
+  command.Whole("--threads", options->threads, 1, 1024, "Threads of a step");
+  command.Json(options->json);
+  WhenChosen(command, action, [options] { return Train(*options); });
+}
+
+}  // namespace plimsoll::cli
