@@ -81,8 +81,8 @@ Status WriteVariableFile(const std::string& path, int64_t steps,
   PLIMSOLL_ASSIGN(FileReplacement file, FileReplacement::Begin(path));
   std::vector<std::byte> piece(kVariablePiece);
   for (size_t i = 0; i < variables.size(); ++i) {
-    written[i].place = RoundUpTo(end, kPlaceAlignment);
     const auto size = static_cast<uint64_t>(variables[i]->size.value());
+    written[i].place = size > 0 ? RoundUpTo(end, kPlaceAlignment) : end;
     PieceHash hash;
     PLIMSOLL_TRY(ForEachPieceOf(size, [&](uint64_t offset, size_t length) -> Status {
       const std::span<std::byte> bytes(piece.data(), length);
