@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes the models in this folder: make_examples.py [FOLDER]. Needs onnx and numpy.
 
-tiny_cnn is the demo's model: a small image classifier with a symbolic batch. The others have one memory attribute each, given as
-node metadata `plimsoll.<attribute>` or, for needs_clearing, by the operator itself."""
+tiny_cnn is the demo's model: a small image classifier with a symbolic batch. tiny_train is one whole training step with two
+variables. The others have one memory attribute each, given as node metadata `plimsoll.<attribute>` or, for needs_clearing, by the
+operator itself."""
 import pathlib
 import sys
 
@@ -134,8 +135,32 @@ def p2p_clearing():
     return model("p2p_clearing", nodes, [tensor("x", 4, 256)], [tensor("y0", 4, 256)])
 
 
+def tiny_train():
+    """Least squares by gradient descent with momentum: w and m are replaced by next_w and next_m."""
+    number = lambda name, value: numpy_helper.from_array(np.float32(value), name)
+    nodes = [
+        node("MatMul", ["x", "w"], ["guess"]),
+        node("Sub", ["guess", "target"], ["error"]),
+        node("Mul", ["error", "error"], ["squares"]),
+        node("ReduceMean", ["squares"], ["loss"], keepdims=0),
+        node("Transpose", ["x"], ["x_t"], perm=[1, 0]),
+        node("MatMul", ["x_t", "error"], ["slope"]),
+        node("Mul", ["slope", "share"], ["gradient"]),
+        node("Mul", ["m", "decay"], ["kept"]),
+        node("Add", ["kept", "gradient"], ["next_m"]),
+        node("Mul", ["next_m", "rate"], ["step"]),
+        node("Sub", ["w", "step"], ["next_w"]),
+    ]
+    made = model("tiny_train", nodes, [tensor("w", 8, 1), tensor("m", 8, 1), tensor("x", 32, 8), tensor("target", 32, 1)],
+                 [tensor("loss"), tensor("next_w", 8, 1), tensor("next_m", 8, 1)],
+                 [number("share", 2 / 32), number("decay", 0.9), number("rate", 0.05)])
+    made.metadata_props.add(key="state", value='{"w": "next_w", "m": "next_m"}')
+    return made
+
+
 EXAMPLES = {
     "tiny_cnn": tiny_cnn,
+    "tiny_train": tiny_train,
     "memory_type": lambda: attribute_example("memory_type", {"memory_type": "p2p"}),
     "continuous_input_padded": lambda: attribute_example("continuous_input_padded", {"continuous_input": "padded"}, "Sum", ("x", "z")),
     "continuous_input_unpadded": lambda: attribute_example("continuous_input_unpadded", {"continuous_input": "unpadded"}, "Concat", ("x", "z"), axis=0),

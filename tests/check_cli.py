@@ -37,7 +37,7 @@ def check(condition, what):
 def usage():
     run("--version", says="plimsoll 0.", where="stdout")
     run("--help", says="Examples:", where="stdout")
-    for command in ("inspect", "plan", "pack", "run", "bench", "compare", "conformance", "options"):
+    for command in ("inspect", "plan", "pack", "run", "train", "bench", "compare", "conformance", "options"):
         run(command, "--help", says="Examples:", where="stdout")
     run("inspct", "x.onnx", code=2, says="did you mean 'plimsoll inspect'?")
     run(code=2)
@@ -207,6 +207,47 @@ def running(folder):
     run("run", cnn, "--input", f"image={image}", code=6, says="npy.file")
 
 
+def training(folder):
+    step = EXAMPLES / "tiny_train.onnx"
+    draw = np.random.default_rng(1)
+    x = draw.standard_normal((4, 32, 8)).astype(np.float32)
+    np.save(folder / "x.npy", x)
+    np.save(folder / "target.npy", x @ np.arange(8, dtype=np.float32).reshape(8, 1))
+    data = ("--input", f"x={folder / 'x.npy'}", "--input", f"target={folder / 'target.npy'}")
+    whole = json.loads(run("train", step, *data, "--steps", 60, "--json"))
+    check(whole["losses"][-1] < 0.01 * whole["losses"][0], f"it learns: {whole['losses']}")
+    check(whole["variables"] == 2 and whole["variables_bytes"] == 64 and whole["addresses_kept"], f"two variables: {whole}")
+    check(whole["updated_in_place"]["variables"] == 2 and whole["copied_each_step"]["bytes"] == 0, f"in place: {whole}")
+    saved = folder / "state.plv"
+    run("train", step, *data, "--steps", 20, "--save", saved, "--save-every", 10)
+    rest = json.loads(run("train", step, *data, "--steps", 40, "--restore", saved, "--json"))
+    check(rest["losses"] == whole["losses"][20:] and rest["at_step"][0] == 21, "a restored run goes on with the same losses")
+    loops = json.loads(run("train", step, *data, "--steps", 60, "--set", "iterations_per_loop=20", "--json"))
+    check(loops["losses"] == whole["losses"][19::20] and loops["at_step"] == [20, 40, 60], f"loops of 20 steps: {loops}")
+    np.save(folder / "w.npy", np.ones((8, 1), np.float32))
+    first = ("--initial", f"w={folder / 'w.npy'}")
+    begun = json.loads(run("train", step, *data, *first, "--json"))
+    check(begun["losses"][0] != whole["losses"][0], "first values count")
+    named = json.loads(run("train", step, *data, "--variables", "w=next_w", "--json"))
+    check(named["variables"] == 1, f"--variables stands for the metadata: {named}")
+    report = json.loads(run("run", step, "--set", "graph_run_mode=1", "--repeat", 3, "--json"))
+    check(report["variables_bytes"] == 64 and report["planned"], f"run keeps variables in training: {report}")
+    report = json.loads(run("run", step, "--json"))
+    check("variables_bytes" not in report, f"without a word run means inference: {report}")
+
+    run("train", step, "--steps", 50, "--set", "iterations_per_loop=20", code=2, says="50: it is not a multiple of iterations_per_loop=20")
+    run("train", step, "--save-every", 5, code=2, says="give --save FILE")
+    run("train", step, "--set", "graph_run_mode=0", code=2, says="that is inference")
+    run("train", step, "--variables", "w=nxt_w", code=2, says="did you mean 'next_w'?")
+    run("train", step, "--initial", "v=random", code=2, says="no such variable")
+    run("train", step, "--initial", f"w={folder / 'x.npy'}", code=2, says="variables.differs")
+    run("train", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=1", code=2, says="metadata 'state'")
+    run("train", step, "--restore", folder / "x.npy", code=6, says="it is no file of variables")
+    run("train", step, "--save", folder / "missing" / "state.plv", code=1, says="file.write")
+    saved.write_bytes(saved.read_bytes()[:-1])
+    run("train", step, "--restore", saved, code=6, says="variables.file")
+
+
 def comparing(folder):
     cnn = EXAMPLES / "tiny_cnn.onnx"
     report = json.loads(run("bench", cnn, cnn, "--shape", "batch=1", "--repeat", 3, "--json"))
@@ -234,6 +275,7 @@ with tempfile.TemporaryDirectory() as temporary:
     packing(pathlib.Path(temporary))
     replaying(pathlib.Path(temporary))
     running(pathlib.Path(temporary))
+    training(pathlib.Path(temporary))
     comparing(pathlib.Path(temporary))
 print("\n".join(failures))
 print(f"{len(failures)} failures")

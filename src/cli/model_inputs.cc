@@ -86,6 +86,17 @@ std::vector<compile::ShapeArgument> KnownArguments(
   return known;
 }
 
+graph::Graph WithoutVariables(const graph::Graph& graph,
+                              const std::vector<engine::VariableName>& variables) {
+  graph::Graph rest = graph;
+  std::erase_if(rest[graph::Graph::kRoot].inputs, [&](graph::ValueId input) {
+    return std::any_of(variables.begin(), variables.end(), [&](const engine::VariableName& one) {
+      return one.input == graph[input].name;
+    });
+  });
+  return rest;
+}
+
 Result<std::vector<HostValue>> MakeInputs(const graph::Graph& graph,
                                           const std::vector<InputArgument>& arguments,
                                           const std::vector<compile::ShapeArgument>& shapes) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compile/input_shapes.h"
+#include "engine/variable_ports.h"
 #include "graph/graph.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
@@ -21,6 +22,10 @@ Result<InputArgument> ParseInputArgument(std::string_view text);
 // models are given in one command applies to those that have it.
 std::vector<compile::ShapeArgument> KnownArguments(
     const graph::Graph& graph, const std::vector<compile::ShapeArgument>& shapes);
+
+// The graph with those inputs alone that are none of these variables.
+graph::Graph WithoutVariables(const graph::Graph& graph,
+                              const std::vector<engine::VariableName>& variables);
 
 // One value for each input of the graph. An input that no argument names is drawn at random from
 // its shape, which `shapes` completes: floats between -1 and 1, integers and bools 0 or 1; the same

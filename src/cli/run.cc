@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/config_arguments.h"
+#include "cli/initial_variables.h"
 #include "cli/model_inputs.h"
 #include "cli/npy.h"
 #include "cli/options.h"
@@ -26,6 +27,7 @@ struct Options {
   ConfigArguments config;
   std::vector<std::string> inputs;
   std::vector<std::string> shapes;
+  std::string variables;
   std::string output;
   int64_t repeat = 1;
   int64_t threads = 1;
@@ -81,7 +83,7 @@ std::vector<InputArgument> KnownInputs(const graph::Graph& graph,
 // Every model in one session, ready to run.
 class Runs {
  public:
-  explicit Runs(Session& session) : session_(session) {}
+  Runs(Session& session, bool training) : session_(session), training_(training) {}
 
   // With one model every argument must be one of its inputs; with several, of some of them.
   Status Add(const Options& options, const std::string& model) {
@@ -100,12 +102,38 @@ class Runs {
       arguments = KnownInputs(graph, arguments);
       shapes = KnownArguments(graph, shapes);
     }
-    PLIMSOLL_ASSIGN(std::vector<HostValue> inputs, MakeInputs(graph, arguments, shapes));
-    PLIMSOLL_ASSIGN(const engine::GraphId id, session_.Add(std::move(graph)));
+    PLIMSOLL_ASSIGN(const std::vector<engine::VariableName> names, VariablesOf(options, graph));
+    const std::vector<std::string> initial = TakeInitial(names, arguments);
+    PLIMSOLL_ASSIGN(std::vector<HostValue> inputs,
+                    MakeInputs(WithoutVariables(graph, names), arguments, shapes));
+    PLIMSOLL_ASSIGN(const engine::GraphId id, session_.Add(std::move(graph), names));
+    PLIMSOLL_TRY(SetInitialVariables(session_, names, initial));
     PLIMSOLL_ASSIGN(ModelRunner runner, ModelRunner::Make(session_, id, std::move(inputs)));
     PLIMSOLL_ASSIGN(std::vector<engine::Port> ports, session_.Outputs(id));
     models_.push_back({model, std::move(runner), std::move(ports)});
     return {};
+  }
+
+  // What the caller names, or in training what the model does.
+  Result<std::vector<engine::VariableName>> VariablesOf(const Options& options,
+                                                        const graph::Graph& graph) const {
+    if (!options.variables.empty()) return engine::ParseVariables(options.variables);
+    if (!training_) return std::vector<engine::VariableName>();
+    return engine::VariablesInMetadata(graph);
+  }
+
+  // Takes the arguments that are first values of variables out of the list.
+  static std::vector<std::string> TakeInitial(const std::vector<engine::VariableName>& names,
+                                              std::vector<InputArgument>& arguments) {
+    std::vector<std::string> initial;
+    std::erase_if(arguments, [&](const InputArgument& argument) {
+      const bool variable = std::any_of(
+          names.begin(), names.end(),
+          [&](const engine::VariableName& name) { return name.input == argument.name; });
+      if (variable) initial.push_back(StrCat(argument.name, "=", argument.source));
+      return variable;
+    });
+    return initial;
   }
 
   // Each model in turn, again and again.
@@ -158,6 +186,7 @@ class Runs {
   };
 
   Session& session_;
+  const bool training_;
   std::vector<Model> models_;
 };
 
@@ -169,7 +198,7 @@ Status Run(const Options& options) {
   session_options.load.optimise = !options.plain;
   session_options.config = configured.config;
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
-  Runs runs(*session);
+  Runs runs(*session, configured.config.training);
   for (const std::string& model : options.models) PLIMSOLL_TRY(runs.Add(options, model));
   RunReport report;
   report.threads = options.threads;
@@ -194,6 +223,8 @@ void AddRun(CLI::App& program, Action& action) {
                "name=file.npy, name=file.pb or name=random; repeatable");
   command.List("--shape", options->shapes,
                "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Text("--variables", options->variables,
+               "input=output,...: inputs that are kept from run to run, and what replaces them");
   command.Text("--output", options->output, "A folder for the outputs, as NAME.npy");
   command.Whole("--repeat", options->repeat, 1, 1'000'000, "How many runs");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");

@@ -45,14 +45,24 @@ Result<ModelRunner> ModelRunner::Make(engine::Session& session, engine::GraphId 
 
 Status ModelRunner::MakeOutputs() {
   const graph::Graph& compiled = executable_->model().graph;
-  for (const graph::ValueId output : compiled.root().outputs) {
-    const graph::ValueType& type = compiled[output].type;
+  const std::vector<bool> replaces = ReplacesVariable();
+  for (size_t i = 0; i < replaces.size(); ++i) {
+    if (replaces[i]) continue;
+    const graph::ValueType& type = compiled[compiled.root().outputs[i]].type;
     PLIMSOLL_ASSIGN(HostTensor tensor,
                     kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
     outputs_.push_back(HostValue::Of(std::move(tensor)));
   }
   written_ = TensorsOf(outputs_);
   return {};
+}
+
+std::vector<bool> ModelRunner::ReplacesVariable() const {
+  std::vector<bool> replaces(executable_->model().graph.root().outputs.size());
+  for (const compile::PlannedUpdate& update : executable_->model().planned.updates) {
+    replaces[update.ports.output] = true;
+  }
+  return replaces;
 }
 
 Status ModelRunner::RunOnce() {
@@ -70,10 +80,31 @@ Status ModelRunner::RunOnce() {
 }
 
 Result<engine::PoisonedRun> ModelRunner::Observe() {
+  const graph::Graph& compiled = executable_->model().graph;
+  std::vector<HostTensor> variables;
   std::vector<const void*> from;
   std::vector<void*> to;
-  for (const Tensor& tensor : read_) from.push_back(tensor.data);
-  for (const Tensor& tensor : written_) to.push_back(tensor.data);
+  size_t given = 0;
+  const std::vector<engine::Variable> known = session_->variables().List();
+  for (const graph::ValueId input : compiled.root().inputs) {
+    const auto variable =
+        std::find_if(known.begin(), known.end(), [&](const engine::Variable& one) {
+          return read_.size() < compiled.root().inputs.size() && one.name == compiled[input].name;
+        });
+    if (variable == known.end()) {
+      from.push_back(read_[given++].data);
+      continue;
+    }
+    PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(variable->type, variable->dims));
+    PLIMSOLL_TRY(
+        session_->variables().Get(variable->name, {copy.type, copy.dims, copy.data.get()}));
+    from.push_back(copy.data.get());
+    variables.push_back(std::move(copy));
+  }
+  size_t written = 0;
+  for (const bool replaces : ReplacesVariable()) {
+    to.push_back(replaces ? nullptr : written_[written++].data);
+  }
   return engine::RunPoisoned(*executable_, {.inputs = from, .outputs = to});
 }
 

@@ -19,7 +19,7 @@ class ModelRunner {
                                   std::vector<kernels::HostValue> inputs);
 
   Status RunOnce();
-  // One more run over poisoned memory. Only where planned().
+  // One more run over poisoned memory, on copies of the variables. Only where planned().
   Result<engine::PoisonedRun> Observe();
 
   bool planned() const { return executable_ != nullptr; }
@@ -32,6 +32,7 @@ class ModelRunner {
  private:
   ModelRunner() = default;
   Status MakeOutputs();
+  std::vector<bool> ReplacesVariable() const;  // by output of the graph
 
   engine::Session* session_ = nullptr;
   engine::GraphId id_;

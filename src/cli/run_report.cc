@@ -33,6 +33,10 @@ Json ModelJson(const ModelRun& run) {
 void AddSession(Json& json, const RunReport& report) {
   json["threads"] = report.threads;
   json["static_memory_policy"] = report.policy;
+  if (report.session.variables > Bytes(0)) {
+    json["variables_bytes"] = report.session.variables.value();
+    json["variables_reserved_bytes"] = report.session.variables_reserved.value();
+  }
   json["reserved_bytes"] = report.session.feature_maps_reserved.value();
   json["peak_reserved_bytes"] = report.session.peak_feature_maps_reserved.value();
   json["load_peak_above_base_bytes"] = report.load_peak_above_base.value();
@@ -85,6 +89,10 @@ std::string RunText(const RunReport& report) {
   text += Line("feature maps",
                StrCat(FormatBytes(report.session.feature_maps_reserved), " reserved, at most ",
                       FormatBytes(report.session.peak_feature_maps_reserved)));
+  if (report.session.variables > Bytes(0)) {
+    text += Line("variables", StrCat(FormatBytes(report.session.variables), " in ",
+                                     FormatBytes(report.session.variables_reserved)));
+  }
   text += Line("load peak",
                StrCat(FormatBytes(report.load_peak_above_base), " above the empty process"));
   text += Line("resident", StrCat(FormatBytes(report.rss_above_base), " above the empty process"));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/config_arguments.h"
 #include "cli/initial_variables.h"
 #include "cli/options.h"
 #include "cli/program.h"
@@ -30,6 +31,7 @@ struct Options {
   std::vector<std::string> shapes;
   std::vector<std::string> initial;
   std::string variables;
+  ConfigArguments config;
   std::string save;
   std::string restore;
   int64_t save_every = 0;
@@ -227,6 +229,21 @@ std::string ToText(const Options& options, const Told& told) {
   return text;
 }
 
+// The command trains, whatever is the default elsewhere; who asks for inference gets an error.
+Result<engine::SessionOptions> OptionsOf(const Options& options) {
+  PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
+  const config::EffectiveValue& mode = configured.of("graph_run_mode");
+  if (mode.source != config::EffectiveValue::Source::kDefault && !configured.config.training) {
+    return BadSteps(StrCat("graph_run_mode=", mode.value, " (", config::OriginText(mode), ")"),
+                    "that is inference", "leave it out, or use 'plimsoll run'");
+  }
+  engine::SessionOptions session_options;
+  session_options.threads = static_cast<int>(options.threads);
+  session_options.config = configured.config;
+  session_options.config.training = true;
+  return session_options;
+}
+
 Status Train(const Options& options) {
   std::vector<InputArgument> arguments;
   for (const std::string& text : options.inputs) {
@@ -238,12 +255,10 @@ Status Train(const Options& options) {
     PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
     shapes.push_back(std::move(shape));
   }
-  engine::SessionOptions session_options;
-  session_options.threads = static_cast<int>(options.threads);
-  session_options.config.training = true;
+  PLIMSOLL_ASSIGN(const engine::SessionOptions session_options, OptionsOf(options));
   const int64_t loop = session_options.config.iterations_per_loop;
   PLIMSOLL_TRY(CheckSteps(options, loop));
-  PLIMSOLL_ASSIGN(const graph::Graph graph, onnx::ReadModel(options.model));
+  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
   std::vector<engine::VariableName> names;
   if (options.variables.empty()) {
     PLIMSOLL_ASSIGN(names, engine::VariablesInMetadata(graph));
@@ -254,12 +269,12 @@ Status Train(const Options& options) {
     return BadSteps(options.model, "it names no variables in its metadata 'state'",
                     "name them with --variables input=output,...");
   }
+  PLIMSOLL_ASSIGN(TrainingInputs inputs,
+                  TrainingInputs::Make(WithoutVariables(graph, names), arguments, shapes));
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
-  PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(graph, names));
+  PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(std::move(graph), names));
   PLIMSOLL_TRY(SetInitialVariables(*session, names, options.initial));
   if (!options.restore.empty()) PLIMSOLL_TRY(session->variables().Restore(options.restore));
-  PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session->Inputs(id));
-  PLIMSOLL_ASSIGN(TrainingInputs inputs, TrainingInputs::Make(graph, ports, arguments, shapes));
   Trainer trainer(*session, id, std::move(inputs), loop);
   PLIMSOLL_TRY(trainer.Prepare());
   const bool progress = isatty(STDERR_FILENO) != 0;
@@ -296,6 +311,7 @@ void AddTrain(CLI::App& program, Action& action) {
                 "Save after each so many steps, too");
   command.Text("--restore", options->restore, "Where the variables come from");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a step");
+  AddConfigArguments(command, options->config);
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Train(*options); });
 }

@@ -1,8 +1,5 @@
 #include "cli/training_inputs.h"
 
-#include <algorithm>
-#include <set>
-
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -11,19 +8,14 @@ using kernels::HostTensor;
 using kernels::HostValue;
 
 Result<TrainingInputs> TrainingInputs::Make(const graph::Graph& graph,
-                                            const std::vector<engine::Port>& ports,
                                             const std::vector<InputArgument>& arguments,
                                             const std::vector<compile::ShapeArgument>& shapes) {
-  graph::Graph fed = graph;
-  std::set<std::string> names;
-  for (const engine::Port& port : ports) names.insert(port.name);
-  std::erase_if(fed[graph::Graph::kRoot].inputs,
-                [&](graph::ValueId input) { return !names.contains(graph[input].name); });
-  PLIMSOLL_ASSIGN(const std::vector<HostValue> values, MakeInputs(fed, arguments, shapes));
+  PLIMSOLL_ASSIGN(const std::vector<HostValue> values, MakeInputs(graph, arguments, shapes));
   TrainingInputs inputs;
-  for (size_t i = 0; i < ports.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     const HostTensor& tensor = values[i].tensor;
-    const auto& shape = ports[i].type.shape;
+    const graph::Value& port = graph[graph.root().inputs[i]];
+    const auto& shape = port.declared.shape;
     Input input{tensor, 0};
     kernels::Dims dims = tensor.dims;
     if (shape && dims.size() == shape->size() + 1) {
@@ -34,7 +26,7 @@ Result<TrainingInputs> TrainingInputs::Make(const graph::Graph& graph,
       return Error{.kind = ErrorKind::kUsage,
                    .code = "input.batches",
                    .what = "cannot make the model's inputs",
-                   .where = StrCat("input '", ports[i].name, "'"),
+                   .where = StrCat("input '", port.name, "'"),
                    .why = "its array has no batch",
                    .remedy = "give at least one along the first dimension"};
     }

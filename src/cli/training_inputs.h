@@ -16,9 +16,8 @@ namespace plimsoll::cli {
 // is the same at each step.
 class TrainingInputs {
  public:
-  // For the inputs `ports` of the model, which are what its variables leave; as MakeInputs.
+  // For every input of the graph, as MakeInputs.
   static Result<TrainingInputs> Make(const graph::Graph& graph,
-                                     const std::vector<engine::Port>& ports,
                                      const std::vector<InputArgument>& arguments,
                                      const std::vector<compile::ShapeArgument>& shapes);
 

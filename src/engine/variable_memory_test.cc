@@ -1,0 +1,191 @@
+#include "engine/variable_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/training_for_tests.h"
+#include "plimsoll/base/log.h"
+#include "plimsoll/device/fake_device.h"
+
+namespace plimsoll::engine {
+namespace {
+
+using config::HugePages;
+using config::VariablePlacement;
+using device::FakeDevice;
+using device::FakeOutstanding;
+
+// The lines of level error since it was made.
+class ErrorLines {
+ public:
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+  LogCapture capture_{[this](LogLevel level, std::string_view line) {
+    if (level == LogLevel::kError) lines_.emplace_back(line);
+  }};
+};
+
+std::shared_ptr<FakeDevice> FakeWithPools(int64_t pages_1g, int64_t pages_2m, bool transparent) {
+  device::FakeOptions options;
+  options.pages_1g = pages_1g;
+  options.pages_2m = pages_2m;
+  options.transparent_pages = transparent;
+  return std::make_shared<FakeDevice>(options);
+}
+
+SessionOptions TrainingOn(std::shared_ptr<device::Device> device, HugePages pages) {
+  SessionOptions options = Training();
+  options.device = std::move(device);
+  options.config.memory_config.variable_use_1g_huge_page = pages;
+  return options;
+}
+
+TEST(VariableMemoryTest, PiecesLieSideBySideAndComeBack) {
+  const auto device = std::make_shared<FakeDevice>();
+  VariableMemory memory(device, device->Current(), HugePages::kSystem, VariablePlacement::kDevice);
+  auto first = *memory.Take(Bytes(100));
+  auto second = *memory.Take(Bytes(5000));
+  auto third = *memory.Take(Bytes(0));
+  EXPECT_EQ(static_cast<std::byte*>(second.get()) - static_cast<std::byte*>(first.get()), 512);
+  EXPECT_EQ(static_cast<std::byte*>(third.get()) - static_cast<std::byte*>(second.get()), 5120);
+  EXPECT_EQ(memory.used(), Bytes(512 + 5120 + 512));
+  EXPECT_EQ(memory.reserved(), MiB(2));
+  void* const place = second.get();
+  second.reset();
+  EXPECT_EQ((*memory.Take(Bytes(5120))).get(), place);
+  const auto large = *memory.Take(MiB(3));
+  EXPECT_EQ(memory.reserved(), MiB(2) + MiB(4));
+  first.reset();
+  third.reset();
+  EXPECT_EQ(memory.reserved(), MiB(4)) << "a block goes with its last piece";
+}
+
+TEST(VariableMemoryTest, PiecesOutliveTheMemoryTheyCameFrom) {
+  const auto device = std::make_shared<FakeDevice>();
+  std::shared_ptr<void> piece;
+  {
+    VariableMemory memory(device, device->Current(), HugePages::kSystem,
+                          VariablePlacement::kDevice);
+    piece = *memory.Take(Bytes(1));
+  }
+  EXPECT_EQ(device->outstanding().chunks, 1);
+  piece.reset();
+  EXPECT_EQ(device->outstanding(), FakeOutstanding{});
+}
+
+TEST(VariableMemoryTest, R24_ModeZeroTakesThePagesOfTheSystem) {
+  const ErrorLines errors;
+  const auto device = FakeWithPools(4, 4, true);
+  const auto session = MakeSession(TrainingOn(device, HugePages::kSystem));
+  MustAdd(*session, MomentumStep());
+  EXPECT_EQ(session->variables().reserved(), MiB(2));
+  EXPECT_TRUE(errors.lines().empty());
+}
+
+TEST(VariableMemoryTest, R25_GraphsOfASessionShareOneGigabytePage) {
+  const auto device = FakeWithPools(1, 0, false);
+  {
+    const auto session = MakeSession(TrainingOn(device, HugePages::kOnly1G));
+    MustAdd(*session, MomentumStep(1000));
+    ASSERT_TRUE(session->Add(AddOne({1000}), {{"x", "", ""}}).ok());
+    EXPECT_EQ(session->variables().List().size(), 3U);
+    EXPECT_EQ(session->variables().reserved(), GiB(1));
+  }
+  EXPECT_EQ(device->outstanding(), FakeOutstanding{});
+}
+
+TEST(VariableMemoryTest, R25_WithoutGigabytePagesModeOneEndsAndLeavesNothing) {
+  const ErrorLines errors;
+  const auto device = FakeWithPools(0, 512, true);
+  const auto session = MakeSession(TrainingOn(device, HugePages::kOnly1G));
+  const auto added = session->Add(MomentumStep());
+  ASSERT_FALSE(added.ok());
+  EXPECT_EQ(added.error().kind, ErrorKind::kDoesNotFit);
+  EXPECT_EQ(added.error().what, "no memory for 1 KiB of variables or constants");
+  ASSERT_EQ(errors.lines().size(), 1U);
+  EXPECT_NE(errors.lines()[0].find("variable_use_1g_huge_page=1"), std::string::npos);
+  EXPECT_TRUE(session->variables().List().empty());
+  EXPECT_EQ(device->outstanding().chunks, 0);
+  EXPECT_EQ(CodeOf(session->Inputs(GraphId(0)).status()), "session.graph");
+}
+
+TEST(VariableMemoryTest, R26_R27_ModeTwoGoesOnWithTwoMegabytePagesAndNoSmallerOnes) {
+  struct Case {
+    int64_t pages_2m;
+    bool transparent;
+    bool served;
+  };
+  for (const Case& c : {Case{1, false, true}, Case{0, true, true}, Case{0, false, false}}) {
+    const ErrorLines errors;
+    const auto device = FakeWithPools(0, c.pages_2m, c.transparent);
+    const auto session = MakeSession(TrainingOn(device, HugePages::k1GThen2M));
+    EXPECT_EQ(session->Add(MomentumStep()).ok(), c.served);
+    EXPECT_EQ(errors.lines().size(), 1U);
+    EXPECT_EQ(session->variables().reserved(), c.served ? MiB(2) : Bytes(0));
+  }
+}
+
+TEST(VariableMemoryTest, R28_ADeviceThatHasNoSuchPagesAnswersWithTheReason) {
+  device::FakeOptions options;
+  options.reserves_addresses = false;
+  const ErrorLines errors;
+  const auto session =
+      MakeSession(TrainingOn(std::make_shared<FakeDevice>(options), HugePages::kOnly1G));
+  const auto added = session->Add(MomentumStep());
+  ASSERT_FALSE(added.ok());
+  EXPECT_EQ(added.error().kind, ErrorKind::kUnsupported);
+  EXPECT_FALSE(added.error().why.empty());
+  EXPECT_EQ(errors.lines().size(), 1U);
+}
+
+TEST(VariableMemoryTest, R230_R231_VariablesOnTheHostTakeNothingOfTheDevice) {
+  const auto device = std::make_shared<FakeDevice>();
+  SessionOptions options = TrainingOn(device, HugePages::kSystem);
+  const auto on_device = MakeSession(options);
+  MustAdd(*on_device, MomentumStep());
+  EXPECT_EQ(device->statistics().physical, MiB(2));
+  options.config.mix_compile_mode = true;
+  options.config.variable_placement = VariablePlacement::kHost;
+  const auto on_host = MakeSession(options);
+  MustAdd(*on_host, MomentumStep());
+  EXPECT_EQ(device->statistics().physical, MiB(2));
+  EXPECT_EQ(device->outstanding().plain_blocks, 1);
+}
+
+TEST(VariableMemoryTest, R230_TrainingIsTheSameWithVariablesOnTheHost) {
+  SessionOptions options = Training();
+  options.config.mix_compile_mode = true;
+  options.config.variable_placement = VariablePlacement::kHost;
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, MomentumStep());
+  MomentumModel model{std::vector<float>(4, 0), std::vector<float>(4, 0)};
+  for (uint32_t step = 0; step < 3; ++step) {
+    const kernels::HostTensor x = Random({4}, step);
+    model.Step(ElementsOf(x));
+    MustRun(*session, id, {x});
+  }
+  EXPECT_EQ(VariableOf(*session, "w"), model.w);
+}
+
+TEST(VariableMemoryTest, EveryDeviceCallThatFailsLeavesTheSessionAndTheDeviceAsTheyWere) {
+  for (int64_t k = 1;; ++k) {
+    const auto device = std::make_shared<FakeDevice>();
+    const auto session = MakeSession(TrainingOn(device, HugePages::kSystem));
+    device->Fail({.first = k});
+    const bool added = session->Add(MomentumStep()).ok();
+    device->ClearFailures();
+    if (added) {
+      EXPECT_GT(k, 4) << "fewer calls than reserve, create, map and access";
+      break;
+    }
+    EXPECT_TRUE(session->variables().List().empty()) << k;
+    EXPECT_EQ(device->outstanding().chunks, 0) << k;
+    EXPECT_EQ(device->outstanding().ranges, 0) << k;
+    MustAdd(*session, MomentumStep());
+    EXPECT_EQ(session->variables().List().size(), 2U) << k;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::engine
