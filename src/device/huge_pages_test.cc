@@ -1,83 +1,21 @@
 #include "plimsoll/device/huge_pages.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <fstream>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/error_lines_for_tests.h"
 #include "device/conformance_fixture.h"
+#include "device/huge_page_pools_for_tests.h"
 #include "device/system_memory.h"
-#include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::device {
 namespace {
 
 using enum DeviceCall;
-
-// The lines of level error since it was made.
-class ErrorLines {
- public:
-  const std::vector<std::string>& lines() const { return lines_; }
-
- private:
-  std::vector<std::string> lines_;
-  LogCapture capture_{[this](LogLevel level, std::string_view line) {
-    if (level == LogLevel::kError) lines_.emplace_back(line);
-  }};
-};
-
-// The system's pool of one size of page, kept from other test programs for the time of a test.
-class PoolLock {
- public:
-  explicit PoolLock(Bytes page) {
-    const auto pool = FindHugePagePool(page);
-    if (!pool) return;
-    file_ = open(pool->path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file_ >= 0) flock(file_, LOCK_EX);
-  }
-  ~PoolLock() {
-    if (file_ >= 0) close(file_);
-  }
-  PoolLock(const PoolLock&) = delete;
-  PoolLock& operator=(const PoolLock&) = delete;
-
- private:
-  int file_ = -1;
-};
-
-// More pages in the system's pool for the time of a test. Needs root and memory in one piece.
-class LargerPool {
- public:
-  LargerPool(Bytes page, int64_t more) : page_(page), lock_(page), before_(FindHugePagePool(page)) {
-    if (!before_) return;
-    Set(before_->pages + more);
-    const auto now = FindHugePagePool(page);
-    enlarged_ = now && now->pages == before_->pages + more && now->free >= more;
-  }
-  ~LargerPool() {
-    if (before_) Set(before_->pages);
-  }
-  bool enlarged() const { return enlarged_; }
-  std::string WhyNot() const {
-    return StrCat("this machine did not give a pool of ", page_,
-                  " pages: it takes root and that much memory in one piece");
-  }
-
- private:
-  void Set(int64_t pages) { std::ofstream(before_->path) << pages; }
-
-  const Bytes page_;
-  const PoolLock lock_;
-  const std::optional<HugePagePool> before_;
-  bool enlarged_ = false;
-};
 
 FakeDevice FakeWithPools(int64_t pages_1g, int64_t pages_2m, bool transparent) {
   return FakeDevice({.pages_1g = pages_1g, .pages_2m = pages_2m, .transparent_pages = transparent});

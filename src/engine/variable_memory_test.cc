@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error_lines_for_tests.h"
+#include "device/huge_page_pools_for_tests.h"
 #include "engine/training_for_tests.h"
-#include "plimsoll/base/log.h"
+#include "plimsoll/device/cpu_device.h"
 #include "plimsoll/device/fake_device.h"
 
 namespace plimsoll::engine {
@@ -13,18 +15,6 @@ using config::HugePages;
 using config::VariablePlacement;
 using device::FakeDevice;
 using device::FakeOutstanding;
-
-// The lines of level error since it was made.
-class ErrorLines {
- public:
-  const std::vector<std::string>& lines() const { return lines_; }
-
- private:
-  std::vector<std::string> lines_;
-  LogCapture capture_{[this](LogLevel level, std::string_view line) {
-    if (level == LogLevel::kError) lines_.emplace_back(line);
-  }};
-};
 
 std::shared_ptr<FakeDevice> FakeWithPools(int64_t pages_1g, int64_t pages_2m, bool transparent) {
   device::FakeOptions options;
@@ -185,6 +175,58 @@ TEST(VariableMemoryTest, EveryDeviceCallThatFailsLeavesTheSessionAndTheDeviceAsT
     MustAdd(*session, MomentumStep());
     EXPECT_EQ(session->variables().List().size(), 2U) << k;
   }
+}
+
+// The following use the machine's own pages, and say so where it has none to give.
+
+// What the system says of the pages of the session's first variable, after a step wrote to it.
+device::MappingPages PagesAfterAStep(Session& session) {
+  const GraphId id = MustAdd(session, MomentumStep(1000));
+  MustRun(session, id, {Random({1000}, 1)});
+  const void* const first = session.variables().List()[0].address;
+  return *device::PagesAt(reinterpret_cast<device::Address>(first));
+}
+
+TEST(VariableMemoryTest, R23_R25_VariablesLieInARealGigabytePageAndFeatureMapsDoNot) {
+  const device::LargerPool pool(GiB(1), 1);
+  if (!pool.enlarged()) GTEST_SKIP() << pool.WhyNot();
+  const ErrorLines errors;
+  const auto device = std::make_shared<device::CpuDevice>();
+  const auto session = MakeSession(TrainingOn(device, HugePages::kOnly1G));
+  EXPECT_EQ(PagesAfterAStep(*session).page, GiB(1));
+  EXPECT_EQ(session->variables().reserved(), GiB(1));
+  EXPECT_LT(session->Memory().feature_maps_reserved, GiB(1));
+  EXPECT_TRUE(errors.lines().empty());
+}
+
+TEST(VariableMemoryTest, R25_WithoutAPoolTheErrorNamesWhatToSet) {
+  const device::PoolLock lock(GiB(1));
+  const auto pool = device::FindHugePagePool(GiB(1));
+  if (!pool) GTEST_SKIP() << "this machine knows no 1 GiB pages";
+  if (pool->free > 0) GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  const ErrorLines errors;
+  const auto session =
+      MakeSession(TrainingOn(std::make_shared<device::CpuDevice>(), HugePages::kOnly1G));
+  const auto added = session->Add(MomentumStep());
+  ASSERT_FALSE(added.ok());
+  EXPECT_NE(added.error().Text().find("nr_hugepages"), std::string::npos) << added.error().Text();
+  EXPECT_EQ(errors.lines().size(), 1U);
+}
+
+TEST(VariableMemoryTest, R26_R27_WithoutAPoolModeTwoTakesTransparentPages) {
+  const device::PoolLock giant(GiB(1));
+  const device::PoolLock huge(MiB(2));
+  for (const Bytes page : {GiB(1), MiB(2)}) {
+    const auto pool = device::FindHugePagePool(page);
+    if (pool && pool->free > 0) GTEST_SKIP() << "a pool has free pages here";
+  }
+  const ErrorLines errors;
+  const auto session =
+      MakeSession(TrainingOn(std::make_shared<device::CpuDevice>(), HugePages::k1GThen2M));
+  const auto added = session->Add(MomentumStep(1000));
+  if (!added.ok()) GTEST_SKIP() << "no transparent huge pages here: " << added.error().Text();
+  EXPECT_EQ(PagesAfterAStep(*session).huge, MiB(2));
+  EXPECT_EQ(errors.lines().size(), 1U);
 }
 
 }  // namespace
