@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/file_size_signal.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -89,6 +90,7 @@ FileReplacement::~FileReplacement() {
 }
 
 Status FileReplacement::WriteAt(uint64_t place, std::span<const std::byte> bytes) {
+  const FileSizeSignalBlocked blocked;
   while (!bytes.empty()) {
     const ssize_t written = pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(place));
     if (written < 0 && errno == EINTR) continue;

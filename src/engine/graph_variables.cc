@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/compile_request.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -38,15 +39,40 @@ Error Refused(std::string code, std::string where, std::string why, std::string 
                .remedy = std::move(remedy)};
 }
 
+// The places that are not marked.
+std::vector<size_t> PlacesWithout(const std::vector<bool>& marked) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < marked.size(); ++i) {
+    if (!marked[i]) places.push_back(i);
+  }
+  return places;
+}
+
 }  // namespace
 
-std::vector<compile::VariableUpdate> GraphVariables::Updates(
-    const std::vector<VariablePort>& ports) {
-  std::vector<compile::VariableUpdate> updates;
+Status GraphVariables::Prepare(const graph::Graph& graph, const std::vector<VariablePort>& ports,
+                               LoadOptions& load) {
+  if (ports.empty()) return {};
+  load.variables.assign(graph.root().inputs.size(), false);
+  std::vector<bool> replaces(graph.root().outputs.size());
   for (const VariablePort& port : ports) {
-    if (port.output) updates.push_back({port.input, *port.output});
+    load.variables[port.input] = true;
+    if (!port.output) continue;
+    replaces[*port.output] = true;
+    load.plan.updates.push_back({port.input, *port.output});
   }
-  return updates;
+  load.host_operators_apart = false;
+  graph::Graph seen;
+  seen.subgraphs.resize(1);
+  compile::ReuseOptions& reuse = load.plan.lifetimes.reuse;
+  const std::vector<size_t> inputs = PlacesWithout(load.variables);
+  const std::vector<size_t> outputs = PlacesWithout(replaces);
+  seen[graph::Graph::kRoot].inputs.resize(inputs.size());
+  seen[graph::Graph::kRoot].outputs.resize(outputs.size());
+  PLIMSOLL_TRY(CheckReuseIndexes(seen, reuse));
+  for (int& index : reuse.inputs) index = static_cast<int>(inputs[static_cast<size_t>(index)]);
+  for (int& index : reuse.outputs) index = static_cast<int>(outputs[static_cast<size_t>(index)]);
+  return {};
 }
 
 Result<std::unique_ptr<GraphVariables>> GraphVariables::Bind(std::shared_ptr<LoadedGraph> loaded,
@@ -70,16 +96,10 @@ Result<std::unique_ptr<GraphVariables>> GraphVariables::Bind(std::shared_ptr<Loa
     port.initial = {};
   }
   PLIMSOLL_ASSIGN(const std::vector<const Variable*> declared, variables.Declare(wanted));
-  for (size_t i = 0; i < is_variable.size(); ++i) {
-    if (is_variable[i]) continue;
-    made->given_.push_back(i);
-    made->inputs_.push_back(graph.inputs()[i]);
-  }
-  for (size_t i = 0; i < replaces.size(); ++i) {
-    if (replaces[i]) continue;
-    made->wanted_.push_back(i);
-    made->outputs_.push_back(graph.outputs()[i]);
-  }
+  made->given_ = PlacesWithout(is_variable);
+  made->wanted_ = PlacesWithout(replaces);
+  for (const size_t place : made->given_) made->inputs_.push_back(graph.inputs()[place]);
+  for (const size_t place : made->wanted_) made->outputs_.push_back(graph.outputs()[place]);
   made->read_.resize(is_variable.size());
   made->written_.resize(replaces.size());
   for (size_t i = 0; i < ports.size(); ++i) {
@@ -256,10 +276,13 @@ Status GraphVariables::Assign(const std::vector<HostValue>& outputs) {
   return {};
 }
 
-Bytes GraphVariables::bytes() const {
-  Bytes sum;
-  for (const Bound& bound : bound_) sum += bound.variable->size;
-  return sum;
+RunRecord GraphVariables::SeenOf(const RunRecord& record) const {
+  RunRecord seen;
+  seen.clearing = record.clearing;
+  if (record.ports.inputs.empty() && record.ports.outputs.empty()) return seen;
+  for (const size_t place : given_) seen.ports.inputs.push_back(record.ports.inputs[place]);
+  for (const size_t place : wanted_) seen.ports.outputs.push_back(record.ports.outputs[place]);
+  return seen;
 }
 
 UpdateReport GraphVariables::report() const {

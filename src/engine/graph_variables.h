@@ -8,6 +8,7 @@
 
 #include "engine/loaded_graph.h"
 #include "engine/run_options.h"
+#include "engine/run_record.h"
 #include "engine/variable_ports.h"
 #include "engine/variables.h"
 #include "kernels/host_value.h"
@@ -38,12 +39,16 @@ struct UpdateReport {
 // variables change only once the step has succeeded.
 class GraphVariables {
  public:
-  // Declares the variables. `graph` was loaded with Updates(ports) in its plan options, and
-  // outlives this, as `variables` does.
+  // What loading must know of the graph's variables: what to update, which sizes stay, and that
+  // options which count inputs and outputs count the caller's. A step's tasks run in one order, so
+  // host operators are not put on a stream of their own. Fails (config.index) where an option names
+  // an input or output that the caller does not see.
+  static Status Prepare(const graph::Graph& graph, const std::vector<VariablePort>& ports,
+                        LoadOptions& load);
+  // Declares the variables. `graph` was loaded with prepared options; `variables` outlives this.
   static Result<std::unique_ptr<GraphVariables>> Bind(std::shared_ptr<LoadedGraph> graph,
                                                       std::vector<VariablePort> ports,
                                                       Variables& variables);
-  static std::vector<compile::VariableUpdate> Updates(const std::vector<VariablePort>& ports);
 
   // What the caller gives and gets.
   const std::vector<Port>& inputs() const { return inputs_; }
@@ -57,9 +62,8 @@ class GraphVariables {
   Result<std::vector<kernels::HostValue>> RunValues(std::vector<kernels::HostValue> inputs,
                                                     const RunOptions& options, int64_t steps);
 
-  Bytes bytes() const;          // of the graph's variables
-  UpdateReport report() const;  // for the shapes that were met last
-  bool updates() const { return updates_; }
+  UpdateReport report() const;                      // for the shapes that were met last
+  RunRecord SeenOf(const RunRecord& record) const;  // of the caller's inputs and outputs alone
 
  private:
   struct Bound {

@@ -38,17 +38,23 @@ bool Holds(const DimRange& range, int64_t size) {
   return size >= range.least && (!range.most || size <= *range.most);
 }
 
-// One list an input, in the model's order.
+bool IsVariable(const std::vector<bool>& variables, size_t input) {
+  return !variables.empty() && variables[input];
+}
+
+// One list an input, in the model's order; empty for variables.
 Result<std::vector<std::vector<DimRange>>> ByInput(const Graph& graph,
-                                                   const config::ShapeRanges& ranges) {
+                                                   const config::ShapeRanges& ranges,
+                                                   const std::vector<bool>& variables) {
   const std::vector<ValueId>& inputs = graph.root().inputs;
-  const size_t given = ranges.getnext.size() + ranges.data.size();
-  if (given != inputs.size()) {
-    return BadRange(StrCat("it has ", given, " shapes, and the model ", inputs.size(), " inputs"),
-                    "give one shape for each input, static ones too");
-  }
   std::vector<size_t> order(inputs.size());
   std::iota(order.begin(), order.end(), 0);
+  std::erase_if(order, [&](size_t input) { return IsVariable(variables, input); });
+  const size_t given = ranges.getnext.size() + ranges.data.size();
+  if (given != order.size()) {
+    return BadRange(StrCat("it has ", given, " shapes, and the model ", order.size(), " inputs"),
+                    "give one shape for each input, static ones too");
+  }
   std::sort(order.begin() + static_cast<int64_t>(ranges.getnext.size()), order.end(),
             [&](size_t a, size_t b) { return graph[inputs[a]].name < graph[inputs[b]].name; });
   std::vector<std::vector<DimRange>> by_input(inputs.size());
@@ -74,20 +80,23 @@ graph::Dim OpenDim(const graph::Value& input, size_t axis) {
 }  // namespace
 
 Result<InputRanges> InputRanges::Open(Graph& graph, bool all_open,
-                                      const std::optional<config::ShapeRanges>& ranges) {
+                                      const std::optional<config::ShapeRanges>& ranges,
+                                      const std::vector<bool>& variables) {
   InputRanges opened;
   if (!all_open && !ranges) return opened;
   std::vector<std::vector<DimRange>> by_input(graph.root().inputs.size());
   if (ranges) {
-    PLIMSOLL_ASSIGN(by_input, ByInput(graph, *ranges));
+    PLIMSOLL_ASSIGN(by_input, ByInput(graph, *ranges, variables));
     for (size_t i = 0; i < by_input.size(); ++i) {
+      if (IsVariable(variables, i)) continue;
       PLIMSOLL_TRY(CheckRange(graph[graph.root().inputs[i]], by_input[i]));
     }
   }
   for (size_t i = 0; i < by_input.size(); ++i) {
     graph::Value& input = graph[graph.root().inputs[i]];
     opened.ports_.push_back({input.name, graph::Text(input.declared), by_input[i]});
-    if (!input.declared.is_tensor() || !input.declared.shape) continue;
+    const bool opens = input.declared.is_tensor() && input.declared.shape;
+    if (!opens || IsVariable(variables, i)) continue;
     graph::Shape& shape = *input.declared.shape;
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       const DimRange* const range = by_input[i].empty() ? nullptr : &by_input[i][axis];

@@ -24,9 +24,11 @@ class InputRanges {
   InputRanges() = default;
 
   // Changes what the graph's inputs declare. Refuses ranges that are not one an input, or not one a
-  // dimension (config.shape_range); then nothing is changed.
+  // dimension (config.shape_range); then nothing is changed. Inputs that are variables (by input;
+  // empty: none is) keep their sizes, and no range is given for them.
   static Result<InputRanges> Open(graph::Graph& graph, bool all_open,
-                                  const std::optional<config::ShapeRanges>& ranges);
+                                  const std::optional<config::ShapeRanges>& ranges,
+                                  const std::vector<bool>& variables = {});
 
   // Refuses sizes of one input that lie outside its range (run.range), naming the range.
   Status Check(size_t input, const kernels::Dims& dims) const;

@@ -38,7 +38,8 @@ struct LoadOptions {
   bool host_operators_apart = false;
   std::shared_ptr<device::Device> streams_of;
   device::DeviceId streams_device;
-  int threads = 1;  // of a kernel that runs on a stream
+  int threads = 1;              // of a kernel that runs on a stream
+  std::vector<bool> variables;  // by input: keeps its size whatever is opened; empty: none is one
 };
 
 // A tensor of the caller's: where its elements lie, and how.

@@ -49,10 +49,8 @@ Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> 
       memory_(std::make_shared<FeatureMemory>(
           device, id, options.config.memory_config.static_memory_policy, options.allocator)),
       gate_(memory_->policy(), options.config.graph_max_parallel_model_num),
-      variables_(std::make_shared<VariableMemory>(
-                     device, id, options.config.memory_config.variable_use_1g_huge_page,
-                     options.config.variable_placement),
-                 device, id) {}
+      variables_(VariableMemory(device, id, weights_, options.config.variable_placement), device,
+                 id) {}
 
 Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) {
   std::shared_ptr<device::Device> device = options.device;
@@ -94,7 +92,7 @@ Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>
   }
   PLIMSOLL_ASSIGN(std::vector<VariablePort> ports, BindVariables(graph, names));
   LoadOptions load = load_;
-  load.plan.updates = GraphVariables::Updates(ports);
+  PLIMSOLL_TRY(GraphVariables::Prepare(graph, ports, load));
   const GraphId id(next_++);
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
@@ -202,6 +200,7 @@ SessionMemory Session::Memory() const {
 
 Result<RunRecord> Session::LastRun(GraphId id) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  if (const auto variables = FindVariables(id)) return variables->SeenOf(graph->last_run());
   return graph->last_run();
 }
 

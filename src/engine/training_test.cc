@@ -274,6 +274,43 @@ TEST(TrainingTest, AGraphThatRunsNodeByNodeUpdatesItsVariablesToo) {
   EXPECT_EQ(session->Updates(id)->copied, 2U);
 }
 
+TEST(TrainingTest, OptionsThatOpenSizesLeaveVariablesAsTheyAre) {
+  SessionOptions options = Training();
+  options.config.compile_dynamic_mode = true;
+  options.config.dynamic_inputs_shape_range.emplace();
+  options.config.dynamic_inputs_shape_range->data = {{{.least = 1, .most = 4}}};
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, MomentumStep());
+  EXPECT_FALSE(graph::IsStatic(*(*session->Inputs(id))[0].type.shape));
+  MustRun(*session, id, {Floats({4}, {1, 2, 3, 4})});
+  MustRun(*session, id, {Floats({1}, {4})});
+  EXPECT_EQ(VariableOf(*session, "m"), (Elements{4.5, 5, 5.5, 6}));
+  EXPECT_EQ(CodeOf(session->RunValues(id, Values({Random({5}, 1)})).status()), "run.range");
+}
+
+TEST(TrainingTest, OptionsThatNumberInputsAndOutputsSpeakOfTheCallers) {
+  SessionOptions options = Training();
+  options.config.input_reuse_mem_indexes = {0};
+  options.config.output_reuse_mem_indexes = {0};
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, MomentumStep());
+  MomentumModel model{Elements(4, 0), Elements(4, 0)};
+  for (uint32_t step = 0; step < 3; ++step) {
+    const Elements x = ElementsOf(Random({4}, step));
+    MustRun(*session, id, {Floats({4}, x)});
+    model.Step(x);
+    EXPECT_EQ(VariableOf(*session, "w"), model.w);
+  }
+  EXPECT_EQ(session->LastRun(id)->ports.inputs.size(), 1U);
+  EXPECT_EQ(session->LastRun(id)->ports.outputs.size(), 1U);
+
+  options.config.input_reuse_mem_indexes = {1};
+  const auto refused = MakeSession(options)->Add(MomentumStep());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, "config.index");
+  EXPECT_NE(refused.error().why.find("the model has 1"), std::string::npos);
+}
+
 // A real step, with variables and with every tensor fed by hand.
 TEST(TrainingTest, ARealModelLearnsTheSameAsWhenItIsFedByHand) {
   const char* folder = std::getenv("PLIMSOLL_MODELS");

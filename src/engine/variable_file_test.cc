@@ -161,16 +161,11 @@ class FileSizeLimit {
     getrlimit(RLIMIT_FSIZE, &before_);
     const rlimit limit{bytes, before_.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
-    handler_ = signal(SIGXFSZ, SIG_IGN);
   }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    signal(SIGXFSZ, handler_);
-  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
 
  private:
   rlimit before_{};
-  sighandler_t handler_ = SIG_DFL;
 };
 
 TEST_F(VariableFileTest, AFullDiskLeavesTheOldFileAndNoOther) {

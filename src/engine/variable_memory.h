@@ -3,41 +3,39 @@
 #include <memory>
 
 #include "config/run_config.h"
+#include "engine/session_weights.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/status.h"
 #include "plimsoll/device/device.h"
 
 namespace plimsoll::engine {
 
-// Memory of what outlasts a run: variables and, where huge pages are asked for, constants. Blocks
-// come with the pages that variable_use_1g_huge_page says (device/huge_pages.h), or, for variables
-// with variable_placement=Host, from the host; pieces of any size lie in them side by side, so that
-// one page of 1 GiB serves many. A block goes back to the device with its last piece.
-//
-// Thread-safe. A piece costs a search through the free runs of all blocks. The object may go before
-// its pieces.
+// Where a session's variables lie: on the host with variable_placement=Host; else, where
+// variable_use_1g_huge_page asks for large pages, in those that hold the session's constants too;
+// else in memory of the device. Not thread-safe.
 class VariableMemory {
  public:
   VariableMemory(std::shared_ptr<device::Device> device, device::DeviceId id,
-                 config::HugePages pages, config::VariablePlacement placement);
+                 std::shared_ptr<SessionWeights> weights, config::VariablePlacement placement)
+      : device_(std::move(device)), id_(id), weights_(std::move(weights)), placement_(placement) {}
 
-  // A piece aligned to 512 bytes, its bytes not set, held until the last pointer to it is gone.
-  // Fails as the device does; where pages of the wanted size cannot be had, with the reason, and a
-  // line at level error tells it.
+  // Aligned to 64 bytes, its bytes not set, held until the last pointer to it is gone. Fails as the
+  // device does; where pages of the wanted size cannot be had, with the reason, and a line at level
+  // error tells it.
   Result<std::shared_ptr<void>> Take(Bytes size);
 
-  Bytes used() const;      // in pieces
-  Bytes reserved() const;  // of the device or the host, whole pages
-
-  config::HugePages pages() const { return pages_; }
-  config::VariablePlacement placement() const { return placement_; }
+  // Of the device or the host; with large pages those of the constants too.
+  Bytes reserved() const;
 
  private:
-  class Blocks;
+  Result<std::shared_ptr<void>> TakeOfHost(Bytes size);
+  Result<std::shared_ptr<void>> TakeOfDevice(Bytes size);
 
-  config::HugePages pages_;
+  std::shared_ptr<device::Device> device_;
+  device::DeviceId id_;
+  std::shared_ptr<SessionWeights> weights_;
   config::VariablePlacement placement_;
-  std::shared_ptr<Blocks> blocks_;
+  Bytes taken_;
 };
 
 }  // namespace plimsoll::engine

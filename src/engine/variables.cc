@@ -48,9 +48,9 @@ device::Address AddressOf(const void* pointer) {
 
 }  // namespace
 
-Variables::Variables(std::shared_ptr<VariableMemory> memory, std::shared_ptr<device::Device> device,
+Variables::Variables(VariableMemory memory, std::shared_ptr<device::Device> device,
                      device::DeviceId id)
-    : memory_(std::move(memory)), device_(std::move(device)), id_(id) {}
+    : device_(std::move(device)), id_(id), memory_(std::move(memory)) {}
 
 Variables::~Variables() {
   if (!stream_.valid()) return;
@@ -86,7 +86,7 @@ Result<std::vector<const Variable*>> Variables::Declare(const std::vector<Wanted
   }
   if (!made.empty()) {
     PLIMSOLL_TRY(MakeStream());
-    PLIMSOLL_ASSIGN(const std::shared_ptr<void> memory, memory_->Take(sum));
+    PLIMSOLL_ASSIGN(const std::shared_ptr<void> memory, memory_.Take(sum));
     auto* next = static_cast<std::byte*>(memory.get());
     for (Held& one : made) {
       one.memory = memory;
@@ -152,6 +152,11 @@ Bytes Variables::bytes() const {
   Bytes sum;
   for (const Variable* variable : All()) sum += variable->size;
   return sum;
+}
+
+Bytes Variables::reserved() const {
+  const std::lock_guard lock(table_mutex_);
+  return memory_.reserved();
 }
 
 Status Variables::Set(const std::string& name, const Tensor& from) {

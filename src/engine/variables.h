@@ -36,8 +36,7 @@ struct Variable {
 // Restore, or Set of each variable that the step writes.
 class Variables {
  public:
-  Variables(std::shared_ptr<VariableMemory> memory, std::shared_ptr<device::Device> device,
-            device::DeviceId id);
+  Variables(VariableMemory memory, std::shared_ptr<device::Device> device, device::DeviceId id);
   ~Variables();
   Variables(const Variables&) = delete;
   Variables& operator=(const Variables&) = delete;
@@ -55,7 +54,7 @@ class Variables {
 
   std::vector<Variable> List() const;  // by name
   Bytes bytes() const;                 // sum of their sizes
-  Bytes reserved() const { return memory_->reserved(); }
+  Bytes reserved() const;              // for them (VariableMemory)
 
   // From and to tensors of the caller's, of the variable's type and shape, without strides.
   Status Set(const std::string& name, const Tensor& from);
@@ -90,10 +89,10 @@ class Variables {
   Status MakeStream();
   std::vector<const Variable*> All() const;
 
-  const std::shared_ptr<VariableMemory> memory_;
   const std::shared_ptr<device::Device> device_;
   const device::DeviceId id_;
   mutable std::mutex table_mutex_;
+  VariableMemory memory_;
   std::map<std::string, Held> table_;
   device::StreamId stream_;  // for copies; made with the first variable
   mutable std::shared_mutex contents_;
