@@ -114,8 +114,11 @@ std::vector<Option> MemoryOptions() {
           .type = OptionType::kNumber,
           .default_value = "131072",
           .legal = {.least = 0, .most = 33554432},
-          .meaning = "Bytes. Host inputs of at most this size go to the device together in one "
-                     "transfer, larger ones each alone. 0: every input alone.",
+          .meaning =
+              "Bytes. Host inputs of at most this size go to the device together in one "
+              "transfer, larger ones each alone. 0: every input alone. A device whose memory "
+              "the host reaches, the CPU for one, needs no transfer, and there it changes "
+              "nothing.",
           .apply = [](const OptionValue& value,
                       RunConfig& config) { config.input_fusion_size = std::get<int64_t>(value); },
       },

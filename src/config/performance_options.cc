@@ -10,8 +10,9 @@ std::vector<Option> PerformanceOptions() {
           .type = OptionType::kNumber,
           .default_value = "1",
           .legal = {.least = 1},
-          .meaning = "Training steps that run on the device before the host gets the result. The "
-                     "number of steps asked for must be a multiple of it; 1 with mix_compile_mode.",
+          .meaning = "Training steps that run on the device before the host gets the result, for "
+                     "graphs that update variables. The number of steps asked for must be a "
+                     "multiple of it; 1 with mix_compile_mode.",
           .apply = [](const OptionValue& value,
                       RunConfig& config) { config.iterations_per_loop = std::get<int64_t>(value); },
       },
