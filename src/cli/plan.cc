@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/clearing_report.h"
 #include "cli/compiled_peak.h"
 #include "cli/options.h"
 #include "cli/plan_report.h"
@@ -19,7 +20,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using compile::OrderEffort;
 using compile::OrderMode;
 using compile::PlannedModel;
 using compile::ShapeArgument;
@@ -57,7 +57,7 @@ Result<compile::PlanOptions> ReadOptions(const Options& options) {
   if (options.topological_mode >= 0) {
     request.order_mode = static_cast<OrderMode>(options.topological_mode);
   }
-  if (options.policy == "MemoryPriority") request.order_effort.steps = OrderEffort::kMemoryPriority;
+  request.memory_priority = options.policy == "MemoryPriority";
   PLIMSOLL_ASSIGN(request.lifetimes.feature_base_refreshable,
                   compile::ParseFeatureBaseRefreshable(options.refreshable));
   return request;
@@ -85,8 +85,8 @@ std::vector<PlanReport::Remedy> FindRemedies(const graph::Graph& graph,
   compile::PlanOptions harder = request;
   harder.search_order = true;
   if (!request.search_order) attempt("--order search", shapes, harder);
-  if (request.order_effort.steps < OrderEffort::kMemoryPriority) {
-    harder.order_effort.steps = OrderEffort::kMemoryPriority;
+  if (!request.memory_priority) {
+    harder.memory_priority = true;
     attempt("--memory-optimization-policy MemoryPriority", shapes, harder);
   }
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -151,6 +151,7 @@ Status Plan(const Options& options) {
   report.order =
       options.topological_mode >= 0 ? StrCat("mode ", options.topological_mode) : options.order;
   report.compiled_peak = CompiledPeak(as_read, shapes, request);
+  PLIMSOLL_ASSIGN(report.clearing, CompareClearing(graph, planned, request));
   report.limit = limit;
   const bool fits = !limit || report.total <= *limit;
   if (!fits) report.remedies = FindRemedies(as_read, shapes, request);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compile/port_uses.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/plan/pack.h"
 
@@ -70,6 +71,18 @@ void DescribePeak(const Graph& graph, const compile::PlannedModel& model, PlanRe
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
 }
 
+void AddPorts(const Graph& graph, const compile::PlannedModel& model, PlanReport& report) {
+  const compile::PortUses uses = compile::FindPortUses(graph, model.buffers);
+  const auto add = [&](const std::vector<graph::ValueId>& ports, bool input,
+                       const std::vector<compile::PortUse>& how) {
+    for (size_t i = 0; i < ports.size(); ++i) {
+      report.ports.push_back({graph[ports[i]].name, input, how[i].in_place(), how[i].reason});
+    }
+  };
+  add(graph.root().inputs, true, uses.inputs);
+  add(graph.root().outputs, false, uses.outputs);
+}
+
 std::vector<std::string> SymbolsLeft(const Graph& graph) {
   std::vector<std::string> symbols;
   for (const graph::Value& value : graph.values) {
@@ -97,6 +110,7 @@ PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model
   report.assigner = model.plan.assigner;
   report.counted_as_one = SymbolsLeft(graph);
   AddRegions(model, report);
+  AddPorts(graph, model, report);
   report.waterline = Waterline(model);
   DescribePeak(graph, model, report);
   for (const auto& note : model.buffers.notes) report.notes.emplace_back(note.value, note.text);

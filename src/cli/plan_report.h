@@ -29,6 +29,22 @@ struct PlanReport {
     Bytes total;  // what the model would take from the device then
   };
 
+  struct Port {
+    std::string name;
+    bool input = true;
+    bool in_place = true;  // the caller's memory is used where it lies
+    std::string reason;    // why not
+  };
+  // Operators that need zeroed memory, and what atomic_clean_policy does to the peak.
+  struct Clearing {
+    int policy = 0;
+    int nodes = 0;
+    Bytes cleared;
+    Bytes area;           // of the one clear under 0
+    Bytes peak_together;  // under 0
+    Bytes peak_apart;     // under 1
+  };
+
   std::string file;
   Bytes peak;
   Bytes lower_bound;
@@ -49,6 +65,8 @@ struct PlanReport {
   std::string peak_node;
   std::vector<Owner> peak_owners;  // largest first
   std::vector<std::pair<std::string, std::string>> notes;
+  std::vector<Port> ports;
+  std::optional<Clearing> clearing;
   std::optional<Bytes> limit;
   std::vector<Remedy> remedies;  // that would help to keep the limit
 };

@@ -38,6 +38,22 @@ std::string PlanJson(const PlanReport& report) {
   for (const auto& owner : report.peak_owners) {
     json["peak_buffers"].push_back({{"name", owner.name}, {"bytes", owner.bytes.value()}});
   }
+  json["ports"] = Json::array();
+  for (const auto& port : report.ports) {
+    Json row = {{"name", port.name},
+                {"kind", port.input ? "input" : "output"},
+                {"in_place", port.in_place}};
+    if (!port.in_place) row["reason"] = port.reason;
+    json["ports"].push_back(std::move(row));
+  }
+  if (report.clearing) {
+    json["clearing"] = {{"atomic_clean_policy", report.clearing->policy},
+                        {"nodes", report.clearing->nodes},
+                        {"cleared_bytes", report.clearing->cleared.value()},
+                        {"area_bytes", report.clearing->area.value()},
+                        {"peak_bytes_policy_0", report.clearing->peak_together.value()},
+                        {"peak_bytes_policy_1", report.clearing->peak_apart.value()}};
+  }
   json["notes"] = Json::array();
   for (const auto& [who, text] : report.notes)
     json["notes"].push_back({{"of", who}, {"text", text}});

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/plan_report.h"
 #include "cli/waterline_picture.h"
 #include "plimsoll/base/text.h"
@@ -16,6 +18,29 @@ std::string Share(Bytes part, Bytes whole) {
   if (whole == Bytes(0)) return "1.000";
   return fmt::format("{:.3f}",
                      static_cast<double>(part.value()) / static_cast<double>(whole.value()));
+}
+
+std::string ClearingText(const PlanReport::Clearing& clearing) {
+  return fmt::format(
+      "Cleared: {} of {} nodes, atomic_clean_policy {}\n"
+      "  policy 0 takes {:>12}: one clear of one area of {}\n"
+      "  policy 1 takes {:>12}: each node clears its own before it runs\n",
+      FormatBytes(clearing.cleared), clearing.nodes, clearing.policy,
+      FormatBytes(clearing.peak_together), FormatBytes(clearing.area),
+      FormatBytes(clearing.peak_apart));
+}
+
+std::string PortsText(const std::vector<PlanReport::Port>& ports) {
+  const auto in_place = std::count_if(ports.begin(), ports.end(),
+                                      [](const PlanReport::Port& port) { return port.in_place; });
+  std::string out =
+      fmt::format("Zero copy: {} of {} inputs and outputs in place\n", in_place, ports.size());
+  for (const PlanReport::Port& port : ports) {
+    if (port.in_place) continue;
+    out += fmt::format("  {} '{}' is copied: {}\n", port.input ? "input" : "output", port.name,
+                       port.reason);
+  }
+  return out;
 }
 
 }  // namespace
@@ -63,6 +88,8 @@ std::string PlanText(const PlanReport& report, bool color) {
       out += fmt::format("  ... and {} more\n", report.peak_owners.size() - kShownOwners);
     }
   }
+  if (report.clearing) out += ClearingText(*report.clearing);
+  out += PortsText(report.ports);
   if (!report.notes.empty()) heading("Notes");
   for (size_t i = 0; i < std::min(kShownNotes, report.notes.size()); ++i) {
     out += fmt::format("  {}: {}\n", report.notes[i].first, report.notes[i].second);

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -80,10 +81,26 @@ std::vector<InputArgument> KnownInputs(const graph::Graph& graph,
   return known;
 }
 
+// Inputs of a session that opens their sizes may be given shapes that the file does not declare.
+void OpenShapes(graph::Graph& graph, const std::vector<compile::ShapeArgument>& shapes) {
+  for (const graph::ValueId id : graph.root().inputs) {
+    graph::Value& input = graph[id];
+    const bool given = std::any_of(shapes.begin(), shapes.end(),
+                                   [&](const auto& shape) { return shape.name == input.name; });
+    if (!given || !input.declared.shape) continue;
+    for (size_t i = 0; i < input.declared.shape->size(); ++i) {
+      (*input.declared.shape)[i] = graph::Dim::Symbol(StrCat(input.name, "[", i, "]"));
+    }
+  }
+}
+
 // Every model in one session, ready to run.
 class Runs {
  public:
-  Runs(Session& session, bool training) : session_(session), training_(training) {}
+  Runs(Session& session, const config::RunConfig& config)
+      : session_(session),
+        training_(config.training),
+        open_shapes_(config.compile_dynamic_mode || config.dynamic_inputs_shape_range) {}
 
   // With one model every argument must be one of its inputs; with several, of some of them.
   Status Add(const Options& options, const std::string& model) {
@@ -104,13 +121,15 @@ class Runs {
     }
     PLIMSOLL_ASSIGN(const std::vector<engine::VariableName> names, VariablesOf(options, graph));
     const std::vector<std::string> initial = TakeInitial(names, arguments);
-    PLIMSOLL_ASSIGN(std::vector<HostValue> inputs,
-                    MakeInputs(WithoutVariables(graph, names), arguments, shapes));
+    graph::Graph sized = WithoutVariables(graph, names);
+    if (open_shapes_) OpenShapes(sized, shapes);
+    PLIMSOLL_ASSIGN(std::vector<HostValue> inputs, MakeInputs(sized, arguments, shapes));
     PLIMSOLL_ASSIGN(const engine::GraphId id, session_.Add(std::move(graph), names));
     PLIMSOLL_TRY(SetInitialVariables(session_, names, initial));
     PLIMSOLL_ASSIGN(ModelRunner runner, ModelRunner::Make(session_, id, std::move(inputs)));
     PLIMSOLL_ASSIGN(std::vector<engine::Port> ports, session_.Outputs(id));
-    models_.push_back({model, std::move(runner), std::move(ports)});
+    PLIMSOLL_ASSIGN(std::vector<engine::Port> input_ports, session_.Inputs(id));
+    models_.push_back({model, std::move(runner), std::move(ports), std::move(input_ports)});
     return {};
   }
 
@@ -157,10 +176,13 @@ class Runs {
                    .reason = model.runner.reason(),
                    .memory = {},
                    .poisoned = {},
+                   .last_run = {},
+                   .inputs = model.input_ports,
                    .heap_calls = model.runner.heap_calls(),
                    .outputs = model.ports};
       PLIMSOLL_ASSIGN(run.memory, model.runner.memory());
       if (run.planned) {
+        PLIMSOLL_ASSIGN(run.last_run, model.runner.last_run());
         PLIMSOLL_ASSIGN(run.poisoned, model.runner.Observe());
       }
       told.push_back(std::move(run));
@@ -183,10 +205,12 @@ class Runs {
     std::string name;
     ModelRunner runner;
     std::vector<engine::Port> ports;
+    std::vector<engine::Port> input_ports;
   };
 
   Session& session_;
   const bool training_;
+  const bool open_shapes_;
   std::vector<Model> models_;
 };
 
@@ -198,7 +222,7 @@ Status Run(const Options& options) {
   session_options.load.optimise = !options.plain;
   session_options.config = configured.config;
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
-  Runs runs(*session, configured.config.training);
+  Runs runs(*session, configured.config);
   for (const std::string& model : options.models) PLIMSOLL_TRY(runs.Add(options, model));
   RunReport report;
   report.threads = options.threads;

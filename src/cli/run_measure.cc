@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 
 #include "cli/heap_calls.h"
 
@@ -40,7 +41,29 @@ Result<ModelRunner> ModelRunner::Make(engine::Session& session, engine::GraphId 
   }
   PLIMSOLL_ASSIGN(runner.executable_, session.Compile(id, runner.read_, &runner.reason_));
   if (runner.planned()) PLIMSOLL_TRY(runner.MakeOutputs());
+  if (runner.planned()) PLIMSOLL_TRY(runner.MakeScratch());
   return runner;
+}
+
+// Inputs that are lent to the plan are overwritten, so each run is given a copy.
+Status ModelRunner::MakeScratch() {
+  const auto& lent = executable_->model().planned.buffers.lent;
+  const bool overwritten = std::any_of(
+      lent.begin(), lent.end(), [](const auto& one) { return one.home == compile::Home::kInput; });
+  if (!overwritten) return {};
+  for (Tensor& tensor : read_) {
+    PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(tensor.type, tensor.dims));
+    tensor.data = copy.data.get();
+    scratch_.push_back(std::move(copy));
+  }
+  return {};
+}
+
+void ModelRunner::RestoreInputs() {
+  for (size_t i = 0; i < scratch_.size(); ++i) {
+    std::memcpy(scratch_[i].data.get(), inputs_[i].tensor.data.get(),
+                static_cast<size_t>(scratch_[i].size().value()));
+  }
 }
 
 Status ModelRunner::MakeOutputs() {
@@ -66,6 +89,7 @@ std::vector<bool> ModelRunner::ReplacesVariable() const {
 }
 
 Status ModelRunner::RunOnce() {
+  RestoreInputs();
   const int64_t calls = HeapCalls();
   const auto begin = std::chrono::steady_clock::now();
   if (planned()) {
@@ -80,6 +104,7 @@ Status ModelRunner::RunOnce() {
 }
 
 Result<engine::PoisonedRun> ModelRunner::Observe() {
+  RestoreInputs();
   const graph::Graph& compiled = executable_->model().graph;
   std::vector<HostTensor> variables;
   std::vector<const void*> from;

@@ -28,16 +28,20 @@ class ModelRunner {
   const std::vector<double>& latency_ms() const { return latency_ms_; }  // of each run, in order
   int64_t heap_calls() const { return heap_calls_; }  // of the last run; -1: not counted
   Result<engine::GraphMemory> memory() const { return session_->Memory(id_); }
+  Result<engine::RunRecord> last_run() const { return session_->LastRun(id_); }
 
  private:
   ModelRunner() = default;
   Status MakeOutputs();
   std::vector<bool> ReplacesVariable() const;  // by output of the graph
+  Status MakeScratch();
+  void RestoreInputs();
 
   engine::Session* session_ = nullptr;
   engine::GraphId id_;
   std::vector<kernels::HostValue> inputs_;
   std::vector<kernels::HostValue> outputs_;
+  std::vector<kernels::HostTensor> scratch_;  // of inputs that a run overwrites; else empty
   std::vector<engine::Tensor> read_;
   std::vector<engine::Tensor> written_;
   std::shared_ptr<const engine::Executable> executable_;

@@ -12,6 +12,30 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string Line(std::string_view name, const std::string& value) {
+  return StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
+}
+
+// What the last run did with the caller's memory.
+void AddPorts(Json& json, const char* kind, const std::vector<engine::Port>& ports,
+              const std::vector<compile::PortUse>& uses) {
+  for (size_t i = 0; i < uses.size(); ++i) {
+    Json row = {{"name", ports[i].name}, {"kind", kind}, {"in_place", uses[i].in_place()}};
+    if (!uses[i].in_place()) row["reason"] = uses[i].reason;
+    json.push_back(std::move(row));
+  }
+}
+
+std::string CopiesText(const char* kind, const std::vector<engine::Port>& ports,
+                       const std::vector<compile::PortUse>& uses) {
+  std::string text;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].in_place()) continue;
+    text += Line("copied", StrCat(kind, " ", ports[i].name, ": ", uses[i].reason));
+  }
+  return text;
+}
+
 Json ModelJson(const ModelRun& run) {
   Json json{{"model", run.model}, {"runs", run.latency_ms.size()}, {"planned", run.planned}};
   if (!run.planned) json["reason"] = run.reason;
@@ -24,6 +48,13 @@ Json ModelJson(const ModelRun& run) {
     json["live_peak_bytes"] = run.poisoned.live_peak.value();
     json["wrote_outside_plan"] = run.poisoned.wrote_outside;
     json["feature_map_bytes"] = run.memory.feature_map.value();
+    const engine::ClearCost& clearing = run.last_run.clearing;
+    json["clears"] = clearing.clears;
+    json["cleared_bytes"] = clearing.bytes.value();
+    json["clear_ms"] = clearing.milliseconds();
+    json["ports"] = Json::array();
+    AddPorts(json["ports"], "input", run.inputs, run.last_run.ports.inputs);
+    AddPorts(json["ports"], "output", run.outputs, run.last_run.ports.outputs);
   }
   json["weights_bytes"] = run.memory.weights.value();
   json["heap_calls_per_run"] = run.heap_calls;
@@ -43,10 +74,6 @@ void AddSession(Json& json, const RunReport& report) {
   json["rss_above_base_bytes"] = report.rss_above_base.value();
 }
 
-std::string Line(std::string_view name, const std::string& value) {
-  return StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
-}
-
 std::string ModelText(const ModelRun& run) {
   const auto ms = [](double value) { return StrCat(std::round(value * 1000) / 1000, " ms"); };
   std::string text = StrCat(run.model, ": ", run.latency_ms.size(), " runs\n");
@@ -56,6 +83,13 @@ std::string ModelText(const ModelRun& run) {
     text += Line("planned peak", FormatBytes(run.memory.planned_peak));
     text += Line("actual peak", FormatBytes(run.poisoned.actual_peak));
     text += Line("live peak", FormatBytes(run.poisoned.live_peak));
+    const engine::ClearCost& clearing = run.last_run.clearing;
+    if (clearing.clears > 0) {
+      text += Line("cleared", StrCat(FormatBytes(clearing.bytes), " in ", clearing.clears,
+                                     " clears, ", ms(clearing.milliseconds())));
+    }
+    text += CopiesText("input", run.inputs, run.last_run.ports.inputs);
+    text += CopiesText("output", run.outputs, run.last_run.ports.outputs);
   } else {
     text += Line("no plan", run.reason);
   }

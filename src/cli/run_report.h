@@ -18,6 +18,8 @@ struct ModelRun {
   std::string reason;  // why not
   engine::GraphMemory memory;
   engine::PoisonedRun poisoned;  // where planned
+  engine::RunRecord last_run;    // likewise
+  std::vector<engine::Port> inputs;
   int64_t heap_calls = 0;
   std::vector<engine::Port> outputs;
 };
