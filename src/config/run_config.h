@@ -62,6 +62,7 @@ struct RunConfig {
   std::vector<std::string> no_reuse_nodes;    // OP_NO_REUSE_MEM: node names and operator types
   std::optional<int> topo_sorting_mode;       // ge.topoSortingMode; none: search
   std::optional<ShapeRanges> dynamic_inputs_shape_range;  // none: the model's own shapes rule
+  std::string dynamic_dims;  // gears, "1,128;4,128"; empty: those that the model lists, or none
   bool operator==(const RunConfig&) const = default;
 };
 

@@ -48,6 +48,18 @@ std::vector<Option> ShapeOptions() {
                       RunConfig& config) { config.mix_compile_mode = std::get<bool>(value); },
       },
       {
+          .name = "dynamic_dims",
+          .other_keys = {"ge.dynamicDims"},
+          .type = OptionType::kText,
+          .meaning =
+              "Gears: sets of sizes that a graph with open shapes is compiled for when it is "
+              "loaded, in memory as large as the largest needs. 1,128;4,128 lists two, each "
+              "with a number for every open size of the inputs, in the order in which they "
+              "first occur. Then dynamic_inputs_shape_range has no effect.",
+          .apply = [](const OptionValue& value,
+                      RunConfig& config) { config.dynamic_dims = std::get<std::string>(value); },
+      },
+      {
           .name = "dynamic_input",
           .default_value = "False",
           .standing = Standing::kDeprecated,

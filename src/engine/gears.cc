@@ -32,18 +32,17 @@ Result<std::vector<std::vector<int64_t>>> ParseGears(const std::string& text) {
       int64_t& size = sizes.emplace_back();
       const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), size);
       if (error == std::errc() && end == part.data() + part.size()) continue;
-      return BadGears(StrCat("'", part, "' in the metadata ", kMetadataKey, " is no number"),
-                      "write gears as \"1,128;4,128\"");
+      return BadGears(StrCat("'", part, "' is no number"), "write gears as 1,128;4,128");
     }
   }
   return gears;
 }
 
-Result<std::vector<std::vector<int64_t>>> FromMetadata(const Graph& graph) {
+std::string FromMetadata(const Graph& graph) {
   for (const auto& [key, value] : graph.metadata) {
-    if (key == kMetadataKey) return ParseGears(value);
+    if (key == kMetadataKey) return value;
   }
-  return std::vector<std::vector<int64_t>>();
+  return "";
 }
 
 std::vector<std::string> OpenSizes(const Graph& graph) {
@@ -95,10 +94,9 @@ Result<Gear> MakeGear(const Graph& graph, const std::vector<std::string>& symbol
 
 }  // namespace
 
-Result<std::vector<Gear>> ReadGears(const Graph& graph, std::vector<std::vector<int64_t>> given) {
-  if (given.empty()) {
-    PLIMSOLL_ASSIGN(given, FromMetadata(graph));
-  }
+Result<std::vector<Gear>> ReadGears(const Graph& graph, const std::string& dynamic_dims) {
+  PLIMSOLL_ASSIGN(const auto given,
+                  ParseGears(dynamic_dims.empty() ? FromMetadata(graph) : dynamic_dims));
   std::vector<Gear> gears;
   if (given.empty()) return gears;
   const std::vector<std::string> symbols = OpenSizes(graph);

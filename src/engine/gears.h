@@ -17,13 +17,13 @@ struct Gear {
 
 inline constexpr size_t kMostGears = 100;
 
-// The gears of a model whose inputs have open sizes: one list of numbers a gear, in it one number
-// for each symbol of the inputs, in the order in which the inputs first name them. Where none are
-// given, the model's metadata `plimsoll.dynamic_dims` may list them: "1,128;4,128;8,64".
+// The gears of a model whose inputs have open sizes, from a text such as "1,128;4,128;8,64": gears
+// between semicolons, in each one number for each symbol of the inputs, in the order in which the
+// inputs first name them. Where the text is empty, the model's metadata `plimsoll.dynamic_dims` may
+// list them.
 //
 // Refuses (config.gears) numbers that are no sizes, lists of another length, a gear given twice,
 // more than kMostGears, and gears for a model that has no open sizes.
-Result<std::vector<Gear>> ReadGears(const graph::Graph& graph,
-                                    std::vector<std::vector<int64_t>> given);
+Result<std::vector<Gear>> ReadGears(const graph::Graph& graph, const std::string& dynamic_dims);
 
 }  // namespace plimsoll::engine

@@ -18,10 +18,12 @@ Graph Layer() { return TransformerLayer(Dim::Symbol("batch"), Dim::Symbol("rows"
 
 HostTensor Rows(int64_t batch, int64_t rows) { return Random({batch, rows, kModelWidth}, 5); }
 
-SessionOptions WithGears(Lists gears) {
-  SessionOptions options;
-  options.load.dynamic_dims = std::move(gears);
-  return options;
+SessionOptions WithGears(const Lists& gears) {
+  std::vector<std::string> texts;
+  for (const auto& gear : gears) texts.push_back(Join(gear, ","));
+  config::RunConfig config;
+  config.dynamic_dims = Join(texts, ";");
+  return Under(config);
 }
 
 const Lists kThree = {{1, 8}, {2, 40}, {4, 16}};
@@ -94,16 +96,26 @@ TEST(GearsTest, GearsThatClearMemoryOrShareNoneAreVerifiedTogetherToo) {
 TEST(GearsTest, LabelsNameTheSizes) {
   Graph graph = Layer();
   ASSERT_TRUE(compile::InferShapes(graph).ok());
-  const auto gears = ReadGears(graph, {{4, 16}});
+  const auto gears = ReadGears(graph, "4,16");
   ASSERT_TRUE(gears.ok());
   ASSERT_EQ(gears->size(), 1U);
   EXPECT_EQ((*gears)[0].label, "batch=4,rows=16");
   EXPECT_EQ((*gears)[0].dims[0], (kernels::Dims{4, 16, kModelWidth}));
 }
 
+// dynamic_dims and dynamic_inputs_shape_range: the first rules.
+TEST(GearsTest, R314_RangesHaveNoEffectBesideGears) {
+  SessionOptions options = WithGears(kThree);
+  options.config.dynamic_inputs_shape_range =
+      config::ShapeRanges{.getnext = {}, .data = {{{9, 9}, {9, 9}, {9, 9}}}};
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, Layer());
+  MustRun(*session, id, {Rows(1, 8)});
+}
+
 TEST(GearsTest, BadGearsAreRefusedAndNothingIsLoaded) {
-  const auto refusal = [](Graph graph, Lists gears) {
-    const auto session = MakeSession(WithGears(std::move(gears)));
+  const auto refusal = [](Graph graph, const Lists& gears) {
+    const auto session = MakeSession(WithGears(gears));
     const auto added = session->Add(std::move(graph));
     EXPECT_FALSE(added.ok());
     return added.ok() ? Error() : added.error();

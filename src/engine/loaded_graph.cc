@@ -118,8 +118,11 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
     if (constant.missing) return kernels::ToHostTensor(constant).error();
   }
   PLIMSOLL_TRY(CheckReuseIndexes(graph, options.plan.lifetimes.reuse));
-  PLIMSOLL_ASSIGN(InputRanges ranges, InputRanges::Open(graph, options.open_shapes,
-                                                        options.shape_ranges, options.variables));
+  PLIMSOLL_ASSIGN(
+      InputRanges ranges,
+      InputRanges::Open(graph, options.open_shapes,
+                        options.dynamic_dims.empty() ? options.shape_ranges : std::nullopt,
+                        options.variables));
   for (const ValueId input : graph.root().inputs) graph[input].type = graph[input].declared;
   if (Status inferred = compile::InferShapes(graph); !inferred.ok()) {
     return ranges.Explain(inferred.error());

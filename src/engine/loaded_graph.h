@@ -32,7 +32,7 @@ struct LoadOptions {
   compile::PlanOptions plan;  // how hard to plan, and what to obey
   bool open_shapes = false;   // compile_dynamic_mode: the sizes of inputs are the caller's choice
   std::optional<config::ShapeRanges> shape_ranges;  // dynamic_inputs_shape_range
-  std::vector<std::vector<int64_t>> dynamic_dims;   // gears (gears.h)
+  std::string dynamic_dims;                         // gears (gears.h), which rule over ranges
   // ac_parallel_enable: host operators of graphs with open sizes run beside the others, on streams
   // of this device.
   bool host_operators_apart = false;

@@ -32,6 +32,7 @@ LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device
   if (options.config.dynamic_inputs_shape_range) {
     load.shape_ranges = options.config.dynamic_inputs_shape_range;
   }
+  if (load.dynamic_dims.empty()) load.dynamic_dims = options.config.dynamic_dims;
   load.host_operators_apart |= options.config.ac_parallel_enable;
   load.streams_of = std::move(device);
   load.streams_device = id;
