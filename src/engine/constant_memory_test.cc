@@ -127,10 +127,16 @@ TEST(ConstantMemoryTest, R25_WithoutGigabytePagesAModelEndsWithTheReasonAndOther
   const auto session = MakeSession(WithPages(HugePages::kOnly1G));
   const ErrorLines lines;
   const GraphId id = MustAdd(*session, AddOne({4}));
-  const auto run = session->RunValues(id, Values({Random({4}, 1)}));
-  ASSERT_FALSE(run.ok());
-  EXPECT_NE(run.error().Text().find("nr_hugepages"), std::string::npos) << run.error().Text();
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto run = session->RunValues(id, Values({Random({4}, 1)}));
+    ASSERT_FALSE(run.ok());
+    EXPECT_NE(run.error().Text().find("nr_hugepages"), std::string::npos) << run.error().Text();
+  }
   EXPECT_GE(lines.count(), 1);
+  graph::GraphBuilder builder;
+  builder.Output(builder.Node("Relu", {builder.Input("x", compile::FloatTensor({4}))}));
+  const GraphId without_constants = MustAdd(*session, builder.Build());
+  EXPECT_EQ(MustRun(*session, without_constants, {Random({4}, 1)}).size(), 1U);
 }
 
 TEST(ConstantMemoryTest, R23_R26_ConstantsPackedAndPlainLieInLargePagesAndGiveTheSameResults) {

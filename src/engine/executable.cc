@@ -1,7 +1,6 @@
 #include "engine/executable.h"
 
 #include <cstring>
-#include <set>
 
 #include "engine/mapped_pages.h"
 #include "plimsoll/base/text.h"
@@ -56,7 +55,7 @@ Result<std::unique_ptr<const Executable>> Executable::Build(compile::CompiledMod
 
 Status Executable::PlaceConstants(const HoldConstant& hold) {
   constants_.resize(model_.graph.values.size());
-  std::set<graph::ConstantId> copied;
+  std::vector<std::span<const std::byte>> copied;
   for (const Task& task : program_.tasks) {
     const size_t operands = task.kind == Task::Kind::kRun ? task.inputs : 1;
     for (size_t i = 0; i < operands; ++i) {
@@ -69,17 +68,10 @@ Status Executable::PlaceConstants(const HoldConstant& hold) {
       const graph::Value& value = model_.graph.values[static_cast<size_t>(place.index)];
       const graph::ConstantTensor& constant = model_.graph[value.constant];
       PLIMSOLL_ASSIGN(held, hold(constant));
-      if (held.data.get() == constant.bytes.data()) continue;
-      copied.insert(value.constant);
+      if (held.data.get() != constant.bytes.data()) copied.push_back(constant.bytes);
     }
   }
-  std::vector<std::span<const std::byte>> read;
-  for (const graph::ConstantId id : copied) read.push_back(model_.graph[id].bytes);
-  DropMappedPages(read);
-  for (const graph::ConstantId id : copied) {
-    model_.graph.constants[id.index()].bytes = {};
-    model_.graph.constants[id.index()].storage.reset();
-  }
+  DropMappedPages(copied);
   return {};
 }
 

@@ -185,11 +185,11 @@ Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims)
     graph_.constants.clear();
   }
   auto model = CompileGraph(std::move(graph));
-  if (!model.ok()) {
-    if (takes_one_shape_) failure_ = model.error();
-    return model.error();
+  const Status made = model.ok() ? SetExecutable(entry, *std::move(model)) : model.status();
+  if (!made.ok()) {
+    if (takes_one_shape_) failure_ = made.error();
+    return made.error();
   }
-  PLIMSOLL_TRY(SetExecutable(entry, *std::move(model)));
   GiveBackFreedHeap();
   return entry;
 }
