@@ -9,16 +9,21 @@ namespace plimsoll::engine {
 namespace {
 
 constexpr int64_t kPieceAlignment = 64;
+constexpr int64_t kGrowth = 8;  // a new block is at least this part of those before it
+constexpr Bytes kLargestStep = MiB(32);
 
 }  // namespace
 
-Result<device::HugePageBlock> ConstantMemory::AllocateBlock(Bytes size) {
+Result<device::HugePageBlock> ConstantMemory::AllocateBlock(Bytes piece, Bytes reserved) {
   if (pages_) {
-    auto block = device::AllocateWithPages(*device_, id_, size, *pages_);
-    if (block.ok()) return block;
+    const Bytes roomy = std::max(piece, std::min(Bytes(reserved.value() / kGrowth), kLargestStep));
+    for (const Bytes size : {roomy, piece}) {
+      auto block = device::AllocateWithPages(*device_, id_, size, *pages_);
+      if (block.ok()) return block;
+    }
   }
   PLIMSOLL_ASSIGN(auto block,
-                  device::AllocateVariableMemory(*device_, id_, size, static_cast<int>(mode_)));
+                  device::AllocateVariableMemory(*device_, id_, piece, static_cast<int>(mode_)));
   pages_ = block.pages();
   return block;
 }
@@ -37,16 +42,17 @@ Result<std::shared_ptr<void>> ConstantMemory::Allocate(Bytes size) {
   const Bytes piece = std::max(size, Bytes(1)).RoundUp(kPieceAlignment);
   std::erase_if(blocks_, [](const auto& block) { return block.expired(); });
   std::shared_ptr<Block> home;
+  Bytes reserved;
   for (const auto& known : blocks_) {
-    auto block = known.lock();
-    if (block == nullptr || block->memory.size() - block->used < piece) continue;
-    home = std::move(block);
-    break;
+    const auto block = known.lock();
+    if (block == nullptr) continue;
+    reserved += block->memory.size();
+    if (home == nullptr && block->memory.size() - block->used >= piece) home = block;
   }
   if (home == nullptr) {
     home = std::make_shared<Block>();
     home->device = device_;
-    PLIMSOLL_ASSIGN(home->memory, AllocateBlock(piece));
+    PLIMSOLL_ASSIGN(home->memory, AllocateBlock(piece, reserved));
     blocks_.push_back(home);
   }
   const device::Address at =

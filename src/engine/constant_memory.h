@@ -18,8 +18,8 @@ namespace plimsoll::engine {
 // plain memory of the process (0), or in blocks of large pages (1, 2), which many constants share.
 // A block goes with the last constant in it. Pieces are 64-byte aligned and outlive the object.
 //
-// Thread-safe. A piece costs a look at the blocks that are not full; a block is as large as the
-// piece that it is made for, rounded up to whole pages.
+// Thread-safe. A piece costs a look at each block. A block is as large as the piece that it is made
+// for, or an eighth of the blocks before it, up to 32 MiB; rounded up to whole pages.
 class ConstantMemory {
  public:
   ConstantMemory(std::shared_ptr<device::Device> device, device::DeviceId id,
@@ -41,7 +41,7 @@ class ConstantMemory {
     device::HugePageBlock memory;
     Bytes used;
   };
-  Result<device::HugePageBlock> AllocateBlock(Bytes size);
+  Result<device::HugePageBlock> AllocateBlock(Bytes piece, Bytes reserved);
 
   const std::shared_ptr<device::Device> device_;
   const device::DeviceId id_;

@@ -102,6 +102,19 @@ TEST(ConstantMemoryTest, R26_TheStepDownToTwoMegabytePagesIsLoggedOnce) {
   EXPECT_EQ(lines.count(), 1);
 }
 
+TEST(ConstantMemoryTest, ManyPiecesThatFillNoPageWasteLittle) {
+  const auto device = std::make_shared<FakeDevice>();
+  ConstantMemory memory(device, kFirst, HugePages::k1GThen2M);
+  const ErrorLines lines;
+  std::vector<std::shared_ptr<void>> pieces;
+  Bytes sum;
+  for (int i = 0; i < 200; ++i) {
+    pieces.push_back(*memory.Allocate(KiB(2304)));
+    sum += KiB(2304);
+  }
+  EXPECT_LE(memory.reserved().value(), sum.value() + sum.value() / 5);
+}
+
 TEST(ConstantMemoryTest, R27_WithoutLargePagesModeTwoEndsAndSmallOnesAreNotTried) {
   const auto device = std::make_shared<FakeDevice>(device::FakeOptions{.transparent_pages = false});
   ConstantMemory memory(device, kFirst, HugePages::k1GThen2M);
