@@ -93,7 +93,11 @@ Result<std::vector<const Variable*>> Variables::Declare(const std::vector<Wanted
       one.variable.address = next;
       next += one.variable.size.RoundUp(plan::kDefaultAlignment).value();
     }
-    PLIMSOLL_TRY(Fill(wanted, made));
+    if (const Status filled = Fill(wanted, made); !filled.ok()) {
+      // What was begun must end before the memory can go back.
+      (void)device_->SynchronizeStream(id_, stream_).ok();
+      return filled;
+    }
     for (Held& one : made) table_.emplace(one.variable.name, std::move(one));
   }
   std::vector<const Variable*> declared;
