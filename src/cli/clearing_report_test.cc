@@ -11,6 +11,12 @@
 namespace plimsoll::cli {
 namespace {
 
+PlanReports Alone(const PlanReport& report) {
+  PlanReports reports;
+  reports.models.push_back(report);
+  return reports;
+}
+
 using graph::Graph;
 using graph::GraphBuilder;
 using graph::ValueId;
@@ -56,10 +62,10 @@ TEST(ClearingReportTest, R7_TheReportShowsWhatBothPoliciesTake) {
     EXPECT_EQ(report.clearing->area, Bytes(8 * kProduct));
     EXPECT_LT(report.clearing->peak_apart, report.clearing->peak_together);
     EXPECT_EQ(report.peak, together ? report.clearing->peak_together : report.clearing->peak_apart);
-    const auto json = nlohmann::json::parse(PlanJson(report));
+    const auto json = nlohmann::json::parse(PlanJson(Alone(report)));
     EXPECT_EQ(json["clearing"]["peak_bytes_policy_0"], report.clearing->peak_together.value());
     EXPECT_EQ(json["clearing"]["peak_bytes_policy_1"], report.clearing->peak_apart.value());
-    const std::string text = PlanText(report, false);
+    const std::string text = PlanText(Alone(report), false);
     EXPECT_NE(text.find("policy 0 takes"), std::string::npos);
     EXPECT_NE(text.find("policy 1 takes"), std::string::npos);
   }
@@ -68,19 +74,19 @@ TEST(ClearingReportTest, R7_TheReportShowsWhatBothPoliciesTake) {
 TEST(ClearingReportTest, NothingIsToldWhereNothingIsCleared) {
   const PlanReport report = ReportOf(ClearedProducts(0), {});
   EXPECT_FALSE(report.clearing);
-  EXPECT_FALSE(nlohmann::json::parse(PlanJson(report)).contains("clearing"));
+  EXPECT_FALSE(nlohmann::json::parse(PlanJson(Alone(report))).contains("clearing"));
 }
 
 TEST(ClearingReportTest, EachInputAndOutputIsSaidToBeInPlaceOrCopiedAndWhy) {
   const PlanReport report = ReportOf(ClearedProducts(1), {});
-  const auto ports = nlohmann::json::parse(PlanJson(report))["ports"];
+  const auto ports = nlohmann::json::parse(PlanJson(Alone(report)))["ports"];
   ASSERT_EQ(ports.size(), 4U);
   EXPECT_EQ(ports[0]["name"], "x");
   EXPECT_EQ(ports[0]["in_place"], true);
   EXPECT_EQ(ports[2]["in_place"], true);
   EXPECT_EQ(ports[3]["in_place"], false);
   EXPECT_EQ(ports[3]["reason"], "it is the input 'x' as it is");
-  EXPECT_NE(PlanText(report, false).find("Zero copy: 3 of 4"), std::string::npos);
+  EXPECT_NE(PlanText(Alone(report), false).find("Zero copy: 3 of 4"), std::string::npos);
 }
 
 }  // namespace

@@ -5,14 +5,17 @@
 #include <memory>
 
 #include "cli/clearing_report.h"
-#include "cli/compiled_peak.h"
+#include "cli/config_arguments.h"
+#include "cli/model_inputs.h"
 #include "cli/options.h"
 #include "cli/plan_report.h"
 #include "cli/program.h"
+#include "cli/session_plan.h"
 #include "cli/text_file.h"
 #include "compile/input_shapes.h"
 #include "compile/plan_model.h"
 #include "compile/shapes.h"
+#include "engine/compile_request.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
@@ -25,7 +28,8 @@ using compile::PlannedModel;
 using compile::ShapeArgument;
 
 struct Options {
-  std::string model;
+  std::vector<std::string> models;
+  ConfigArguments config;
   std::vector<std::string> shapes;
   std::string limit;
   std::string order = "search";
@@ -46,7 +50,8 @@ Examples:
   plimsoll plan model.onnx
   plimsoll plan bert.onnx --shape batch=1 --shape seq=128
   plimsoll plan model.onnx --limit 512MiB           exit code 3 when it does not fit, and why
-  plimsoll plan model.onnx --csv plan.csv && plimsoll pack --check plan.csv)";
+  plimsoll plan model.onnx --csv plan.csv && plimsoll pack --check plan.csv
+  plimsoll plan a.onnx b.onnx --policy 2            what a session of both takes before anything runs)";
 
 Result<compile::PlanOptions> ReadOptions(const Options& options) {
   compile::PlanOptions request;
@@ -122,51 +127,85 @@ Status DoesNotFit(const PlanReport& report) {
                    : Join(help, "; ")};
 }
 
-Status Plan(const Options& options) {
-  std::vector<ShapeArgument> shapes;
-  for (const std::string& text : options.shapes) {
-    PLIMSOLL_ASSIGN(auto shape, compile::ParseShapeArgument(text));
-    shapes.push_back(std::move(shape));
-  }
-  const std::optional<Bytes> limit =
-      options.limit.empty() ? std::nullopt : ParseBytes(options.limit);
-  if (!options.limit.empty() && !limit) {
-    return Error{ErrorKind::kUsage,
-                 "cli.size",
-                 "size not understood",
-                 "--limit",
-                 StrCat("'", options.limit, "'"),
-                 "write bytes, or a size such as 512MiB"};
-  }
-  PLIMSOLL_ASSIGN(const compile::PlanOptions request, ReadOptions(options));
-  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
+Result<std::optional<Bytes>> LimitOf(const Options& options) {
+  if (options.limit.empty()) return std::optional<Bytes>();
+  const std::optional<Bytes> limit = ParseBytes(options.limit);
+  if (limit) return limit;
+  return Error{ErrorKind::kUsage,
+               "cli.size",
+               "size not understood",
+               "--limit",
+               StrCat("'", options.limit, "'"),
+               "write bytes, or a size such as 512MiB"};
+}
+
+// One model on its own, and what it adds to the session.
+Result<PlanReport> PlanOne(const Options& options, const std::string& model,
+                           std::vector<ShapeArgument> shapes, const compile::PlanOptions& request,
+                           SessionPlan& session) {
+  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(model));
+  if (options.models.size() > 1) shapes = KnownArguments(graph, shapes);
   const graph::Graph as_read = graph;
   PLIMSOLL_ASSIGN(const compile::Bindings bindings, compile::GiveInputShapes(graph, shapes));
   PLIMSOLL_TRY(compile::InferShapes(graph));
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const PlannedModel planned, compile::PlanModel(graph, request));
   const auto taken = std::chrono::steady_clock::now() - start;
-  PlanReport report = MakePlanReport(graph, planned, options.model);
+  PlanReport report = MakePlanReport(graph, planned, model);
   report.planning_ms = std::chrono::duration<double, std::milli>(taken).count();
   report.order =
       options.topological_mode >= 0 ? StrCat("mode ", options.topological_mode) : options.order;
-  report.compiled_peak = CompiledPeak(as_read, shapes, request);
+  report.compiled_peak = session.Add(as_read, shapes);
   PLIMSOLL_ASSIGN(report.clearing, CompareClearing(graph, planned, request));
-  report.limit = limit;
-  const bool fits = !limit || report.total <= *limit;
-  if (!fits) report.remedies = FindRemedies(as_read, shapes, request);
+  PLIMSOLL_ASSIGN(report.limit, LimitOf(options));
+  if (report.limit && report.total > *report.limit) {
+    report.remedies = FindRemedies(as_read, shapes, request);
+  }
   if (!options.csv.empty()) PLIMSOLL_TRY(WriteTextFile(options.csv, PlanCsv(planned)));
-  std::cout << (options.json ? PlanJson(report) : PlanText(report, ColorAllowed(STDOUT_FILENO)));
-  return fits ? Status() : DoesNotFit(report);
+  return report;
+}
+
+Status Plan(const Options& options) {
+  if (options.models.size() > 1 && (!options.csv.empty() || !options.limit.empty())) {
+    return Error{ErrorKind::kUsage,
+                 "cli.one_model",
+                 "cannot plan several models so",
+                 options.csv.empty() ? "--limit" : "--csv",
+                 "it speaks of one model",
+                 "give one model, or leave it out"};
+  }
+  std::vector<ShapeArgument> shapes;
+  for (const std::string& text : options.shapes) {
+    PLIMSOLL_ASSIGN(auto shape, compile::ParseShapeArgument(text));
+    shapes.push_back(std::move(shape));
+  }
+  PLIMSOLL_TRY(LimitOf(options).status());
+  engine::LoadOptions load;
+  PLIMSOLL_ASSIGN(load.plan, ReadOptions(options));
+  PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
+  const compile::PlanOptions request = engine::PlanOptionsFor(configured.config, load.plan);
+  PLIMSOLL_ASSIGN(SessionPlan session, SessionPlan::Make(configured.config, load));
+  PlanReports reports;
+  for (const std::string& model : options.models) {
+    PLIMSOLL_ASSIGN(PlanReport report, PlanOne(options, model, shapes, request, session));
+    reports.weights += report.weights;
+    reports.models.push_back(std::move(report));
+  }
+  reports.policy = session.policy();
+  reports.variables = session.variables();
+  if (session.complete()) reports.feature_map_reserved = session.feature_map_reserved();
+  std::cout << (options.json ? PlanJson(reports) : PlanText(reports, ColorAllowed(STDOUT_FILENO)));
+  const PlanReport& first = reports.models.front();
+  return first.limit && first.total > *first.limit ? DoesNotFit(first) : Status();
 }
 
 }  // namespace
 
 void AddPlan(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
-  CommandOptions command(program, "plan", "Plan every byte of a model before the first run",
+  CommandOptions command(program, "plan", "Plan every byte of models before the first run",
                          kExamples);
-  command.Required("model", options->model, "An ONNX file");
+  command.RequiredList("model", options->models, "ONNX files; several share one session");
   command.List("--shape", options->shapes,
                "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.Text("--limit", options->limit,
@@ -184,6 +223,7 @@ void AddPlan(CLI::App& program, Action& action) {
   command.Real("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never");
   command.Whole("--threads", options->threads, 0, 1024, "0: as many as the machine has");
   command.Text("--csv", options->csv, "Write the feature map's buffers with offsets here");
+  AddConfigArguments(command, options->config);
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Plan(*options); });
 }

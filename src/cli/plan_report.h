@@ -74,8 +74,19 @@ struct PlanReport {
 PlanReport MakePlanReport(const graph::Graph& graph, const compile::PlannedModel& model,
                           std::string file);
 
-std::string PlanText(const PlanReport& report, bool color);
-std::string PlanJson(const PlanReport& report);
+// Models of one session, and what that takes.
+struct PlanReports {
+  std::vector<PlanReport> models;  // at least one
+  int policy = 0;                  // static_memory_policy
+  // For feature maps, once each model has run; nothing where one is not known.
+  std::optional<Bytes> feature_map_reserved;
+  Bytes weights;
+  Bytes variables;
+};
+
+std::string PlanText(const PlanReports& reports, bool color);
+// One model: its figures and the session's in one object. Several: a list, and the session beside.
+std::string PlanJson(const PlanReports& reports);
 
 // The buffers of the feature map as a table that `plimsoll pack --check` reads.
 std::string PlanCsv(const compile::PlannedModel& model);

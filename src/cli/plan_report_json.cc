@@ -4,8 +4,11 @@
 
 namespace plimsoll::cli {
 
-std::string PlanJson(const PlanReport& report) {
-  using Json = nlohmann::ordered_json;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ModelJson(const PlanReport& report) {
   Json json = {{"file", report.file},
                {"peak_bytes", report.peak.value()},
                {"lower_bound_bytes", report.lower_bound.value()},
@@ -65,6 +68,25 @@ std::string PlanJson(const PlanReport& report) {
       json["remedies"].push_back({{"text", remedy.text}, {"device_bytes", remedy.total.value()}});
     }
   }
+  return json;
+}
+
+}  // namespace
+
+std::string PlanJson(const PlanReports& reports) {
+  Json json;
+  if (reports.models.size() == 1) {
+    json = ModelJson(reports.models.front());
+  } else {
+    for (const PlanReport& report : reports.models) json["models"].push_back(ModelJson(report));
+    json["weights_bytes"] = reports.weights.value();
+  }
+  json["static_memory_policy"] = reports.policy;
+  json["feature_map_reserved_bytes"] = nullptr;
+  if (reports.feature_map_reserved) {
+    json["feature_map_reserved_bytes"] = reports.feature_map_reserved->value();
+  }
+  json["variables_bytes"] = reports.variables.value();
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -43,9 +43,7 @@ std::string PortsText(const std::vector<PlanReport::Port>& ports) {
   return out;
 }
 
-}  // namespace
-
-std::string PlanText(const PlanReport& report, bool color) {
+std::string ModelText(const PlanReport& report, bool color) {
   std::string out;
   const auto heading = [&](const std::string& text) {
     out += fmt::format("{}{}{}\n", color ? "\033[1m" : "", text, color ? "\033[0m" : "");
@@ -96,6 +94,23 @@ std::string PlanText(const PlanReport& report, bool color) {
   }
   if (report.notes.size() > kShownNotes) {
     out += fmt::format("  ... and {} more\n", report.notes.size() - kShownNotes);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string PlanText(const PlanReports& reports, bool color) {
+  std::string out;
+  for (const PlanReport& report : reports.models) out += ModelText(report, color);
+  out += fmt::format("{}Session of {} models, static_memory_policy {}{}\n", color ? "\033[1m" : "",
+                     reports.models.size(), reports.policy, color ? "\033[0m" : "");
+  out += fmt::format(
+      "  feature maps     {:>12}   reserved once each model has run\n",
+      reports.feature_map_reserved ? FormatBytes(*reports.feature_map_reserved) : "not known");
+  out += fmt::format("  weights          {:>12}\n", FormatBytes(reports.weights));
+  if (reports.variables > Bytes(0)) {
+    out += fmt::format("  variables        {:>12}\n", FormatBytes(reports.variables));
   }
   return out;
 }

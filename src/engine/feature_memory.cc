@@ -121,15 +121,27 @@ Result<Bytes> FeatureMemory::Trim() {
   return released + more;
 }
 
-Bytes ReservedForStaticGraphs(StaticMemoryPolicy policy, std::span<const Bytes> sizes,
-                              Bytes granularity) {
-  Bytes sum;
-  Bytes largest;
-  for (const Bytes size : sizes) {
-    sum += size;
-    largest = std::max(largest, size);
+Bytes ReservedFor(StaticMemoryPolicy policy, std::span<const GraphSize> graphs, Bytes granularity) {
+  Bytes sum;  // of static graphs
+  Bytes largest_static;
+  Bytes largest_dynamic;
+  for (const GraphSize& graph : graphs) {
+    const bool fixed = graph.shapes == GraphShapes::kStatic;
+    if (fixed) sum += graph.size;
+    Bytes& largest = fixed ? largest_static : largest_dynamic;
+    largest = std::max(largest, graph.size);
   }
-  return SharesStatic(policy) ? largest.RoundUp(granularity.value()) : sum;
+  const auto range = [&](Bytes size) { return size.RoundUp(granularity.value()); };
+  switch (policy) {
+    case StaticMemoryPolicy::kByGraph:
+      return sum + largest_dynamic.RoundUp(memory::kBlockAlignment);
+    case StaticMemoryPolicy::kSharedStatic:
+      return range(largest_static) + largest_dynamic.RoundUp(memory::kBlockAlignment);
+    case StaticMemoryPolicy::kExpandableDynamic:
+      return sum + range(largest_dynamic);
+    default:
+      return range(std::max(largest_static, largest_dynamic));
+  }
 }
 
 }  // namespace plimsoll::engine

@@ -80,9 +80,15 @@ class FeatureMemory {
 // Of the CPU device that a session makes for itself: fine, since feature maps are often small.
 inline constexpr Bytes kSessionGranularity = KiB(64);
 
-// What static graphs with feature maps of these sizes reserve under a policy once each has run, on
-// a device of this granularity.
-Bytes ReservedForStaticGraphs(config::StaticMemoryPolicy policy, std::span<const Bytes> sizes,
-                              Bytes granularity);
+// The feature map of one graph.
+struct GraphSize {
+  GraphShapes shapes = GraphShapes::kStatic;
+  Bytes size;
+};
+
+// What these graphs reserve under a policy once each has run, one after the other, on a device of
+// this granularity.
+Bytes ReservedFor(config::StaticMemoryPolicy policy, std::span<const GraphSize> graphs,
+                  Bytes granularity);
 
 }  // namespace plimsoll::engine

@@ -196,7 +196,7 @@ Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims)
 
 Status LoadedGraph::SetExecutable(Entry& entry, compile::CompiledModel model) {
   const auto hold = [this](const graph::ConstantTensor& constant) {
-    return packed_.Hold(constant);
+    return options_.pack_weights ? packed_.Hold(constant) : kernels::ToHostTensor(constant);
   };
   PLIMSOLL_ASSIGN(entry.executable, Executable::Build(std::move(model), hold));
   const bool apart = options_.host_operators_apart && !takes_one_shape_;
@@ -251,8 +251,12 @@ Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph) {
   compile::CompileOptions options;
   options.plan = options_.plan;
   options.optimise = options_.optimise;
-  options.packed_weights = options_.optimise ? &packed_ : nullptr;
-  options.hold_constants = [this](Graph& final) { return packed_.Externalise(final); };
+  if (options_.pack_weights) {
+    options.packed_weights = options_.optimise ? &packed_ : nullptr;
+    options.hold_constants = [this](Graph& final) { return packed_.Externalise(final); };
+  } else {
+    options.packed_weights = options_.optimise ? &no_packing_ : nullptr;
+  }
   options.host_operators_apart = options_.host_operators_apart && !takes_one_shape_;
   return compile::CompileModel(std::move(graph), options);
 }
@@ -310,13 +314,12 @@ Result<LoadedGraph::RunMemory> LoadedGraph::TakeMemory(const Program& program) {
         .why = StrCat("it takes ", program.arena, ", the memory given for it has ", base_size_),
         .remedy = "ask for the size of the feature map first, and give that much"};
   }
-  const GraphShapes shapes = takes_one_shape_ ? GraphShapes::kStatic : GraphShapes::kDynamic;
   // What lies beside a feature map of the caller's keeps its addresses from run to run.
-  const bool keep = base_ != nullptr || memory_->KeptWhileLoaded(shapes);
+  const bool keep = base_ != nullptr || memory_->KeptWhileLoaded(shapes());
   FeatureMap& held = keep ? kept_ : memory.taken;
   if (held.size() < size) {
     held = FeatureMap();
-    PLIMSOLL_ASSIGN(held, memory_->Take(shapes, size, name_));
+    PLIMSOLL_ASSIGN(held, memory_->Take(shapes(), size, name_));
   }
   memory.arena = base_ == nullptr ? held.base() : base_;
   memory.beside = base_ == nullptr ? held.base() + program.arena.value() : held.base();

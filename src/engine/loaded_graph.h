@@ -15,6 +15,7 @@
 #include "engine/feature_memory.h"
 #include "engine/input_ranges.h"
 #include "engine/interpreter.h"
+#include "engine/no_packing.h"
 #include "engine/packed_store.h"
 #include "engine/run_record.h"
 #include "engine/session_weights.h"
@@ -28,6 +29,7 @@ namespace plimsoll::engine {
 
 struct LoadOptions {
   bool optimise = true;       // off: the graph as the file has it, node by node
+  bool pack_weights = true;   // off: the graph can be compiled and looked at, but must not run
   size_t kept_plans = 64;     // sets of shapes that stay compiled; the last one always does
   compile::PlanOptions plan;  // how hard to plan, and what to obey
   bool open_shapes = false;   // compile_dynamic_mode: the sizes of inputs are the caller's choice
@@ -78,6 +80,9 @@ class LoadedGraph {
 
   // What errors and reports call it.
   const std::string& name() const { return name_; }
+  GraphShapes shapes() const {
+    return takes_one_shape_ ? GraphShapes::kStatic : GraphShapes::kDynamic;
+  }
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
 
@@ -159,6 +164,7 @@ class LoadedGraph {
   InputRanges ranges_;
   std::vector<compile::PassReport> passes_;
   PackedStore packed_;
+  NoPacking no_packing_;
   std::list<Entry> entries_;       // most recently used first
   std::vector<const void*> read_;  // by the run that goes on: one for each input
   std::vector<void*> written_;     // likewise for each output

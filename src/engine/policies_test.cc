@@ -149,14 +149,22 @@ TEST(PoliciesTest, R15_Policy4LetsStaticAndDynamicGraphsDrawOnTheSameChunks) {
 TEST(PoliciesTest, PredictedAndActualReservedAgreeToTheByte) {
   for (const auto policy : kPolicies) {
     const auto session = MakeSession(With(policy));
-    std::vector<Bytes> sizes;
+    std::vector<GraphSize> sizes;
     for (const int64_t rows : {300, 900, 1, 1500, 64}) {
       const GraphId id = MustAdd(*session, ColumnSums(rows));
-      sizes.push_back(SizeFor(*session, id, rows));
+      sizes.push_back({GraphShapes::kStatic, SizeFor(*session, id, rows)});
       ExpectRight(*session, id, rows);
     }
     EXPECT_EQ(session->Memory().feature_maps_reserved,
-              ReservedForStaticGraphs(policy, sizes, kSessionGranularity))
+              ReservedFor(policy, sizes, kSessionGranularity))
+        << "policy " << static_cast<int>(policy);
+    for (const int64_t rows : {700, 1100, 200}) {
+      const GraphId id = MustAdd(*session, ColumnSums(Dim::Symbol("rows")));
+      sizes.push_back({GraphShapes::kDynamic, SizeFor(*session, id, rows)});
+      ExpectRight(*session, id, rows);
+    }
+    EXPECT_EQ(session->Memory().feature_maps_reserved,
+              ReservedFor(policy, sizes, kSessionGranularity))
         << "policy " << static_cast<int>(policy);
   }
 }

@@ -149,6 +149,11 @@ Status Session::Unload(GraphId id) {
 
 Result<Bytes> Session::Trim() { return memory_->Trim(); }
 
+Result<GraphShapes> Session::Shapes(GraphId id) const {
+  PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  return graph->shapes();
+}
+
 Result<Bytes> Session::FeatureMapSize(GraphId id, std::span<const Tensor> inputs) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PrepareThread();

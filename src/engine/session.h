@@ -78,6 +78,8 @@ class Session {
   // Gives back to the device what no graph holds.
   Result<Bytes> Trim();
 
+  // Whether the graph's sizes are fixed; what its runs take depends on it.
+  Result<GraphShapes> Shapes(GraphId id) const;
   // Memory of the caller's for a feature map: how much, and where (LoadedGraph tells the rules).
   Result<Bytes> FeatureMapSize(GraphId id, std::span<const Tensor> inputs);
   Status SetFeatureMapBase(GraphId id, std::byte* base, Bytes size);

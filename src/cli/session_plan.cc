@@ -1,0 +1,65 @@
+#include "cli/session_plan.h"
+
+#include <algorithm>
+
+namespace plimsoll::cli {
+
+Result<SessionPlan> SessionPlan::Make(const config::RunConfig& config, engine::LoadOptions load) {
+  engine::SessionOptions options;
+  options.config = config;
+  options.config.external_weight = false;
+  options.load = std::move(load);
+  options.load.pack_weights = false;
+  SessionPlan plan;
+  plan.policy_ = config.memory_config.static_memory_policy;
+  PLIMSOLL_ASSIGN(plan.session_, engine::Session::Create(options));
+  return plan;
+}
+
+std::optional<Bytes> SessionPlan::Add(graph::Graph graph,
+                                      const std::vector<compile::ShapeArgument>& shapes) {
+  const bool missing = std::any_of(graph.constants.begin(), graph.constants.end(),
+                                   [](const auto& constant) { return constant.missing; });
+  if (!missing) {
+    if (const Result<Bytes> peak = Compile(std::move(graph), shapes); peak.ok()) return *peak;
+  }
+  complete_ = false;
+  return std::nullopt;
+}
+
+Result<Bytes> SessionPlan::Compile(graph::Graph graph,
+                                   const std::vector<compile::ShapeArgument>& shapes) {
+  graph::Graph shaped = graph;
+  PLIMSOLL_TRY(compile::GiveInputShapes(shaped, shapes).status());
+  PLIMSOLL_ASSIGN(const engine::GraphId id, session_->Add(std::move(graph)));
+  PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session_->Inputs(id));
+  std::vector<engine::Tensor> inputs;
+  for (const engine::Port& port : ports) {
+    engine::Tensor& input = inputs.emplace_back();
+    for (const graph::ValueId value : shaped.root().inputs) {
+      const graph::ValueType& type = shaped[value].type;
+      if (shaped[value].name != port.name || !type.is_tensor()) continue;
+      input.type = type.data_type;
+      if (type.shape && graph::IsStatic(*type.shape)) input.dims = graph::StaticDims(*type.shape);
+    }
+  }
+  std::string reason;
+  PLIMSOLL_ASSIGN(const auto executable, session_->Compile(id, inputs, &reason));
+  if (executable == nullptr) {
+    return Error{ErrorKind::kUnsupported, "plan.dynamic", "not planned", "", reason, ""};
+  }
+  PLIMSOLL_ASSIGN(const engine::GraphShapes kind, session_->Shapes(id));
+  sizes_.push_back({kind, executable->program().total()});
+  const auto& planned = executable->model().planned;
+  return planned.plan.regions[planned.buffers.feature_map.index()].size;
+}
+
+int SessionPlan::policy() const { return static_cast<int>(policy_); }
+
+Bytes SessionPlan::feature_map_reserved() const {
+  return engine::ReservedFor(policy_, sizes_, engine::kSessionGranularity);
+}
+
+Bytes SessionPlan::variables() const { return session_->Memory().variables; }
+
+}  // namespace plimsoll::cli
