@@ -41,24 +41,17 @@ Result<std::shared_ptr<void>> ConstantMemory::Allocate(Bytes size) {
   const std::lock_guard lock(mutex_);
   const Bytes piece = std::max(size, Bytes(1)).RoundUp(kPieceAlignment);
   std::erase_if(blocks_, [](const auto& block) { return block.expired(); });
-  std::shared_ptr<Block> home;
   Bytes reserved;
   for (const auto& known : blocks_) {
     const auto block = known.lock();
     if (block == nullptr) continue;
-    reserved += block->memory.size();
-    if (home == nullptr && block->memory.size() - block->used >= piece) home = block;
+    reserved += block->size();
+    if (auto cut = PageBlock::Cut(block, piece)) return cut;
   }
-  if (home == nullptr) {
-    home = std::make_shared<Block>();
-    home->device = device_;
-    PLIMSOLL_ASSIGN(home->memory, AllocateBlock(piece, reserved));
-    blocks_.push_back(home);
-  }
-  const device::Address at =
-      home->memory.address() + static_cast<device::Address>(home->used.value());
-  home->used += piece;
-  return std::shared_ptr<void>(reinterpret_cast<void*>(at), [home](void*) {});
+  PLIMSOLL_ASSIGN(device::HugePageBlock memory, AllocateBlock(piece, reserved));
+  const auto block = std::make_shared<PageBlock>(device_, std::move(memory));
+  blocks_.push_back(block);
+  return PageBlock::Cut(block, piece);
 }
 
 std::string ConstantMemory::Kind() const {
@@ -71,7 +64,7 @@ Bytes ConstantMemory::reserved() const {
   const std::lock_guard lock(mutex_);
   Bytes sum;
   for (const auto& known : blocks_) {
-    if (const auto block = known.lock()) sum += block->memory.size();
+    if (const auto block = known.lock()) sum += block->size();
   }
   return sum;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/run_config.h"
+#include "engine/page_block.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/status.h"
 #include "plimsoll/device/device.h"
@@ -36,18 +37,13 @@ class ConstantMemory {
   Bytes reserved() const;  // in blocks of large pages
 
  private:
-  struct Block {
-    std::shared_ptr<device::Device> device;
-    device::HugePageBlock memory;
-    Bytes used;
-  };
   Result<device::HugePageBlock> AllocateBlock(Bytes piece, Bytes reserved);
 
   const std::shared_ptr<device::Device> device_;
   const device::DeviceId id_;
   const config::HugePages mode_;
   mutable std::mutex mutex_;
-  std::vector<std::weak_ptr<Block>> blocks_;
+  std::vector<std::weak_ptr<PageBlock>> blocks_;
   // What the first block got; tried first from then on, so that a step down is logged once.
   std::optional<device::PagePolicy> pages_;
 };

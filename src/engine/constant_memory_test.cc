@@ -90,6 +90,23 @@ TEST(ConstantMemoryTest, ABlockGoesWithTheLastConstantInItAndOutlivesTheMemory) 
   EXPECT_EQ(device->outstanding(), FakeOutstanding{});
 }
 
+TEST(ConstantMemoryTest, WhatIsGivenBackServesAgainAlthoughOthersHoldTheBlock) {
+  const auto device = std::make_shared<FakeDevice>(device::FakeOptions{.pages_1g = 1});
+  ConstantMemory memory(device, kFirst, HugePages::kOnly1G);
+  auto first = *memory.Allocate(MiB(300));
+  const auto kept = *memory.Allocate(MiB(1));
+  auto second = *memory.Allocate(MiB(300));
+  auto third = *memory.Allocate(MiB(400));
+  const uint64_t start = AddressOf(first);
+  first.reset();
+  const auto again = *memory.Allocate(MiB(300));
+  EXPECT_EQ(AddressOf(again), start);
+  third.reset();
+  second.reset();  // joins what lies behind it
+  EXPECT_TRUE(memory.Allocate(MiB(700)).ok());
+  EXPECT_EQ(memory.reserved(), GiB(1));
+}
+
 TEST(ConstantMemoryTest, R26_TheStepDownToTwoMegabytePagesIsLoggedOnce) {
   const auto device = std::make_shared<FakeDevice>(device::FakeOptions{.pages_2m = 3});
   ConstantMemory memory(device, kFirst, HugePages::k1GThen2M);
