@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training inside the plan, against ONNX Runtime fed step by step: training.py PLIMSOLL MODEL [--steps 50] [--json FILE]
+"""Training inside the plan, against ONNX Runtime fed step by step: training.py PLIMSOLL MODEL [--steps 50] [--kills 1] [--json FILE]
 
 Both start from the same parameters and see the same batches. Shows that losses agree, that variables keep their addresses and
 memory stays flat, and that a run killed with SIGKILL and restored from its last save goes on with the same losses."""
@@ -84,15 +84,16 @@ def train(plimsoll, step, arguments):
     return json.loads(done.stdout)
 
 
-def kill_while_training(plimsoll, step, arguments, save, steps):
-    """Starts a long run that saves as it goes, and kills it once it has saved."""
-    run = subprocess.Popen([plimsoll, "train", step.path, "--json", "--steps", str(steps * 1000), "--save", str(save),
+def kill_while_training(plimsoll, step, arguments, save, wait):
+    """Starts a long run that saves as it goes, and kills it so long after it has saved once more."""
+    before = save.stat().st_mtime_ns if save.exists() else None
+    run = subprocess.Popen([plimsoll, "train", step.path, "--json", "--steps", "1000000", "--save", str(save),
                             "--save-every", str(SAVE_EVERY), *arguments], stdout=subprocess.DEVNULL)
-    while not save.exists():
+    while not save.exists() or save.stat().st_mtime_ns == before:
         if run.poll() is not None:
             sys.exit("the run ended before it saved")
         time.sleep(0.01)
-    time.sleep(0.37)
+    time.sleep(wait)
     run.send_signal(signal.SIGKILL)
     run.wait()
 
@@ -106,6 +107,7 @@ def main():
     parser.add_argument("plimsoll")
     parser.add_argument("model")
     parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--kills", type=int, default=1, help="runs that are killed, each going on from the last one's save")
     parser.add_argument("--json")
     options = parser.parse_args()
     step = Step(options.model)
@@ -115,14 +117,15 @@ def main():
         ours = train(options.plimsoll, step, [*arguments, "--steps", str(options.steps)])
         theirs = step.train_with_ort(options.steps)
         save = folder / "state.plv"
-        kill_while_training(options.plimsoll, step, arguments, save, options.steps)
-        left = sorted(path.name for path in folder.glob("state.plv*"))
         data = arguments[2:]
+        for kill in range(options.kills):
+            start = ["--restore", str(save), *data] if save.exists() else arguments
+            kill_while_training(options.plimsoll, step, start, save, 0.05 + 0.04 * kill)
+        left = sorted(path.name for path in folder.glob("state.plv*"))
         after = train(options.plimsoll, step, [*data, "--restore", str(save), "--steps", str(options.steps)])
-    first = after["at_step"][0] - 1
-    whole = step.train_with_ort(first + options.steps) if first + options.steps > options.steps else theirs
-    compared = min(options.steps, len(whole) - first)
-    same = [(ours["losses"][first + i], after["losses"][i]) for i in range(max(0, options.steps - first))]
+        first = after["at_step"][0] - 1
+        unbroken = train(options.plimsoll, step, [*arguments, "--steps", str(first + options.steps)])
+    theirs_after = step.train_with_ort(first + options.steps)[first:]
     resident = ours["rss_bytes"]
     early = resident[min(9, len(resident) - 1)]
     shown = {
@@ -138,9 +141,9 @@ def main():
         "rss_after_10_steps": early,
         "rss_at_end": resident[-1],
         "step_ms": ours["step_ms"]["p50"],
-        "killed": {"files_left": left, "restored_at_step": first,
-                   "same_losses_as_unbroken_run": all(a == b for a, b in same), "compared_with_unbroken_run": len(same),
-                   "loss_difference_after": relative(after["losses"][:compared], whole[first:])},
+        "killed": {"times": options.kills, "files_left": left, "restored_at_step": first,
+                   "same_losses_as_unbroken_run": after["losses"] == unbroken["losses"][first:],
+                   "loss_difference_after": relative(after["losses"], theirs_after)},
     }
     text = json.dumps(shown, indent=2)
     print(text)

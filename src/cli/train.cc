@@ -1,17 +1,15 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/config_arguments.h"
 #include "cli/initial_variables.h"
 #include "cli/options.h"
 #include "cli/program.h"
-#include "cli/run_measure.h"
 #include "cli/training_inputs.h"
+#include "cli/training_report.h"
 #include "engine/mapped_pages.h"
 #include "kernels/element_types.h"
 #include "onnx/model_reader.h"
@@ -50,21 +48,6 @@ The model is one whole step: loss, gradients, update. Inputs that an output repl
 variables, by the model's metadata 'state' or --variables; they begin as zeros, or as the model's
 own constants, unless --initial or --restore says otherwise. An array with one dimension more than
 its input, in front, is a row of batches, one a step.)";
-
-// What the command tells, gathered once.
-struct Told {
-  std::string loss_name;
-  std::vector<int64_t> at_step;  // of each entry below: steps done by then, restored ones included
-  std::vector<double> losses;
-  std::vector<int64_t> resident;
-  std::vector<double> step_ms;
-  std::vector<Variable> variables;
-  bool addresses_kept = true;
-  Bytes variables_bytes;
-  Bytes variables_reserved;
-  engine::UpdateReport updates;
-  engine::GraphMemory memory;
-};
 
 Error BadSteps(std::string where, std::string why, std::string remedy) {
   return Error{.kind = ErrorKind::kUsage,
@@ -133,6 +116,7 @@ class Trainer {
       outputs_.push_back(std::move(tensor));
     }
     told_.variables = session_.variables().List();
+    told_.loop = loop_;
     return {};
   }
 
@@ -155,7 +139,7 @@ class Trainer {
     return {};
   }
 
-  Result<Told> Finish() {
+  Result<TrainingReport> Finish() {
     const engine::Variables& variables = session_.variables();
     told_.addresses_kept = SameAddresses(told_.variables, variables.List());
     told_.variables_bytes = variables.bytes();
@@ -173,61 +157,8 @@ class Trainer {
   std::vector<HostTensor> outputs_;
   std::vector<engine::Tensor> written_;
   size_t loss_ = 0;
-  Told told_;
+  TrainingReport told_;
 };
-
-std::string ToJson(const Options& options, int64_t loop, const Told& told) {
-  nlohmann::ordered_json copies = nlohmann::ordered_json::array();
-  for (const auto& copy : told.updates.copies) {
-    copies.push_back({{"variable", copy.variable}, {"reason", copy.reason}});
-  }
-  nlohmann::ordered_json losses = nlohmann::ordered_json::array();
-  for (const double loss : told.losses) {
-    losses.push_back(std::isfinite(loss) ? nlohmann::ordered_json(loss) : nullptr);
-  }
-  const nlohmann::ordered_json json{
-      {"model", options.model},
-      {"steps", options.steps},
-      {"iterations_per_loop", loop},
-      {"threads", options.threads},
-      {"loss", told.loss_name},
-      {"losses", losses},
-      {"at_step", told.at_step},
-      {"step_ms",
-       {{"p50", Percentile(told.step_ms, 0.5)}, {"p99", Percentile(told.step_ms, 0.99)}}},
-      {"variables", told.variables.size()},
-      {"variables_bytes", told.variables_bytes.value()},
-      {"variables_reserved_bytes", told.variables_reserved.value()},
-      {"addresses_kept", told.addresses_kept},
-      {"updated_in_place",
-       {{"variables", told.updates.in_place}, {"bytes", told.updates.in_place_bytes.value()}}},
-      {"copied_each_step",
-       {{"variables", told.updates.copied},
-        {"bytes", told.updates.copied_bytes.value()},
-        {"why", copies}}},
-      {"planned_peak_bytes", told.memory.planned_peak.value()},
-      {"rss_bytes", told.resident}};
-  return json.dump(2) + "\n";
-}
-
-std::string ToText(const Options& options, const Told& told) {
-  std::string text = StrCat(options.model, ": ", options.steps, " steps\n");
-  const auto line = [&](std::string_view name, const std::string& value) {
-    text +=
-        StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
-  };
-  for (size_t i = 0; i < told.losses.size(); ++i) {
-    line(StrCat("step ", told.at_step[i]), StrCat(told.loss_name, " ", told.losses[i]));
-  }
-  line("a step", StrCat(std::round(Percentile(told.step_ms, 0.5) * 1000) / 1000, " ms median"));
-  line("variables", StrCat(told.variables.size(), ", ", FormatBytes(told.variables_bytes), " in ",
-                           FormatBytes(told.variables_reserved)));
-  line("in place", StrCat(told.updates.in_place, ", ", FormatBytes(told.updates.in_place_bytes)));
-  line("copied",
-       StrCat(told.updates.copied, ", ", FormatBytes(told.updates.copied_bytes), " a step"));
-  line("planned peak", FormatBytes(told.memory.planned_peak));
-  return text;
-}
 
 // The command trains, whatever is the default elsewhere; who asks for inference gets an error.
 Result<engine::SessionOptions> OptionsOf(const Options& options) {
@@ -286,8 +217,11 @@ Status Train(const Options& options) {
     if (progress) std::cerr << StrCat("\r\033[K", done, "/", options.steps) << std::flush;
   }
   if (progress) std::cerr << "\r\033[K" << std::flush;
-  PLIMSOLL_ASSIGN(const Told told, trainer.Finish());
-  std::cout << (options.json ? ToJson(options, loop, told) : ToText(options, told));
+  PLIMSOLL_ASSIGN(TrainingReport report, trainer.Finish());
+  report.model = options.model;
+  report.steps = options.steps;
+  report.threads = options.threads;
+  std::cout << (options.json ? TrainingJson(report) : TrainingText(report));
   return {};
 }
 
