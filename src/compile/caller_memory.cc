@@ -6,6 +6,7 @@
 #include "compile/bodies.h"
 #include "compile/zero_copy.h"
 #include "kernels/catalogue.h"
+#include "plimsoll/base/text.h"
 #include "plimsoll/plan/problem.h"
 
 namespace plimsoll::compile {
@@ -23,6 +24,14 @@ struct Span {
 };
 
 bool Meet(const Span& a, const Span& b) { return a.begin < b.end && b.begin < a.end; }
+
+// A block's place in an input or output of the caller's.
+struct LentPlace {
+  int32_t block = -1;
+  Home home = Home::kInput;
+  int port = 0;  // number of the input or output
+  Bytes offset;
+};
 
 struct Lodger {
   Span life;
@@ -180,16 +189,59 @@ class Lending {
   std::vector<Lender> lenders_;
 };
 
+plan::RegionId RegionOf(const Graph& graph, const LentPlace& place, PlannedBuffers& planned) {
+  for (const PlannedBuffers::Lent& lent : planned.lent) {
+    if (lent.home == place.home && lent.port == place.port) return lent.region;
+  }
+  const bool input = place.home == Home::kInput;
+  const auto& ports = input ? graph.root().inputs : graph.root().outputs;
+  const graph::Value& port = graph[ports[static_cast<size_t>(place.port)]];
+  plan::Region region;
+  region.name = StrCat(input ? "input '" : "output '", port.name, "', lent");
+  region.kind = plan::RegionKind::kZeroCopy;
+  region.alignment = plan::kZeroCopyAlignment;
+  region.capacity = PlannedSize(port.type);
+  const plan::RegionId id = planned.problem.AddRegion(std::move(region));
+  planned.lent.push_back({id, place.home, place.port});
+  planned.notes.push_back({port.name, input ? "is overwritten once it was read for the last time"
+                                            : "is scratch until it is written"});
+  return id;
+}
+
+void Settle(const Graph& graph, const Blocks& blocks, const LentPlace& place,
+            PlannedBuffers& planned) {
+  const Block& block = blocks.blocks[static_cast<size_t>(place.block)];
+  plan::Buffer buffer;
+  buffer.name = graph[block.values[0]].name;
+  buffer.size = block.bytes;
+  buffer.region = RegionOf(graph, place, planned);
+  buffer.fixed_offset = Offset(place.offset.value());
+  const auto born =
+      std::min_element(block.pieces.begin(), block.pieces.end(),
+                       [](const Piece& a, const Piece& b) { return a.birth < b.birth; });
+  buffer.life = {plan::StreamId(0), born->birth, block.end};
+  const plan::BufferId id = planned.problem.AddBuffer(std::move(buffer));
+  for (const ValueId value : block.values) {
+    planned.buffer_of[value.index()] = id;
+    planned.offset_in_buffer[value.index()] = blocks.offset_of[value.index()];
+  }
+}
+
 }  // namespace
 
-std::vector<LentPlace> LendCallerMemory(const Graph& graph, const Blocks& blocks,
-                                        const Timeline& timeline, const ReuseOptions& options,
-                                        const ReuseRules& rules) {
-  if (timeline.steps_of_stream.size() > 1) return {};
+std::vector<bool> LendCallerMemory(const Graph& graph, const Blocks& blocks,
+                                   const Timeline& timeline, const ReuseOptions& options,
+                                   const ReuseRules& rules, PlannedBuffers& planned) {
+  std::vector<bool> lent(blocks.blocks.size());
+  if (timeline.steps_of_stream.size() > 1) return lent;
   Lending lending(graph, blocks, timeline, rules);
   for (const int port : options.inputs) lending.AddInput(port);
   for (const int port : options.outputs) lending.AddOutput(port);
-  return lending.Lend();
+  for (const LentPlace& place : lending.Lend()) {
+    Settle(graph, blocks, place, planned);
+    lent[static_cast<size_t>(place.block)] = true;
+  }
+  return lent;
 }
 
 }  // namespace plimsoll::compile

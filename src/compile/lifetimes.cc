@@ -68,7 +68,8 @@ class ProblemBuilder {
   }
 
   PlannedBuffers Build(const std::vector<bool>& constant) {
-    const std::vector<bool> lent = AddLent();
+    const std::vector<bool> lent =
+        LendCallerMemory(graph_, blocks_, timeline_, options_.reuse, rules_, planned_);
     for (size_t i = 0; i < blocks_.blocks.size(); ++i) {
       if (!lent[i]) AddBlock(blocks_.blocks[i]);
     }
@@ -239,46 +240,6 @@ class ProblemBuilder {
     return options_.reuse.disabled ||
            std::any_of(block.values.begin(), block.values.end(),
                        [&](ValueId value) { return rules_.Keeps(graph_[value].producer); });
-  }
-
-  // Blocks that lie in the caller's memory while that holds nothing, by block.
-  std::vector<bool> AddLent() {
-    std::vector<bool> lent(blocks_.blocks.size());
-    for (const LentPlace& place :
-         LendCallerMemory(graph_, blocks_, timeline_, options_.reuse, rules_)) {
-      const Block& block = blocks_.blocks[static_cast<size_t>(place.block)];
-      plan::Buffer buffer;
-      buffer.name = graph_[block.values[0]].name;
-      buffer.size = block.bytes;
-      buffer.region = LentRegion(place);
-      buffer.fixed_offset = Offset(place.offset.value());
-      const auto born =
-          std::min_element(block.pieces.begin(), block.pieces.end(),
-                           [](const Piece& a, const Piece& b) { return a.birth < b.birth; });
-      SetLife(buffer, block, born->birth, block.end);
-      Settle(block, planned_.problem.AddBuffer(std::move(buffer)));
-      lent[static_cast<size_t>(place.block)] = true;
-    }
-    return lent;
-  }
-
-  RegionId LentRegion(const LentPlace& place) {
-    for (const PlannedBuffers::Lent& lent : planned_.lent) {
-      if (lent.home == place.home && lent.port == place.port) return lent.region;
-    }
-    const bool input = place.home == Home::kInput;
-    const auto& ports = input ? graph_.root().inputs : graph_.root().outputs;
-    const graph::Value& port = graph_[ports[static_cast<size_t>(place.port)]];
-    plan::Region region;
-    region.name = StrCat(input ? "input '" : "output '", port.name, "', lent");
-    region.kind = plan::RegionKind::kZeroCopy;
-    region.alignment = plan::kZeroCopyAlignment;
-    region.capacity = PlannedSize(port.type);
-    const RegionId id = planned_.problem.AddRegion(std::move(region));
-    planned_.lent.push_back({id, place.home, place.port});
-    planned_.notes.push_back({port.name, input ? "is overwritten once it was read for the last time"
-                                               : "is scratch until it is written"});
-    return id;
   }
 
   std::string NameOf(const Block& block, const Piece& piece) const {

@@ -17,6 +17,7 @@
 #include "engine/interpreter.h"
 #include "engine/no_packing.h"
 #include "engine/packed_store.h"
+#include "engine/ports.h"
 #include "engine/run_record.h"
 #include "engine/session_weights.h"
 #include "engine/stream_pair.h"
@@ -42,19 +43,6 @@ struct LoadOptions {
   device::DeviceId streams_device;
   int threads = 1;              // of a kernel that runs on a stream
   std::vector<bool> variables;  // by input: keeps its size whatever is opened; empty: none is one
-};
-
-// A tensor of the caller's: where its elements lie, and how.
-struct Tensor {
-  graph::DataType type = graph::DataType::kUndefined;
-  kernels::Dims dims;
-  void* data = nullptr;
-  std::optional<kernels::Dims> strides = {};  // in elements; none: row-major without gaps
-};
-
-struct Port {
-  std::string name;
-  graph::ValueType type;  // as declared; symbols where the size is the caller's choice
 };
 
 // What a graph holds now.
