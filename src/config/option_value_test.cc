@@ -275,6 +275,16 @@ TEST(OptionValueTest, WorkPathIsTextWithoutControlCharacters) {
                 {{"a\nb", "'a b' is not legal"}});
 }
 
+TEST(OptionValueTest, DynamicDimsAreTextThatTheGraphJudges) {
+  for (const char* key : {"dynamic_dims", "ge.dynamicDims"}) {
+    EXPECT_EQ(Accepted({StrCat(key, "=1,128;4,128")}).dynamic_dims, "1,128;4,128");
+    ExpectRefused(key, "any text without control characters", {{"1\t", "'1 ' is not legal"}});
+    EXPECT_EQ(OutcomeOf(key, 4), StrCat("option refused: ", key,
+                                        " (program): 4 is no text; legal: any text without control "
+                                        "characters [config.type]"));
+  }
+}
+
 TEST(OptionValueTest, DynamicInputOptionsTakeTheirOwnWords) {
   ExpectRefused("dynamic_input", "True, False", {{"maybe", "'maybe' is not legal"}});
   ExpectRefused("dynamic_graph_execute_mode", "dynamic_execute",
