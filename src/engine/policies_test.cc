@@ -326,7 +326,7 @@ TEST(PoliciesTest, R108_R109_SessionsUseTheDeviceThatTheyName) {
   const auto none = Session::Create(options);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().Text(),
-            "no such device: session_device_id 2: there are 2 cpu devices; give a number from 0 "
+            "no such device: session_device_id 2: cpu devices here: 2; give a number from 0 "
             "to 1 [session.device]");
 }
 

@@ -20,7 +20,7 @@ Result<device::DeviceId> ChooseDevice(const SessionOptions& options, const devic
                .code = "session.device",
                .what = "no such device",
                .where = StrCat("session_device_id ", *wanted),
-               .why = StrCat("there are ", device.Count(), " ", device.Kind(), " devices"),
+               .why = StrCat(device.Kind(), " devices here: ", device.Count()),
                .remedy = StrCat("give a number from 0 to ", device.Count() - 1)};
 }
 
