@@ -130,18 +130,44 @@ class Builder {
   void AddInPlace(NodeId id, ScheduleNode& row) const {
     const Node& node = graph_[id];
     if (!IsOrdinary(node.memory)) return;
-    for (const kernels::InPlacePair& pair : kernels::InPlacePairs(graph_, id)) {
+    const std::vector<kernels::InPlacePair> pairs = kernels::InPlacePairs(graph_, id);
+    for (const kernels::InPlacePair& pair : pairs) {
       const ValueId output = node.outputs[static_cast<size_t>(pair.output)];
       const ValueId input = node.inputs[static_cast<size_t>(pair.input)];
-      if (storages_.places[input.index()].storage < 0 ||
-          storages_.fresh[output.index()] == Bytes(0)) {
-        continue;
-      }
+      if (!IsAllOfItsStorage(input) || storages_.fresh[output.index()] == Bytes(0)) continue;
       if (!SameStreamThroughout(input, node.memory.stream)) continue;
+      if (ReadsItElsewhere(node, pair, pairs)) continue;
       row.in_place.push_back(
           {static_cast<int32_t>(output.index()), static_cast<int32_t>(input.index())});
     }
   }
+
+  // Whether an operand beside the one to be written over lies in the same memory and is not read
+  // in step with it: a row of x in `x - x[0]` would be gone before the next row needs it.
+  bool ReadsItElsewhere(const Node& node, const kernels::InPlacePair& over,
+                        const std::vector<kernels::InPlacePair>& pairs) const {
+    const ValuePlace& place = PlaceOf(node.inputs[static_cast<size_t>(over.input)]);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid() || static_cast<int>(i) == over.input) continue;
+      const ValuePlace& other = PlaceOf(node.inputs[i]);
+      if (other.storage != place.storage) continue;
+      const bool in_step =
+          other.offset == place.offset &&
+          std::any_of(pairs.begin(), pairs.end(), [&](const kernels::InPlacePair& pair) {
+            return pair.output == over.output && pair.input == static_cast<int>(i);
+          });
+      if (!in_step) return true;
+    }
+    return false;
+  }
+
+  bool IsAllOfItsStorage(ValueId value) const {
+    const ValuePlace& place = PlaceOf(value);
+    return place.storage >= 0 && place.offset == Bytes(0) &&
+           place.bytes == storages_.storages[static_cast<size_t>(place.storage)].bytes;
+  }
+
+  const ValuePlace& PlaceOf(ValueId value) const { return storages_.places[value.index()]; }
 
   // "Nobody reads it any more" follows from the order only where one stream does all the work on
   // it.
