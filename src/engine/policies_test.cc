@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/session_for_tests.h"
+#include "engine/column_sums_for_tests.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/cpu_device.h"
 #include "plimsoll/memory/caching_mem_allocator.h"
@@ -18,8 +18,6 @@ namespace {
 using config::StaticMemoryPolicy;
 using graph::Dim;
 using graph::Graph;
-using graph::GraphBuilder;
-using graph::ValueId;
 using kernels::HostTensor;
 
 constexpr int64_t kColumns = 1024;
@@ -27,20 +25,9 @@ constexpr StaticMemoryPolicy kPolicies[] = {
     StaticMemoryPolicy::kByGraph, StaticMemoryPolicy::kSharedStatic,
     StaticMemoryPolicy::kExpandableDynamic, StaticMemoryPolicy::kSharedAndExpandable};
 
-// The sums of e^x by column, with the rows kept apart in between: two tensors of x's size are alive
-// at once.
-Graph ColumnSums(const Dim& rows) {
-  GraphBuilder builder;
-  const ValueId x = builder.Input("x", compile::FloatTensor({rows, kColumns}));
-  const ValueId turned = builder.Node("Transpose", {builder.Node("Exp", {x})});
-  const ValueId sums = builder.Node("CumSum", {turned, builder.Int64s("axis", {1})});
-  builder.Output(builder.Node("ReduceMax", {sums, builder.Int64s("axes", {1})}));
-  return builder.Build();
-}
+Graph Sums(const Dim& rows) { return ColumnSums(rows, kColumns); }
 
-HostTensor Zeros(int64_t rows) {
-  return Floats({rows, kColumns}, std::vector<float>(static_cast<size_t>(rows * kColumns)));
-}
+HostTensor Zeros(int64_t rows) { return ZeroRows(rows, kColumns); }
 
 SessionOptions With(StaticMemoryPolicy policy) {
   SessionOptions options;
@@ -61,8 +48,8 @@ Bytes SizeFor(Session& session, GraphId id, int64_t rows) {
 
 TEST(PoliciesTest, R9_EachGraphTakesItsOwnBytesWhenItRunsAndGivesThemBackWhenUnloaded) {
   const auto session = MakeSession(With(StaticMemoryPolicy::kByGraph));
-  const GraphId small = MustAdd(*session, ColumnSums(100));
-  const GraphId large = MustAdd(*session, ColumnSums(900));
+  const GraphId small = MustAdd(*session, Sums(100));
+  const GraphId large = MustAdd(*session, Sums(900));
   const Bytes sizes[] = {SizeFor(*session, small, 100), SizeFor(*session, large, 900)};
   EXPECT_GT(sizes[1], sizes[0]);
   EXPECT_EQ(session->Memory().feature_maps_reserved, Bytes(0)) << "asking takes nothing";
@@ -78,7 +65,7 @@ TEST(PoliciesTest, R10_R11_R12_StaticGraphsShareOneAreaThatGrowsAndNeverShrinks)
   const auto session = MakeSession(With(StaticMemoryPolicy::kSharedStatic));
   Bytes largest;
   for (const int64_t rows : {300, 900, 100, 1500, 700}) {
-    const GraphId id = MustAdd(*session, ColumnSums(rows));
+    const GraphId id = MustAdd(*session, Sums(rows));
     largest = std::max(largest, SizeFor(*session, id, rows));
     ExpectRight(*session, id, rows);
     EXPECT_EQ(session->Memory().feature_maps_reserved, largest.RoundUp(kSessionGranularity.value()))
@@ -95,7 +82,7 @@ TEST(PoliciesTest, R11_WithoutVirtualMemoryTheOldAreaGoesBeforeTheNewOneComes) {
       device::CpuOptions{.capacity = MiB(16), .reserves_addresses = false});
   const auto session = MakeSession(options);
   for (const int64_t rows : {300, 900, 1500, 300}) {
-    const GraphId id = MustAdd(*session, ColumnSums(rows));
+    const GraphId id = MustAdd(*session, Sums(rows));
     ExpectRight(*session, id, rows);
   }
   EXPECT_LE(session->Memory().peak_feature_maps_reserved, MiB(14));
@@ -106,7 +93,7 @@ TEST(PoliciesTest, R13_UnderPolicy2DynamicGraphsAreAsUnder0) {
   int number = 0;
   for (const auto policy : {StaticMemoryPolicy::kByGraph, StaticMemoryPolicy::kSharedStatic}) {
     const auto session = MakeSession(With(policy));
-    const GraphId id = MustAdd(*session, ColumnSums(Dim::Symbol("rows")));
+    const GraphId id = MustAdd(*session, Sums(Dim::Symbol("rows")));
     for (const int64_t rows : {100, 900, 300}) ExpectRight(*session, id, rows);
     reserved[number++] = session->Memory().feature_maps_reserved;
     EXPECT_EQ(reserved[number - 1], SizeFor(*session, id, 900)) << "the bytes of the largest";
@@ -116,9 +103,9 @@ TEST(PoliciesTest, R13_UnderPolicy2DynamicGraphsAreAsUnder0) {
 
 TEST(PoliciesTest, R14_R19_DynamicGraphsGrowOneRangeWithoutFragments) {
   const auto session = MakeSession(With(StaticMemoryPolicy::kExpandableDynamic));
-  const GraphId id = MustAdd(*session, ColumnSums(Dim::Symbol("rows")));
-  const GraphId other = MustAdd(*session, ColumnSums(Dim::Symbol("rows")));
-  const GraphId fixed = MustAdd(*session, ColumnSums(400));
+  const GraphId id = MustAdd(*session, Sums(Dim::Symbol("rows")));
+  const GraphId other = MustAdd(*session, Sums(Dim::Symbol("rows")));
+  const GraphId fixed = MustAdd(*session, Sums(400));
   Bytes largest;
   for (const int64_t rows : {100, 900, 300, 1600, 500}) {
     ExpectRight(*session, id, rows);
@@ -134,10 +121,10 @@ TEST(PoliciesTest, R14_R19_DynamicGraphsGrowOneRangeWithoutFragments) {
 
 TEST(PoliciesTest, R15_Policy4LetsStaticAndDynamicGraphsDrawOnTheSameChunks) {
   const auto session = MakeSession(With(StaticMemoryPolicy::kSharedAndExpandable));
-  const GraphId dynamic = MustAdd(*session, ColumnSums(Dim::Symbol("rows")));
+  const GraphId dynamic = MustAdd(*session, Sums(Dim::Symbol("rows")));
   Bytes largest;
   for (const int64_t rows : {300, 1200, 600}) {
-    const GraphId id = MustAdd(*session, ColumnSums(rows));
+    const GraphId id = MustAdd(*session, Sums(rows));
     ExpectRight(*session, id, rows);
     ExpectRight(*session, dynamic, rows + 100);
     largest = std::max(largest, SizeFor(*session, dynamic, rows + 100));
@@ -151,7 +138,7 @@ TEST(PoliciesTest, PredictedAndActualReservedAgreeToTheByte) {
     const auto session = MakeSession(With(policy));
     std::vector<GraphSize> sizes;
     for (const int64_t rows : {300, 900, 1, 1500, 64}) {
-      const GraphId id = MustAdd(*session, ColumnSums(rows));
+      const GraphId id = MustAdd(*session, Sums(rows));
       sizes.push_back({GraphShapes::kStatic, SizeFor(*session, id, rows)});
       ExpectRight(*session, id, rows);
     }
@@ -159,7 +146,7 @@ TEST(PoliciesTest, PredictedAndActualReservedAgreeToTheByte) {
               ReservedFor(policy, sizes, kSessionGranularity))
         << "policy " << static_cast<int>(policy);
     for (const int64_t rows : {700, 1100, 200}) {
-      const GraphId id = MustAdd(*session, ColumnSums(Dim::Symbol("rows")));
+      const GraphId id = MustAdd(*session, Sums(Dim::Symbol("rows")));
       sizes.push_back({GraphShapes::kDynamic, SizeFor(*session, id, rows)});
       ExpectRight(*session, id, rows);
     }
@@ -210,8 +197,8 @@ TEST(PoliciesTest, R16_R33_UnderPolicies2And4TheSecondConcurrentRunIsRefusedAndT
     const auto allocator = std::make_shared<WaitingAllocator>(PlainAllocator());
     options.allocator = allocator;
     const auto session = MakeSession(options);
-    const GraphId first = MustAdd(*session, ColumnSums(300));
-    const GraphId second = MustAdd(*session, ColumnSums(10));
+    const GraphId first = MustAdd(*session, Sums(300));
+    const GraphId second = MustAdd(*session, Sums(10));
     std::thread running([&] { ExpectRight(*session, first, 300); });
     allocator->AwaitRequest();
     const Status refused = session->RunValues(second, Values({Zeros(10)})).status();
@@ -240,9 +227,9 @@ TEST(PoliciesTest, R70_R234_GraphsRunBesideEachOtherAndRunsOfOneWait) {
     options.config.graph_max_parallel_model_num = 3;
     const auto session = MakeSession(options);
     std::vector<GraphId> ids;
-    for (const int64_t rows : {20, 40}) ids.push_back(MustAdd(*session, ColumnSums(rows)));
+    for (const int64_t rows : {20, 40}) ids.push_back(MustAdd(*session, Sums(rows)));
     for (int i = 0; i < 2; ++i) {
-      ids.push_back(MustAdd(*session, ColumnSums(Dim::Symbol("rows"))));
+      ids.push_back(MustAdd(*session, Sums(Dim::Symbol("rows"))));
     }
     const int64_t rows_of[] = {20, 40, 33, 57};
     std::vector<std::thread> threads;
@@ -262,7 +249,7 @@ TEST(PoliciesTest, FeatureMapsCanLieInMemoryOfTheCallers) {
   SessionOptions options;
   options.load.plan.lifetimes.feature_base_refreshable = true;
   const auto session = MakeSession(options);
-  const GraphId id = MustAdd(*session, ColumnSums(100));
+  const GraphId id = MustAdd(*session, Sums(100));
   const Bytes size = SizeFor(*session, id, 100);
   const auto memory = kernels::AllocateBytes(size + Bytes(1024));
   auto* const begin = static_cast<std::byte*>(memory.get());
@@ -288,7 +275,7 @@ TEST(PoliciesTest, FeatureMapsCanLieInMemoryOfTheCallers) {
 
 TEST(PoliciesTest, AFixedBaseStaysOnceTheGraphHasRun) {
   const auto session = MakeSession();
-  const GraphId id = MustAdd(*session, ColumnSums(10));
+  const GraphId id = MustAdd(*session, Sums(10));
   ExpectRight(*session, id, 10);
   const auto memory = kernels::AllocateBytes(MiB(1));
   EXPECT_EQ(CodeOf(session->SetFeatureMapBase(id, static_cast<std::byte*>(memory.get()), MiB(1))),
@@ -302,8 +289,8 @@ TEST(PoliciesTest, AnAllocatorOfTheCallersServesEveryGraph) {
   options.allocator = allocator;
   {
     const auto session = MakeSession(options);
-    const GraphId fixed = MustAdd(*session, ColumnSums(100));
-    const GraphId dynamic = MustAdd(*session, ColumnSums(Dim::Symbol("rows")));
+    const GraphId fixed = MustAdd(*session, Sums(100));
+    const GraphId dynamic = MustAdd(*session, Sums(Dim::Symbol("rows")));
     ExpectRight(*session, fixed, 100);
     ExpectRight(*session, dynamic, 50);
     EXPECT_EQ(allocator->statistics().allocated, SizeFor(*session, fixed, 100));
@@ -320,7 +307,7 @@ TEST(PoliciesTest, R108_R109_SessionsUseTheDeviceThatTheyName) {
   options.config.session_device_id = 0;
   const auto first = MakeSession(options);
   for (const auto& session : {first.get(), second.get()}) {
-    ExpectRight(*session, MustAdd(*session, ColumnSums(10)), 10);
+    ExpectRight(*session, MustAdd(*session, Sums(10)), 10);
   }
   options.config.session_device_id = 2;
   const auto none = Session::Create(options);
