@@ -9,7 +9,14 @@ void AddConfigArguments(CommandOptions& command, ConfigArguments& arguments) {
   command.Repeated("--set", arguments.settings,
                    "An option as key=value; repeatable; plimsoll options lists them");
   command.Repeated("--config", arguments.files, "Options from a JSON or TOML file; repeatable");
-  command.Repeated("--policy", arguments.policies, "Short for --set static_memory_policy=N");
+  AddShort(command, arguments, "--policy", "static_memory_policy",
+           "Short for --set static_memory_policy=N");
+}
+
+void AddShort(CommandOptions& command, ConfigArguments& arguments, const std::string& argument,
+              const std::string& option, const std::string& help) {
+  arguments.shorts.push_back({argument, option, {}});
+  command.Repeated(argument, arguments.shorts.back().values, help);
 }
 
 Result<config::EffectiveConfig> ResolveArguments(const ConfigArguments& arguments) {
@@ -22,8 +29,10 @@ Result<config::EffectiveConfig> ResolveArguments(const ConfigArguments& argument
   for (const std::string& text : arguments.settings) {
     PLIMSOLL_TRY(settings.AddText(text, {Layer::kCommandLine, "--set"}));
   }
-  for (const std::string& policy : arguments.policies) {
-    settings.Add({"static_memory_policy", policy, {Layer::kCommandLine, "--policy"}});
+  for (const ConfigArguments::Short& given : arguments.shorts) {
+    for (const std::string& value : given.values) {
+      settings.Add({given.option, value, {Layer::kCommandLine, given.argument}});
+    }
   }
   return config::MakeEffectiveConfig(settings, config::ProcessEnvironment());
 }

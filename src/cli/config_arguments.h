@@ -1,5 +1,6 @@
 #pragma once
 
+#include <list>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,23 @@ class CommandOptions;
 
 // The arguments by which a command takes options of a session.
 struct ConfigArguments {
+  // An argument of its own for one option.
+  struct Short {
+    std::string argument;
+    std::string option;
+    std::vector<std::string> values;
+  };
   std::vector<std::string> settings;  // --set key=value
   std::vector<std::string> files;     // --config
-  std::vector<std::string> policies;  // --policy
+  std::list<Short> shorts;            // --policy, and what AddShort added
 };
 
 // Adds --set, --config and --policy to a command. `arguments` must outlive the parsing.
 void AddConfigArguments(CommandOptions& command, ConfigArguments& arguments);
+
+// Adds an argument that stands for one option: `--policy 2` for `--set static_memory_policy=2`.
+void AddShort(CommandOptions& command, ConfigArguments& arguments, const std::string& argument,
+              const std::string& option, const std::string& help);
 
 // What the arguments and the environment amount to. The command line wins over files; errors name
 // the argument, or the place in a file.

@@ -23,7 +23,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using compile::OrderMode;
 using compile::PlannedModel;
 using compile::ShapeArgument;
 
@@ -33,13 +32,10 @@ struct Options {
   std::vector<std::string> shapes;
   std::string limit;
   std::string order = "search";
-  int64_t topological_mode = -1;
-  std::string policy;
   int64_t effort = plan::Effort().steps;
   double deadline_ms = 0;
   int64_t threads = 0;
   std::string csv;
-  std::string refreshable = "0";
   bool json = false;
 };
 
@@ -53,18 +49,12 @@ Examples:
   plimsoll plan model.onnx --csv plan.csv && plimsoll pack --check plan.csv
   plimsoll plan a.onnx b.onnx --policy 2            what a session of both takes before anything runs)";
 
-Result<compile::PlanOptions> ReadOptions(const Options& options) {
+compile::PlanOptions ReadOptions(const Options& options) {
   compile::PlanOptions request;
   request.effort.steps = options.effort;
   request.effort.deadline_ms = options.deadline_ms;
   request.threads = static_cast<int>(options.threads);
-  request.search_order = options.order == "search" && options.topological_mode < 0;
-  if (options.topological_mode >= 0) {
-    request.order_mode = static_cast<OrderMode>(options.topological_mode);
-  }
-  request.memory_priority = options.policy == "MemoryPriority";
-  PLIMSOLL_ASSIGN(request.lifetimes.feature_base_refreshable,
-                  compile::ParseFeatureBaseRefreshable(options.refreshable));
+  request.search_order = options.order == "search";
   return request;
 }
 
@@ -142,7 +132,7 @@ Result<std::optional<Bytes>> LimitOf(const Options& options) {
 // One model on its own, and what it adds to the session.
 Result<PlanReport> PlanOne(const Options& options, const std::string& model,
                            std::vector<ShapeArgument> shapes, const compile::PlanOptions& request,
-                           SessionPlan& session) {
+                           const std::string& order, SessionPlan& session) {
   PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(model));
   if (options.models.size() > 1) shapes = KnownArguments(graph, shapes);
   const graph::Graph as_read = graph;
@@ -153,8 +143,7 @@ Result<PlanReport> PlanOne(const Options& options, const std::string& model,
   const auto taken = std::chrono::steady_clock::now() - start;
   PlanReport report = MakePlanReport(graph, planned, model);
   report.planning_ms = std::chrono::duration<double, std::milli>(taken).count();
-  report.order =
-      options.topological_mode >= 0 ? StrCat("mode ", options.topological_mode) : options.order;
+  report.order = order;
   report.compiled_peak = session.Add(as_read, shapes);
   PLIMSOLL_ASSIGN(report.clearing, CompareClearing(graph, planned, request));
   PLIMSOLL_ASSIGN(report.limit, LimitOf(options));
@@ -181,13 +170,15 @@ Status Plan(const Options& options) {
   }
   PLIMSOLL_TRY(LimitOf(options).status());
   engine::LoadOptions load;
-  PLIMSOLL_ASSIGN(load.plan, ReadOptions(options));
+  load.plan = ReadOptions(options);
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   const compile::PlanOptions request = engine::PlanOptionsFor(configured.config, load.plan);
   PLIMSOLL_ASSIGN(SessionPlan session, SessionPlan::Make(configured.config, load));
+  const std::optional<int> mode = configured.config.topo_sorting_mode;
+  const std::string order = mode ? StrCat("mode ", *mode) : options.order;
   PlanReports reports;
   for (const std::string& model : options.models) {
-    PLIMSOLL_ASSIGN(PlanReport report, PlanOne(options, model, shapes, request, session));
+    PLIMSOLL_ASSIGN(PlanReport report, PlanOne(options, model, shapes, request, order, session));
     reports.weights += report.weights;
     reports.models.push_back(std::move(report));
   }
@@ -212,18 +203,17 @@ void AddPlan(CLI::App& program, Action& action) {
                "Exit with 3 when the model takes more than this from the device");
   command.Choice("--order", options->order, {"file", "search"},
                  "The file's order, or search for a better one");
-  command.Whole("--topo-sorting-mode", options->topological_mode, -1, 3,
-                "Order without search: 0 breadth first, 1 depth first, 2 reverse depth first, "
-                "3 stable; -1: as --order says");
-  command.Choice("--memory-optimization-policy", options->policy, {"None", "MemoryPriority"},
-                 "MemoryPriority searches harder for a low peak");
-  command.Text("--feature-base-refreshable", options->refreshable,
-               "1: the feature map's base may change between runs; 0: it does not");
   command.Whole("--effort", options->effort, 0, kMostSteps, "Search steps of the placement");
   command.Real("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never");
   command.Whole("--threads", options->threads, 0, 1024, "0: as many as the machine has");
   command.Text("--csv", options->csv, "Write the feature map's buffers with offsets here");
   AddConfigArguments(command, options->config);
+  AddShort(command, options->config, "--topo-sorting-mode", "ge.topoSortingMode",
+           "Order without search: 0 breadth first, 1 depth first, 2 reverse depth first, 3 stable");
+  AddShort(command, options->config, "--memory-optimization-policy", "memory_optimization_policy",
+           "MemoryPriority searches harder for a low peak; None does not");
+  AddShort(command, options->config, "--feature-base-refreshable", "ge.featureBaseRefreshable",
+           "1: the feature map's base may change between runs; 0: it does not");
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Plan(*options); });
 }

@@ -146,19 +146,6 @@ TEST(ScenarioTest, GearsOfDifferentLabelsOverlay) {
   EXPECT_NE(planned.Buffer("gear_1_a").batch, planned.Buffer("gear_4_a").batch);
 }
 
-TEST(ScenarioTest, R62_OnlyTheTextOneSwitchesRefreshingOn) {
-  EXPECT_FALSE(PlanOptions().lifetimes.feature_base_refreshable);
-  EXPECT_TRUE(*compile::ParseFeatureBaseRefreshable("1"));
-  EXPECT_FALSE(*compile::ParseFeatureBaseRefreshable("0"));
-  EXPECT_FALSE(*compile::ParseFeatureBaseRefreshable(""));
-  for (const char* text : {"true", "2", "on", " 1"}) {
-    const auto refused = compile::ParseFeatureBaseRefreshable(text);
-    ASSERT_FALSE(refused.ok()) << text;
-    EXPECT_EQ(refused.error().kind, ErrorKind::kUsage);
-    EXPECT_NE(refused.error().Text().find(text), std::string::npos);
-  }
-}
-
 TEST(ScenarioTest, R63_ARefreshableBaseMovesFixedAddressesOutOfTheFeatureMap) {
   const Planned fixed_base = PlanExample("fixed_address");
   PlanOptions options;

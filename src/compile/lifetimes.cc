@@ -368,17 +368,6 @@ class ProblemBuilder {
 
 }  // namespace
 
-Result<bool> ParseFeatureBaseRefreshable(std::string_view text) {
-  if (text == "1") return true;
-  if (text.empty() || text == "0") return false;
-  return Error{ErrorKind::kUsage,
-               "config.value",
-               "option not accepted",
-               "ge.featureBaseRefreshable",
-               StrCat("the value is '", text, "'"),
-               "use 0 (default) or 1"};
-}
-
 PlannedBuffers BuildProblem(const Graph& graph, const Blocks& blocks, const Timeline& timeline,
                             const std::vector<bool>& constant, const LifetimeOptions& options) {
   return ProblemBuilder(graph, blocks, timeline, options).Build(constant);

@@ -24,9 +24,6 @@ struct LifetimeOptions {
   std::vector<Bytes> workspaces;
 };
 
-// Reads ge.featureBaseRefreshable: "1" is on, "0" and nothing are off, anything else is refused.
-Result<bool> ParseFeatureBaseRefreshable(std::string_view text);
-
 // A problem for plan/, and how to find the graph again in it.
 struct PlannedBuffers {
   plan::Problem problem;
