@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "cli/npy.h"
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 #include "engine/session.h"
 #include "kernels/element_types.h"
 #include "onnx/model_reader.h"
@@ -106,7 +106,7 @@ class Subject {
                   ", \"seconds\": ", pass.seconds,
                   ", \"largest_plan_bytes\": ", pass.largest_plan.value(),
                   ", \"reserved_bytes\": ", pass.reserved.value(),
-                  ", \"resident_bytes\": ", engine::ResidentBytes().value(),
+                  ", \"resident_bytes\": ", ResidentBytes().value(),
                   ", \"kept_plans\": ", memory.plans, "}");
   }
 

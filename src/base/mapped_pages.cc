@@ -1,4 +1,4 @@
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace plimsoll::engine {
+namespace plimsoll {
 namespace {
 
 using Bounds = std::pair<uintptr_t, uintptr_t>;  // of addresses: the first, and behind the last
@@ -57,6 +57,13 @@ bool Contains(const std::vector<Bounds>& files, uintptr_t place) {
 }
 
 }  // namespace
+
+bool LieInFile(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return false;
+  const auto first = reinterpret_cast<uintptr_t>(bytes.data());
+  const std::vector<Bounds> files = ReadOnlyFiles();
+  return Contains(files, first) && Contains(files, first + bytes.size() - 1);
+}
 
 void DropMappedPages(std::span<const std::span<const std::byte>> many) {
   std::optional<std::vector<Bounds>> files;
@@ -110,4 +117,4 @@ Bytes PeakResidentBytes() {
   return Bytes(0);
 }
 
-}  // namespace plimsoll::engine
+}  // namespace plimsoll

@@ -5,7 +5,10 @@
 
 #include "plimsoll/base/bytes.h"
 
-namespace plimsoll::engine {
+namespace plimsoll {
+
+// Whether all these bytes lie in a read-only mapping of a file. Looks up what is mapped where.
+bool LieInFile(std::span<const std::byte> bytes);
 
 // Gives back the pages that lie wholly inside these bytes, where they are a read-only mapping of a
 // file: they count no more as resident, and come back from the file if they are read again. Other
@@ -31,4 +34,4 @@ Bytes ResidentBytes();
 // The most there ever were.
 Bytes PeakResidentBytes();
 
-}  // namespace plimsoll::engine
+}  // namespace plimsoll

@@ -11,7 +11,7 @@
 #include "cli/ort_peer.h"
 #include "cli/program.h"
 #include "cli/run_measure.h"
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
@@ -113,7 +113,7 @@ Result<Row> BenchOne(const std::string& model, const Options& options,
     PLIMSOLL_ASSIGN(OrtPeer started, OrtPeer::Start(settings));
     peer.emplace(std::move(started));
   }
-  const Bytes base = engine::ResidentBytes();
+  const Bytes base = ResidentBytes();
   engine::SessionOptions session_options;
   session_options.threads = settings.threads;
   PLIMSOLL_ASSIGN(const auto session, engine::Session::Create(session_options));
@@ -127,7 +127,7 @@ Result<Row> BenchOne(const std::string& model, const Options& options,
     for (int64_t i = 0; i < options.repeat; ++i) PLIMSOLL_TRY(runner.RunOnce());
   }
   row.median_ms = MedianAfterWarmUp(runner);
-  row.resident = engine::ResidentBytes() - base;
+  row.resident = ResidentBytes() - base;
   PLIMSOLL_ASSIGN(row.memory, runner.memory());
   return row;
 }

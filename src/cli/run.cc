@@ -13,7 +13,7 @@
 #include "cli/program.h"
 #include "cli/run_measure.h"
 #include "cli/run_report.h"
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
@@ -215,7 +215,7 @@ class Runs {
 };
 
 Status Run(const Options& options) {
-  const Bytes base = engine::ResidentBytes();
+  const Bytes base = ResidentBytes();
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   engine::SessionOptions session_options;
   session_options.threads = static_cast<int>(options.threads);
@@ -227,9 +227,9 @@ Status Run(const Options& options) {
   RunReport report;
   report.threads = options.threads;
   report.policy = static_cast<int>(configured.config.memory_config.static_memory_policy);
-  report.load_peak_above_base = engine::PeakResidentBytes() - base;
+  report.load_peak_above_base = PeakResidentBytes() - base;
   PLIMSOLL_TRY(runs.RunAll(options.repeat));
-  report.rss_above_base = engine::ResidentBytes() - base;
+  report.rss_above_base = ResidentBytes() - base;
   report.session = session->Memory();
   PLIMSOLL_ASSIGN(report.models, runs.Tell());
   if (!options.output.empty()) PLIMSOLL_TRY(runs.Write(options.output));

@@ -10,7 +10,7 @@
 #include "cli/program.h"
 #include "cli/training_inputs.h"
 #include "cli/training_report.h"
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 #include "kernels/element_types.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
@@ -131,7 +131,7 @@ class Trainer {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     told_.step_ms.push_back(took.count() / static_cast<double>(loop_));
     told_.at_step.push_back(before + loop_);
-    told_.resident.push_back(engine::ResidentBytes().value());
+    told_.resident.push_back(ResidentBytes().value());
     if (!told_.loss_name.empty()) {
       const HostTensor& loss = outputs_[loss_];
       told_.losses.push_back(kernels::LoadDouble(loss.type, loss.data.get(), 0));

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/mapped_pages.h"
+#include "compile/bodies.h"
 #include "compile/rewriter.h"
 #include "compile/shapes.h"
+#include "compile/views.h"
 #include "kernels/catalogue.h"
 #include "kernels/kernel_table.h"
 #include "kernels/run_once.h"
@@ -83,7 +86,10 @@ class Folding {
       const std::vector<SubgraphId> inner = SubgraphsOf(graph_[id]);
       for (const SubgraphId sub : inner) Body(sub, contents_hold && branch);
       if (!inner.empty() || !MayRewrite(graph_[id])) continue;
-      if (FoldStored(id) || (contents_hold && FoldKnown(id)) || FoldByKernel(id)) ++folded_;
+      if (FoldStored(id) || (contents_hold && FoldKnown(id)) || FoldAsWindow(id) ||
+          FoldByKernel(id)) {
+        ++folded_;
+      }
     }
   }
 
@@ -105,6 +111,46 @@ class Folding {
     rewriter_.MakeConstant(outputs[0], kernels::ToConstant(*known));
     Retire(id);
     return true;
+  }
+
+  // What is a run of a constant's bytes stays where it lies, unless it is a piece that would keep
+  // all of a constant alive that is otherwise free to go. A piece of a file keeps nothing.
+  bool FoldAsWindow(NodeId id) {
+    const std::vector<ValueId>& inputs = graph_[id].inputs;
+    if (inputs.empty() || !inputs[0].valid() || !graph_[inputs[0]].constant.valid()) return false;
+    if (!InferAgain(id)) return false;
+    const std::vector<WindowOf> windows = WindowsOf(graph_, id);
+    if (windows.size() != graph_[id].outputs.size()) return false;
+    std::vector<graph::ConstantTensor> parts;
+    for (const WindowOf& window : windows) {
+      const std::optional<graph::ConstantTensor> part = PartOf(window);
+      if (!part) return false;
+      parts.push_back(*part);
+    }
+    for (size_t i = 0; i < windows.size(); ++i) {
+      rewriter_.MakeConstant(windows[i].part, std::move(parts[i]));
+    }
+    Retire(id);
+    return true;
+  }
+
+  std::optional<graph::ConstantTensor> PartOf(const WindowOf& window) const {
+    const graph::ConstantId constant = graph_[window.whole].constant;
+    const graph::ValueType& type = graph_[window.part].type;
+    const std::optional<Bytes> size = SizeOf(type);
+    if (!constant.valid() || !size || *size == Bytes(0)) return std::nullopt;
+    graph::ConstantTensor part = graph_[constant];
+    const auto offset = static_cast<size_t>(window.offset.value());
+    const auto length = static_cast<size_t>(size->value());
+    if (part.type != type.data_type || part.missing || offset > part.bytes.size() ||
+        length > part.bytes.size() - offset) {
+      return std::nullopt;
+    }
+    const bool whole = length == part.bytes.size();
+    if (!whole && (*size <= kAlwaysFolded || !LieInFile(part.bytes))) return std::nullopt;
+    part.dims = StaticDims(*type.shape);
+    part.bytes = part.bytes.subspan(offset, length);
+    return part;
   }
 
   bool FoldByKernel(NodeId id) {
@@ -179,6 +225,8 @@ class Folding {
         continue;
       }
       if (const graph::ConstantId constant = graph_[input].constant; constant.valid()) {
+        const std::span<const std::byte> bytes = graph_[constant].bytes;
+        if (Bytes(static_cast<int64_t>(bytes.size())) > kAlwaysFolded) DropMappedPages(bytes);
         graph_.constants[constant.index()] = {};
         graph_[input].constant = graph::ConstantId();
       } else {

@@ -1,5 +1,9 @@
 #include "compile/fold_constants.h"
 
+#include <sys/mman.h>
+
+#include <cstdio>
+
 #include "compile/compact.h"
 #include "compile/dead_code.h"
 #include "compile/graph_for_tests.h"
@@ -33,6 +37,72 @@ TEST(FoldConstantsTest, WorksOutNodesOverConstants) {
   EXPECT_EQ(ConstantOf(graph, turned).Doubles(), (std::vector<double>{1, 4, 2, 5, 3, 6}));
   EXPECT_EQ(graph[turned].type, FloatTensor({3, 2}));
   EXPECT_EQ(Compact(graph).constants.size(), 1);
+}
+
+TEST(FoldConstantsTest, AConstantUnderAnotherShapeStaysWhereItLies) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({3, 2}));
+  const ValueId weights = builder.Float32s("w", {6}, {1, 2, 3, 4, 5, 6});
+  const ValueId shaped = builder.Node("Reshape", {weights, builder.Int64s("shape", {3, 2})});
+  builder.Output(builder.Node("Add", {x, shaped}));
+  Graph graph = Inferred(builder);
+  const std::byte* const place = ConstantOf(graph, weights).bytes.data();
+
+  EXPECT_EQ(FoldConstants(graph), 1);
+  EXPECT_EQ(ConstantOf(graph, shaped).bytes.data(), place);
+  EXPECT_EQ(ConstantOf(graph, shaped).dims, (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(ConstantOf(graph, shaped).Doubles(), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+}
+
+// Large floats in a file, mapped as weights are.
+class MappedFloats {
+ public:
+  explicit MappedFloats(size_t count) : size_(count * sizeof(float)) {
+    std::vector<float> floats(count);
+    for (size_t i = 0; i < count; ++i) floats[i] = static_cast<float>(i);
+    EXPECT_EQ(std::fwrite(floats.data(), sizeof(float), count, file_), count);
+    EXPECT_EQ(std::fflush(file_), 0);
+    at_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fileno(file_), 0);
+    EXPECT_NE(at_, MAP_FAILED);
+  }
+  ~MappedFloats() {
+    munmap(at_, size_);
+    std::fclose(file_);
+  }
+  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(at_), size_}; }
+
+ private:
+  const size_t size_;
+  std::FILE* const file_ = std::tmpfile();
+  void* at_ = nullptr;
+};
+
+TEST(FoldConstantsTest, ALargePieceOfAFileStaysWhereItLiesAndAPieceOfTheHeapIsCopied) {
+  constexpr int64_t kRows = 1024;
+  constexpr int64_t kHalf = kRows / 2;
+  const MappedFloats file(kRows * kRows);
+  for (const bool in_file : {true, false}) {
+    GraphBuilder builder;
+    const ValueId x = builder.Input("x", FloatTensor({kHalf, kRows}));
+    const ValueId weights =
+        builder.Float32s("w", {kRows, kRows}, std::vector<float>(kRows * kRows, 1));
+    const ValueId lower =
+        builder.Node("Slice", {weights, builder.Int64s("from", {kHalf}),
+                               builder.Int64s("to", {kRows}), builder.Int64s("axes", {0})});
+    builder.Output(builder.Node("Add", {x, lower}));
+    Graph graph = Inferred(builder);
+    graph::ConstantTensor& whole = graph.constants[graph[weights].constant.index()];
+    if (in_file) whole.bytes = file.bytes();
+    const std::byte* const middle = whole.bytes.data() + kHalf * kRows * sizeof(float);
+    const std::shared_ptr<const void> storage = whole.storage;
+
+    EXPECT_EQ(FoldConstants(graph), 1);
+    const graph::ConstantTensor& part = ConstantOf(graph, lower);
+    EXPECT_EQ(part.bytes.data() == middle, in_file);
+    EXPECT_EQ(part.dims, (std::vector<int64_t>{kHalf, kRows}));
+    EXPECT_EQ(part.Doubles().front(), in_file ? static_cast<double>(kHalf * kRows) : 1.0);
+    EXPECT_EQ(part.Doubles().back(), in_file ? static_cast<double>(kRows * kRows - 1) : 1.0);
+  }
 }
 
 TEST(FoldConstantsTest, ShapeArithmeticThatIsNumbersBecomesAConstant) {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 #include "engine/string_weights.h"
 #include "engine/weight_folder.h"
 #include "engine/weight_mapping.h"

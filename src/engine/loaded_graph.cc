@@ -9,7 +9,7 @@
 #include "engine/compile_request.h"
 #include "engine/gears.h"
 #include "engine/host_tensors.h"
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 #include "engine/port_checks.h"
 #include "engine/staged_ports.h"
 #include "plimsoll/base/text.h"

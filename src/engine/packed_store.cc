@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -14,7 +14,9 @@ PackedStore::Key PackedStore::KeyOf(std::span<const std::byte> constant,
     return {StrCat("weight ", hash->Text(), " in ", kind, " as ", layout), true};
   }
   if (lasting_.contains(constant.data())) {
-    return {StrCat("at ", reinterpret_cast<uintptr_t>(constant.data()), " as ", layout), false};
+    return {StrCat("at ", reinterpret_cast<uintptr_t>(constant.data()), " of ", constant.size(),
+                   " as ", layout),
+            false};
   }
   return {StrCat("session ", session_->session(), " constant ", HashOf(constant).Text(), " of ",
                  constant.size(), " in ", kind, " as ", layout),

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 
 namespace plimsoll::engine {
 

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "engine/file_size_signal.h"
-#include "engine/mapped_pages.h"
+#include "base/mapped_pages.h"
 #include "engine/weight_names.h"
 #include "plimsoll/base/text.h"
 
