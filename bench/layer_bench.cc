@@ -34,6 +34,7 @@ class HeapWeights final : public plimsoll::kernels::PackedWeights {
     PLIMSOLL_TRY(fill(forms_.back().data.get()));
     return static_cast<const void*>(forms_.back().data.get());
   }
+  void Forget(const void*, Bytes) override {}
 
  private:
   std::vector<HostTensor> forms_;

@@ -43,7 +43,10 @@ class PackingRecorder : public kernels::PackedWeights {
   Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
                            const Fill& fill) override {
     for (size_t i = 0; i < site_.inputs.size() && i < 64; ++i) {
-      if (site_.inputs[i].constant && site_.inputs[i].data == data) inputs_ |= uint64_t{1} << i;
+      const TensorInfo& input = site_.inputs[i];
+      if (input.constant && input.data == data && input.size() == plain) {
+        inputs_ |= uint64_t{1} << i;
+      }
     }
     return store_.Pack(data, plain, layout, packed, fill);
   }

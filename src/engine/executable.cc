@@ -34,8 +34,9 @@ void Clear(void* at, Bytes bytes, ClearCost* cost) {
 
 }  // namespace
 
-Executable::Executable(compile::CompiledModel model)
-    : model_(std::move(model)),
+Executable::Executable(compile::CompiledModel model, std::shared_ptr<const void> packed)
+    : packed_(std::move(packed)),
+      model_(std::move(model)),
       program_(BuildProgram(model_)),
       port_uses_(compile::FindPortUses(model_.graph, model_.planned.buffers)) {
   for (size_t i = 0; i < program_.operands.size(); ++i) {
@@ -47,8 +48,9 @@ Executable::Executable(compile::CompiledModel model)
 }
 
 Result<std::unique_ptr<const Executable>> Executable::Build(compile::CompiledModel model,
-                                                            const HoldConstant& hold) {
-  std::unique_ptr<Executable> built(new Executable(std::move(model)));
+                                                            const HoldConstant& hold,
+                                                            std::shared_ptr<const void> packed) {
+  std::unique_ptr<Executable> built(new Executable(std::move(model), std::move(packed)));
   PLIMSOLL_TRY(built->PlaceConstants(hold));
   return std::unique_ptr<const Executable>(std::move(built));
 }

@@ -26,9 +26,11 @@ class Executable {
   // Gives a constant that kernels read as it is, aligned to its element.
   using HoldConstant =
       std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)>;
-  // Fails when data of a constant is missing, and as `hold` does.
+  // Fails when data of a constant is missing, and as `hold` does. `packed` is what owns the weights
+  // that the model's kernels packed; it lives as long as the executable.
   static Result<std::unique_ptr<const Executable>> Build(
-      compile::CompiledModel model, const HoldConstant& hold = kernels::ToHostTensor);
+      compile::CompiledModel model, const HoldConstant& hold = kernels::ToHostTensor,
+      std::shared_ptr<const void> packed = nullptr);
 
   // The addresses of every operand, for runs in one memory.
   struct Addresses {
@@ -68,12 +70,13 @@ class Executable {
   void AddTo(HeldWeights& weights) const;  // constants that kernels read as they are
 
  private:
-  explicit Executable(compile::CompiledModel model);
+  Executable(compile::CompiledModel model, std::shared_ptr<const void> packed);
   Status PlaceConstants(const HoldConstant& hold);
   Status RunTask(const Task& task, const Addresses& addresses, ClearCost* clearing) const;
   template <typename Before>
   Status Walk(Addresses& addresses, const Call& call, const Before& before) const;
 
+  std::shared_ptr<const void> packed_;
   compile::CompiledModel model_;
   Program program_;
   compile::PortUses port_uses_;

@@ -61,7 +61,7 @@ class Session {
   // them. Empty: in training, what the model's metadata `state` says; else none.
   Result<GraphId> Add(graph::Graph graph, const std::vector<VariableName>& variables = {});
   // Compiles for inputs of these shapes ahead of the first run with them; null where their sizes
-  // cannot be planned.
+  // cannot be planned. What it gives may outlive the session.
   Result<std::shared_ptr<const Executable>> Compile(GraphId id, std::span<const Tensor> inputs,
                                                     std::string* reason = nullptr);
   // In the caller's memory. Fails with run.dynamic where sizes are known only after the run. For a
