@@ -50,10 +50,10 @@ class Sinking {
     const Permutation* perm = CommonPermutation(id, made->size());
     if (perm == nullptr) return false;
     const Permutation moved = *perm;
+    const std::vector<ValueId> old = node.inputs;
     Node inner = node;
     inner.outputs.clear();
     for (ValueId& operand : inner.inputs) operand = Untransposed(operand, moved, id);
-    const std::vector<ValueId> old = node.inputs;
     const ValueId result = rewriter_.InsertBefore(id, std::move(inner));
     graph_[result].name = StrCat(graph_[graph_[id].outputs[0]].name, "/transposed");
     Shape shape(moved.size());

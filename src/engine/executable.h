@@ -26,8 +26,8 @@ class Executable {
   // Gives a constant that kernels read as it is, aligned to its element.
   using HoldConstant =
       std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)>;
-  // Fails when data of a constant is missing, and as `hold` does. `packed` is what owns the weights
-  // that the model's kernels packed; it lives as long as the executable.
+  // Fails when data of a constant is missing, and as `hold` does. `packed` owns the memory of weights
+  // that the model's kernels packed, and lives as long as the executable.
   static Result<std::unique_ptr<const Executable>> Build(
       compile::CompiledModel model, const HoldConstant& hold = kernels::ToHostTensor,
       std::shared_ptr<const void> packed = nullptr);

@@ -49,7 +49,8 @@ Graph ByItsOwnSize() {
 TEST(InputRangesTest, R126_AStaticGraphRunsWithAnyShapeOnceAllSizesAreOpen) {
   const auto session = MakeSession(Under(Dynamic()));
   const GraphId id = MustAdd(*session, ByItsOwnSize());
-  for (const Dim& dim : *(*session->Inputs(id))[0].type.shape) EXPECT_FALSE(dim.is_number());
+  const std::vector<Port> inputs = *session->Inputs(id);
+  for (const Dim& dim : *inputs[0].type.shape) EXPECT_FALSE(dim.is_number());
   for (const int64_t rows : {4, 1, 9}) {
     for (const int64_t columns : {6, 2}) {
       const HostTensor x = Random({rows, columns}, 3);

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/mapped_pages.h"
 #include "compile/compile_model.h"
 #include "compile/gear_plan.h"
 #include "compile/shapes.h"
 #include "engine/compile_request.h"
 #include "engine/gears.h"
 #include "engine/host_tensors.h"
-#include "base/mapped_pages.h"
 #include "engine/port_checks.h"
 #include "engine/staged_ports.h"
 #include "plimsoll/base/text.h"
@@ -32,7 +32,7 @@ LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options,
     : name_(std::move(name)),
       graph_(std::move(graph)),
       options_(options),
-      packed_(std::make_shared<PackedStore>(std::move(weights))),
+      packed_(std::move(weights)),
       memory_(std::move(memory)) {}
 
 Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOptions& options,
@@ -72,9 +72,9 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
     for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
     DropMappedPages(read);
   }
-  PLIMSOLL_TRY(loaded->packed_->Externalise(loaded->graph_));
+  PLIMSOLL_TRY(loaded->packed_.Externalise(loaded->graph_));
   for (const graph::ConstantTensor& constant : loaded->graph_.constants) {
-    loaded->packed_->AddLasting(constant.bytes.data());
+    loaded->packed_.AddLasting(constant.bytes.data());
   }
   PLIMSOLL_TRY(loaded->MakeGears());
   return loaded;
@@ -121,9 +121,9 @@ Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims)
 
 Status LoadedGraph::SetExecutable(Entry& entry, compile::CompiledModel model) {
   const auto hold = [this](const graph::ConstantTensor& constant) {
-    return options_.pack_weights ? packed_->Hold(constant) : kernels::ToHostTensor(constant);
+    return options_.pack_weights ? packed_.Hold(constant) : kernels::ToHostTensor(constant);
   };
-  PLIMSOLL_ASSIGN(entry.executable, Executable::Build(std::move(model), hold, packed_));
+  PLIMSOLL_ASSIGN(entry.executable, Executable::Build(std::move(model), hold, packed_.memories()));
   const bool apart = options_.host_operators_apart && !takes_one_shape_;
   if (apart && TwoStreamRun::Pays(*entry.executable)) entry.apart.emplace(entry.executable);
   return {};
@@ -177,8 +177,8 @@ Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph) {
   options.plan = options_.plan;
   options.optimise = options_.optimise;
   if (options_.pack_weights) {
-    options.packed_weights = options_.optimise ? packed_.get() : nullptr;
-    options.hold_constants = [this](Graph& final) { return packed_->Externalise(final); };
+    options.packed_weights = options_.optimise ? &packed_ : nullptr;
+    options.hold_constants = [this](Graph& final) { return packed_.Externalise(final); };
   } else {
     options.packed_weights = options_.optimise ? &no_packing_ : nullptr;
   }
@@ -347,7 +347,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue>
   Interpreter::Options options;
   options.cancelled = cancelled;
   options.allocate = memory_->TensorAllocator();
-  options.hold = [this](const graph::ConstantTensor& constant) { return packed_->Hold(constant); };
+  options.hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
   if (options_.host_operators_apart) {
     PLIMSOLL_ASSIGN(options.streams, Streams());
   }
@@ -393,7 +393,7 @@ std::shared_ptr<const Executable> LoadedGraph::last_executable() const {
 
 HeldWeights LoadedGraph::Weights() const {
   HeldWeights weights;
-  packed_->AddTo(weights);
+  packed_.AddTo(weights);
   for (const Entry& entry : entries_) {
     if (entry.executable != nullptr) entry.executable->AddTo(weights);
   }

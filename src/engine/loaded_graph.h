@@ -151,7 +151,7 @@ class LoadedGraph {
   std::vector<Port> outputs_;
   InputRanges ranges_;
   std::vector<compile::PassReport> passes_;
-  std::shared_ptr<PackedStore> packed_;  // shared with the executables
+  PackedStore packed_;
   NoPacking no_packing_;
   std::list<Entry> entries_;       // most recently used first
   std::vector<const void*> read_;  // by the run that goes on: one for each input

@@ -28,16 +28,17 @@ Result<SharedForms::Form> PackedStore::FormOf(std::span<const std::byte> constan
                                               const Fill& fill) {
   const std::lock_guard lock(mutex_);
   const Key key = KeyOf(constant, layout);
-  if (const auto known = forms_.find(key.text); known != forms_.end()) return known->second.memory;
+  if (const auto known = forms_.find(key.text); known != forms_.end()) return known->second.held;
   const auto make = [&]() -> Result<SharedForms::Form> {
     PLIMSOLL_ASSIGN(const std::shared_ptr<void> memory, session_->memory().Allocate(size));
     PLIMSOLL_TRY(fill(memory.get()));
     Drop(constant);
-    return SharedForms::Form(memory);
+    return std::make_shared<const SharedForms::Held>(SharedForms::Held{memory});
   };
   PLIMSOLL_ASSIGN(SharedForms::Form form,
                   key.shared ? SharedForms::OfProcess().FindOrMake(key.text, make) : make());
   forms_.emplace(key.text, Form{form, size});
+  memories_->push_back(form->memory);
   return form;
 }
 
@@ -46,7 +47,7 @@ Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string
   const std::span<const std::byte> constant(static_cast<const std::byte*>(data),
                                             static_cast<size_t>(plain.value()));
   PLIMSOLL_ASSIGN(const SharedForms::Form form, FormOf(constant, layout, packed, fill));
-  return form.get();
+  return form->memory.get();
 }
 
 void PackedStore::Forget(const void* data, Bytes size) {
@@ -82,13 +83,13 @@ Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& const
                     return Status();
                   }));
   kernels::HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
-  tensor.data = std::const_pointer_cast<void>(form);
+  tensor.data = form->memory;
   return tensor;
 }
 
 void PackedStore::AddTo(HeldWeights& weights) const {
   const std::lock_guard lock(mutex_);
-  for (const auto& [key, form] : forms_) weights.emplace(form.memory.get(), form.size);
+  for (const auto& [key, form] : forms_) weights.emplace(form.held->memory.get(), form.size);
 }
 
 }  // namespace plimsoll::engine

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "engine/external_weights.h"
 #include "engine/session_weights.h"
@@ -42,11 +43,16 @@ class PackedStore : public kernels::PackedWeights {
 
   void AddTo(HeldWeights& weights) const;
 
+  // The memory of the packed forms, also of those to come, without the store's hold on files: what
+  // was compiled with them may outlive the store.
+  std::shared_ptr<const void> memories() const { return memories_; }
+
  private:
   struct Form {
-    SharedForms::Form memory;
+    SharedForms::Form held;
     Bytes size;
   };
+  using Memories = std::vector<std::shared_ptr<const void>>;
   struct Key {
     std::string text;
     bool shared = false;
@@ -63,6 +69,7 @@ class PackedStore : public kernels::PackedWeights {
   // Before the forms: a shared form must go before the weight that others compare theirs with.
   WeightLease lease_;
   std::map<std::string, Form> forms_;  // by constant and layout
+  const std::shared_ptr<Memories> memories_ = std::make_shared<Memories>();
 };
 
 }  // namespace plimsoll::engine

@@ -117,7 +117,7 @@ TEST(SharedFormsTest, OneMakesAndTheOthersWait) {
     threads.emplace_back([&] {
       form = *forms.FindOrMake("key", [&]() -> Result<SharedForms::Form> {
         ++made;
-        return SharedForms::Form(std::make_shared<int>(1));
+        return std::make_shared<const SharedForms::Held>();
       });
     });
   }
@@ -129,7 +129,7 @@ TEST(SharedFormsTest, OneMakesAndTheOthersWait) {
 TEST(SharedFormsTest, KeysWhoseFormHasGoneDoNotPileUp) {
   SharedForms forms;
   const auto make = []() -> Result<SharedForms::Form> {
-    return SharedForms::Form(std::make_shared<int>(1));
+    return std::make_shared<const SharedForms::Held>();
   };
   const auto kept = forms.FindOrMake("kept", make);
   for (int i = 0; i < 10000; ++i) EXPECT_TRUE(forms.FindOrMake(std::to_string(i), make).ok());

@@ -20,7 +20,9 @@ using Ints = std::vector<int64_t>;
 
 inline kernels::HostTensor Floats(kernels::Dims dims, const std::vector<float>& elements) {
   kernels::HostTensor tensor = *kernels::AllocateOnHeap(graph::DataType::kFloat32, dims);
-  std::memcpy(tensor.data.get(), elements.data(), elements.size() * sizeof(float));
+  if (!elements.empty()) {
+    std::memcpy(tensor.data.get(), elements.data(), elements.size() * sizeof(float));
+  }
   return tensor;
 }
 

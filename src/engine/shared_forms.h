@@ -15,7 +15,11 @@ namespace plimsoll::engine {
 // waits for it, makers of different forms do not wait for each other.
 class SharedForms {
  public:
-  using Form = std::shared_ptr<const void>;
+  // Who holds a form lets others find it. Who only reads it may hold its memory alone.
+  struct Held {
+    std::shared_ptr<void> memory;
+  };
+  using Form = std::shared_ptr<const Held>;
   using Make = std::function<Result<Form>()>;
 
   // The table that all sessions of this process share.
@@ -29,7 +33,7 @@ class SharedForms {
  private:
   struct Slot {
     std::mutex mutex;
-    std::weak_ptr<const void> form;
+    std::weak_ptr<const Held> form;
   };
   std::shared_ptr<Slot> SlotOf(const std::string& key);
 

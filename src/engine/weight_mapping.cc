@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <system_error>
 
-#include "engine/file_size_signal.h"
 #include "base/mapped_pages.h"
+#include "engine/file_size_signal.h"
 #include "engine/weight_names.h"
 #include "plimsoll/base/text.h"
 
