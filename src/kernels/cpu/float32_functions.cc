@@ -118,6 +118,27 @@ void ClipRun(const void* from, void* to, int64_t count, const Coefficients& c) {
   });
 }
 
+// exp(x) - 1 is tanh(x / 2) (exp(x) + 1), which loses nothing near 0.
+void EluRun(const void* from, void* to, int64_t count, const Coefficients& c) {
+  Transform(from, to, count, [&c](auto d, auto x) HWY_ATTR {
+    const auto half = Tanh(d, hn::Mul(x, hn::Set(d, 0.5f)));
+    const auto power = hn::Mul(half, hn::Add(Exp(d, x), hn::Set(d, 1.0f)));
+    const auto below = hn::Mul(hn::Set(d, static_cast<float>(c.alpha)), power);
+    return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), below, x);
+  });
+}
+
+// The tanh is n / (n + 2) with n = e (e + 2) and e = exp(x); beyond 20 it is 1.
+void MishRun(const void* from, void* to, int64_t count, const Coefficients&) {
+  Transform(from, to, count, [](auto d, auto x) HWY_ATTR {
+    const auto two = hn::Set(d, 2.0f);
+    const auto most = hn::Set(d, 20.0f);
+    const auto power = Exp(d, hn::IfThenElse(hn::Gt(x, most), most, x));
+    const auto n = hn::Mul(power, hn::Add(power, two));
+    return hn::Mul(x, hn::Div(n, hn::Add(n, two)));
+  });
+}
+
 }  // namespace plimsoll::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -139,6 +160,8 @@ HWY_EXPORT(LeakyReluRun);
 HWY_EXPORT(HardSigmoidRun);
 HWY_EXPORT(HardSwishRun);
 HWY_EXPORT(ClipRun);
+HWY_EXPORT(EluRun);
+HWY_EXPORT(MishRun);
 
 const Float32Functions& Float32() {
   static const Float32Functions functions = [] {
@@ -160,6 +183,8 @@ const Float32Functions& Float32() {
         .hard_sigmoid = HWY_DYNAMIC_DISPATCH(HardSigmoidRun),
         .hard_swish = HWY_DYNAMIC_DISPATCH(HardSwishRun),
         .clip = HWY_DYNAMIC_DISPATCH(ClipRun),
+        .elu = HWY_DYNAMIC_DISPATCH(EluRun),
+        .mish = HWY_DYNAMIC_DISPATCH(MishRun),
     };
   }();
   return functions;

@@ -22,6 +22,8 @@ struct Float32Functions {
   UnaryLoop hard_sigmoid;  // alpha * x + beta, clipped to 0 and 1
   UnaryLoop hard_swish;    // x * hard_sigmoid(x)
   UnaryLoop clip;          // alpha to beta
+  UnaryLoop elu;           // alpha * (exp(x) - 1) below 0
+  UnaryLoop mish;          // x * tanh(log(1 + exp(x)))
 };
 
 const Float32Functions& Float32();

@@ -47,9 +47,11 @@ UnaryLoop LoopOf(FusedActivation::Kind kind) {
       return Float32().gelu;
     case Kind::kGeluTanh:
       return Float32().tanh_gelu;
-    case Kind::kNone:
     case Kind::kElu:
+      return Float32().elu;
     case Kind::kMish:
+      return Float32().mish;
+    case Kind::kNone:
       return nullptr;
   }
   return nullptr;
@@ -90,9 +92,6 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   product.scale_ = scale;
   product.activation_ = LoopOf(activation.kind);
   product.coefficients_ = {.alpha = activation.alpha, .beta = activation.beta};
-  if (activation.kind != FusedActivation::Kind::kNone && product.activation_ == nullptr) {
-    return site.Unsupported("a matrix product does not apply that activation");
-  }
   product.shape_ = std::move(shape);
   const ProductShape& own = product.shape_;
   const int64_t elements = PanelElements(own.depth, own.columns);

@@ -42,9 +42,11 @@ inline graph::DataType MovedType(graph::DataType type) {
   return graph::Bits(type) == 2 ? graph::DataType::kUint2 : graph::DataType::kUint4;
 }
 
-// Copies a run of elements; `from` and `to` are the same place or do not overlap.
+// Copies a run of elements; `from` and `to` do not overlap, or are the same place, which is then not
+// written to: it may be the caller's input.
 template <typename T>
 void CopyRun(const T* from, T* to, int64_t count) {
+  if (from == to) return;
   if constexpr (std::is_trivially_copyable_v<T>) {
     constexpr int64_t kWorthACall = 64;
     if (count * int64_t{sizeof(T)} >= kWorthACall) {
