@@ -206,12 +206,27 @@ class Drawing:
         size = tuple((d - 2) // 2 + 1 for d in shape[2:])
         self.node(self.random.choice(["MaxPool", "AveragePool"]), [x], shape[:2] + size, kernel_shape=[2, 2], strides=[2, 2])
 
+    def branch(self, x, shape):
+        """An If whose condition only a run tells; both bodies read values from outside."""
+        most, condition, out = self.name() + "m", self.name() + "c", self.name() + "i"
+        limit = self.constant(np.array(self.random.choice([-1e6, 1e6]), dtype=np.float32))
+        self.nodes.append(helper.make_node("ReduceMax", [x], [most], keepdims=0))
+        self.nodes.append(helper.make_node("Greater", [most, limit], [condition]))
+        bodies = []
+        for name in ("then", "else"):
+            first, last = f"{out}_{name}_a", f"{out}_{name}_b"
+            other = self.random.choice([v for v in self.values if fits(v[1], shape)])[0]
+            nodes = [helper.make_node(self.random.choice(BINARY), [x, other], [first]), helper.make_node(self.random.choice(UNARY), [first], [last])]
+            bodies.append(helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(last, TensorProto.FLOAT, None)]))
+        self.nodes.append(helper.make_node("If", [condition], [out], then_branch=bodies[0], else_branch=bodies[1]))
+        self.values.append((out, shape))
+
     def draw(self):
         for shape in self.random.choice([[(2, 8, 6, 6), (2, 8, 1, 1)], [(4, 12), (1, 12), (12,)], [(2, 5, 16), (5, 1)], [(1, 3, 7, 5), (3, 7, 5)]]):
             self.input(shape)
         ways = [self.unary, self.unary, self.binary, self.binary, self.binary, self.transpose, self.reshape, self.unsqueeze, self.slice,
                 self.slice, self.split, self.concat, self.concat, self.gather, self.pad, self.expand, self.reduce, self.softmax, self.normalise,
-                self.cumulate, self.where, self.scatter, self.matmul, self.convolve, self.convolve, self.pool]
+                self.cumulate, self.where, self.scatter, self.matmul, self.convolve, self.convolve, self.pool, self.branch]
         for _ in range(self.random.randrange(6, 26)):
             x, shape = self.any()
             before = len(self.nodes), len(self.values)
