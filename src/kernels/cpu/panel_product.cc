@@ -149,7 +149,7 @@ void PackPanels(const float* b, int64_t row_stride, int64_t column_stride, int64
     } else {
       for (int64_t d = 0; d < rows; ++d) {
         for (int64_t c = 0; c < width; ++c) {
-          to[d * kPanelWidth + c] = from[d * row_stride + c * column_stride];
+          MoveElement(from + d * row_stride + c * column_stride, to + d * kPanelWidth + c);
         }
       }
     }
