@@ -14,6 +14,8 @@ static int omp_get_max_threads() { return 1; }
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
 #define PLIMSOLL_UNSEEN __attribute__((no_sanitize("thread")))
+// oneDNN shares its work out the same way, in code that cannot tell.
+extern "C" const char* __tsan_default_suppressions() { return "called_from_lib:libdnnl.so\n"; }
 #else
 static void __tsan_release(void*) {}
 static void __tsan_acquire(void*) {}
