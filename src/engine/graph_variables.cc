@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/compile_request.h"
+#include "engine/port_checks.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -28,15 +29,6 @@ HostValue Borrow(const Variable& variable) {
 
 bool IsPlain(const HostValue& value) {
   return value.kind == HostValue::Kind::kTensor && value.tensor.type != graph::DataType::kString;
-}
-
-Error Refused(std::string code, std::string where, std::string why, std::string remedy) {
-  return Error{.kind = ErrorKind::kUsage,
-               .code = std::move(code),
-               .what = "the run was refused",
-               .where = std::move(where),
-               .why = std::move(why),
-               .remedy = std::move(remedy)};
 }
 
 // The places that are not marked.
@@ -113,12 +105,10 @@ Result<std::unique_ptr<GraphVariables>> GraphVariables::Bind(std::shared_ptr<Loa
 Status GraphVariables::CheckCount(size_t given, const std::vector<Port>& ports,
                                   const char* what) const {
   if (given == ports.size()) return {};
-  std::vector<std::string> names;
-  for (const Port& port : ports) names.push_back(StrCat(port.name, " ", Text(port.type)));
-  return Refused(StrCat("run.", what), what,
-                 StrCat("beside its ", bound_.size(), " variables the model has ", ports.size(),
-                        ", given ", given),
-                 StrCat("they are ", Join(names, ", ")));
+  return BadArgument(StrCat("run.", what), what,
+                     StrCat("beside its ", bound_.size(), " variables the model has ", ports.size(),
+                            ", given ", given),
+                     StrCat("they are ", PortList(ports)));
 }
 
 void GraphVariables::Fill(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
@@ -176,8 +166,8 @@ Status GraphVariables::Run(std::span<const Tensor> inputs, std::span<const Tenso
                            const RunOptions& options, int64_t steps) {
   const std::lock_guard lock(mutex_);
   if (options.feed && !inputs.empty()) {
-    return Refused("run.inputs", "inputs", "they are given twice, and by a feed",
-                   "give one or the other");
+    return BadArgument("run.inputs", "inputs", "they are given twice, and by a feed",
+                       "give one or the other");
   }
   if (!options.feed) PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
   PLIMSOLL_TRY(CheckCount(outputs.size(), outputs_, "outputs"));
@@ -195,7 +185,7 @@ Status GraphVariables::Run(std::span<const Tensor> inputs, std::span<const Tenso
 Result<std::vector<HostValue>> GraphVariables::RunValues(std::vector<HostValue> inputs,
                                                          const RunOptions& options, int64_t steps) {
   if (options.feed) {
-    return Refused("run.inputs", "inputs", "a run over values takes no feed", "use Run");
+    return BadArgument("run.inputs", "inputs", "a run over values takes no feed", "use Run");
   }
   PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
   std::vector<Tensor> tensors;
@@ -262,10 +252,10 @@ Status GraphVariables::Assign(const std::vector<HostValue>& outputs) {
     if (!bound.port.output) continue;
     const HostTensor& tensor = outputs[*bound.port.output].tensor;
     if (tensor.type == bound.variable->type && tensor.dims == bound.variable->dims) continue;
-    return Refused("variables.type", StrCat("variable '", bound.variable->name, "'"),
-                   StrCat("its new value is ",
-                          Text(graph::ValueType::Tensor(tensor.type, graph::ShapeOf(tensor.dims)))),
-                   "let what replaces it be of its type and shape");
+    return BadArgument("variables.type", StrCat("variable '", bound.variable->name, "'"),
+                       StrCat("its new value is ", Text(graph::ValueType::Tensor(
+                                                       tensor.type, graph::ShapeOf(tensor.dims)))),
+                       "let what replaces it be of its type and shape");
   }
   for (const Bound& bound : bound_) {
     if (!bound.port.output) continue;
