@@ -267,7 +267,19 @@ def comparing(folder):
     run("conformance", folder / "cases", "--json", code=5)
 
 
+def leaving_nothing():
+    """Given no option, a run is inference, writes no file and caches nothing."""
+    with tempfile.TemporaryDirectory() as temporary:
+        home = pathlib.Path(temporary)
+        subprocess.run([PROGRAM, "run", EXAMPLES / "tiny_cnn.onnx", "--shape", "image=2x3x64x64"], cwd=home, env={**os.environ, "HOME": temporary}, capture_output=True, check=True)
+        left = [str(path.relative_to(home)) for path in home.rglob("*")]
+        check(not left, f"a run left {left}")
+        rows = {row["name"]: row["in_force"]["value"] for row in json.loads(run("options", "--json"))}
+        check(rows["graph_run_mode"] == "0", "a session that is given nothing does not mean inference")
+
+
 usage()
+leaving_nothing()
 inspecting()
 with tempfile.TemporaryDirectory() as temporary:
     configuring(pathlib.Path(temporary))
