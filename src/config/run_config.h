@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,15 @@ struct MemoryConfig {
   MemoryOptimizationPolicy memory_optimization_policy = MemoryOptimizationPolicy::kNone;
   HugePages variable_use_1g_huge_page = HugePages::kSystem;
   bool operator==(const MemoryConfig&) const = default;
+};
+
+// The choices of block reuse in the planner.
+struct BlockReuse {
+  bool use_range = false;
+  bool ascending_sort = false;
+  bool reuse_first_release = false;
+  bool memory_priority_mode = true;
+  bool operator==(const BlockReuse&) const = default;
 };
 
 // One dimension of dynamic_inputs_shape_range: "4" is [4, 4], "3~5" is [3, 5], "-1" is [0, none].
@@ -62,6 +72,11 @@ struct RunConfig {
   std::vector<std::string> no_reuse_nodes;    // OP_NO_REUSE_MEM: node names and operator types
   std::optional<int> topo_sorting_mode;       // ge.topoSortingMode; none: search
   std::optional<ShapeRanges> dynamic_inputs_shape_range;  // none: the model's own shapes rule
+  std::string memory_assigner;  // empty: the portfolio of all of them
+  BlockReuse block_reuse;
+  std::map<std::string, BlockReuse> batch_strategies;  // by batch label
+  bool merge_batch_groups = true;  // contiguous groups of different batches form one block
+  bool batches_share_memory = true;
   std::string dynamic_dims;  // gears, "1,128;4,128"; empty: those that the model lists, or none
   bool operator==(const RunConfig&) const = default;
 };

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "compile/port_uses.h"
 #include "plimsoll/base/bytes.h"
@@ -27,6 +29,12 @@ struct ClearCost {
 struct RunRecord {
   compile::PortUses ports;  // what the plan says, and what the addresses of that run added
   ClearCost clearing;
+  // Where values lay that keep their addresses from run to run (fixed_address, no_address_refresh).
+  struct StableAddress {
+    std::string value;
+    const void* address = nullptr;
+  };
+  std::vector<StableAddress> stable;
 };
 
 }  // namespace plimsoll::engine

@@ -71,6 +71,15 @@ Status ReadClearing(MemoryAttributes& attributes, std::string_view key, std::str
   return {};
 }
 
+Status ReadGroup(MemoryAttributes& attributes, std::string_view key, std::string_view value) {
+  const auto parts = Split(value, ',');
+  const std::string_view name = Trim(parts[0]);
+  const auto index = parts.size() == 2 ? ReadPort(parts[1]) : std::nullopt;
+  if (name.empty() || !index) return Refuse(key, value, "a name and a number such as gradients,0");
+  attributes.group = {std::string(name), *index};
+  return {};
+}
+
 using Reader = Status (*)(MemoryAttributes&, std::string_view key, std::string_view value);
 
 struct KeyRow {
@@ -78,7 +87,7 @@ struct KeyRow {
   Reader read;
 };
 
-constexpr std::array<KeyRow, 9> kKeys = {{
+constexpr std::array<KeyRow, 10> kKeys = {{
     {"memory_type",
      [](MemoryAttributes& a, std::string_view key, std::string_view value) {
        return ReadName(a.memory_type, kTypes, key, value);
@@ -111,6 +120,7 @@ constexpr std::array<KeyRow, 9> kKeys = {{
        a.stream = *stream;
        return Status();
      }},
+    {"group", ReadGroup},
 }};
 
 }  // namespace
@@ -160,6 +170,8 @@ std::string Text(const MemoryAttributes& attributes) {
   add(attributes.no_address_refresh, "no_address_refresh=1");
   add(!attributes.batch_label.empty(), StrCat("batch_label=", attributes.batch_label));
   add(attributes.stream != 0, StrCat("stream=", attributes.stream));
+  add(!attributes.group.name.empty(),
+      StrCat("group=", attributes.group.name, ",", attributes.group.index));
   return Join(parts, " ");
 }
 

@@ -21,6 +21,8 @@ namespace plimsoll::graph {
 //   plimsoll.no_address_refresh 0 | 1        the node cannot take new addresses: no zero copy
 //   plimsoll.batch_label        text         the batch (gear) that the node belongs to
 //   plimsoll.stream             0, 1, ...    the stream that the node runs on
+//   plimsoll.group              "NAME,index" the outputs lie side by side with those of the other
+//                                            nodes of group NAME, in the order of the indices
 struct MemoryAttributes {
   enum class Type { kDevice, kP2P, kHost };
   enum class Continuous { kNone, kPadded, kUnpadded };
@@ -28,6 +30,12 @@ struct MemoryAttributes {
     int output = 0;
     int input = 0;
     bool operator==(const Reference&) const = default;
+  };
+  // A place in a row of outputs of several nodes.
+  struct Group {
+    std::string name;  // empty: in none
+    int index = 0;
+    bool operator==(const Group&) const = default;
   };
 
   Type memory_type = Type::kDevice;
@@ -39,6 +47,7 @@ struct MemoryAttributes {
   bool no_address_refresh = false;
   std::string batch_label;
   int stream = 0;
+  Group group;
 
   bool operator==(const MemoryAttributes&) const = default;
 };

@@ -60,6 +60,9 @@ struct KernelSite {
   std::vector<TensorInfo> inputs;           // as many as the node lists
   std::vector<TensorInfo> outputs;          // likewise
   PackedWeights* packed_weights = nullptr;  // null: use constants as they are
+  // Outputs that the operator needs zeroed (MemoryAttributes::needs_clearing) are zero when a run
+  // begins. Else the kernel clears them itself.
+  bool outputs_cleared = false;
 
   const graph::Node& node() const { return graph[id]; }
   const graph::Attributes& attributes() const { return node().attributes; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -82,6 +83,14 @@ class DeviceMemory {
   virtual Result<Address> AllocatePlain(DeviceId device, Bytes size, MemoryType type) = 0;
   virtual Status FreePlain(DeviceId device, Address at) = 0;
   virtual Result<MemoryInfo> Info(DeviceId device) const = 0;
+
+  // ReserveAddress for callers who can do without: a device that refuses as kUnsupported is marked,
+  // and is not asked again by anyone who calls this.
+  Result<AddressRange> ReserveAddressIfAble(DeviceId device, Bytes size, Bytes alignment);
+  bool IsUnableToReserve(DeviceId device) const;
+
+ private:
+  std::atomic<uint64_t> unable_to_reserve_ = 0;  // a bit a device
 };
 
 // Devices of one kind ("cpu", "fake", later "cuda"): memory, streams, events, copies. Thread-safe.
