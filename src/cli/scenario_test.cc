@@ -113,8 +113,12 @@ TEST(ScenarioTest, R55_ZeroCopyNeedsTheNodeAndEveryPeerToSupportIt) {
     return planned.model.blocks.blocks[static_cast<size_t>(block)];
   };
   std::string reason;
-  EXPECT_TRUE(IsNodeAndPeerNodeTaskSupportZeroCopy(planned.graph, block_of("x"), reason));
-  EXPECT_FALSE(IsNodeAndPeerNodeTaskSupportZeroCopy(planned.graph, block_of("marked0"), reason));
+  const auto supports = [&](std::string_view name) {
+    return IsNodeAndPeerNodeTaskSupportZeroCopy(
+        planned.graph, compile::FindStableValues(planned.graph), block_of(name), reason);
+  };
+  EXPECT_TRUE(supports("x"));
+  EXPECT_FALSE(supports("marked0"));
   EXPECT_NE(reason.find("cannot take a new address"), std::string::npos);
 }
 
@@ -153,8 +157,9 @@ TEST(ScenarioTest, R63_ARefreshableBaseMovesFixedAddressesOutOfTheFeatureMap) {
   const Planned refreshable = PlanExample("fixed_address", options);
   const auto needs_none = [](const Planned& planned, const PlanOptions& with) {
     const int32_t block = planned.model.blocks.block_of[planned.Value("marked0").index()];
-    return IsNoNeedAssignMemory(
-        planned.graph, planned.model.blocks.blocks[static_cast<size_t>(block)], with.lifetimes);
+    return IsNoNeedAssignMemory(planned.graph, compile::FindStableValues(planned.graph),
+                                planned.model.blocks.blocks[static_cast<size_t>(block)],
+                                with.lifetimes);
   };
   EXPECT_FALSE(needs_none(fixed_base, {}));
   EXPECT_EQ(fixed_base.Region("marked0").kind, plan::RegionKind::kFeatureMap);

@@ -49,7 +49,11 @@ Result<Bytes> SessionPlan::Compile(graph::Graph graph,
     return Error{ErrorKind::kUnsupported, "plan.dynamic", "not planned", "", reason, ""};
   }
   PLIMSOLL_ASSIGN(const engine::GraphShapes kind, session_->Shapes(id));
-  sizes_.push_back({kind, executable->program().total()});
+  const engine::Program& program = executable->program();
+  engine::GraphSize& size = sizes_.emplace_back(engine::GraphSize{kind, program.arena, Bytes(0)});
+  for (const engine::Area& area : program.areas) {
+    size.beside += engine::ReservedFor(area, engine::kSessionGranularity);
+  }
   const auto& planned = executable->model().planned;
   return planned.plan.regions[planned.buffers.feature_map.index()].size;
 }

@@ -6,6 +6,7 @@
 #include "compile/bodies.h"
 #include "compile/zero_copy.h"
 #include "kernels/catalogue.h"
+#include "plan/zero_copy.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/plan/problem.h"
 
@@ -52,8 +53,8 @@ struct Lender {
 class Lending {
  public:
   Lending(const Graph& graph, const Blocks& blocks, const Timeline& timeline,
-          const ReuseRules& rules)
-      : graph_(graph), blocks_(blocks), timeline_(timeline), rules_(rules) {}
+          const StableValues& stable, const ReuseRules& rules)
+      : graph_(graph), blocks_(blocks), timeline_(timeline), stable_(stable), rules_(rules) {}
 
   void AddInput(int port) { AddLender(Home::kInput, port, graph_.root().inputs); }
   void AddOutput(int port) { AddLender(Home::kOutput, port, graph_.root().outputs); }
@@ -89,7 +90,8 @@ class Lending {
   void AddLender(Home home, int port, const std::vector<ValueId>& ports) {
     const ValueId value = ports[static_cast<size_t>(port)];
     const int32_t index = blocks_.block_of[value.index()];
-    if (index < 0 || At(index).home != home || !JudgeZeroCopy(graph_, At(index)).allowed) return;
+    if (index < 0 || At(index).home != home || !JudgeZeroCopy(graph_, stable_, At(index)).allowed)
+      return;
     if (PortsIn(At(index)) != 1 || Lends(index)) return;
     const auto steps = static_cast<int64_t>(timeline_.steps.size());
     const Span free =
@@ -140,7 +142,7 @@ class Lending {
       if (at + block.bytes <= lodger.begin) break;
       at = std::max(at, lodger.end.RoundUp(plan::kZeroCopyAlignment));
     }
-    if (at + block.bytes > lender.bytes) return std::nullopt;
+    if (!plan::IsRealSizeReuseBlock(lender.bytes, at + block.bytes)) return std::nullopt;
     return Lodge(lender, block, life, at);
   }
 
@@ -161,7 +163,8 @@ class Lending {
                          block.bytes == PlannedSize(graph_[output].type);
       const Bytes at = blocks_.offset_of[input.index()];
       const bool aligned = at.value() % plan::kZeroCopyAlignment == 0;
-      const bool fits = at + block.bytes <= lender.bytes && IsFree(lender, life, at, block.bytes);
+      const bool fits = plan::IsRealSizeReuseBlock(lender.bytes, at + block.bytes) &&
+                        IsFree(lender, life, at, block.bytes);
       if (from_here && whole && aligned && fits) {
         return Lodge(lender, block, life, at);
       }
@@ -185,6 +188,7 @@ class Lending {
   const Graph& graph_;
   const Blocks& blocks_;
   const Timeline& timeline_;
+  const StableValues& stable_;
   const ReuseRules& rules_;
   std::vector<Lender> lenders_;
 };
@@ -230,11 +234,12 @@ void Settle(const Graph& graph, const Blocks& blocks, const LentPlace& place,
 }  // namespace
 
 std::vector<bool> LendCallerMemory(const Graph& graph, const Blocks& blocks,
-                                   const Timeline& timeline, const ReuseOptions& options,
-                                   const ReuseRules& rules, PlannedBuffers& planned) {
+                                   const Timeline& timeline, const StableValues& stable,
+                                   const ReuseOptions& options, const ReuseRules& rules,
+                                   PlannedBuffers& planned) {
   std::vector<bool> lent(blocks.blocks.size());
   if (timeline.steps_of_stream.size() > 1) return lent;
-  Lending lending(graph, blocks, timeline, rules);
+  Lending lending(graph, blocks, timeline, stable, rules);
   for (const int port : options.inputs) lending.AddInput(port);
   for (const int port : options.outputs) lending.AddOutput(port);
   for (const LentPlace& place : lending.Lend()) {

@@ -19,7 +19,8 @@ namespace plimsoll::compile {
 // Adds their buffers to the problem, at fixed places in a region for each input or output that
 // lends memory. Gives the blocks that have their place so, by block.
 std::vector<bool> LendCallerMemory(const graph::Graph& graph, const Blocks& blocks,
-                                   const Timeline& timeline, const ReuseOptions& options,
-                                   const ReuseRules& rules, PlannedBuffers& planned);
+                                   const Timeline& timeline, const StableValues& stable,
+                                   const ReuseOptions& options, const ReuseRules& rules,
+                                   PlannedBuffers& planned);
 
 }  // namespace plimsoll::compile

@@ -92,6 +92,12 @@ class ConstantReaders {
   std::vector<int> readers_;  // that need the plain form, by constant
 };
 
+// A packed constant lies where its packed form does, which is no place in a group.
+bool MayPack(const Node& node) {
+  return node.memory.continuous_input == graph::MemoryAttributes::Continuous::kNone &&
+         !node.memory.no_address_refresh;
+}
+
 // Kernels for every node that carries no body, in the order of the bodies.
 Status PrepareKernels(CompiledModel& model, const CompileOptions& options) {
   const Graph& graph = model.graph;
@@ -106,7 +112,7 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options) {
       for (const ValueId input : node.inputs) site.inputs.push_back(InfoOf(graph, input));
       for (const ValueId output : node.outputs) site.outputs.push_back(InfoOf(graph, output));
       std::optional<PackingRecorder> recorder;
-      if (options.packed_weights != nullptr) {
+      if (options.packed_weights != nullptr && MayPack(node)) {
         site.packed_weights = &recorder.emplace(*options.packed_weights, site);
       }
       PLIMSOLL_ASSIGN(model.kernels[id.index()], kernels::PrepareKernel(site));

@@ -7,6 +7,7 @@
 #include "compile/bodies.h"
 #include "compile/caller_memory.h"
 #include "compile/constants.h"
+#include "compile/groups.h"
 #include "compile/zero_copy.h"
 #include "plimsoll/base/text.h"
 
@@ -21,25 +22,36 @@ using graph::ValueId;
 using plan::BufferId;
 using plan::RegionId;
 
-// What the nodes that write a block ask of its memory.
+// What the nodes around a block ask of its memory.
 struct Wishes {
-  MemoryAttributes::Type type = MemoryAttributes::Type::kDevice;
-  bool fixed_address = false;
+  plan::MemoryType type = plan::MemoryType::kDevice;
+  std::string stable_key;  // empty: it may move
   bool clearing = false;
   std::optional<std::string> label;  // of the first writer
   bool one_label = true;
 };
 
-Wishes WishesOf(const Graph& graph, const Block& block) {
+plan::MemoryType TypeOf(MemoryAttributes::Type type) {
+  switch (type) {
+    case MemoryAttributes::Type::kP2P:
+      return plan::MemoryType::kP2pDdr;
+    case MemoryAttributes::Type::kHost:
+      return plan::MemoryType::kHost;
+    default:
+      return plan::MemoryType::kDevice;
+  }
+}
+
+Wishes WishesOf(const Graph& graph, const StableValues& stable, const Block& block) {
   Wishes wishes;
   for (const ValueId value : block.values) {
+    if (stable.Contains(value)) wishes.stable_key = stable.keys[value.index()];
     const NodeId producer = graph[value].producer;
     if (!producer.valid()) continue;
     const Node& node = graph[producer];
     if (node.memory.memory_type != MemoryAttributes::Type::kDevice) {
-      wishes.type = node.memory.memory_type;
+      wishes.type = TypeOf(node.memory.memory_type);
     }
-    wishes.fixed_address |= node.memory.fixed_address;
     for (const int output : node.memory.needs_clearing) {
       const auto index = static_cast<size_t>(output);
       if (index < node.outputs.size() && node.outputs[index] == value) wishes.clearing = true;
@@ -50,13 +62,18 @@ Wishes WishesOf(const Graph& graph, const Block& block) {
   return wishes;
 }
 
+bool KeepsAddressesApart(const LifetimeOptions& options) {
+  return options.feature_base_refreshable || options.feature_map_moves;
+}
+
 class ProblemBuilder {
  public:
   ProblemBuilder(const Graph& graph, const Blocks& blocks, const Timeline& timeline,
-                 const LifetimeOptions& options)
+                 const StableValues& stable, const LifetimeOptions& options)
       : graph_(graph),
         blocks_(blocks),
         timeline_(timeline),
+        stable_(stable),
         options_(options),
         rules_(MakeReuseRules(graph, options.reuse)) {
     planned_.buffer_of.resize(graph.values.size());
@@ -67,16 +84,14 @@ class ProblemBuilder {
     AddStreams();
   }
 
-  PlannedBuffers Build(const std::vector<bool>& constant) {
+  Result<PlannedBuffers> Build(const std::vector<bool>& constant) {
     const std::vector<bool> lent =
-        LendCallerMemory(graph_, blocks_, timeline_, options_.reuse, rules_, planned_);
+        LendCallerMemory(graph_, blocks_, timeline_, stable_, options_.reuse, rules_, planned_);
     for (size_t i = 0; i < blocks_.blocks.size(); ++i) {
       if (!lent[i]) AddBlock(blocks_.blocks[i]);
     }
     AddWeights(constant);
-    for (const Step& step : timeline_.steps) {
-      if (step.kind != Step::Kind::kEnd) AddContinuous(step.node);
-    }
+    PLIMSOLL_TRY(AddGroups(graph_, blocks_, timeline_, planned_));
     AddWorkspaces();
     NoteBodyOutputs();
     for (const std::string& name : rules_.unknown) {
@@ -97,24 +112,13 @@ class ProblemBuilder {
     return planned_.problem.AddRegion(std::move(region));
   }
 
-  RegionId Lazily(RegionId& region, std::string name, plan::RegionKind kind,
-                  plan::MemoryType type) {
-    if (!region.valid()) region = AddRegion(std::move(name), kind, type);
-    return region;
-  }
-
-  RegionId RegionFor(const Wishes& wishes) {
-    if (wishes.type == MemoryAttributes::Type::kP2P) {
-      return Lazily(planned_.p2p, "p2p", plan::RegionKind::kP2p, plan::MemoryType::kP2pDdr);
-    }
-    if (wishes.type == MemoryAttributes::Type::kHost) {
-      return Lazily(planned_.host, "host", plan::RegionKind::kWorkspace, plan::MemoryType::kHost);
-    }
-    if (wishes.fixed_address && options_.feature_base_refreshable) {
-      return Lazily(planned_.fixed, "fixed addresses", plan::RegionKind::kVariables,
-                    plan::MemoryType::kDevice);
-    }
-    return planned_.feature_map;
+  RegionId RegionFor(const Block& block, const Wishes& wishes) {
+    if (!IsNoNeedAssignMemory(graph_, stable_, block, options_)) return planned_.feature_map;
+    PlannedBuffers::Beside like;
+    like.stable = !wishes.stable_key.empty() && KeepsAddressesApart(options_);
+    like.grows = like.stable && !options_.one_shape;
+    if (like.grows) like.key = wishes.stable_key;
+    return RegionBeside(wishes.type, like, planned_);
   }
 
   void AddStreams() {
@@ -168,7 +172,7 @@ class ProblemBuilder {
       AddPlanned(block, block.home == Home::kStaged ? LastStep() : block.end, {});
       return;
     }
-    const ZeroCopyVerdict verdict = JudgeZeroCopy(graph_, block);
+    const ZeroCopyVerdict verdict = JudgeZeroCopy(graph_, stable_, block);
     for (const ValueId value : Ports(block)) {
       plan::Buffer buffer;
       buffer.name = graph_[value].name;
@@ -212,15 +216,16 @@ class ProblemBuilder {
   }
 
   void AddPlanned(const Block& block, int64_t end, const std::string& no_zero_copy) {
-    const Wishes wishes = WishesOf(graph_, block);
+    const Wishes wishes = WishesOf(graph_, stable_, block);
     const bool one_piece = block.pieces.size() == 1;
+    const RegionId region = RegionFor(block, wishes);
     std::vector<BufferId> members;
     for (const Piece& piece : block.pieces) {
       plan::Buffer buffer;
       buffer.name = NameOf(block, piece);
       buffer.size = piece.bytes;
-      buffer.region = RegionFor(wishes);
-      buffer.is_fixed_addr_prior = wishes.fixed_address;
+      buffer.region = region;
+      buffer.is_fixed_addr_prior = !wishes.stable_key.empty();
       buffer.no_zero_copy_reason = no_zero_copy;
       buffer.exclusive = IsKept(block);
       if (wishes.clearing && one_piece && options_.clear_together) buffer.atomic_addr_clean_id = 0;
@@ -269,53 +274,6 @@ class ProblemBuilder {
     }
   }
 
-  // Inputs or outputs that must lie side by side, where they do not already.
-  void AddContinuous(NodeId id) {
-    const Node& node = graph_[id];
-    Group(id, node.inputs, node.memory.continuous_input, "inputs");
-    Group(id, node.outputs, node.memory.continuous_output, "outputs");
-  }
-
-  void Group(NodeId id, const std::vector<ValueId>& values, MemoryAttributes::Continuous how,
-             std::string_view what) {
-    if (how == MemoryAttributes::Continuous::kNone || values.size() < 2) return;
-    std::vector<BufferId> members;
-    bool one_block = true;
-    for (const ValueId value : values) {
-      const int32_t block = value.valid() ? blocks_.block_of[value.index()] : -1;
-      one_block &= block >= 0 && block == blocks_.block_of[values[0].index()];
-      const bool alone =
-          block >= 0 && blocks_.blocks[static_cast<size_t>(block)].pieces.size() == 1 &&
-          blocks_.blocks[static_cast<size_t>(block)].home == Home::kFeatureMap &&
-          PlannedSize(graph_[value].type) == blocks_.blocks[static_cast<size_t>(block)].bytes;
-      if (alone && !Grouped(planned_.buffer_of[value.index()], members)) {
-        members.push_back(planned_.buffer_of[value.index()]);
-      } else {
-        members.push_back(Stage(id, value));
-      }
-    }
-    if (one_block) return;
-    planned_.problem.contiguous.push_back({members, how == MemoryAttributes::Continuous::kPadded});
-    planned_.notes.push_back({Describe(graph_, id), StrCat("its ", what, " lie side by side")});
-  }
-
-  bool Grouped(BufferId buffer, const std::vector<BufferId>& open) const {
-    const auto holds = [&](const std::vector<BufferId>& members) {
-      return std::find(members.begin(), members.end(), buffer) != members.end();
-    };
-    return holds(open) ||
-           std::any_of(planned_.problem.contiguous.begin(), planned_.problem.contiguous.end(),
-                       [&](const plan::Contiguous& group) { return holds(group.members); });
-  }
-
-  // The life of memory that a node needs only while it runs.
-  plan::Use LifeAt(size_t at) const {
-    const Step& step = timeline_.steps[at];
-    const bool one_stream = timeline_.steps_of_stream.size() < 2;
-    const int64_t place = one_stream ? static_cast<int64_t>(at) : step.place;
-    return {plan::StreamId(one_stream ? 0 : static_cast<size_t>(step.stream)), place, place + 1};
-  }
-
   void AddWorkspaces() {
     planned_.workspace_of.resize(graph_.nodes.size());
     if (options_.workspaces.empty()) return;
@@ -328,21 +286,9 @@ class ProblemBuilder {
       buffer.size = size;
       buffer.region = planned_.feature_map;
       buffer.exclusive = rules_.Keeps(id);
-      buffer.life = LifeAt(i);
+      buffer.life = LifeAt(timeline_, i);
       planned_.workspace_of[id.index()] = planned_.problem.AddBuffer(std::move(buffer));
     }
-  }
-
-  // A value that cannot lie in the group itself is copied there for the node.
-  BufferId Stage(NodeId id, ValueId value) {
-    plan::Buffer buffer;
-    buffer.name = value.valid() ? graph_[value].name + " (copy)" : "nothing";
-    buffer.size = value.valid() ? PlannedSize(graph_[value].type) : Bytes(0);
-    buffer.region = planned_.feature_map;
-    for (size_t i = 0; i < timeline_.steps.size(); ++i) {
-      if (timeline_.steps[i].node == id) buffer.life = LifeAt(i);
-    }
-    return planned_.problem.AddBuffer(std::move(buffer));
   }
 
   void NoteBodyOutputs() {
@@ -361,6 +307,7 @@ class ProblemBuilder {
   const Graph& graph_;
   const Blocks& blocks_;
   const Timeline& timeline_;
+  const StableValues& stable_;
   const LifetimeOptions& options_;
   const ReuseRules rules_;
   PlannedBuffers planned_;
@@ -368,15 +315,48 @@ class ProblemBuilder {
 
 }  // namespace
 
-PlannedBuffers BuildProblem(const Graph& graph, const Blocks& blocks, const Timeline& timeline,
-                            const std::vector<bool>& constant, const LifetimeOptions& options) {
-  return ProblemBuilder(graph, blocks, timeline, options).Build(constant);
+Result<PlannedBuffers> BuildProblem(const Graph& graph, const Blocks& blocks,
+                                    const Timeline& timeline, const StableValues& stable,
+                                    const std::vector<bool>& constant,
+                                    const LifetimeOptions& options) {
+  return ProblemBuilder(graph, blocks, timeline, stable, options).Build(constant);
 }
 
-bool IsNoNeedAssignMemory(const Graph& graph, const Block& block, const LifetimeOptions& options) {
+bool IsNoNeedAssignMemory(const Graph& graph, const StableValues& stable, const Block& block,
+                          const LifetimeOptions& options) {
   const bool planned = block.home == Home::kFeatureMap || block.home == Home::kStaged;
-  if (!planned) return JudgeZeroCopy(graph, block).allowed;
-  return options.feature_base_refreshable && WishesOf(graph, block).fixed_address;
+  if (!planned && JudgeZeroCopy(graph, stable, block).allowed) return true;
+  const Wishes wishes = WishesOf(graph, stable, block);
+  if (wishes.type != plan::MemoryType::kDevice) return true;
+  return !wishes.stable_key.empty() && KeepsAddressesApart(options);
+}
+
+RegionId RegionBeside(plan::MemoryType type, const PlannedBuffers::Beside& like,
+                      PlannedBuffers& planned) {
+  for (const PlannedBuffers::Beside& known : planned.beside) {
+    const bool same = known.stable == like.stable && known.key == like.key;
+    if (same && planned.problem.region(known.region).memory_type == type) return known.region;
+  }
+  plan::Region region;
+  region.memory_type = type;
+  region.kind = type == plan::MemoryType::kP2pDdr ? plan::RegionKind::kP2p
+                : type == plan::MemoryType::kHost ? plan::RegionKind::kWorkspace
+                                                  : plan::RegionKind::kVariables;
+  region.name = type == plan::MemoryType::kP2pDdr ? "p2p"
+                : type == plan::MemoryType::kHost ? "host"
+                                                  : "fixed addresses";
+  if (!like.key.empty()) region.name += StrCat(" (", like.key, ")");
+  PlannedBuffers::Beside added = like;
+  added.region = planned.problem.AddRegion(std::move(region));
+  planned.beside.push_back(added);
+  return added.region;
+}
+
+plan::Use LifeAt(const Timeline& timeline, size_t step) {
+  const bool one_stream = timeline.steps_of_stream.size() < 2;
+  const Step& at = timeline.steps[step];
+  const int64_t place = one_stream ? static_cast<int64_t>(step) : at.place;
+  return {plan::StreamId(one_stream ? 0 : static_cast<size_t>(at.stream)), place, place + 1};
 }
 
 }  // namespace plimsoll::compile

@@ -71,14 +71,23 @@ Bytes FileOrderBound(const Graph& graph, const std::vector<bool>& constant) {
   return LiveBound(BuildBlocks(graph, plain, timeline, {}), timeline, plan::kDefaultAlignment);
 }
 
+// Values that must start where they start whatever the shapes.
+std::vector<bool> Alone(const StableValues& stable, const PlanOptions& options) {
+  if (options.lifetimes.one_shape) return {};
+  std::vector<bool> alone(stable.keys.size());
+  for (size_t i = 0; i < alone.size(); ++i) alone[i] = !stable.keys[i].empty();
+  return alone;
+}
+
 Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
   PlannedModel model;
   model.constant = options.fold_at_load ? FindConstantValues(graph) : StoredConstants(graph);
   model.weights = WeightBytes(graph, model.constant);
   model.file_order_lower_bound = FileOrderBound(graph, model.constant);
   const ReuseRules rules = MakeReuseRules(graph, options.lifetimes.reuse);
+  const StableValues stable = FindStableValues(graph);
   Storages storages = FindStorages(graph, model.constant, ViewRules::kAll, rules.kept,
-                                   NewValues(graph, options.updates));
+                                   NewValues(graph, options.updates), Alone(stable, options));
   model.updates = JoinUpdates(graph, options.updates, storages);
   model.overwrites = storages.overwrites;
   const BodySchedule root = BuildSchedule(graph, storages, model.constant, Graph::kRoot,
@@ -96,8 +105,8 @@ Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
   model.timeline = BuildTimeline(graph, storages, model.constant, model.order);
   PLIMSOLL_TRY(VerifyUpdates(graph, storages, model.timeline));
   model.blocks = BuildBlocks(graph, storages, model.timeline, joins.joins());
-  model.buffers =
-      BuildProblem(graph, model.blocks, model.timeline, model.constant, options.lifetimes);
+  PLIMSOLL_ASSIGN(model.buffers, BuildProblem(graph, model.blocks, model.timeline, stable,
+                                              model.constant, options.lifetimes));
   const plan::HybridMemAssigner assigner(options.threads);
   PLIMSOLL_ASSIGN(model.plan, assigner.Assign(model.buffers.problem, options.effort));
   PLIMSOLL_TRY(plan::Verify(model.buffers.problem, model.plan));

@@ -20,12 +20,14 @@ using graph::ValueId;
 class Finder {
  public:
   Finder(const Graph& graph, const std::vector<bool>& constant, ViewRules rules,
-         const std::vector<bool>& kept, const std::vector<bool>& apart)
+         const std::vector<bool>& kept, const std::vector<bool>& apart,
+         const std::vector<bool>& alone)
       : graph_(graph),
         constant_(constant),
         rules_(rules),
         kept_(kept),
         apart_(apart),
+        alone_(alone),
         is_output_(graph.values.size()) {
     found_.places.resize(graph.values.size());
     found_.fresh.resize(graph.values.size());
@@ -43,6 +45,7 @@ class Finder {
   struct Joined {
     int32_t holder = -1;  // -1: stands alone
     Bytes offset;
+    bool alone = false;  // never given a holder
   };
 
   void Body(SubgraphId id) {
@@ -65,8 +68,10 @@ class Finder {
     found_.places[value.index()] = {static_cast<int32_t>(found_.storages.size()), Bytes(0), bytes};
     found_.storages.push_back({home, bytes});
     found_.fresh[value.index()] = bytes;
-    joined_.emplace_back();
+    joined_.emplace_back().alone = LiesAlone(value);
   }
+
+  bool LiesAlone(ValueId value) const { return !alone_.empty() && alone_[value.index()]; }
 
   void OpenOutput(ValueId value) {
     Open(value, value.valid() && is_output_[value.index()] ? Home::kOutput : Home::kFeatureMap);
@@ -78,9 +83,11 @@ class Finder {
     const std::vector<WindowOf> windows =
         considered ? WindowsOf(graph_, id) : std::vector<WindowOf>();
     const bool into_output = !windows.empty() && windows[0].whole == node.outputs[0];
+    const bool references = !node.memory.reference_outputs.empty();
     if (!into_output) {
       for (const WindowOf& window : windows) {
-        if (!TakeWindow(window)) found_.copies.push_back(id);
+        const bool may_be_part = references || !LiesAlone(window.part);
+        if (!may_be_part || !TakeWindow(window)) found_.copies.push_back(id);
       }
     }
     for (const ValueId output : node.outputs) OpenOutput(output);
@@ -136,7 +143,8 @@ class Finder {
                         part.bytes == found_.storages[static_cast<size_t>(root)].bytes;
     const bool ours = found_.storages[static_cast<size_t>(root)].home == Home::kFeatureMap;
     const bool same_stream = StreamOf(window.part) == StreamOf(window.whole);
-    if (!covers || !ours || !same_stream || part.bytes == Bytes(0)) return false;
+    const bool alone = joined_[static_cast<size_t>(root)].alone;
+    if (!covers || !ours || !same_stream || alone || part.bytes == Bytes(0)) return false;
     joined_[static_cast<size_t>(root)] = {whole.storage, whole.offset + window.offset};
     return true;
   }
@@ -233,6 +241,7 @@ class Finder {
   ViewRules rules_;
   const std::vector<bool>& kept_;
   const std::vector<bool>& apart_;
+  const std::vector<bool>& alone_;
   std::vector<bool> is_output_;
   std::vector<Joined> joined_;
   Storages found_;
@@ -241,8 +250,9 @@ class Finder {
 }  // namespace
 
 Storages FindStorages(const Graph& graph, const std::vector<bool>& constant, ViewRules rules,
-                      const std::vector<bool>& kept, const std::vector<bool>& apart) {
-  return Finder(graph, constant, rules, kept, apart).Find();
+                      const std::vector<bool>& kept, const std::vector<bool>& apart,
+                      const std::vector<bool>& alone) {
+  return Finder(graph, constant, rules, kept, apart, alone).Find();
 }
 
 }  // namespace plimsoll::compile

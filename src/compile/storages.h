@@ -52,7 +52,10 @@ struct Storages {
 
 // What a node of `kept` makes (by node; empty: none) is not written over on its way into an output.
 // Into the memory of an output that is `apart` (by value; empty: none) nothing else is written.
+// A value that lies `alone` (likewise) is no part of another, except by reference_output: where it
+// starts in that one would change with the shapes.
 Storages FindStorages(const graph::Graph& graph, const std::vector<bool>& constant, ViewRules rules,
-                      const std::vector<bool>& kept = {}, const std::vector<bool>& apart = {});
+                      const std::vector<bool>& kept = {}, const std::vector<bool>& apart = {},
+                      const std::vector<bool>& alone = {});
 
 }  // namespace plimsoll::compile

@@ -19,34 +19,33 @@ bool CarriesMultiBatchShape(const Graph& graph, ValueId input) {
   return false;
 }
 
-bool IsNodeAndPeerNodeTaskSupportZeroCopy(const Graph& graph, const Block& block,
-                                          std::string& reason) {
+bool IsNodeAndPeerNodeTaskSupportZeroCopy(const Graph& graph, const StableValues& stable,
+                                          const Block& block, std::string& reason) {
   for (const ValueId value : block.values) {
-    const NodeId producer = graph[value].producer;
-    if (producer.valid() && graph[producer].memory.no_address_refresh) {
-      reason = StrCat(Describe(graph, producer), ", which writes it, cannot take a new address");
-      return false;
-    }
-  }
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const graph::Node& node = graph.nodes[i];
-    if (!node.memory.no_address_refresh) continue;
-    for (const ValueId input : node.inputs) {
-      if (std::find(block.values.begin(), block.values.end(), input) == block.values.end())
-        continue;
-      reason = StrCat(Describe(graph, NodeId(i)), ", which reads it, cannot take a new address");
-      return false;
-    }
+    if (!stable.Contains(value)) continue;
+    const NodeId node = stable.demanded_by[value.index()];
+    const bool writes = graph[value].producer == node;
+    reason = graph[node].memory.no_address_refresh
+                 ? StrCat(Describe(graph, node), ", which ", writes ? "writes" : "reads",
+                          " it, cannot take a new address")
+                 : StrCat(Describe(graph, node), " keeps the address of what it makes");
+    return false;
   }
   return true;
 }
 
-ZeroCopyVerdict JudgeZeroCopy(const Graph& graph, const Block& block) {
+ZeroCopyVerdict JudgeZeroCopy(const Graph& graph, const StableValues& stable, const Block& block) {
   ZeroCopyVerdict verdict;
-  verdict.allowed = IsNodeAndPeerNodeTaskSupportZeroCopy(graph, block, verdict.reason);
+  if (block.home == Home::kVariable) return verdict;
+  verdict.allowed = IsNodeAndPeerNodeTaskSupportZeroCopy(graph, stable, block, verdict.reason);
   for (const ValueId value : block.values) {
-    if (verdict.allowed && CarriesMultiBatchShape(graph, value)) {
+    if (!verdict.allowed) break;
+    const NodeId producer = graph[value].producer;
+    if (CarriesMultiBatchShape(graph, value)) {
       verdict = {false, "it carries multi-batch shapes"};
+    } else if (producer.valid() &&
+               graph[producer].memory.memory_type != graph::MemoryAttributes::Type::kDevice) {
+      verdict = {false, StrCat(Describe(graph, producer), " writes memory of another type")};
     }
   }
   return verdict;

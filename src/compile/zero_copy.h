@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compile/blocks.h"
+#include "compile/stable_values.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -16,11 +17,13 @@ struct ZeroCopyVerdict {
 };
 
 // The node and every node at the other end of the value can take a new address at each run.
-bool IsNodeAndPeerNodeTaskSupportZeroCopy(const graph::Graph& graph, const Block& block,
-                                          std::string& reason);
+bool IsNodeAndPeerNodeTaskSupportZeroCopy(const graph::Graph& graph, const StableValues& stable,
+                                          const Block& block, std::string& reason);
 
-// The verdict on a block that holds an input or an output of the root graph.
-ZeroCopyVerdict JudgeZeroCopy(const graph::Graph& graph, const Block& block);
+// The verdict on a block that holds an input or an output of the root graph. A variable's memory is
+// the session's and never moves.
+ZeroCopyVerdict JudgeZeroCopy(const graph::Graph& graph, const StableValues& stable,
+                              const Block& block);
 
 // Model metadata `plimsoll.multi_batch_shape`: names of the inputs that carry multi-batch shapes.
 bool CarriesMultiBatchShape(const graph::Graph& graph, graph::ValueId input);

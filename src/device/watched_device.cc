@@ -86,7 +86,9 @@ Status WatchedDevice::ReleaseAddress(DeviceId device, AddressRange range) {
 Result<ChunkId> WatchedDevice::CreateChunk(DeviceId device, Bytes size,
                                            const ChunkOptions& options) {
   PLIMSOLL_TRY(Before(DeviceCall::kCreateChunk, device));
-  return under_->memory().CreateChunk(device, size, options);
+  PLIMSOLL_ASSIGN(const ChunkId chunk, under_->memory().CreateChunk(device, size, options));
+  taken_[static_cast<size_t>(options.type)] += size;
+  return chunk;
 }
 
 Status WatchedDevice::DestroyChunk(DeviceId device, ChunkId chunk) {
@@ -111,7 +113,9 @@ Status WatchedDevice::SetAccess(DeviceId device, Address at, Bytes size) {
 
 Result<Address> WatchedDevice::AllocatePlain(DeviceId device, Bytes size, MemoryType type) {
   PLIMSOLL_TRY(Before(DeviceCall::kAllocatePlain, device));
-  return under_->memory().AllocatePlain(device, size, type);
+  PLIMSOLL_ASSIGN(const Address at, under_->memory().AllocatePlain(device, size, type));
+  taken_[static_cast<size_t>(type)] += size;
+  return at;
 }
 
 Status WatchedDevice::FreePlain(DeviceId device, Address at) {

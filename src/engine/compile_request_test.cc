@@ -188,10 +188,9 @@ TEST(CompileRequestTest, WithARefreshableBaseFixedAddressesLieOutsideTheFeatureM
   const auto usual = ExpectSameBytes(graph, ProductInput(), Under(config));
   config.feature_base_refreshable = true;
   const auto refreshable = ExpectSameBytes(graph, ProductInput(), Under(config));
-  EXPECT_FALSE(usual->model().planned.buffers.fixed.valid());
-  ASSERT_TRUE(refreshable->model().planned.buffers.fixed.valid());
-  const auto& planned = refreshable->model().planned;
-  EXPECT_EQ(planned.plan.regions[planned.buffers.fixed.index()].size, Bytes(kProduct));
+  EXPECT_TRUE(usual->program().areas.empty());
+  ASSERT_EQ(refreshable->program().areas.size(), 1U);
+  EXPECT_EQ(refreshable->program().areas[0].bytes, Bytes(kProduct));
 }
 
 }  // namespace

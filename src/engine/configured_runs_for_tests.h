@@ -66,7 +66,7 @@ inline std::shared_ptr<const Executable> ExpectSameBytes(
 inline Executable::Addresses BindTo(const Executable& executable,
                                     const kernels::HostTensor& memory) {
   auto* const arena = static_cast<std::byte*>(memory.data.get());
-  return executable.Bind(arena, arena + executable.program().arena.value());
+  return executable.Bind(arena, AreasBehind(executable.program(), arena));
 }
 
 inline Bytes PeakOf(const Executable& executable) {

@@ -83,16 +83,25 @@ void Executable::AddTo(HeldWeights& weights) const {
   }
 }
 
-Executable::Addresses Executable::Bind(std::byte* arena, std::byte* beside) const {
+void* Executable::AddressOf(const Place& place, std::byte* arena,
+                            std::span<std::byte* const> areas) const {
+  const auto index = static_cast<size_t>(place.index);
+  switch (place.base) {
+    case Place::Base::kArena:
+      return arena + place.offset;
+    case Place::Base::kArea:
+      return areas[index] + place.offset;
+    case Place::Base::kConstant:
+      return constants_[index].data.get();
+    default:
+      return nullptr;
+  }
+}
+
+Executable::Addresses Executable::Bind(std::byte* arena, std::span<std::byte* const> areas) const {
   Addresses addresses;
   for (const Place& place : program_.operands) {
-    void* address = nullptr;
-    if (place.base == Place::Base::kArena) address = arena + place.offset;
-    if (place.base == Place::Base::kBeside) address = beside + place.offset;
-    if (place.base == Place::Base::kConstant) {
-      address = constants_[static_cast<size_t>(place.index)].data.get();
-    }
-    addresses.operands.push_back(address);
+    addresses.operands.push_back(AddressOf(place, arena, areas));
   }
   return addresses;
 }

@@ -26,8 +26,8 @@ class Executable {
   // Gives a constant that kernels read as it is, aligned to its element.
   using HoldConstant =
       std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)>;
-  // Fails when data of a constant is missing, and as `hold` does. `packed` owns the memory of weights
-  // that the model's kernels packed, and lives as long as the executable.
+  // Fails when data of a constant is missing, and as `hold` does. `packed` owns the memory of
+  // weights that the model's kernels packed, and lives as long as the executable.
   static Result<std::unique_ptr<const Executable>> Build(
       compile::CompiledModel model, const HoldConstant& hold = kernels::ToHostTensor,
       std::shared_ptr<const void> packed = nullptr);
@@ -36,9 +36,11 @@ class Executable {
   struct Addresses {
     std::vector<void*> operands;
   };
-  // `arena` holds the feature map, `beside` the program's other regions. They may be changed
-  // between runs by binding again.
-  Addresses Bind(std::byte* arena, std::byte* beside) const;
+  // `arena` holds the feature map; `areas` are the bases of the program's areas, in their order.
+  // They may be changed between runs by binding again.
+  Addresses Bind(std::byte* arena, std::span<std::byte* const> areas) const;
+  // Where a place of the program lies; null for one that the caller of a run decides.
+  void* AddressOf(const Place& place, std::byte* arena, std::span<std::byte* const> areas) const;
 
   struct Call {
     std::span<const void* const> inputs;  // of the model, in order, aligned to their elements

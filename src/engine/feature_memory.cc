@@ -59,13 +59,17 @@ FeatureMap::~FeatureMap() {
 
 FeatureMemory::FeatureMemory(std::shared_ptr<device::Device> device, device::DeviceId id,
                              Policy policy, std::shared_ptr<Allocator> of_the_caller)
-    : policy_(policy), of_the_caller_(of_the_caller != nullptr) {
+    : device_(std::move(device)),
+      id_(id),
+      policy_(policy),
+      of_the_caller_(of_the_caller != nullptr),
+      areas_reserved_(std::make_shared<std::atomic<int64_t>>(0)) {
   if (of_the_caller_) {
     static_ = dynamic_ = std::move(of_the_caller);
     return;
   }
-  const bool expands = ReservesAddresses(*device, id);
-  physical_ = std::make_shared<memory::PhysicalMemoryAllocator>(std::move(device), id);
+  const bool expands = ReservesAddresses(*device_, id);
+  physical_ = std::make_shared<memory::PhysicalMemoryAllocator>(device_, id);
   const auto range = [&]() -> std::shared_ptr<Allocator> {
     if (!expands) return Plain(physical_, Keep::kUntilLarger);
     memory::StreamOrderedOptions options;
@@ -106,12 +110,19 @@ kernels::AllocateTensor FeatureMemory::TensorAllocator() const {
   };
 }
 
+std::unique_ptr<AreaMemory> FeatureMemory::MakeAreas() const {
+  return std::make_unique<AreaMemory>(device_, id_, areas_reserved_);
+}
+
 Bytes FeatureMemory::reserved() const {
-  return of_the_caller_ ? static_->statistics().reserved : physical_->reserved();
+  const Bytes maps = of_the_caller_ ? static_->statistics().reserved : physical_->reserved();
+  return maps + Bytes(*areas_reserved_);
 }
 
 Bytes FeatureMemory::peak_reserved() const {
-  return of_the_caller_ ? static_->statistics().peak_reserved : physical_->peak_reserved();
+  const Bytes maps =
+      of_the_caller_ ? static_->statistics().peak_reserved : physical_->peak_reserved();
+  return maps + Bytes(*areas_reserved_);
 }
 
 Result<Bytes> FeatureMemory::Trim() {
@@ -125,7 +136,9 @@ Bytes ReservedFor(StaticMemoryPolicy policy, std::span<const GraphSize> graphs, 
   Bytes sum;  // of static graphs
   Bytes largest_static;
   Bytes largest_dynamic;
+  Bytes beside;
   for (const GraphSize& graph : graphs) {
+    beside += graph.beside;
     const bool fixed = graph.shapes == GraphShapes::kStatic;
     if (fixed) sum += graph.size;
     Bytes& largest = fixed ? largest_static : largest_dynamic;
@@ -134,13 +147,13 @@ Bytes ReservedFor(StaticMemoryPolicy policy, std::span<const GraphSize> graphs, 
   const auto range = [&](Bytes size) { return size.RoundUp(granularity.value()); };
   switch (policy) {
     case StaticMemoryPolicy::kByGraph:
-      return sum + largest_dynamic.RoundUp(memory::kBlockAlignment);
+      return beside + sum + largest_dynamic.RoundUp(memory::kBlockAlignment);
     case StaticMemoryPolicy::kSharedStatic:
-      return range(largest_static) + largest_dynamic.RoundUp(memory::kBlockAlignment);
+      return beside + range(largest_static) + largest_dynamic.RoundUp(memory::kBlockAlignment);
     case StaticMemoryPolicy::kExpandableDynamic:
-      return sum + range(largest_dynamic);
+      return beside + sum + range(largest_dynamic);
     default:
-      return range(std::max(largest_static, largest_dynamic));
+      return beside + range(std::max(largest_static, largest_dynamic));
   }
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
 
 #include "config/run_config.h"
+#include "engine/area_memory.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/memory_observer.h"
@@ -59,18 +61,23 @@ class FeatureMemory {
   Result<FeatureMap> Take(GraphShapes shapes, Bytes size, std::string_view graph);
   // Whether a graph keeps its feature map between runs.
   bool KeptWhileLoaded(GraphShapes shapes) const;
+  // For what a graph needs beside its feature map; counted here, whatever the policy.
+  std::unique_ptr<AreaMemory> MakeAreas() const;
   // For tensors whose sizes only a run tells: from the range under 3 and 4, else the heap's.
   kernels::AllocateTensor TensorAllocator() const;
 
   Policy policy() const { return policy_; }
   Bytes reserved() const;
-  Bytes peak_reserved() const;
+  Bytes peak_reserved() const;  // of feature maps, and what areas take now
   // Gives back what no graph holds.
   Result<Bytes> Trim();
 
  private:
+  const std::shared_ptr<device::Device> device_;
+  const device::DeviceId id_;
   const Policy policy_;
   const bool of_the_caller_;
+  const std::shared_ptr<std::atomic<int64_t>> areas_reserved_;
   bool tensors_from_range_ = false;
   std::shared_ptr<memory::PhysicalMemoryAllocator> physical_;
   std::shared_ptr<memory::Allocator> static_;
@@ -80,10 +87,11 @@ class FeatureMemory {
 // Of the CPU device that a session makes for itself: fine, since feature maps are often small.
 inline constexpr Bytes kSessionGranularity = KiB(64);
 
-// The feature map of one graph.
+// The memory of one graph.
 struct GraphSize {
   GraphShapes shapes = GraphShapes::kStatic;
-  Bytes size;
+  Bytes size;         // of its feature map
+  Bytes beside = {};  // of its areas
 };
 
 // What these graphs reserve under a policy once each has run, one after the other, on a device of

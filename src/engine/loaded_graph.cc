@@ -24,6 +24,27 @@ using kernels::Dims;
 using kernels::HostTensor;
 using kernels::HostValue;
 
+// Node by node each value lies where there is room when it is made.
+Status CheckNodeByNode(const Graph& graph) {
+  for (const graph::Subgraph& body : graph.subgraphs) {
+    for (const graph::NodeId id : body.nodes) {
+      graph::MemoryAttributes asked = graph[id].memory;
+      asked.needs_clearing.clear();
+      asked.reference_outputs.clear();
+      asked.batch_label.clear();
+      if (IsOrdinary(asked)) continue;
+      return Error{.kind = ErrorKind::kUnsupported,
+                   .code = "run.memory_attribute",
+                   .what = "the run was refused",
+                   .where = Describe(graph, id),
+                   .why = StrCat("it asks for memory (", Text(asked),
+                                 ") that only a plan gives, and this model is run node by node"),
+                   .remedy = "leave the attribute out, or give the model fixed sizes and no loops"};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options,
@@ -33,7 +54,8 @@ LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options,
       graph_(std::move(graph)),
       options_(options),
       packed_(std::move(weights)),
-      memory_(std::move(memory)) {}
+      memory_(std::move(memory)),
+      areas_(memory_->MakeAreas()) {}
 
 Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOptions& options,
                                                        std::shared_ptr<FeatureMemory> memory,
@@ -175,6 +197,8 @@ Status LoadedGraph::MakeGears() {
 Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph) {
   compile::CompileOptions options;
   options.plan = options_.plan;
+  options.plan.lifetimes.feature_map_moves |= !memory_->KeptWhileLoaded(shapes());
+  options.plan.lifetimes.one_shape = takes_one_shape_;
   options.optimise = options_.optimise;
   if (options_.pack_weights) {
     options.packed_weights = options_.optimise ? &packed_ : nullptr;
@@ -229,7 +253,7 @@ Result<std::shared_ptr<const Executable>> LoadedGraph::Compile(std::span<const T
 
 Result<LoadedGraph::RunMemory> LoadedGraph::TakeMemory(const Program& program) {
   RunMemory memory;
-  const Bytes size = base_ == nullptr ? program.total() : program.beside;
+  const Bytes size = base_ == nullptr ? program.arena : Bytes(0);
   if (base_ != nullptr && program.arena > base_size_) {
     return Error{
         .kind = ErrorKind::kDoesNotFit,
@@ -239,15 +263,16 @@ Result<LoadedGraph::RunMemory> LoadedGraph::TakeMemory(const Program& program) {
         .why = StrCat("it takes ", program.arena, ", the memory given for it has ", base_size_),
         .remedy = "ask for the size of the feature map first, and give that much"};
   }
-  // What lies beside a feature map of the caller's keeps its addresses from run to run.
-  const bool keep = base_ != nullptr || memory_->KeptWhileLoaded(shapes());
-  FeatureMap& held = keep ? kept_ : memory.taken;
+  areas_at_.resize(program.areas.size());
+  for (size_t i = 0; i < areas_at_.size(); ++i) {
+    PLIMSOLL_ASSIGN(areas_at_[i], areas_->Take(program.areas[i]));
+  }
+  FeatureMap& held = memory_->KeptWhileLoaded(shapes()) ? kept_ : memory.taken;
   if (held.size() < size) {
     held = FeatureMap();
     PLIMSOLL_ASSIGN(held, memory_->Take(shapes(), size, name_));
   }
   memory.arena = base_ == nullptr ? held.base() : base_;
-  memory.beside = base_ == nullptr ? held.base() + program.arena.value() : held.base();
   last_feature_map_ = program.total();
   ran_ = true;
   return memory;
@@ -280,19 +305,39 @@ Status LoadedGraph::SetFeatureMapBase(std::byte* base, Bytes size) {
   return {};
 }
 
+// A run in which an operand that never moves would lie elsewhere than before is refused.
+Status LoadedGraph::Bind(Entry& entry, std::byte* arena) {
+  std::vector<RunRecord::StableAddress> stable;
+  for (const StablePlace& operand : entry.executable->program().stable) {
+    const void* const now = entry.executable->AddressOf(operand.place, arena, areas_at_);
+    const void* const before = stable_.try_emplace(operand.key, now).first->second;
+    if (now != before) {
+      return Error{.kind = ErrorKind::kRunFailed,
+                   .code = "run.stable_address",
+                   .what = "the run was refused",
+                   .where = StrCat(operand.key, " ('", operand.value, "')"),
+                   .why = "it keeps its address, and with these shapes it would lie elsewhere",
+                   .remedy = "let it lie in no group with values whose sizes change"};
+    }
+    stable.push_back({operand.key, now});
+  }
+  entry.addresses = entry.executable->Bind(arena, areas_at_);
+  entry.arena = arena;
+  entry.areas = areas_at_;
+  entry.stable = std::move(stable);
+  return {};
+}
+
 Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
                                std::span<const Tensor> outputs, const std::atomic<bool>* cancelled,
                                bool* half_applied) {
   PLIMSOLL_ASSIGN(const RunMemory memory, TakeMemory(entry.executable->program()));
-  const bool bound = entry.arena == memory.arena && entry.beside == memory.beside;
-  if (!bound || entry.addresses.operands.empty()) {
-    entry.addresses = entry.executable->Bind(memory.arena, memory.beside);
-    entry.arena = memory.arena;
-    entry.beside = memory.beside;
-  }
+  const bool bound = entry.arena == memory.arena && entry.areas == areas_at_;
+  if (!bound || entry.addresses.operands.empty()) PLIMSOLL_TRY(Bind(entry, memory.arena));
   StagedPorts staged;
   last_run_.ports = entry.executable->port_uses();
   last_run_.clearing = {};
+  last_run_.stable = entry.stable;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& input = inputs[i];
     PLIMSOLL_ASSIGN(read_[i],
@@ -343,6 +388,7 @@ Status LoadedGraph::Run(std::span<const Tensor> inputs, std::span<const Tensor> 
 
 Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue> inputs,
                                                           const std::atomic<bool>* cancelled) {
+  PLIMSOLL_TRY(CheckNodeByNode(graph_));
   if (!interpreter_) interpreter_.emplace(graph_);
   Interpreter::Options options;
   options.cancelled = cancelled;

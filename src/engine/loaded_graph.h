@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -112,13 +113,13 @@ class LoadedGraph {
     std::optional<TwoStreamRun> apart;             // where host operators have a stream
     Executable::Addresses addresses;               // bound to these two
     const std::byte* arena = nullptr;
-    const std::byte* beside = nullptr;
+    std::vector<std::byte*> areas;
+    std::vector<RunRecord::StableAddress> stable;  // in these two
   };
-  // Memory for one run of a plan.
+  // Memory for one run of a plan; areas_at_ has the rest.
   struct RunMemory {
     FeatureMap taken;  // for this run alone
     std::byte* arena = nullptr;
-    std::byte* beside = nullptr;
   };
 
   LoadedGraph(graph::Graph graph, const LoadOptions& options, std::shared_ptr<FeatureMemory> memory,
@@ -135,6 +136,7 @@ class LoadedGraph {
   Result<graph::Graph> GraphFor(const std::vector<kernels::Dims>& dims) const;
   Result<compile::CompiledModel> CompileGraph(graph::Graph graph);
   Result<RunMemory> TakeMemory(const Program& program);
+  Status Bind(Entry& entry, std::byte* arena);
   Status RunPlanned(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                     const std::atomic<bool>* cancelled, bool* half_applied = nullptr);
   Result<std::vector<kernels::HostValue>> RunNodeByNode(std::vector<kernels::HostValue> inputs,
@@ -158,7 +160,11 @@ class LoadedGraph {
   std::vector<void*> written_;     // likewise for each output
   std::optional<Interpreter> interpreter_;
   std::shared_ptr<FeatureMemory> memory_;
-  FeatureMap kept_;            // between runs, where the policy says so
+  FeatureMap kept_;  // between runs, where the policy says so
+  std::unique_ptr<AreaMemory> areas_;
+  std::vector<std::byte*> areas_at_;  // of the run that goes on: one for each area
+  // Where operands that never move lay in the first run that had them.
+  std::map<std::string, const void*> stable_;
   std::byte* base_ = nullptr;  // of the caller's memory, where one was given
   Bytes base_size_;
   bool ran_ = false;

@@ -118,7 +118,7 @@ Result<PoisonedRun> RunPoisoned(const Executable& executable, const Executable::
   std::fill_n(begin, size + 2 * kGuard, kPoison);
   std::byte* const arena = begin + kGuard;
   Executable::Addresses addresses =
-      executable.Bind(arena, arena + executable.program().arena.value());
+      executable.Bind(arena, AreasBehind(executable.program(), arena));
   Observer observer(executable, arena);
   PLIMSOLL_TRY(executable.Run(addresses, call, [&](const Task& task) { observer.Before(task); }));
   const auto& planned = executable.model().planned;

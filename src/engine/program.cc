@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "compile/bodies.h"
+#include "compile/stable_values.h"
 
 namespace plimsoll::engine {
 namespace {
@@ -48,15 +50,23 @@ class Builder {
   void LayOutRegions() {
     const auto& regions = model_.planned.plan.regions;
     region_start_.assign(regions.size(), {});
-    const auto add = [&](plan::RegionId region, Place::Base base, Bytes& size) {
-      if (!region.valid()) return;
-      region_start_[region.index()] = {base, 0, size.value()};
-      size += regions[region.index()].size.RoundUp(plan::kDefaultAlignment);
+    const auto size_of = [&](plan::RegionId region) {
+      return regions[region.index()].size.RoundUp(plan::kDefaultAlignment);
     };
-    add(buffers_.feature_map, Place::Base::kArena, program_.arena);
-    add(buffers_.fixed, Place::Base::kBeside, program_.beside);
-    add(buffers_.p2p, Place::Base::kBeside, program_.beside);
-    add(buffers_.host, Place::Base::kBeside, program_.beside);
+    region_start_[buffers_.feature_map.index()] = {Place::Base::kArena, 0, 0};
+    program_.arena = size_of(buffers_.feature_map);
+    for (const PlannedBuffers::Beside& beside : buffers_.beside) {
+      const auto area = static_cast<int32_t>(program_.areas.size());
+      region_start_[beside.region.index()] = {Place::Base::kArea, area, 0};
+      program_.areas.push_back({.type = buffers_.problem.region(beside.region).memory_type,
+                                .bytes = size_of(beside.region),
+                                .stable = beside.stable,
+                                .grows = beside.grows,
+                                .key = beside.key});
+    }
+    for (const PlannedBuffers::GroupCopy& copy : buffers_.group_copies) {
+      copies_[{copy.node, copy.input, copy.index}] = copy.buffer;
+    }
   }
 
   void AddPort(ValueId value, Place::Base base, size_t index) {
@@ -98,10 +108,10 @@ class Builder {
     return static_cast<uint32_t>(program_.operands.size()) - 1;
   }
 
-  void Copy(const Place& from, const Place& to, Bytes bytes) {
+  void Copy(const Place& from, const Place& to, Bytes bytes, NodeId node = {}) {
     const bool same = from.base == to.base && from.index == to.index && from.offset == to.offset;
     if (same || bytes == Bytes(0)) return;
-    Task task{.kind = Task::Kind::kCopy, .node = {}, .bytes = bytes.value()};
+    Task task{.kind = Task::Kind::kCopy, .node = node, .bytes = bytes.value()};
     task.first = Operand(from);
     Operand(to);
     program_.tasks.push_back(task);
@@ -157,16 +167,53 @@ class Builder {
       RunBranches(id);
       return;
     }
+    for (size_t i = 0; i < node.inputs.size(); ++i) CopyIntoGroup(id, i);
     ClearOutputs(id);
     Task task{.kind = Task::Kind::kRun, .node = id};
     task.kernel = model_.kernels[id.index()].get();
     task.inputs = static_cast<uint16_t>(node.inputs.size());
     task.outputs = static_cast<uint16_t>(node.outputs.size());
     task.first = static_cast<uint32_t>(program_.operands.size());
-    for (const ValueId input : node.inputs) Operand(PlaceOf(input));
-    for (const ValueId output : node.outputs) Operand(PlaceOf(output));
+    for (size_t i = 0; i < node.inputs.size(); ++i) Operand(PlaceOf(id, true, i));
+    for (size_t i = 0; i < node.outputs.size(); ++i) Operand(PlaceOf(id, false, i));
     Operand(PlaceOf(buffers_.workspace_of[id.index()], Bytes(0)));
     program_.tasks.push_back(task);
+    for (size_t i = 0; i < node.outputs.size(); ++i) CopyOutOfGroup(id, i);
+    NoteStable(id);
+  }
+
+  // Where a node reads or writes an operand: in its group, or where the value lies.
+  Place PlaceOf(NodeId id, bool input, size_t index) const {
+    const auto copy = copies_.find({id, input, index});
+    if (copy != copies_.end()) return PlaceOf(copy->second, Bytes(0));
+    return PlaceOf((input ? graph_[id].inputs : graph_[id].outputs)[index]);
+  }
+
+  void CopyIntoGroup(NodeId id, size_t index) {
+    if (!copies_.contains({id, true, index})) return;
+    const ValueId value = graph_[id].inputs[index];
+    Copy(PlaceOf(value), PlaceOf(id, true, index), compile::PlannedSize(graph_[value].type), id);
+  }
+
+  void CopyOutOfGroup(NodeId id, size_t index) {
+    if (!copies_.contains({id, false, index})) return;
+    const ValueId value = graph_[id].outputs[index];
+    Copy(PlaceOf(id, false, index), PlaceOf(value), compile::PlannedSize(graph_[value].type), id);
+  }
+
+  void NoteStable(NodeId id) {
+    const Node& node = graph_[id];
+    const graph::MemoryAttributes& memory = node.memory;
+    if (!memory.fixed_address && !memory.no_address_refresh) return;
+    const auto note = [&](bool input, size_t index, ValueId value) {
+      if (!value.valid() || graph_[value].constant.valid()) return;
+      if (compile::PlannedSize(graph_[value].type) == Bytes(0)) return;
+      program_.stable.push_back({compile::OperandKey(graph_, id, input, index), graph_[value].name,
+                                 PlaceOf(id, input, index)});
+    };
+    for (size_t i = 0; i < node.outputs.size(); ++i) note(false, i, node.outputs[i]);
+    if (!memory.no_address_refresh) return;
+    for (size_t i = 0; i < node.inputs.size(); ++i) note(true, i, node.inputs[i]);
   }
 
   void NoteUpdate(const Node& node) {
@@ -185,11 +232,10 @@ class Builder {
       if (index >= node.outputs.size() || !node.outputs[index].valid()) continue;
       const plan::BufferId buffer = buffers_.buffer_of[node.outputs[index].index()];
       const bool together =
-          buffer.valid() &&
+          buffer.valid() && !copies_.contains({id, false, index}) &&
           buffers_.problem.buffer(buffer).atomic_addr_clean_id != plan::kNoClearing;
       if (together) continue;
-      Clear(id, PlaceOf(node.outputs[index]),
-            compile::PlannedSize(graph_[node.outputs[index]].type));
+      Clear(id, PlaceOf(id, false, index), compile::PlannedSize(graph_[node.outputs[index]].type));
     }
   }
 
@@ -221,7 +267,8 @@ class Builder {
   const compile::CompiledModel& model_;
   const Graph& graph_;
   const PlannedBuffers& buffers_;
-  std::vector<Place> region_start_;  // by region
+  std::vector<Place> region_start_;                                    // by region
+  std::map<std::tuple<NodeId, bool, size_t>, plan::BufferId> copies_;  // operands in a group
   std::map<plan::BufferId, Place> ports_;
   std::vector<size_t> variable_of_;  // by output: the input whose new value it is
   size_t first_update_ = kNoVariable;
@@ -229,6 +276,22 @@ class Builder {
 };
 
 }  // namespace
+
+Bytes Program::beside() const {
+  Bytes sum;
+  for (const Area& area : areas) sum += area.bytes;
+  return sum;
+}
+
+std::vector<std::byte*> AreasBehind(const Program& program, std::byte* arena) {
+  std::vector<std::byte*> bases;
+  std::byte* at = arena + program.arena.value();
+  for (const Area& area : program.areas) {
+    bases.push_back(at);
+    at += area.bytes.value();
+  }
+  return bases;
+}
 
 Program BuildProgram(const compile::CompiledModel& model) { return Builder(model).Build(); }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "compile/compile_model.h"
@@ -12,9 +14,9 @@ namespace plimsoll::engine {
 
 // What an address is counted from.
 struct Place {
-  enum class Base { kArena, kBeside, kInput, kOutput, kConstant, kNothing };
+  enum class Base { kArena, kArea, kInput, kOutput, kConstant, kNothing };
   Base base = Base::kNothing;
-  int32_t index = 0;  // of the input, the output, or the constant's value
+  int32_t index = 0;  // of the area, the input, the output, or the constant's value
   int64_t offset = 0;
 };
 
@@ -37,16 +39,37 @@ struct Task {
   int64_t bytes = 0;
 };
 
+// Memory beside the feature map, with a base of its own.
+struct Area {
+  plan::MemoryType type = plan::MemoryType::kDevice;
+  Bytes bytes;
+  bool stable = false;  // its base never changes while the graph is loaded
+  bool grows = false;   // other shapes may need more of it
+  std::string key;      // the area of the same type and key in the graph's other programs
+};
+
+// An operand whose address is the same in every run until the graph is unloaded.
+struct StablePlace {
+  std::string key;
+  std::string value;
+  Place place;
+};
+
 // A compiled model as straight tasks, branches as skips: what an Executable walks. Plain data.
 struct Program {
   std::vector<Task> tasks;
   std::vector<Place> operands;
-  Bytes arena;   // the feature map
-  Bytes beside;  // the regions whose addresses outlast it
-  Bytes total() const { return arena + beside; }
+  Bytes arena;  // the feature map
+  std::vector<Area> areas;
+  std::vector<StablePlace> stable;  // each key once
+  Bytes beside() const;             // what the areas take
+  Bytes total() const { return arena + beside(); }
   // The first task that gives a variable its new value; as many as there are tasks: none does.
   size_t first_update = 0;
 };
+
+// The bases of a program's areas in memory of total() bytes that begins with its arena.
+std::vector<std::byte*> AreasBehind(const Program& program, std::byte* arena);
 
 Program BuildProgram(const compile::CompiledModel& model);
 

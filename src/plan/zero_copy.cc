@@ -65,7 +65,7 @@ Status CheckApart(const BlockProblem& problem, const BlockRegion& region) {
 
 }  // namespace
 
-bool IsRealSizeReuseBlock(const Block& host, const Block& guest) { return guest.size <= host.size; }
+bool IsRealSizeReuseBlock(Bytes host, Bytes guest_end) { return guest_end <= host; }
 
 Status PlaceZeroCopyBlocks(const BlockProblem& problem, BlockRegion& region) {
   std::vector<Block>& blocks = region.blocks;
@@ -94,7 +94,7 @@ Status PlaceZeroCopyBlocks(const BlockProblem& problem, BlockRegion& region) {
     if (block.fixed < 0 && !block.zero_copy) {
       const auto host = std::find_if(hosts.begin(), hosts.end(), [&](const Host& candidate) {
         const Block& owner = blocks[candidate.block];
-        return IsRealSizeReuseBlock(owner, block) && owner.fixed % block.alignment == 0 &&
+        return IsRealSizeReuseBlock(Bytes(owner.size), Bytes(block.size)) && owner.fixed % block.alignment == 0 &&
                std::none_of(candidate.residents.begin(), candidate.residents.end(),
                             [&](uint32_t resident) {
                               return problem.Together(region, blocks[resident], block);

@@ -4,9 +4,9 @@
 
 namespace plimsoll::plan {
 
-// Whether `guest` may use the bytes of `host`, a block of a zero-copy region, at some moment: only
-// within its real size, since the caller's memory ends there whatever the alignment.
-bool IsRealSizeReuseBlock(const Block& host, const Block& guest);
+// Whether what ends at `guest_end` may use the bytes of a zero-copy block of `host` bytes at some
+// moment: only within its real size, since the caller's memory ends there whatever the alignment.
+bool IsRealSizeReuseBlock(Bytes host, Bytes guest_end);
 
 // Settles the offset of every block of a zero-copy region. Blocks bound to the caller's memory lie
 // apart from each other, each at a place of its own. Any other block moves into one of them, or

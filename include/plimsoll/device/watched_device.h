@@ -18,6 +18,8 @@ class WatchedDevice final : public Device, private DeviceMemory {
 
   const std::array<int64_t, kDeviceCallCount>& calls() const { return calls_; }
   int64_t total() const { return total_; }
+  // Bytes of this type that were taken, in plain blocks and in chunks.
+  Bytes taken(MemoryType type) const { return taken_[static_cast<size_t>(type)]; }
   // The call that comes after `skipped` others from now on fails with an error of this kind and
   // does nothing. One at a time: replaces what was set before.
   void FailAfter(int64_t skipped, ErrorKind kind) {
@@ -62,6 +64,7 @@ class WatchedDevice final : public Device, private DeviceMemory {
   std::shared_ptr<Device> under_;
   mutable std::array<int64_t, kDeviceCallCount> calls_{};
   mutable int64_t total_ = 0;
+  std::array<Bytes, 3> taken_ = {};  // by type
   int64_t fails_at_ = -1;  // the number of the call, from 0
   ErrorKind failure_ = ErrorKind::kRunFailed;
 };
