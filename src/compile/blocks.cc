@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "compile/offset_forest.h"
+
 namespace plimsoll::compile {
 namespace {
 
 using graph::Graph;
 using graph::ValueId;
-
-struct Holder {
-  int32_t storage = -1;  // -1: stands alone
-  Bytes offset;
-};
 
 // Bytes [offset, offset + bytes) of a block, written at a step.
 struct Written {
@@ -51,20 +48,12 @@ std::vector<Piece> CutPieces(Bytes bytes, const std::vector<Written>& written) {
 
 Blocks BuildBlocks(const Graph& graph, const Storages& storages, const Timeline& timeline,
                    const std::vector<InPlaceJoin>& joins) {
-  std::vector<Holder> holders(storages.storages.size());
-  const auto root = [&](int32_t storage) {
-    Holder at{storage, Bytes(0)};
-    while (holders[static_cast<size_t>(at.storage)].storage >= 0) {
-      const Holder& up = holders[static_cast<size_t>(at.storage)];
-      at = {up.storage, at.offset + up.offset};
-    }
-    return at;
-  };
+  OffsetForest forest(storages.storages.size());
   for (const InPlaceJoin& join : joins) {
     const ValuePlace& output = storages.places[join.output.index()];
-    const Holder taken = root(storages.places[join.input.index()].storage);
-    const Holder into = root(output.storage);
-    holders[static_cast<size_t>(taken.storage)] = {into.storage, into.offset + output.offset};
+    const int32_t taken = forest.Root(storages.places[join.input.index()].storage).holder;
+    const OffsetForest::Place into = forest.Root(output.storage);
+    forest.Put(taken, into.holder, into.offset + output.offset);
   }
   Blocks built;
   built.block_of.assign(graph.values.size(), -1);
@@ -73,11 +62,11 @@ Blocks BuildBlocks(const Graph& graph, const Storages& storages, const Timeline&
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const ValuePlace& place = storages.places[i];
     if (place.storage < 0) continue;
-    const Holder at = root(place.storage);
-    int32_t& block = number[static_cast<size_t>(at.storage)];
+    const OffsetForest::Place at = forest.Root(place.storage);
+    int32_t& block = number[static_cast<size_t>(at.holder)];
     if (block < 0) {
       block = static_cast<int32_t>(built.blocks.size());
-      const Storage& storage = storages.storages[static_cast<size_t>(at.storage)];
+      const Storage& storage = storages.storages[static_cast<size_t>(at.holder)];
       built.blocks.push_back({storage.home, storage.bytes, {}, {}, {}, 0});
     }
     built.block_of[i] = block;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compile/bodies.h"
+#include "compile/offset_forest.h"
 #include "compile/views.h"
 #include "kernels/catalogue.h"
 
@@ -42,12 +43,6 @@ class Finder {
   }
 
  private:
-  struct Joined {
-    int32_t holder = -1;  // -1: stands alone
-    Bytes offset;
-    bool alone = false;  // never given a holder
-  };
-
   void Body(SubgraphId id) {
     for (const NodeId node : graph_[id].nodes) {
       for (const SubgraphId body : SubgraphsOf(graph_[node])) {
@@ -68,7 +63,8 @@ class Finder {
     found_.places[value.index()] = {static_cast<int32_t>(found_.storages.size()), Bytes(0), bytes};
     found_.storages.push_back({home, bytes});
     found_.fresh[value.index()] = bytes;
-    joined_.emplace_back().alone = LiesAlone(value);
+    forest_.Add();
+    alone_storage_.push_back(LiesAlone(value));
   }
 
   bool LiesAlone(ValueId value) const { return !alone_.empty() && alone_[value.index()]; }
@@ -101,16 +97,6 @@ class Finder {
     if (rules_ == ViewRules::kAll && node.domain.empty() && node.op == "If") JoinBranches(node);
   }
 
-  // The storage that holds this one, and the offset in it.
-  std::pair<int32_t, Bytes> Root(int32_t storage) const {
-    Bytes offset;
-    while (joined_[static_cast<size_t>(storage)].holder >= 0) {
-      offset += joined_[static_cast<size_t>(storage)].offset;
-      storage = joined_[static_cast<size_t>(storage)].holder;
-    }
-    return {storage, offset};
-  }
-
   // The new value `part` lies in the storage of `whole`, unless it is an output of the model that
   // would then be the caller's input, another output, or only a piece of something larger.
   bool TakeWindow(const WindowOf& window) {
@@ -118,7 +104,7 @@ class Finder {
     const ValuePlace& whole = found_.places[window.whole.index()];
     if (whole.storage < 0) return true;
     const Bytes bytes = PlannedSize(graph_[window.part].type);
-    const auto [root, offset] = Root(whole.storage);
+    const int32_t root = forest_.Root(whole.storage).holder;
     Storage& holder = found_.storages[static_cast<size_t>(root)];
     const bool inside = window.offset + bytes <= whole.bytes;
     if (is_output_[window.part.index()]) {
@@ -137,15 +123,15 @@ class Finder {
     const ValuePlace& part = found_.places[window.part.index()];
     const ValuePlace& whole = found_.places[window.whole.index()];
     if (part.storage < 0 || whole.storage < 0) return false;
-    const auto [root, offset] = Root(part.storage);
-    if (root == Root(whole.storage).first) return false;
+    const auto [root, offset] = forest_.Root(part.storage);
+    if (root == forest_.Root(whole.storage).holder) return false;
     const bool covers = offset + part.offset == Bytes(0) &&
                         part.bytes == found_.storages[static_cast<size_t>(root)].bytes;
     const bool ours = found_.storages[static_cast<size_t>(root)].home == Home::kFeatureMap;
     const bool same_stream = StreamOf(window.part) == StreamOf(window.whole);
-    const bool alone = joined_[static_cast<size_t>(root)].alone;
+    const bool alone = alone_storage_[static_cast<size_t>(root)];
     if (!covers || !ours || !same_stream || alone || part.bytes == Bytes(0)) return false;
-    joined_[static_cast<size_t>(root)] = {whole.storage, whole.offset + window.offset};
+    forest_.Put(root, whole.storage, whole.offset + window.offset);
     return true;
   }
 
@@ -193,9 +179,9 @@ class Finder {
 
   bool IsKept(NodeId node) const { return !kept_.empty() && kept_[node.index()]; }
 
-  void CountReader(ValueId value, std::vector<int>& readers) const {
+  void CountReader(ValueId value, std::vector<int>& readers) {
     if (!value.valid() || found_.places[value.index()].storage < 0) return;
-    ++readers[static_cast<size_t>(Root(found_.places[value.index()].storage).first)];
+    ++readers[static_cast<size_t>(forest_.Root(found_.places[value.index()].storage).holder)];
   }
 
   bool JoinIntoOutput(ValueId output, ValueId input, const std::vector<int>& readers) {
@@ -206,10 +192,11 @@ class Finder {
       return false;
     }
     const bool callers =
-        found_.storages[static_cast<size_t>(Root(into.storage).first)].home == Home::kOutput;
+        found_.storages[static_cast<size_t>(forest_.Root(into.storage).holder)].home ==
+        Home::kOutput;
     const bool made_here = graph_[input].producer.valid() && !IsKept(graph_[input].producer) &&
                            IsOrdinary(graph_[graph_[input].producer].memory);
-    const bool only_reader = readers[static_cast<size_t>(Root(from.storage).first)] == 1;
+    const bool only_reader = readers[static_cast<size_t>(forest_.Root(from.storage).holder)] == 1;
     if (!callers || !made_here || !only_reader) return false;
     if (!GiveWindow({input, output, Bytes(0)})) return false;
     found_.fresh[output.index()] = Bytes(0);
@@ -224,7 +211,7 @@ class Finder {
     flat.fresh = found_.fresh;
     for (ValuePlace& place : flat.places) {
       if (place.storage < 0) continue;
-      const auto [root, offset] = Root(place.storage);
+      const auto [root, offset] = forest_.Root(place.storage);
       int32_t& index = number[static_cast<size_t>(root)];
       if (index < 0) {
         index = static_cast<int32_t>(flat.storages.size());
@@ -243,7 +230,8 @@ class Finder {
   const std::vector<bool>& apart_;
   const std::vector<bool>& alone_;
   std::vector<bool> is_output_;
-  std::vector<Joined> joined_;
+  OffsetForest forest_;              // of storages: which hold which
+  std::vector<bool> alone_storage_;  // by storage: never lies in another
   Storages found_;
 };
 
