@@ -109,6 +109,7 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options) {
       const Node& node = graph[id];
       if (!SubgraphsOf(node).empty()) continue;
       KernelSite site{.graph = graph, .id = id, .inputs = {}, .outputs = {}};
+      site.outputs_cleared = !node.memory.needs_clearing.empty();
       for (const ValueId input : node.inputs) site.inputs.push_back(InfoOf(graph, input));
       for (const ValueId output : node.outputs) site.outputs.push_back(InfoOf(graph, output));
       std::optional<PackingRecorder> recorder;

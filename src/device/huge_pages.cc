@@ -62,7 +62,7 @@ Result<HugePageBlock> AllocateWithPages(Device& device, DeviceId id, Bytes size,
   HugePageBlock block;
   block.id_ = id;
   block.pages_ = pages;
-  const auto range = memory.ReserveAddress(id, whole, page);
+  const auto range = memory.ReserveAddressIfAble(id, whole, page);
   if (!range.ok()) {
     if (range.error().kind != ErrorKind::kUnsupported || pages != PagePolicy::kDefault) {
       return range.error();

@@ -120,6 +120,121 @@ TEST(ClearingTest, R7_WithManyClearedOperatorsOneTakesLessMemoryAndTheRecordShow
   }
 }
 
+constexpr int64_t kImage = 16;
+
+// Pools an image twice and puts the maxima back where they were, then folds its columns: three
+// kernels that write only some places of their output, or add onto it.
+Graph Unpooling(const graph::Dim& batch) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({batch, 4, kImage, kImage}));
+  graph::Attributes window = compile::With("kernel_shape", Ints{2, 2});
+  window.Set("strides", Ints{2, 2});
+  const std::vector<ValueId> first = builder.Nodes("MaxPool", {x}, 2, window);
+  const ValueId inner = builder.Node("Sigmoid", {first[0]});
+  const std::vector<ValueId> second = builder.Nodes("MaxPool", {inner}, 2, window);
+  ValueId y = builder.Node("MaxUnpool", {second[0], second[1]}, window);
+  y = builder.Node("MaxUnpool", {builder.Node("Sigmoid", {y}), first[1]}, window);
+  const ValueId columns = builder.Node(
+      "Reshape",
+      {builder.Node("Sigmoid", {y}), builder.Int64s("columns", {0, 4, kImage * kImage})});
+  graph::Attributes strides = compile::With("strides", Ints{1, 1});
+  const ValueId image = builder.Node(
+      "Col2Im",
+      {columns, builder.Int64s("image", {kImage + 1, kImage + 1}), builder.Int64s("block", {2, 2})},
+      strides);
+  builder.Output(builder.Node("Neg", {image}));
+  return builder.Build();
+}
+
+// The same graph with nothing asked of the plan: kernels clear for themselves.
+Graph WithoutClearing(Graph graph) {
+  for (graph::Node& node : graph.nodes) node.memory.needs_clearing.clear();
+  return graph;
+}
+
+std::vector<HostTensor> Images(int64_t batch) { return {Random({batch, 4, kImage, kImage}, 11)}; }
+
+TEST(ClearingTest, R5_R6_KernelsThatNeedZerosGetThemFromThePlanAndWriteNoneThemselves) {
+  for (const int policy : {0, 1}) {
+    const auto session = MakeSession(Under(Policy(policy)));
+    const GraphId id = MustAdd(*session, Unpooling(2));
+    const std::vector<HostTensor> given = Images(2);
+    const auto executable = session->Compile(id, Views(given));
+    ASSERT_TRUE(executable.ok() && *executable != nullptr);
+    EXPECT_EQ(Clears(**executable).size(), policy == 0 ? 1U : 3U);
+    const HostTensor y = MustRun(*session, id, given)[0];
+    const HostTensor arena = *kernels::AllocateOnHeap(graph::DataType::kUint8,
+                                                      {(*executable)->program().total().value()});
+    auto addresses = BindTo(**executable, arena);
+    const std::vector<const void*> from = {given[0].data.get()};
+    const std::vector<void*> to = {y.data.get()};
+    const graph::Graph& graph = (*executable)->model().graph;
+    const auto kept = [&](graph::ValueId value, const float* at) {
+      const int64_t count = kernels::ElementCount(graph::StaticDims(*graph[value].type.shape));
+      return std::count(at, at + count, 1e6F);
+    };
+    // Numbers that no kernel makes, put into each output just before its kernel runs: those in
+    // places that it does not write are there when it is done.
+    float* dirtied = nullptr;
+    graph::ValueId value;
+    int left = 0;
+    const auto look = [&](const Task& task) {
+      if (task.kind != Task::Kind::kRun) return;
+      if (dirtied != nullptr && graph[graph[value].producer].op == "MaxUnpool") {
+        left += kept(value, dirtied) > 0 ? 1 : 0;
+      }
+      dirtied = nullptr;
+      if (graph[task.node].memory.needs_clearing.empty()) return;
+      value = graph[task.node].outputs[0];
+      dirtied = static_cast<float*>(addresses.operands[task.first + task.inputs]);
+      std::fill_n(dirtied, kernels::ElementCount(graph::StaticDims(*graph[value].type.shape)),
+                  1e6F);
+    };
+    EXPECT_TRUE((*executable)->Run(addresses, {.inputs = from, .outputs = to}, look).ok());
+    EXPECT_EQ(left, 2) << "both unpoolings leave alone what they do not write, policy " << policy;
+    EXPECT_LT(ElementsOf(y)[0], -9e5F) << "folding adds onto what it finds, policy " << policy;
+  }
+}
+
+TEST(ClearingTest, R5_R6_ResultsAreThoseOfKernelsThatClearForThemselves) {
+  for (const bool dynamic : {false, true}) {
+    const Graph asking = Unpooling(dynamic ? graph::Dim::Symbol("batch") : graph::Dim(3));
+    const auto plain = MakeSession();
+    const GraphId alone = MustAdd(*plain, WithoutClearing(asking));
+    for (const int policy : {0, 1}) {
+      const auto session = MakeSession(Under(Policy(policy)));
+      const GraphId id = MustAdd(*session, asking);
+      for (const int64_t batch : dynamic ? Ints{3, 1, 4, 3} : Ints{3, 3}) {
+        const HostTensor expected = MustRun(*plain, alone, Images(batch))[0];
+        const HostTensor got = MustRun(*session, id, Images(batch))[0];
+        EXPECT_EQ(BytesOf(got), BytesOf(expected)) << "batch " << batch << ", policy " << policy;
+        EXPECT_EQ(plain->LastRun(alone)->clearing.clears, 0);
+        EXPECT_GT(session->LastRun(id)->clearing.clears, 0);
+      }
+      if (dynamic) continue;
+      EXPECT_NE(ExpectSameBytes(asking, Images(3), Under(Policy(policy))), nullptr);
+    }
+  }
+}
+
+TEST(ClearingTest, AScatterStartsFromItsDataAndNothingIsClearedForIt) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({64, 8}));
+  const ValueId data = builder.Node("Sigmoid", {x});
+  const ValueId rows = builder.Int64s("rows", {3, 3, 5, 0});
+  const ValueId where = builder.Node("Reshape", {rows, builder.Int64s("pairs", {4, 1})});
+  const ValueId updates = builder.Float32s("updates", {4, 8}, std::vector<float>(32, 1));
+  builder.Output(builder.Node("ScatterND", {data, where, updates},
+                              compile::With("reduction", std::string("add"))));
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  const HostTensor y = MustRun(*session, id, {Floats({64, 8}, std::vector<float>(512, 0))})[0];
+  EXPECT_EQ(ElementsOf(y)[3 * 8], 2.5F);
+  EXPECT_EQ(ElementsOf(y)[5 * 8], 1.5F);
+  EXPECT_EQ(ElementsOf(y)[8], 0.5F);
+  EXPECT_EQ(session->LastRun(id)->clearing.clears, 0);
+}
+
 TEST(ClearingTest, AGraphThatNeedsNoZerosClearsNothing) {
   const auto session = MakeSession();
   const GraphId id = MustAdd(*session, AddOne({8}));

@@ -27,10 +27,10 @@ bool ExpandsDynamic(StaticMemoryPolicy policy) {
          policy == StaticMemoryPolicy::kSharedAndExpandable;
 }
 
-// Asks, since a device tells only by refusing.
+// Asks, since a device tells only by refusing; once, where it has refused.
 bool ReservesAddresses(device::Device& device, device::DeviceId id) {
   const Bytes granularity = device.memory().Granularity(id);
-  const auto range = device.memory().ReserveAddress(id, granularity, granularity);
+  const auto range = device.memory().ReserveAddressIfAble(id, granularity, granularity);
   if (!range.ok()) return range.error().kind != ErrorKind::kUnsupported;
   if (const Status released = device.memory().ReleaseAddress(id, *range); !released.ok()) {
     Log(LogLevel::kWarning, released.error().Text());

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <future>
+#include <latch>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -221,6 +224,60 @@ std::chrono::seconds StressTime() {
   return std::chrono::seconds(seconds == nullptr ? 0 : std::atoi(seconds));
 }
 
+// Counts the runs that are taking memory, and keeps them until as many are there as may be.
+class MeetingAllocator final : public memory::Allocator {
+ public:
+  MeetingAllocator(std::shared_ptr<Allocator> under, int expected)
+      : under_(std::move(under)), expected_(expected) {}
+  int most() const { return most_; }
+
+  Result<memory::Block> Allocate(const memory::Request& request) override {
+    std::unique_lock lock(mutex_);
+    most_ = std::max(most_, ++inside_);
+    if (most_ >= expected_) met_.notify_all();
+    const auto met = [&] { return gave_up_ || most_ >= expected_; };
+    if (!met_.wait_for(lock, std::chrono::seconds(20), met)) gave_up_ = true;
+    // Time for one run too many to come in.
+    met_.wait_for(lock, std::chrono::milliseconds(50), [&] { return most_ > expected_; });
+    auto block = under_->Allocate(request);
+    --inside_;
+    return block;
+  }
+  Status Free(const memory::Block& block) override { return under_->Free(block); }
+  Status RecordStream(const memory::Block& block, memory::StreamId stream) override {
+    return under_->RecordStream(block, stream);
+  }
+  Result<Bytes> Trim() override { return under_->Trim(); }
+  memory::MemoryStatistics statistics() const override { return under_->statistics(); }
+
+ private:
+  std::shared_ptr<Allocator> under_;
+  const int expected_;
+  std::mutex mutex_;
+  std::condition_variable met_;
+  int inside_ = 0;
+  int most_ = 0;
+  bool gave_up_ = false;
+};
+
+TEST(PoliciesTest, R234_AsManyGraphsAsTheOptionSaysAreInsideARunAtOnceAndNeverMore) {
+  for (const int limit : {1, 2, 3}) {
+    SessionOptions options = With(StaticMemoryPolicy::kByGraph);
+    options.config.graph_max_parallel_model_num = limit;
+    const auto allocator = std::make_shared<MeetingAllocator>(PlainAllocator(), limit);
+    options.allocator = allocator;
+    const auto session = MakeSession(options);
+    std::vector<GraphId> ids;
+    for (const int64_t rows : {20, 40, 60, 80}) ids.push_back(MustAdd(*session, Sums(rows)));
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      threads.emplace_back([&, i] { ExpectRight(*session, ids[i], 20 * (1 + int64_t(i))); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(allocator->most(), limit);
+  }
+}
+
 TEST(PoliciesTest, R70_R234_GraphsRunBesideEachOtherAndRunsOfOneWait) {
   for (const auto policy : {StaticMemoryPolicy::kByGraph, StaticMemoryPolicy::kExpandableDynamic}) {
     SessionOptions options = With(policy);
@@ -297,6 +354,48 @@ TEST(PoliciesTest, AnAllocatorOfTheCallersServesEveryGraph) {
     EXPECT_EQ(session->Memory().feature_maps_reserved, allocator->statistics().reserved);
   }
   EXPECT_EQ(allocator->statistics().allocated, Bytes(0));
+}
+
+TEST(PoliciesTest, R108_SessionsOnTwoDevicesRunAtOnceAndEachTakesMemoryOfItsOwnOnly) {
+  for (const auto policy : kPolicies) {
+    const auto device =
+        std::make_shared<device::CpuDevice>(device::CpuOptions{.devices = 2, .capacity = MiB(256)});
+    const auto used = [&](int ordinal) {
+      return MiB(256) - device->memory().Info(device::DeviceId{ordinal})->free;
+    };
+    std::unique_ptr<Session> sessions[2];
+    GraphId graphs[2];
+    const int64_t rows_of[] = {300, 1500};
+    for (const int ordinal : {0, 1}) {
+      ASSERT_TRUE(device->SetCurrent({1 - ordinal}).ok()) << "the other one";
+      SessionOptions options = With(policy);
+      options.device = device;
+      options.config.session_device_id = ordinal;
+      sessions[ordinal] = MakeSession(options);
+      graphs[ordinal] = MustAdd(*sessions[ordinal], Sums(Dim::Symbol("rows")));
+    }
+    std::latch both(2);
+    std::vector<std::thread> threads;
+    for (const int ordinal : {0, 1}) {
+      threads.emplace_back([&, ordinal] {
+        both.arrive_and_wait();
+        for (int run = 0; run < 5; ++run) {
+          EXPECT_TRUE(device->SetCurrent({1 - ordinal}).ok());
+          ExpectRight(*sessions[ordinal], graphs[ordinal], rows_of[ordinal]);
+        }
+        ExpectRight(*sessions[ordinal], MustAdd(*sessions[ordinal], Sums(50)), 50);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const int ordinal : {0, 1}) {
+      EXPECT_GE(used(ordinal), Bytes(rows_of[ordinal] * kColumns * 4));
+      EXPECT_EQ(used(ordinal), sessions[ordinal]->Memory().feature_maps_reserved)
+          << "device " << ordinal << ", policy " << static_cast<int>(policy);
+    }
+    sessions[1].reset();
+    EXPECT_EQ(used(1), Bytes(0));
+    EXPECT_EQ(used(0), sessions[0]->Memory().feature_maps_reserved);
+  }
 }
 
 TEST(PoliciesTest, R108_R109_SessionsUseTheDeviceThatTheyName) {

@@ -32,8 +32,8 @@ Result<std::unique_ptr<ExpandableActiveMemoryAllocator>> ExpandableActiveMemoryA
   const Bytes granularity = memory.Granularity(physical->id());
   const Bytes size = options.reservation.RoundUp(granularity.value());
   PLIMSOLL_ASSIGN(const device::AddressRange homes,
-                  memory.ReserveAddress(physical->id(), size, granularity));
-  auto stitched = memory.ReserveAddress(physical->id(), size, granularity);
+                  memory.ReserveAddressIfAble(physical->id(), size, granularity));
+  auto stitched = memory.ReserveAddressIfAble(physical->id(), size, granularity);
   if (!stitched.ok()) {
     if (Status status = memory.ReleaseAddress(physical->id(), homes); !status.ok()) {
       Log(LogLevel::kWarning, status.error().Text());

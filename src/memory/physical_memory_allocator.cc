@@ -132,7 +132,7 @@ Result<Bytes> PhysicalMemoryAllocator::Trim() {
 
 bool PhysicalMemoryAllocator::reserves_addresses() const {
   std::lock_guard lock(mutex_);
-  return reserves_addresses_;
+  return reserves_addresses_ && !device_->memory().IsUnableToReserve(id_);
 }
 
 void PhysicalMemoryAllocator::MarkUnableToReserve() {

@@ -137,7 +137,7 @@ TEST(HybridMemAssignerTest, ADeadlineThatCutsIsToldAndThePlanStillHolds) {
   EXPECT_TRUE(plan->deadline_hit || plan->optimal());
 }
 
-TEST(HybridMemAssignerTest, R67_TheSeedsNamesAreFound) {
+TEST(HybridMemAssignerTest, EveryAssignerIsMadeByItsName) {
   for (const char* name : {"hybrid", "block", "dynamic_batch", "exact"}) {
     EXPECT_TRUE(MakeAssigner(name).ok()) << name;
   }

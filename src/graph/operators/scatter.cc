@@ -90,15 +90,10 @@ Status InferTensorScatter(InferContext& context) {
   return {};
 }
 
-// Several updates may meet in one element, so they are gathered in memory that starts at zero.
-void ClearForReduction(const Node& node, MemoryAttributes& attributes) {
-  if (node.attributes.String("reduction", "none") != "none") attributes.needs_clearing = {0};
-}
-
 constexpr OperatorRow kRows[] = {
     {"", "Scatter", 9, kNewest, 3, 3, 1, 1, InferScatterElements},
-    {"", "ScatterElements", 11, kNewest, 3, 3, 1, 1, InferScatterElements, ClearForReduction},
-    {"", "ScatterND", 11, kNewest, 3, 3, 1, 1, InferScatterNd, ClearForReduction},
+    {"", "ScatterElements", 11, kNewest, 3, 3, 1, 1, InferScatterElements},
+    {"", "ScatterND", 11, kNewest, 3, 3, 1, 1, InferScatterNd},
     {"", "TensorScatter", 24, kNewest, 2, 3, 1, 1, InferTensorScatter},
 };
 

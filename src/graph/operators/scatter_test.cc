@@ -56,18 +56,9 @@ TEST(ScatterTest, ACacheIsUpdatedOnItsSequenceAxis) {
   });
 }
 
-TEST(ScatterTest, UpdatesThatMeetNeedClearedMemory) {
-  for (const std::string op : {"ScatterElements", "ScatterND"}) {
-    const OperatorRow* row = FindOperator("", op, 18);
-    Node plain;
-    MemoryAttributes without;
-    row->memory(plain, without);
-    EXPECT_TRUE(without.needs_clearing.empty()) << op;
-    Node adding;
-    adding.attributes.Set("reduction", std::string("add"));
-    MemoryAttributes with;
-    row->memory(adding, with);
-    EXPECT_EQ(with.needs_clearing, std::vector<int>{0}) << op;
+TEST(ScatterTest, R51_AScatterWritesOverItsDataAndAsksForNoZeros) {
+  for (const std::string op : {"Scatter", "ScatterElements", "ScatterND", "TensorScatter"}) {
+    EXPECT_EQ(FindOperator("", op, op == "TensorScatter" ? 24 : 18)->memory, nullptr) << op;
   }
 }
 

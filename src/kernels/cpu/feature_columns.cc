@@ -91,8 +91,8 @@ KernelPointer MakeOneHot(const KernelSite& site, const std::vector<Key>& categor
                      unknown = site.BadInput("an element is none of the categories")](
                         const KernelCall& call) -> Status {
     auto* out = static_cast<float*>(call.outputs[0]);
-    std::fill_n(out, count * columns, 0.0f);
     for (int64_t i = 0; i < count; ++i, out += columns) {
+      std::fill_n(out, columns, 0.0f);
       std::optional<size_t> category;
       if constexpr (std::is_same_v<Key, std::string>) {
         category = index.Find(static_cast<const std::string*>(call.inputs[0])[i]);

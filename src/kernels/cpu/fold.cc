@@ -7,7 +7,8 @@
 #include "plimsoll/base/text.h"
 
 // What sliding windows took from an image put back: Col2Im adds columns of blocks up, MaxUnpool
-// puts maxima back where they were found.
+// puts maxima back where they were found. Both write into zeros: the plan's, where it clears their
+// output, else their own.
 namespace plimsoll::kernels::cpu {
 namespace {
 
@@ -55,10 +56,10 @@ constexpr size_t kMostAxes = 8;
 
 template <typename T>
 void RunFold(const KernelCall& call, std::span<const FoldedAxis> axes, int64_t images,
-             int64_t image_size) {
+             int64_t image_size, bool cleared) {
   const auto* from = static_cast<const T*>(call.inputs[0]);
   auto* to = static_cast<T*>(call.outputs[0]);
-  std::fill_n(to, images * image_size, T());
+  if (!cleared) std::fill_n(to, images * image_size, T());
   int64_t chosen[kMostAxes];
   for (int64_t image = 0; image < images; ++image) {
     T* target = to + image * image_size;
@@ -99,9 +100,9 @@ Result<KernelPointer> MakeCol2Im(KernelSite& site) {
   const int64_t images = site.outputs[0].dims[0] * site.outputs[0].dims[1];
   KernelPointer kernel;
   VisitType<AllNumbers>(data.type, [&]<typename T>() {
-    kernel = MakeKernel([axes, images, size = ElementCount(image)](const KernelCall& call) {
-      RunFold<T>(call, axes, images, size);
-    });
+    kernel =
+        MakeKernel([axes, images, size = ElementCount(image), cleared = site.outputs_cleared](
+                       const KernelCall& call) { RunFold<T>(call, axes, images, size, cleared); });
   });
   if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));
   return kernel;
@@ -131,11 +132,12 @@ Result<KernelPointer> MakeMaxUnpool(KernelSite& site) {
   VisitType<AllFloats>(data.type, [&]<typename T>() {
     kernel = MakeKernel([indexed, indexed_strides = StridesOf(indexed), out,
                          out_strides = StridesOf(out), count = data.elements(),
+                         cleared = site.outputs_cleared,
                          outside = site.BadInput("")](const KernelCall& call) -> Status {
       const auto* from = static_cast<const T*>(call.inputs[0]);
       const auto* indices = static_cast<const int64_t*>(call.inputs[1]);
       auto* to = static_cast<T*>(call.outputs[0]);
-      std::fill_n(to, ElementCount(out), T());
+      if (!cleared) std::fill_n(to, ElementCount(out), T());
       const int64_t room = ElementCount(indexed);
       for (int64_t i = 0; i < count; ++i) {
         if (indices[i] < 0 || indices[i] >= room) return IndexOutside(outside, indices[i], room);

@@ -91,7 +91,8 @@ class RecurrentKernel final : public Kernel {
 
   Status Run(const KernelCall& call) const override {
     PLIMSOLL_TRY(CheckLengths(call));
-    if (T* const all = Output(call, Ports::kAll)) {
+    // Without lengths every place is written.
+    if (T* const all = Output(call, Ports::kAll); all != nullptr && has_lengths_) {
       std::fill_n(all, shape_.sequence * shape_.directions * shape_.StateSize(), T(0));
     }
     for (int64_t direction = 0; direction < shape_.directions; ++direction) {
