@@ -62,6 +62,24 @@ Wishes WishesOf(const Graph& graph, const StableValues& stable, const Block& blo
   return wishes;
 }
 
+// What is the memory of an input cannot be zero when the node reads that input.
+Status CheckClearing(const Graph& graph, NodeId id) {
+  const MemoryAttributes& memory = graph[id].memory;
+  for (const auto& reference : memory.reference_outputs) {
+    const bool cleared = std::find(memory.needs_clearing.begin(), memory.needs_clearing.end(),
+                                   reference.output) != memory.needs_clearing.end();
+    if (!cleared) continue;
+    return Error{ErrorKind::kBadFile,
+                 "graph.clearing",
+                 "the output cannot be cleared",
+                 Describe(graph, id),
+                 StrCat("output ", reference.output, " is the memory of input ", reference.input,
+                        ", which the node still reads"),
+                 "leave needs_clearing or reference_output out"};
+  }
+  return {};
+}
+
 bool KeepsAddressesApart(const LifetimeOptions& options) {
   return options.feature_base_refreshable || options.feature_map_moves;
 }
@@ -85,6 +103,7 @@ class ProblemBuilder {
   }
 
   Result<PlannedBuffers> Build(const std::vector<bool>& constant) {
+    for (const Step& step : timeline_.steps) PLIMSOLL_TRY(CheckClearing(graph_, step.node));
     const std::vector<bool> lent =
         LendCallerMemory(graph_, blocks_, timeline_, stable_, options_.reuse, rules_, planned_);
     for (size_t i = 0; i < blocks_.blocks.size(); ++i) {

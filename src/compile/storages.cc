@@ -67,6 +67,15 @@ class Finder {
     alone_storage_.push_back(LiesAlone(value));
   }
 
+  // What is cleared just before its node runs holds nothing by then.
+  static bool IsCleared(const Node& node, ValueId output) {
+    return std::any_of(node.memory.needs_clearing.begin(), node.memory.needs_clearing.end(),
+                       [&](int index) {
+                         const auto at = static_cast<size_t>(index);
+                         return at < node.outputs.size() && node.outputs[at] == output;
+                       });
+  }
+
   bool LiesAlone(ValueId value) const { return !alone_.empty() && alone_[value.index()]; }
 
   void OpenOutput(ValueId value) {
@@ -82,12 +91,13 @@ class Finder {
     const bool references = !node.memory.reference_outputs.empty();
     if (!into_output) {
       for (const WindowOf& window : windows) {
-        const bool may_be_part = references || !LiesAlone(window.part);
+        const bool may_be_part =
+            (references || !LiesAlone(window.part)) && !IsCleared(node, window.part);
         if (!may_be_part || !TakeWindow(window)) found_.copies.push_back(id);
       }
     }
     for (const ValueId output : node.outputs) OpenOutput(output);
-    if (into_output) {
+    if (into_output && !IsCleared(node, node.outputs[0])) {
       for (const WindowOf& window : windows) {
         if (GiveWindow(window)) {
           found_.fresh[window.whole.index()] -= found_.places[window.part.index()].bytes;

@@ -243,5 +243,36 @@ TEST(ClearingTest, AGraphThatNeedsNoZerosClearsNothing) {
   EXPECT_EQ(session->LastRun(id)->clearing.bytes, Bytes(0));
 }
 
+// A view is its input's bytes, a concatenation may be those of its inputs: clearing them is no
+// reason to lose them.
+TEST(ClearingTest, R6_WhatIsClearedSharesNoMemoryWithWhatItsNodeReads) {
+  for (const int policy : {0, 1}) {
+    for (const char* op : {"Reshape", "Concat", "Split"}) {
+      GraphBuilder builder;
+      const ValueId x = builder.Input("x", FloatTensor({6, 8}));
+      const ValueId y = builder.Node("Tanh", {x});
+      std::vector<ValueId> made;
+      if (op == std::string("Reshape")) {
+        made = {builder.Node(op, {y, builder.Int64s("shape", {8, 6})})};
+      } else if (op == std::string("Concat")) {
+        made = {builder.Node(op, {y, builder.Node("Sin", {x})}, compile::With("axis", int64_t{0}))};
+      } else {
+        made = builder.Nodes(op, {y, builder.Int64s("parts", {2, 4})}, 2);
+      }
+      for (const ValueId value : made) builder.Output(builder.Node("Sin", {value}));
+      Graph graph = builder.Build();
+      const auto plain = MakeSession();
+      const std::vector<HostTensor> inputs = {Random({6, 8}, 7)};
+      const auto expected = MustRun(*plain, MustAdd(*plain, graph), inputs);
+      graph[graph[made[0]].producer].memory.needs_clearing = {0};
+      const auto session = MakeSession(Under(Policy(policy)));
+      const auto got = MustRun(*session, MustAdd(*session, graph), inputs);
+      for (size_t i = 0; i < got.size(); ++i) {
+        EXPECT_EQ(BytesOf(got[i]), BytesOf(expected[i])) << op << " under " << policy;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::engine

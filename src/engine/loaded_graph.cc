@@ -319,7 +319,7 @@ Status LoadedGraph::Bind(Entry& entry, std::byte* arena) {
                    .why = "it keeps its address, and with these shapes it would lie elsewhere",
                    .remedy = "let it lie in no group with values whose sizes change"};
     }
-    stable.push_back({operand.key, now});
+    stable.push_back({operand.key, operand.value, now});
   }
   entry.addresses = entry.executable->Bind(arena, areas_at_);
   entry.arena = arena;

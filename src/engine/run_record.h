@@ -31,6 +31,7 @@ struct RunRecord {
   ClearCost clearing;
   // Where values lay that keep their addresses from run to run (fixed_address, no_address_refresh).
   struct StableAddress {
+    std::string operand;  // "sum input 1": the same whatever the shapes
     std::string value;
     const void* address = nullptr;
   };

@@ -54,7 +54,7 @@ Graph Marked(Dim rows, bool marked) {
 std::map<std::string, const void*> StableOf(const Session& session, GraphId id) {
   std::map<std::string, const void*> places;
   const RunRecord record = *session.LastRun(id);
-  for (const auto& stable : record.stable) places[stable.value] = stable.address;
+  for (const auto& stable : record.stable) places[stable.operand] = stable.address;
   return places;
 }
 
