@@ -1,11 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <random>
 
 #include "engine/configured_runs_for_tests.h"
 #include "engine/interpreter.h"
+#include "engine/random_graph_for_tests.h"
 #include "graph/text_form.h"
 #include "plimsoll/base/text.h"
 
@@ -45,13 +44,6 @@ void ExpectAsNodeByNode(const Graph& graph, const std::vector<HostTensor>& input
                                            << graph::TextForm(graph);
     }
   }
-}
-
-ValueId Rows(GraphBuilder& builder, ValueId x, int64_t begin, int64_t end,
-             const std::string& name) {
-  return builder.Node(
-      "Slice", {x, builder.Int64s(name + ".from", {begin}), builder.Int64s(name + ".to", {end}),
-                builder.Int64s(name + ".axis", {0})});
 }
 
 TEST(InPlaceTest, ARowThatEveryRowNeedsIsNotWrittenOver) {
@@ -104,115 +96,6 @@ TEST(InPlaceTest, RowsInTheMiddleOfATensorAreNotTakenForAllOfIt) {
                      {Random({6, kColumns}, 1), Random({3, kColumns}, 2)}, "rows");
 }
 
-// A graph of some twenty nodes over tensors of a few rows: operators that overwrite, that are views
-// of rows, that join rows, and that read a row for all.
-class RandomGraph {
- public:
-  RandomGraph(uint32_t seed, int64_t columns) : random_(seed), columns_(columns) {}
-
-  Graph Draw() {
-    for (const int64_t rows : {6, 3, 1}) {
-      Add(builder_.Input(StrCat("x", rows), FloatTensor({rows, columns_})), rows);
-    }
-    const int nodes = 8 + Below(16);
-    for (int i = 0; i < nodes; ++i) DrawNode();
-    const int outputs = 1 + Below(3);
-    for (int i = 0; i < outputs && made_.size() > 3; ++i) {
-      const auto chosen = made_.begin() + 3 + Below(static_cast<int>(made_.size()) - 3);
-      builder_.Output(chosen->value);
-      made_.erase(chosen);
-    }
-    builder_.Output(builder_.Node("Tanh", {made_.back().value}));
-    return compile::Inferred(builder_);
-  }
-
- private:
-  struct Made {
-    ValueId value;
-    int64_t rows = 0;
-  };
-
-  int Below(int count) { return static_cast<int>(random_() % static_cast<uint32_t>(count)); }
-  void Add(ValueId value, int64_t rows) { made_.push_back({value, rows}); }
-  // Recent ones more often, so that memory is free again soon.
-  Made Any() {
-    const int last = static_cast<int>(made_.size());
-    return made_[static_cast<size_t>(last - 1 - Below(std::min(last, 2 + Below(last))))];
-  }
-  std::string Fresh() { return StrCat("c", ++names_); }
-
-  void DrawNode() {
-    const Made x = Any();
-    switch (Below(8)) {
-      case 0:
-      case 1:
-        return Unary(x);
-      case 2:
-      case 3:
-        return Binary(x);
-      case 4:
-        return Window(x);
-      case 5:
-        return Join(x);
-      case 6:
-        return Scatter(x);
-      default:
-        return Add(builder_.Node("Reshape", {builder_.Node("Reshape", {x.value, Ints64({-1})}),
-                                             Ints64({x.rows, columns_})}),
-                   x.rows);
-    }
-  }
-
-  ValueId Ints64(const Ints& elements) { return builder_.Int64s(Fresh(), elements); }
-
-  void Unary(const Made& x) {
-    constexpr const char* kOperators[] = {"Tanh", "Sigmoid", "Neg", "Softmax", "Sin"};
-    Add(builder_.Node(kOperators[Below(5)], {x.value}), x.rows);
-  }
-
-  void Binary(const Made& x) {
-    constexpr const char* kOperators[] = {"Add", "Sub", "Mul", "Max"};
-    const Made y = Any();
-    const bool fit = x.rows == y.rows || x.rows == 1 || y.rows == 1;
-    const ValueId other = fit ? y.value : x.value;
-    const ValueId made = builder_.Node(kOperators[Below(4)], {x.value, other});
-    Add(builder_.Node("Sin", {made}), fit ? std::max(x.rows, y.rows) : x.rows);
-  }
-
-  void Window(const Made& x) {
-    const int64_t begin = Below(static_cast<int>(x.rows));
-    const int64_t end = begin + 1 + Below(static_cast<int>(x.rows - begin));
-    Add(Rows(builder_, x.value, begin, end, Fresh()), end - begin);
-  }
-
-  void Join(const Made& x) {
-    const Made y = Any();
-    if (x.rows + y.rows > 12) return Unary(x);
-    Add(builder_.Node("Concat", {x.value, y.value}, With("axis", int64_t{0})), x.rows + y.rows);
-  }
-
-  void Scatter(const Made& x) {
-    const Made updates = Any();
-    if (updates.rows > x.rows) return Unary(x);
-    Ints order(static_cast<size_t>(x.rows));
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-    std::shuffle(order.begin(), order.end(), random_);
-    Ints places;
-    for (int64_t i = 0; i < updates.rows * columns_; ++i) {
-      places.push_back(order[static_cast<size_t>(i / columns_)]);
-    }
-    const ValueId indices =
-        builder_.Node("Reshape", {Ints64(places), Ints64({updates.rows, columns_})});
-    Add(builder_.Node("ScatterElements", {x.value, indices, updates.value}), x.rows);
-  }
-
-  std::mt19937 random_;
-  const int64_t columns_;
-  GraphBuilder builder_;
-  std::vector<Made> made_;
-  int names_ = 0;
-};
-
 // One of several ways to plan the same graph.
 config::RunConfig ConfigOf(uint32_t seed) {
   config::RunConfig config;
@@ -246,8 +129,7 @@ TEST(InPlaceTest, RandomGraphsGiveWhatTheyGiveNodeByNodeHoweverTheyArePlanned) {
     const auto seed = static_cast<uint32_t>(i + 1);
     const int64_t columns = kWidths[seed % 3];
     const Graph graph = RandomGraph(seed, columns).Draw();
-    const std::vector<HostTensor> inputs = {Random({6, columns}, seed), Random({3, columns}, seed),
-                                            Random({1, columns}, seed)};
+    const auto inputs = RandomGraph::Inputs(RandomGraph::kRows, columns, seed);
     ExpectAsNodeByNode(graph, inputs, StrCat("seed ", seed));
     ExpectSameBytes(graph, inputs, Under(ConfigOf(seed)));
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
