@@ -80,14 +80,15 @@ def attribute_example(name, memory, op="Relu", inputs=("x",), outputs=1, **attri
 
 
 def needs_clearing():
-    """ScatterElements with reduction=add accumulates: the operator's own row says that its output needs clearing."""
+    """MaxUnpool writes only where maxima were found: the operator's own row says that its output needs clearing."""
+    window = {"kernel_shape": [2, 2], "strides": [2, 2]}
     nodes = [
-        node("Sigmoid", ["updates"], ["ready"]),
-        node("ScatterElements", ["base", "indices", "ready"], ["marked0"], axis=0, reduction="add"),
+        node("Sigmoid", ["x"], ["ready"]),
+        node("MaxPool", ["ready"], ["pooled", "places"], **window),
+        node("MaxUnpool", ["pooled", "places"], ["marked0"], **window),
         node("Tanh", ["marked0"], ["y0"]),
     ]
-    indices = numpy_helper.from_array(np.arange(1024, dtype=np.int64).reshape(4, 256) % 4, "indices")
-    return model("needs_clearing", nodes, [tensor("base", 4, 256), tensor("updates", 4, 256)], [tensor("y0", 4, 256)], [indices])
+    return model("needs_clearing", nodes, [tensor("x", 1, 4, 16, 16)], [tensor("y0", 1, 4, 16, 16)])
 
 
 def with_metadata(made, **entries):

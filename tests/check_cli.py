@@ -190,6 +190,17 @@ def running(folder):
     check(np.allclose(plain, first, rtol=1e-4, atol=1e-6), "without passes and with two threads the results are the same")
     run("run", cnn, "--shape", "batch=2", says="planned peak", where="stdout")
 
+    peaks = {}
+    for policy in (0, 1):
+        clears = EXAMPLES / "needs_clearing.onnx"
+        report = json.loads(run("run", clears, "--set", f"atomic_clean_policy={policy}", "--json"))
+        peaks[policy] = report["planned_peak_bytes"]
+        told = report["clearing"]
+        check(report["clears"] == 1 and report["cleared_bytes"] == 4096 and told["atomic_clean_policy"] == policy, f"R6: {report}")
+        check(told[f"peak_bytes_policy_{policy}"] == peaks[policy], f"R7: what is told of policy {policy} is what ran: {report}")
+        run("run", clears, "--set", f"atomic_clean_policy={policy}", says="the common area costs 4 KiB", where="stdout")
+        run("plan", clears, "--set", f"atomic_clean_policy={policy}", says="the common area costs 4 KiB more than policy 1", where="stdout")
+    check(peaks[0] == peaks[1] + told["area_cost_bytes"], f"R7: {peaks}")
     run("run", cnn, code=2, says="its size is open")
     run("run", cnn, "--input", "image", code=2, says="NAME=SOURCE")
     run("run", cnn, "--input", f"imgae={image}", code=2, says="did you mean 'image'?")

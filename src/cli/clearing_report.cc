@@ -1,6 +1,10 @@
 #include "cli/clearing_report.h"
 
+#include <fmt/format.h>
+
 #include "compile/bodies.h"
+#include "engine/compile_request.h"
+#include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -41,6 +45,40 @@ Result<std::optional<PlanReport::Clearing>> CompareClearing(const graph::Graph& 
   clearing.peak_apart = compile::FeatureMapPeak(apart);
   for (const plan::ClearingArea& area : together.plan.clearing_areas) clearing.area += area.size;
   return std::optional(clearing);
+}
+
+Result<std::optional<PlanReport::Clearing>> CompareClearing(const compile::CompiledModel& model,
+                                                            const config::RunConfig& config) {
+  compile::PlanOptions options = engine::PlanOptionsFor(config, {});
+  options.fold_at_load = false;
+  for (const kernels::KernelPointer& kernel : model.kernels) {
+    options.lifetimes.workspaces.push_back(kernel == nullptr ? Bytes(0) : kernel->workspace());
+  }
+  for (const compile::PlannedUpdate& update : model.planned.updates) {
+    options.updates.push_back(update.ports);
+  }
+  return CompareClearing(model.graph, model.planned, options);
+}
+
+std::string ClearingText(const PlanReport::Clearing& clearing) {
+  return fmt::format(
+      "Cleared: {} of {} nodes, atomic_clean_policy {}\n"
+      "  policy 0 takes {:>12}: one clear of one area of {}, shared with nobody\n"
+      "  policy 1 takes {:>12}: each node clears its own before it runs\n"
+      "  the common area costs {} more than policy 1\n",
+      FormatBytes(clearing.cleared), clearing.nodes, clearing.policy,
+      FormatBytes(clearing.peak_together), FormatBytes(clearing.area),
+      FormatBytes(clearing.peak_apart), FormatBytes(clearing.area_cost()));
+}
+
+nlohmann::ordered_json ClearingJson(const PlanReport::Clearing& clearing) {
+  return {{"atomic_clean_policy", clearing.policy},
+          {"nodes", clearing.nodes},
+          {"cleared_bytes", clearing.cleared.value()},
+          {"area_bytes", clearing.area.value()},
+          {"peak_bytes_policy_0", clearing.peak_together.value()},
+          {"peak_bytes_policy_1", clearing.peak_apart.value()},
+          {"area_cost_bytes", clearing.area_cost().value()}};
 }
 
 }  // namespace plimsoll::cli

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "cli/plan_report.h"
+#include "compile/compile_model.h"
 #include "compile/plan_model.h"
+#include "config/run_config.h"
 #include "graph/graph.h"
 #include "plimsoll/base/status.h"
 
@@ -15,5 +19,12 @@ namespace plimsoll::cli {
 Result<std::optional<PlanReport::Clearing>> CompareClearing(const graph::Graph& graph,
                                                             const compile::PlannedModel& planned,
                                                             const compile::PlanOptions& options);
+
+// The same of a model that was compiled under `config`: what its runs take, workspaces included.
+Result<std::optional<PlanReport::Clearing>> CompareClearing(const compile::CompiledModel& model,
+                                                            const config::RunConfig& config);
+
+std::string ClearingText(const PlanReport::Clearing& clearing);
+nlohmann::ordered_json ClearingJson(const PlanReport::Clearing& clearing);
 
 }  // namespace plimsoll::cli

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compile/shapes.h"
+#include "engine/compile_request.h"
 #include "graph/builder.h"
 
 // What `plimsoll plan` tells of cleared memory and of the caller's.
@@ -65,9 +66,30 @@ TEST(ClearingReportTest, R7_TheReportShowsWhatBothPoliciesTake) {
     const auto json = nlohmann::json::parse(PlanJson(Alone(report)));
     EXPECT_EQ(json["clearing"]["peak_bytes_policy_0"], report.clearing->peak_together.value());
     EXPECT_EQ(json["clearing"]["peak_bytes_policy_1"], report.clearing->peak_apart.value());
+    EXPECT_EQ(json["clearing"]["area_cost_bytes"],
+              (report.clearing->peak_together - report.clearing->peak_apart).value());
     const std::string text = PlanText(Alone(report), false);
     EXPECT_NE(text.find("policy 0 takes"), std::string::npos);
     EXPECT_NE(text.find("policy 1 takes"), std::string::npos);
+    EXPECT_NE(text.find("the common area costs"), std::string::npos);
+  }
+}
+
+TEST(ClearingReportTest, R7_OfACompiledModelItIsWhatItsRunsTake) {
+  for (const bool separately : {false, true}) {
+    config::RunConfig config;
+    config.memory_config.clear_separately = separately;
+    compile::CompileOptions options;
+    options.plan = engine::PlanOptionsFor(config, {});
+    const auto model = compile::CompileModel(ClearedProducts(8), options);
+    ASSERT_TRUE(model.ok());
+    const auto clearing = CompareClearing(*model, config);
+    ASSERT_TRUE(clearing.ok() && *clearing);
+    EXPECT_EQ((*clearing)->policy, separately ? 1 : 0);
+    EXPECT_EQ((*clearing)->area, Bytes(8 * kProduct));
+    EXPECT_EQ(compile::FeatureMapPeak(model->planned),
+              separately ? (*clearing)->peak_apart : (*clearing)->peak_together);
+    EXPECT_LT((*clearing)->peak_apart, (*clearing)->peak_together);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ struct PlanReport {
     Bytes area;           // of the one clear under 0
     Bytes peak_together;  // under 0
     Bytes peak_apart;     // under 1
+    // What the area, which nobody else may use, adds to the peak.
+    Bytes area_cost() const { return std::max(peak_together - peak_apart, Bytes(0)); }
   };
 
   std::string file;

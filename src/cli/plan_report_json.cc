@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "cli/clearing_report.h"
 #include "cli/plan_report.h"
 
 namespace plimsoll::cli {
@@ -49,14 +50,7 @@ Json ModelJson(const PlanReport& report) {
     if (!port.in_place) row["reason"] = port.reason;
     json["ports"].push_back(std::move(row));
   }
-  if (report.clearing) {
-    json["clearing"] = {{"atomic_clean_policy", report.clearing->policy},
-                        {"nodes", report.clearing->nodes},
-                        {"cleared_bytes", report.clearing->cleared.value()},
-                        {"area_bytes", report.clearing->area.value()},
-                        {"peak_bytes_policy_0", report.clearing->peak_together.value()},
-                        {"peak_bytes_policy_1", report.clearing->peak_apart.value()}};
-  }
+  if (report.clearing) json["clearing"] = ClearingJson(*report.clearing);
   json["notes"] = Json::array();
   for (const auto& [who, text] : report.notes)
     json["notes"].push_back({{"of", who}, {"text", text}});

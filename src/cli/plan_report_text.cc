@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/clearing_report.h"
 #include "cli/plan_report.h"
 #include "cli/waterline_picture.h"
 #include "plimsoll/base/text.h"
@@ -18,16 +19,6 @@ std::string Share(Bytes part, Bytes whole) {
   if (whole == Bytes(0)) return "1.000";
   return fmt::format("{:.3f}",
                      static_cast<double>(part.value()) / static_cast<double>(whole.value()));
-}
-
-std::string ClearingText(const PlanReport::Clearing& clearing) {
-  return fmt::format(
-      "Cleared: {} of {} nodes, atomic_clean_policy {}\n"
-      "  policy 0 takes {:>12}: one clear of one area of {}\n"
-      "  policy 1 takes {:>12}: each node clears its own before it runs\n",
-      FormatBytes(clearing.cleared), clearing.nodes, clearing.policy,
-      FormatBytes(clearing.peak_together), FormatBytes(clearing.area),
-      FormatBytes(clearing.peak_apart));
 }
 
 std::string PortsText(const std::vector<PlanReport::Port>& ports) {

@@ -5,6 +5,8 @@
 #include <iostream>
 #include <memory>
 
+#include "base/mapped_pages.h"
+#include "cli/clearing_report.h"
 #include "cli/config_arguments.h"
 #include "cli/initial_variables.h"
 #include "cli/model_inputs.h"
@@ -13,7 +15,6 @@
 #include "cli/program.h"
 #include "cli/run_measure.h"
 #include "cli/run_report.h"
-#include "base/mapped_pages.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
@@ -99,6 +100,7 @@ class Runs {
  public:
   Runs(Session& session, const config::RunConfig& config)
       : session_(session),
+        config_(config),
         training_(config.training),
         open_shapes_(config.compile_dynamic_mode || config.dynamic_inputs_shape_range) {}
 
@@ -177,6 +179,7 @@ class Runs {
                    .memory = {},
                    .poisoned = {},
                    .last_run = {},
+                   .clearing = {},
                    .inputs = model.input_ports,
                    .heap_calls = model.runner.heap_calls(),
                    .outputs = model.ports};
@@ -184,6 +187,7 @@ class Runs {
       if (run.planned) {
         PLIMSOLL_ASSIGN(run.last_run, model.runner.last_run());
         PLIMSOLL_ASSIGN(run.poisoned, model.runner.Observe());
+        PLIMSOLL_ASSIGN(run.clearing, CompareClearing(model.runner.executable().model(), config_));
       }
       told.push_back(std::move(run));
     }
@@ -209,6 +213,7 @@ class Runs {
   };
 
   Session& session_;
+  const config::RunConfig& config_;
   const bool training_;
   const bool open_shapes_;
   std::vector<Model> models_;

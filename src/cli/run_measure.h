@@ -23,7 +23,8 @@ class ModelRunner {
   Result<engine::PoisonedRun> Observe();
 
   bool planned() const { return executable_ != nullptr; }
-  const std::string& reason() const { return reason_; }  // why it is not planned
+  const engine::Executable& executable() const { return *executable_; }  // only where planned()
+  const std::string& reason() const { return reason_; }                  // why it is not planned
   const std::vector<kernels::HostValue>& outputs() const { return outputs_; }
   const std::vector<double>& latency_ms() const { return latency_ms_; }  // of each run, in order
   int64_t heap_calls() const { return heap_calls_; }  // of the last run; -1: not counted

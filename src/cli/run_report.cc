@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/clearing_report.h"
 #include "cli/run_measure.h"
 #include "plimsoll/base/text.h"
 
@@ -52,6 +53,7 @@ Json ModelJson(const ModelRun& run) {
     json["clears"] = clearing.clears;
     json["cleared_bytes"] = clearing.bytes.value();
     json["clear_ms"] = clearing.milliseconds();
+    if (run.clearing) json["clearing"] = ClearingJson(*run.clearing);
     json["ports"] = Json::array();
     AddPorts(json["ports"], "input", run.inputs, run.last_run.ports.inputs);
     AddPorts(json["ports"], "output", run.outputs, run.last_run.ports.outputs);
@@ -87,6 +89,12 @@ std::string ModelText(const ModelRun& run) {
     if (clearing.clears > 0) {
       text += Line("cleared", StrCat(FormatBytes(clearing.bytes), " in ", clearing.clears,
                                      " clears, ", ms(clearing.milliseconds())));
+    }
+    if (run.clearing) {
+      text +=
+          Line("", StrCat("atomic_clean_policy 0 takes ", FormatBytes(run.clearing->peak_together),
+                          ", 1 takes ", FormatBytes(run.clearing->peak_apart),
+                          ": the common area costs ", FormatBytes(run.clearing->area_cost())));
     }
     text += CopiesText("input", run.inputs, run.last_run.ports.inputs);
     text += CopiesText("output", run.outputs, run.last_run.ports.outputs);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/plan_report.h"
 #include "engine/poisoned_run.h"
 #include "engine/session.h"
 #include "plimsoll/base/bytes.h"
@@ -17,8 +19,9 @@ struct ModelRun {
   bool planned = false;
   std::string reason;  // why not
   engine::GraphMemory memory;
-  engine::PoisonedRun poisoned;  // where planned
-  engine::RunRecord last_run;    // likewise
+  engine::PoisonedRun poisoned;                  // where planned
+  engine::RunRecord last_run;                    // likewise
+  std::optional<PlanReport::Clearing> clearing;  // likewise, and where something is cleared
   std::vector<engine::Port> inputs;
   int64_t heap_calls = 0;
   std::vector<engine::Port> outputs;

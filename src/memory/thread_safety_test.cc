@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <latch>
 #include <thread>
 
@@ -29,14 +30,18 @@ void InEightThreads(const Body& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Adds up without a lock of its own: an allocator calls it under its mutex.
+// Adds up without a lock of its own: the physical layer calls it under its mutex.
 struct Ledger : MemoryObserver {
   void OnMemoryEvent(const MemoryEvent& event) override {
+    EXPECT_EQ(++inside, 1) << "two threads are in it at once";
+    std::this_thread::yield();
     if (event.kind == MemoryEvent::Kind::kReserve) reserved += event.bytes;
     if (event.kind == MemoryEvent::Kind::kRelease) reserved -= event.bytes;
     if (event.kind == MemoryEvent::Kind::kMap) mapped += event.bytes;
     if (event.kind == MemoryEvent::Kind::kUnmap) mapped -= event.bytes;
+    --inside;
   }
+  std::atomic<int> inside = 0;
   Bytes reserved;
   Bytes mapped;
 };
