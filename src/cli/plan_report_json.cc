@@ -57,6 +57,11 @@ Json ModelJson(const PlanReport& report) {
                         {"peak_bytes_policy_0", report.clearing->peak_together.value()},
                         {"peak_bytes_policy_1", report.clearing->peak_apart.value()}};
   }
+  if (report.merged_batches.blocks > 0) {
+    json["merged_batches"] = {{"blocks", report.merged_batches.blocks},
+                              {"bytes", report.merged_batches.bytes.value()},
+                              {"cost_bytes", report.merged_batches.cost.value()}};
+  }
   json["notes"] = Json::array();
   for (const auto& [who, text] : report.notes)
     json["notes"].push_back({{"of", who}, {"text", text}});

@@ -41,12 +41,19 @@ bool IsNodeAndPeerNodeTaskSupportZeroCopy(const Graph& graph, const Block& block
   return true;
 }
 
-ZeroCopyVerdict JudgeZeroCopy(const Graph& graph, const Block& block) {
+ZeroCopyVerdict JudgeZeroCopy(const Graph& graph, const Block& block, const ReuseOptions& reuse) {
   ZeroCopyVerdict verdict;
   verdict.allowed = IsNodeAndPeerNodeTaskSupportZeroCopy(graph, block, verdict.reason);
+  if (!verdict.allowed) return verdict;
+  const auto holds = [&](ValueId value) {
+    return std::find(block.values.begin(), block.values.end(), value) != block.values.end();
+  };
   for (const ValueId value : block.values) {
-    if (verdict.allowed && CarriesMultiBatchShape(graph, value)) {
-      verdict = {false, "it carries multi-batch shapes"};
+    if (CarriesMultiBatchShape(graph, value)) return {false, "it carries multi-batch shapes"};
+  }
+  for (const int input : reuse.multi_batch_inputs) {
+    if (holds(graph.root().inputs[static_cast<size_t>(input)])) {
+      return {false, "it carries multi-batch shapes: the gears determine its sizes"};
     }
   }
   return verdict;

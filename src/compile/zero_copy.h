@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compile/blocks.h"
+#include "compile/reuse_rules.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -20,7 +21,8 @@ bool IsNodeAndPeerNodeTaskSupportZeroCopy(const graph::Graph& graph, const Block
                                           std::string& reason);
 
 // The verdict on a block that holds an input or an output of the root graph.
-ZeroCopyVerdict JudgeZeroCopy(const graph::Graph& graph, const Block& block);
+ZeroCopyVerdict JudgeZeroCopy(const graph::Graph& graph, const Block& block,
+                              const ReuseOptions& reuse);
 
 // Model metadata `plimsoll.multi_batch_shape`: names of the inputs that carry multi-batch shapes.
 bool CarriesMultiBatchShape(const graph::Graph& graph, graph::ValueId input);
