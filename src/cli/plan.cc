@@ -144,7 +144,7 @@ Result<PlanReport> PlanOne(const Options& options, const std::string& model,
   PlanReport report = MakePlanReport(graph, planned, model);
   report.planning_ms = std::chrono::duration<double, std::milli>(taken).count();
   report.order = order;
-  report.compiled_peak = session.Add(as_read, shapes);
+  if (const auto compiled = session.Add(as_read, shapes)) AddCompiled(*compiled, report);
   PLIMSOLL_ASSIGN(report.clearing, CompareClearing(graph, planned, request));
   PLIMSOLL_ASSIGN(report.limit, LimitOf(options));
   if (report.limit && report.total > *report.limit) {
@@ -214,6 +214,23 @@ void AddPlan(CLI::App& program, Action& action) {
            "MemoryPriority searches harder for a low peak; None does not");
   AddShort(command, options->config, "--feature-base-refreshable", "ge.featureBaseRefreshable",
            "1: the feature map's base may change between runs; 0: it does not");
+  AddShort(command, options->config, "--memory-assigner", "ge.plimsoll.memoryAssigner",
+           StrCat("Who places buffers: ", Join(plan::AssignerNames(), ", ")));
+  AddShort(command, options->config, "--use-range", "ge.plimsoll.useRange",
+           "Block reuse, 1: a free block serves only buffers of its own size range");
+  AddShort(command, options->config, "--ascending-sort", "ge.plimsoll.ascendingSort",
+           "Block reuse, 1: the smallest buffer of a node is placed first; 0: the largest");
+  AddShort(command, options->config, "--reuse-first-release", "ge.plimsoll.reuseFirstRelease",
+           "Block reuse, 1: takes the block that was released first; 0: the smallest");
+  AddShort(command, options->config, "--memory-priority-mode", "ge.plimsoll.memoryPriorityMode",
+           "Block reuse, 1: blocks may grow and overlay each other; 0: they lie one by one");
+  AddShort(command, options->config, "--batch-strategies", "ge.plimsoll.batchStrategies",
+           "How single batches or gears are placed: b0:useRange=1;batch=4:search");
+  AddShort(command, options->config, "--merge-continuous-batches",
+           "ge.plimsoll.mergeContinuousBatches",
+           "1: continuous inputs of different batches form large blocks; 0: they do not");
+  AddShort(command, options->config, "--batches-share-memory", "ge.plimsoll.batchesShareMemory",
+           "1: batches use the same memory; 0: each has its own");
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Plan(*options); });
 }

@@ -71,8 +71,8 @@ void DescribePeak(const Graph& graph, const compile::PlannedModel& model, PlanRe
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
 }
 
-void AddPorts(const Graph& graph, const compile::PlannedModel& model, PlanReport& report) {
-  const compile::PortUses uses = compile::FindPortUses(graph, model.buffers);
+void SetPorts(const Graph& graph, const compile::PortUses& uses, PlanReport& report) {
+  report.ports.clear();
   const auto add = [&](const std::vector<graph::ValueId>& ports, bool input,
                        const std::vector<compile::PortUse>& how) {
     for (size_t i = 0; i < ports.size(); ++i) {
@@ -81,6 +81,10 @@ void AddPorts(const Graph& graph, const compile::PlannedModel& model, PlanReport
   };
   add(graph.root().inputs, true, uses.inputs);
   add(graph.root().outputs, false, uses.outputs);
+}
+
+void SetMergedBatches(const plan::MemoryPlan& plan, PlanReport& report) {
+  report.merged_batches = {plan.merged_blocks.size(), plan.merged_size(), plan.merged_cost()};
 }
 
 std::vector<std::string> SymbolsLeft(const Graph& graph) {
@@ -110,7 +114,8 @@ PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model
   report.assigner = model.plan.assigner;
   report.counted_as_one = SymbolsLeft(graph);
   AddRegions(model, report);
-  AddPorts(graph, model, report);
+  SetPorts(graph, compile::FindPortUses(graph, model.buffers), report);
+  SetMergedBatches(model.plan, report);
   report.waterline = Waterline(model);
   DescribePeak(graph, model, report);
   for (const auto& note : model.buffers.notes) report.notes.emplace_back(note.value, note.text);
@@ -123,6 +128,7 @@ PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model
       ++settled;
       continue;
     }
+    if (note.kind == plan::PlanNote::Kind::kMergedBatchesCost) continue;
     report.notes.emplace_back(note.buffer.valid() ? problem.buffer(note.buffer).name : "plan",
                               note.text);
   }
@@ -131,6 +137,12 @@ PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model
                               StrCat(settled, " addresses are settled first and never change"));
   }
   return report;
+}
+
+void AddCompiled(const engine::Executable& executable, PlanReport& report) {
+  report.compiled_peak = compile::FeatureMapPeak(executable.model().planned);
+  SetPorts(executable.model().graph, executable.port_uses(), report);
+  SetMergedBatches(executable.model().planned.plan, report);
 }
 
 std::string PlanCsv(const compile::PlannedModel& model) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compile/plan_model.h"
+#include "engine/executable.h"
 #include "graph/graph.h"
 
 namespace plimsoll::cli {
@@ -48,6 +49,13 @@ struct PlanReport {
     Bytes area_cost() const { return std::max(peak_together - peak_apart, Bytes(0)); }
   };
 
+  // Large blocks that hold the continuous groups of several batches or gears.
+  struct MergedBatches {
+    size_t blocks = 0;
+    Bytes bytes;
+    Bytes cost;  // what they add to the waterline
+  };
+
   std::string file;
   Bytes peak;
   Bytes lower_bound;
@@ -69,6 +77,7 @@ struct PlanReport {
   std::vector<Owner> peak_owners;  // largest first
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<Port> ports;
+  MergedBatches merged_batches;
   std::optional<Clearing> clearing;
   std::optional<Bytes> limit;
   std::vector<Remedy> remedies;  // that would help to keep the limit
@@ -76,6 +85,9 @@ struct PlanReport {
 
 PlanReport MakePlanReport(const graph::Graph& graph, const compile::PlannedModel& model,
                           std::string file);
+
+// What a run of the model executes, in place of what the plan of the graph as it was read says.
+void AddCompiled(const engine::Executable& executable, PlanReport& report);
 
 // Models of one session, and what that takes.
 struct PlanReports {

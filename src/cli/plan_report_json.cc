@@ -51,6 +51,11 @@ Json ModelJson(const PlanReport& report) {
     json["ports"].push_back(std::move(row));
   }
   if (report.clearing) json["clearing"] = ClearingJson(*report.clearing);
+  if (report.merged_batches.blocks > 0) {
+    json["merged_batches"] = {{"blocks", report.merged_batches.blocks},
+                              {"bytes", report.merged_batches.bytes.value()},
+                              {"cost_bytes", report.merged_batches.cost.value()}};
+  }
   json["notes"] = Json::array();
   for (const auto& [who, text] : report.notes)
     json["notes"].push_back({{"of", who}, {"text", text}});

@@ -78,6 +78,13 @@ std::string ModelText(const PlanReport& report, bool color) {
     }
   }
   if (report.clearing) out += ClearingText(*report.clearing);
+  if (report.merged_batches.blocks > 0) {
+    out += fmt::format(
+        "Continuous groups of different batches: {} in {} blocks that nobody else uses, which "
+        "costs {}\n",
+        FormatBytes(report.merged_batches.bytes), report.merged_batches.blocks,
+        FormatBytes(report.merged_batches.cost));
+  }
   out += PortsText(report.ports);
   if (!report.notes.empty()) heading("Notes");
   for (size_t i = 0; i < std::min(kShownNotes, report.notes.size()); ++i) {

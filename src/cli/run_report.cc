@@ -49,6 +49,10 @@ Json ModelJson(const ModelRun& run) {
     json["live_peak_bytes"] = run.poisoned.live_peak.value();
     json["wrote_outside_plan"] = run.poisoned.wrote_outside;
     json["feature_map_bytes"] = run.memory.feature_map.value();
+    if (run.memory.merged_blocks > Bytes(0)) {
+      json["merged_batches"] = {{"bytes", run.memory.merged_blocks.value()},
+                                {"cost_bytes", run.memory.merged_cost.value()}};
+    }
     const engine::ClearCost& clearing = run.last_run.clearing;
     json["clears"] = clearing.clears;
     json["cleared_bytes"] = clearing.bytes.value();
@@ -85,6 +89,11 @@ std::string ModelText(const ModelRun& run) {
     text += Line("planned peak", FormatBytes(run.memory.planned_peak));
     text += Line("actual peak", FormatBytes(run.poisoned.actual_peak));
     text += Line("live peak", FormatBytes(run.poisoned.live_peak));
+    if (run.memory.merged_blocks > Bytes(0)) {
+      text += Line("merged groups",
+                   StrCat(FormatBytes(run.memory.merged_blocks), " of all gears, which costs ",
+                          FormatBytes(run.memory.merged_cost)));
+    }
     const engine::ClearCost& clearing = run.last_run.clearing;
     if (clearing.clears > 0) {
       text += Line("cleared", StrCat(FormatBytes(clearing.bytes), " in ", clearing.clears,

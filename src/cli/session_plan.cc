@@ -16,19 +16,21 @@ Result<SessionPlan> SessionPlan::Make(const config::RunConfig& config, engine::L
   return plan;
 }
 
-std::optional<Bytes> SessionPlan::Add(graph::Graph graph,
-                                      const std::vector<compile::ShapeArgument>& shapes) {
+std::shared_ptr<const engine::Executable> SessionPlan::Add(
+    graph::Graph graph, const std::vector<compile::ShapeArgument>& shapes) {
   const bool missing = std::any_of(graph.constants.begin(), graph.constants.end(),
                                    [](const auto& constant) { return constant.missing; });
   if (!missing) {
-    if (const Result<Bytes> peak = Compile(std::move(graph), shapes); peak.ok()) return *peak;
+    if (const auto executable = Compile(std::move(graph), shapes); executable.ok()) {
+      return *executable;
+    }
   }
   complete_ = false;
-  return std::nullopt;
+  return nullptr;
 }
 
-Result<Bytes> SessionPlan::Compile(graph::Graph graph,
-                                   const std::vector<compile::ShapeArgument>& shapes) {
+Result<std::shared_ptr<const engine::Executable>> SessionPlan::Compile(
+    graph::Graph graph, const std::vector<compile::ShapeArgument>& shapes) {
   graph::Graph shaped = graph;
   PLIMSOLL_TRY(compile::GiveInputShapes(shaped, shapes).status());
   PLIMSOLL_ASSIGN(const engine::GraphId id, session_->Add(std::move(graph)));
@@ -54,8 +56,7 @@ Result<Bytes> SessionPlan::Compile(graph::Graph graph,
   for (const engine::Area& area : program.areas) {
     size.beside += engine::ReservedFor(area, engine::kSessionGranularity);
   }
-  const auto& planned = executable->model().planned;
-  return planned.plan.regions[planned.buffers.feature_map.index()].size;
+  return executable;
 }
 
 int SessionPlan::policy() const { return static_cast<int>(policy_); }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +18,10 @@ class SessionPlan {
   // `load` says how hard to plan; the rest is the configuration's.
   static Result<SessionPlan> Make(const config::RunConfig& config, engine::LoadOptions load);
 
-  // The feature map that a run of the model in one thread takes, kernels' workspaces included.
-  // Nothing where it is not known: weights are missing, sizes are open, an operator has no kernel.
-  std::optional<Bytes> Add(graph::Graph graph, const std::vector<compile::ShapeArgument>& shapes);
+  // What a run of the model in one thread executes, kernels' workspaces included. Null where it is
+  // not known: weights are missing, sizes are open, an operator has no kernel.
+  std::shared_ptr<const engine::Executable> Add(graph::Graph graph,
+                                                const std::vector<compile::ShapeArgument>& shapes);
 
   int policy() const;                  // static_memory_policy
   Bytes feature_map_reserved() const;  // once each model has run
@@ -30,7 +30,8 @@ class SessionPlan {
 
  private:
   SessionPlan() = default;
-  Result<Bytes> Compile(graph::Graph graph, const std::vector<compile::ShapeArgument>& shapes);
+  Result<std::shared_ptr<const engine::Executable>> Compile(
+      graph::Graph graph, const std::vector<compile::ShapeArgument>& shapes);
 
   config::StaticMemoryPolicy policy_ = {};
   std::unique_ptr<engine::Session> session_;

@@ -53,8 +53,13 @@ struct Lender {
 class Lending {
  public:
   Lending(const Graph& graph, const Blocks& blocks, const Timeline& timeline,
-          const StableValues& stable, const ReuseRules& rules)
-      : graph_(graph), blocks_(blocks), timeline_(timeline), stable_(stable), rules_(rules) {}
+          const StableValues& stable, const ReuseOptions& options, const ReuseRules& rules)
+      : graph_(graph),
+        blocks_(blocks),
+        timeline_(timeline),
+        stable_(stable),
+        options_(options),
+        rules_(rules) {}
 
   void AddInput(int port) { AddLender(Home::kInput, port, graph_.root().inputs); }
   void AddOutput(int port) { AddLender(Home::kOutput, port, graph_.root().outputs); }
@@ -90,8 +95,8 @@ class Lending {
   void AddLender(Home home, int port, const std::vector<ValueId>& ports) {
     const ValueId value = ports[static_cast<size_t>(port)];
     const int32_t index = blocks_.block_of[value.index()];
-    if (index < 0 || At(index).home != home || !JudgeZeroCopy(graph_, stable_, At(index)).allowed)
-      return;
+    if (index < 0 || At(index).home != home) return;
+    if (!JudgeZeroCopy(graph_, stable_, At(index), options_).allowed) return;
     if (PortsIn(At(index)) != 1 || Lends(index)) return;
     const auto steps = static_cast<int64_t>(timeline_.steps.size());
     const Span free =
@@ -189,6 +194,7 @@ class Lending {
   const Blocks& blocks_;
   const Timeline& timeline_;
   const StableValues& stable_;
+  const ReuseOptions& options_;
   const ReuseRules& rules_;
   std::vector<Lender> lenders_;
 };
@@ -239,7 +245,7 @@ std::vector<bool> LendCallerMemory(const Graph& graph, const Blocks& blocks,
                                    PlannedBuffers& planned) {
   std::vector<bool> lent(blocks.blocks.size());
   if (timeline.steps_of_stream.size() > 1) return lent;
-  Lending lending(graph, blocks, timeline, stable, rules);
+  Lending lending(graph, blocks, timeline, stable, options, rules);
   for (const int port : options.inputs) lending.AddInput(port);
   for (const int port : options.outputs) lending.AddOutput(port);
   for (const LentPlace& place : lending.Lend()) {

@@ -16,10 +16,13 @@ struct GearPlan {
 
 // Places the feature maps of all gears in one arena: their buffers become one problem, in which
 // each gear is a batch of its own (DynamicBatchMemAssigner), and the offsets go back to the gears.
-// Where the plans that the gears already have make a smaller arena, those are kept. Every gear's
-// feature map then counts the whole arena, so that no change of gears takes more memory.
+// Contiguous groups of different gears form large blocks that nobody else uses, unless the options
+// say otherwise; every gear's plan lists them and notes what they cost. Where there is nothing to
+// merge and the plans that the gears already have make a smaller arena, those are kept. Every
+// gear's feature map then counts the whole arena, so that no change of gears takes more memory.
 //
-// Verified, each gear and all together. Gears that use several streams keep their own plans.
-Status ShareFeatureMap(std::span<const GearPlan> gears, const plan::Effort& effort);
+// Batch labels inside a gear play no part: its buffers count as living together. Verified, each
+// gear and all together. Gears that use several streams keep their own plans.
+Status ShareFeatureMap(std::span<const GearPlan> gears, const PlanOptions& options);
 
 }  // namespace plimsoll::compile

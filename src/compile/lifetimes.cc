@@ -162,8 +162,10 @@ class ProblemBuilder {
     }
   }
 
-  // The steps from `birth` to the block's end, stream by stream.
-  void SetLife(plan::Buffer& buffer, const Block& block, int64_t birth, int64_t end) const {
+  // The steps from `birth` to the block's end, stream by stream. What is `given` is there before
+  // the first step of every stream.
+  void SetLife(plan::Buffer& buffer, const Block& block, int64_t birth, int64_t end,
+               bool given) const {
     if (timeline_.steps_of_stream.size() < 2) {
       buffer.life = {plan::StreamId(0), birth, end};
       return;
@@ -178,6 +180,11 @@ class ProblemBuilder {
       use->second.end = std::max(use->second.end, step.place + 1);
     }
     if (uses.empty()) return;
+    for (size_t i = 0; given && i < timeline_.steps_of_stream.size(); ++i) {
+      if (timeline_.steps_of_stream[i] == 0) continue;
+      const plan::Use first{plan::StreamId(i), 0, 1};
+      uses.try_emplace(static_cast<int>(i), first).first->second.begin = 0;
+    }
     buffer.life = uses.begin()->second;
     for (auto use = std::next(uses.begin()); use != uses.end(); ++use) {
       buffer.elsewhere.push_back(use->second);
@@ -191,7 +198,7 @@ class ProblemBuilder {
       AddPlanned(block, block.home == Home::kStaged ? LastStep() : block.end, {});
       return;
     }
-    const ZeroCopyVerdict verdict = JudgeZeroCopy(graph_, stable_, block);
+    const ZeroCopyVerdict verdict = JudgeZeroCopy(graph_, stable_, block, options_.reuse);
     for (const ValueId value : Ports(block)) {
       plan::Buffer buffer;
       buffer.name = graph_[value].name;
@@ -252,12 +259,15 @@ class ProblemBuilder {
         buffer.batch = BatchOf(*wishes.label);
       }
       const bool given = block.home == Home::kInput || block.home == Home::kVariable;
-      SetLife(buffer, block, given ? 0 : piece.birth, std::max(end, piece.birth + 1));
+      SetLife(buffer, block, given ? 0 : piece.birth, std::max(end, piece.birth + 1), given);
       members.push_back(planned_.problem.AddBuffer(std::move(buffer)));
     }
     if (members.empty()) return;
     Settle(block, members[0]);
-    if (!one_piece) planned_.problem.contiguous.push_back({members, false});
+    if (!one_piece) {
+      planned_.problem.contiguous.push_back(
+          {.members = members, .padded = false, .merge_batches = false});
+    }
   }
 
   bool IsKept(const Block& block) const {
@@ -344,7 +354,7 @@ Result<PlannedBuffers> BuildProblem(const Graph& graph, const Blocks& blocks,
 bool IsNoNeedAssignMemory(const Graph& graph, const StableValues& stable, const Block& block,
                           const LifetimeOptions& options) {
   const bool planned = block.home == Home::kFeatureMap || block.home == Home::kStaged;
-  if (!planned && JudgeZeroCopy(graph, stable, block).allowed) return true;
+  if (!planned && JudgeZeroCopy(graph, stable, block, options.reuse).allowed) return true;
   const Wishes wishes = WishesOf(graph, stable, block);
   if (wishes.type != plan::MemoryType::kDevice) return true;
   return !wishes.stable_key.empty() && KeepsAddressesApart(options);

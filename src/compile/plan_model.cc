@@ -6,7 +6,6 @@
 #include "compile/constants.h"
 #include "compile/schedule_builder.h"
 #include "plimsoll/base/text.h"
-#include "plimsoll/plan/hybrid_mem_assigner.h"
 #include "plimsoll/plan/verifier.h"
 
 namespace plimsoll::compile {
@@ -79,6 +78,14 @@ std::vector<bool> Alone(const StableValues& stable, const PlanOptions& options) 
   return alone;
 }
 
+void NoteUnknownBatches(const AssignerChoice& choice, PlannedBuffers& buffers) {
+  for (std::string& label : UnknownBatches(choice, buffers.problem.batches)) {
+    buffers.notes.push_back({std::move(label),
+                             "has a strategy (ge.plimsoll.batchStrategies), but no batch of the "
+                             "compiled graph has that label"});
+  }
+}
+
 Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
   PlannedModel model;
   model.constant = options.fold_at_load ? FindConstantValues(graph) : StoredConstants(graph);
@@ -107,8 +114,10 @@ Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
   model.blocks = BuildBlocks(graph, storages, model.timeline, joins.joins());
   PLIMSOLL_ASSIGN(model.buffers, BuildProblem(graph, model.blocks, model.timeline, stable,
                                               model.constant, options.lifetimes));
-  const plan::HybridMemAssigner assigner(options.threads);
-  PLIMSOLL_ASSIGN(model.plan, assigner.Assign(model.buffers.problem, options.effort));
+  if (options.gear.empty()) NoteUnknownBatches(options.assigner, model.buffers);
+  PLIMSOLL_ASSIGN(const auto assigner, AssignerFor(options.assigner, model.buffers.problem,
+                                                   options.gear, options.threads));
+  PLIMSOLL_ASSIGN(model.plan, assigner->Assign(model.buffers.problem, options.effort));
   PLIMSOLL_TRY(plan::Verify(model.buffers.problem, model.plan));
   return model;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/assigner_choice.h"
 #include "compile/blocks.h"
 #include "compile/lifetimes.h"
 #include "compile/order_modes.h"
@@ -23,6 +24,8 @@ struct PlanOptions {
   OrderEffort order_effort;
   plan::Effort effort;
   int threads = 0;  // of the planner; 0: as many as the machine has
+  AssignerChoice assigner;
+  std::string gear;  // the label of the gear that the model is planned for; empty: of none
   bool in_place = true;
   // memory_optimization_policy MemoryPriority: plans a second time with a longer search, and keeps
   // the lower peak of the two.

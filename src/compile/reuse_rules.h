@@ -15,6 +15,7 @@ struct ReuseOptions {
   std::vector<std::string> not_of;
   std::vector<int> inputs;   // ge.exec.inputReuseMemIndexes: ours to overwrite once they were read
   std::vector<int> outputs;  // ge.exec.outputReuseMemIndexes: scratch until they are written
+  std::vector<int> multi_batch_inputs;  // whose shapes the gears determine: never zero copy
 };
 
 // ReuseOptions said of one graph. A fused operator counts as the operator that it extends: "Conv"

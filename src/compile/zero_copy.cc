@@ -34,18 +34,26 @@ bool IsNodeAndPeerNodeTaskSupportZeroCopy(const Graph& graph, const StableValues
   return true;
 }
 
-ZeroCopyVerdict JudgeZeroCopy(const Graph& graph, const StableValues& stable, const Block& block) {
+ZeroCopyVerdict JudgeZeroCopy(const Graph& graph, const StableValues& stable, const Block& block,
+                              const ReuseOptions& reuse) {
   ZeroCopyVerdict verdict;
   if (block.home == Home::kVariable) return verdict;
   verdict.allowed = IsNodeAndPeerNodeTaskSupportZeroCopy(graph, stable, block, verdict.reason);
+  if (!verdict.allowed) return verdict;
+  const auto holds = [&](ValueId value) {
+    return std::find(block.values.begin(), block.values.end(), value) != block.values.end();
+  };
   for (const ValueId value : block.values) {
-    if (!verdict.allowed) break;
+    if (CarriesMultiBatchShape(graph, value)) return {false, "it carries multi-batch shapes"};
     const NodeId producer = graph[value].producer;
-    if (CarriesMultiBatchShape(graph, value)) {
-      verdict = {false, "it carries multi-batch shapes"};
-    } else if (producer.valid() &&
-               graph[producer].memory.memory_type != graph::MemoryAttributes::Type::kDevice) {
-      verdict = {false, StrCat(Describe(graph, producer), " writes memory of another type")};
+    if (!producer.valid()) continue;
+    if (graph[producer].memory.memory_type != graph::MemoryAttributes::Type::kDevice) {
+      return {false, StrCat(Describe(graph, producer), " writes memory of another type")};
+    }
+  }
+  for (const int input : reuse.multi_batch_inputs) {
+    if (holds(graph.root().inputs[static_cast<size_t>(input)])) {
+      return {false, "it carries multi-batch shapes: the gears determine its sizes"};
     }
   }
   return verdict;

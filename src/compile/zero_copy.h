@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compile/blocks.h"
+#include "compile/reuse_rules.h"
 #include "compile/stable_values.h"
 #include "graph/graph.h"
 
@@ -23,7 +24,7 @@ bool IsNodeAndPeerNodeTaskSupportZeroCopy(const graph::Graph& graph, const Stabl
 // The verdict on a block that holds an input or an output of the root graph. A variable's memory is
 // the session's and never moves.
 ZeroCopyVerdict JudgeZeroCopy(const graph::Graph& graph, const StableValues& stable,
-                              const Block& block);
+                              const Block& block, const ReuseOptions& reuse);
 
 // Model metadata `plimsoll.multi_batch_shape`: names of the inputs that carry multi-batch shapes.
 bool CarriesMultiBatchShape(const graph::Graph& graph, graph::ValueId input);

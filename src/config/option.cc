@@ -51,6 +51,8 @@ std::string_view TypeName(OptionType type) {
       return "list of names";
     case OptionType::kShapeRanges:
       return "shape ranges";
+    case OptionType::kBatchStrategies:
+      return "batch strategies";
   }
   return {};
 }
@@ -83,6 +85,8 @@ std::string LegalText(const Option& option) {
       return "names split by commas";
     case OptionType::kShapeRanges:
       return "groups as in getnext:[128,3~5,-1],[64,-1];data:[]";
+    case OptionType::kBatchStrategies:
+      return "LABEL:STRATEGY split by semicolons, as in b0:useRange=1,ascendingSort=1;b1:search";
   }
   return {};
 }

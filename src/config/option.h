@@ -18,19 +18,20 @@ namespace plimsoll::config {
 enum class OptionGroup { kNpuRunConfig, kMemoryConfig, kGraphEngine, kEnvironment };
 
 enum class OptionType {
-  kSwitch,      // True or False
-  kNumber,      // a whole number
-  kChoice,      // one of a few words, spelt exactly so
-  kText,        // any text
-  kNumberList,  // whole numbers from 0, split by commas, none twice
-  kNameList,    // names, split by commas
-  kShapeRanges  // see shape_ranges.h
+  kSwitch,          // True or False
+  kNumber,          // a whole number
+  kChoice,          // one of a few words, spelt exactly so
+  kText,            // any text
+  kNumberList,      // whole numbers from 0, split by commas, none twice
+  kNameList,        // names, split by commas
+  kShapeRanges,     // see shape_ranges.h
+  kBatchStrategies  // see batch_strategies.h
 };
 
-// What an option becomes once checked: bool, number, word or text, numbers, names, ranges, in the
-// order of OptionType.
+// What an option becomes once checked: bool, number, word or text, numbers, names, ranges,
+// strategies, in the order of OptionType.
 using OptionValue = std::variant<bool, int64_t, std::string, std::vector<int64_t>,
-                                 std::vector<std::string>, ShapeRanges>;
+                                 std::vector<std::string>, ShapeRanges, BatchStrategies>;
 
 struct LegalValues {
   std::vector<int64_t> numbers = {};  // of kNumber; empty: the range

@@ -10,6 +10,7 @@ namespace plimsoll::config {
 std::vector<Option> BasicOptions();
 std::vector<Option> MemoryOptions();
 std::vector<Option> ReuseOptions();
+std::vector<Option> PlanningOptions();
 std::vector<Option> ShapeOptions();
 std::vector<Option> PerformanceOptions();
 

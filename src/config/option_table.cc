@@ -13,8 +13,8 @@ constexpr size_t kMostShown = 80;
 
 std::vector<Option> AllRows() {
   std::vector<Option> rows;
-  for (std::vector<Option> (*part)() :
-       {BasicOptions, MemoryOptions, ReuseOptions, ShapeOptions, PerformanceOptions}) {
+  for (std::vector<Option> (*part)() : {BasicOptions, MemoryOptions, ReuseOptions, PlanningOptions,
+                                        ShapeOptions, PerformanceOptions}) {
     std::ranges::move(part(), std::back_inserter(rows));
   }
   return rows;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "config/batch_strategies.h"
 #include "config/shape_ranges.h"
 #include "plimsoll/base/text.h"
 
@@ -48,6 +49,8 @@ class ValueChecker {
         return CheckNameList();
       case OptionType::kShapeRanges:
         return CheckShapeRanges();
+      case OptionType::kBatchStrategies:
+        return CheckBatchStrategies();
     }
     return WrongType();
   }
@@ -126,6 +129,17 @@ class ValueChecker {
       return Refuse("config.value", StrCat(ShownValue(given_), ", ", ranges.error().why));
     }
     return CheckedValue{*ranges, Text(*ranges)};
+  }
+
+  Result<CheckedValue> CheckBatchStrategies() const {
+    const auto* text = std::get_if<std::string>(&given_);
+    if (!text) return WrongType();
+    if (HasControlCharacter(*text)) return NotLegal();
+    const auto strategies = ParseBatchStrategies(*text);
+    if (!strategies.ok()) {
+      return Refuse("config.value", StrCat(ShownValue(given_), ", ", strategies.error().why));
+    }
+    return CheckedValue{*strategies, Text(*strategies)};
   }
 
   // A list as it is, or text split at commas with blanks around them dropped; no text is no part.

@@ -27,14 +27,17 @@ struct MemoryConfig {
   bool operator==(const MemoryConfig&) const = default;
 };
 
-// The choices of block reuse in the planner.
+// The choices of block reuse in the planner; none: its own default.
 struct BlockReuse {
-  bool use_range = false;
-  bool ascending_sort = false;
-  bool reuse_first_release = false;
-  bool memory_priority_mode = true;
+  std::optional<bool> use_range;
+  std::optional<bool> ascending_sort;
+  std::optional<bool> reuse_first_release;
+  std::optional<bool> memory_priority_mode;
   bool operator==(const BlockReuse&) const = default;
 };
+
+// How the buffers of one batch are placed, by its label; none: by search.
+using BatchStrategies = std::map<std::string, std::optional<BlockReuse>>;
 
 // One dimension of dynamic_inputs_shape_range: "4" is [4, 4], "3~5" is [3, 5], "-1" is [0, none].
 struct DimRange {
@@ -72,11 +75,11 @@ struct RunConfig {
   std::vector<std::string> no_reuse_nodes;    // OP_NO_REUSE_MEM: node names and operator types
   std::optional<int> topo_sorting_mode;       // ge.topoSortingMode; none: search
   std::optional<ShapeRanges> dynamic_inputs_shape_range;  // none: the model's own shapes rule
-  std::string memory_assigner;  // empty: the portfolio of all of them
-  BlockReuse block_reuse;
-  std::map<std::string, BlockReuse> batch_strategies;  // by batch label
-  bool merge_batch_groups = true;  // contiguous groups of different batches form one block
-  bool batches_share_memory = true;
+  std::string memory_assigner;  // ge.plimsoll.memoryAssigner; empty: block with knobs, else hybrid
+  BlockReuse block_reuse;       // ge.plimsoll.useRange and the other knobs
+  BatchStrategies batch_strategies;      // ge.plimsoll.batchStrategies
+  bool merge_continuous_batches = true;  // contiguous groups of different batches form one block
+  bool batches_share_memory = true;      // ge.plimsoll.batchesShareMemory
   std::string dynamic_dims;  // gears, "1,128;4,128"; empty: those that the model lists, or none
   bool operator==(const RunConfig&) const = default;
 };

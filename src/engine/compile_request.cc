@@ -25,6 +25,32 @@ void Append(const std::vector<Item>& from, std::vector<Item>& to) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+plan::BlockReuseKnobs KnobsOf(const config::BlockReuse& asked) {
+  plan::BlockReuseKnobs knobs;
+  knobs.use_range = asked.use_range.value_or(knobs.use_range);
+  knobs.ascending_sort = asked.ascending_sort.value_or(knobs.ascending_sort);
+  knobs.reuse_first_release = asked.reuse_first_release.value_or(knobs.reuse_first_release);
+  knobs.memory_priority_mode = asked.memory_priority_mode.value_or(knobs.memory_priority_mode);
+  return knobs;
+}
+
+// A knob of block reuse without an assigner means that one.
+void Choose(const config::RunConfig& config, compile::AssignerChoice& assigner) {
+  const bool knobs = config.block_reuse != config::BlockReuse();
+  if (knobs) assigner.block_reuse = KnobsOf(config.block_reuse);
+  if (!config.memory_assigner.empty()) {
+    assigner.name = config.memory_assigner;
+  } else if (knobs) {
+    assigner.name = "block";
+  }
+  assigner.batches.merge_continuous &= config.merge_continuous_batches;
+  assigner.batches.no_reuse |= !config.batches_share_memory;
+  for (const auto& [label, strategy] : config.batch_strategies) {
+    assigner.batch_strategies[label] =
+        strategy ? plan::BatchStrategy(KnobsOf(*strategy)) : std::nullopt;
+  }
+}
+
 }  // namespace
 
 compile::PlanOptions PlanOptionsFor(const config::RunConfig& config, compile::PlanOptions base) {
@@ -35,6 +61,7 @@ compile::PlanOptions PlanOptionsFor(const config::RunConfig& config, compile::Pl
     base.search_order = false;
     base.order_mode = static_cast<compile::OrderMode>(*config.topo_sorting_mode);
   }
+  Choose(config, base.assigner);
   base.lifetimes.clear_together &= !memory.clear_separately;
   base.lifetimes.feature_base_refreshable |= config.feature_base_refreshable;
   compile::ReuseOptions& reuse = base.lifetimes.reuse;

@@ -11,6 +11,7 @@ namespace plimsoll::engine {
 // as in `base`.
 //
 //   atomic_clean_policy               one cleared area, or each node its own
+//   ge.plimsoll.*                     compile::AssignerChoice: who places buffers, and how
 //   memory_optimization_policy        MemoryPriority: the better of two plans
 //   ge.topoSortingMode                the order of execution, in place of the search for one
 //   ge.featureBaseRefreshable         fixed addresses lie outside the feature map

@@ -117,4 +117,16 @@ Result<std::vector<Gear>> ReadGears(const Graph& graph, const std::string& dynam
   return gears;
 }
 
+std::vector<int> InputsThatDiffer(const std::vector<Gear>& gears) {
+  std::vector<int> inputs;
+  if (gears.empty()) return inputs;
+  for (size_t i = 0; i < gears[0].dims.size(); ++i) {
+    const bool differs = std::any_of(gears.begin(), gears.end(), [&](const Gear& gear) {
+      return gear.dims[i] != gears[0].dims[i];
+    });
+    if (differs) inputs.push_back(static_cast<int>(i));
+  }
+  return inputs;
+}
+
 }  // namespace plimsoll::engine

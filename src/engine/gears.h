@@ -26,4 +26,7 @@ inline constexpr size_t kMostGears = 100;
 // more than kMostGears, and gears for a model that has no open sizes.
 Result<std::vector<Gear>> ReadGears(const graph::Graph& graph, const std::string& dynamic_dims);
 
+// The inputs, counted from 0, that do not have the same shape in all gears.
+std::vector<int> InputsThatDiffer(const std::vector<Gear>& gears);
+
 }  // namespace plimsoll::engine

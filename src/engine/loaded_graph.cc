@@ -172,6 +172,7 @@ Result<Graph> LoadedGraph::GraphFor(const std::vector<Dims>& dims) const {
 
 Status LoadedGraph::MakeGears() {
   PLIMSOLL_ASSIGN(const std::vector<Gear> gears, ReadGears(graph_, options_.dynamic_dims));
+  options_.plan.lifetimes.reuse.multi_batch_inputs = InputsThatDiffer(gears);
   std::vector<compile::CompiledModel> models;
   for (const Gear& gear : gears) {
     PLIMSOLL_ASSIGN(Graph graph, GraphFor(gear.dims));
@@ -179,12 +180,12 @@ Status LoadedGraph::MakeGears() {
       return BadArgument("config.gears", StrCat("gear ", gear.label), *std::move(reason),
                          "load it without gears");
     }
-    PLIMSOLL_ASSIGN(compile::CompiledModel model, CompileGraph(std::move(graph)));
+    PLIMSOLL_ASSIGN(compile::CompiledModel model, CompileGraph(std::move(graph), gear.label));
     models.push_back(std::move(model));
   }
   std::vector<compile::GearPlan> plans;
   for (size_t i = 0; i < gears.size(); ++i) plans.push_back({gears[i].label, &models[i].planned});
-  PLIMSOLL_TRY(compile::ShareFeatureMap(plans, options_.plan.effort));
+  PLIMSOLL_TRY(compile::ShareFeatureMap(plans, options_.plan));
   for (size_t i = 0; i < gears.size(); ++i) {
     Entry& entry = entries_.emplace_back();
     entry.dims = gears[i].dims;
@@ -194,11 +195,12 @@ Status LoadedGraph::MakeGears() {
   return {};
 }
 
-Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph) {
+Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std::string& gear) {
   compile::CompileOptions options;
   options.plan = options_.plan;
   options.plan.lifetimes.feature_map_moves |= !memory_->KeptWhileLoaded(shapes());
   options.plan.lifetimes.one_shape = takes_one_shape_;
+  options.plan.gear = gear;
   options.optimise = options_.optimise;
   if (options_.pack_weights) {
     options.packed_weights = options_.optimise ? &packed_ : nullptr;
@@ -461,6 +463,8 @@ GraphMemory LoadedGraph::memory() const {
     const Executable& executable = *entries_.front().executable;
     const auto& planned = executable.model().planned;
     memory.planned_peak = planned.plan.regions[planned.buffers.feature_map.index()].size;
+    memory.merged_blocks = planned.plan.merged_size();
+    memory.merged_cost = planned.plan.merged_cost();
   }
   return memory;
 }

@@ -48,10 +48,12 @@ struct LoadOptions {
 
 // What a graph holds now.
 struct GraphMemory {
-  Bytes planned_peak;  // of the plan that ran last; 0 before
-  Bytes feature_map;   // that the last run took, with the regions beside it
-  Bytes weights;       // constants that kernels read, packed or plain, shared ones included
-  int plans = 0;       // kept
+  Bytes planned_peak;   // of the plan that ran last; 0 before
+  Bytes feature_map;    // that the last run took, with the regions beside it
+  Bytes weights;        // constants that kernels read, packed or plain, shared ones included
+  int plans = 0;        // kept
+  Bytes merged_blocks;  // of that plan: continuous groups of all gears, given to nobody else
+  Bytes merged_cost;    // what these add to the arena
 };
 
 // One model of a session: simplified once, compiled for each set of input shapes that it meets (a
@@ -134,7 +136,7 @@ class LoadedGraph {
   Result<StreamPair*> Streams();
   void ForgetLongestUnused();
   Result<graph::Graph> GraphFor(const std::vector<kernels::Dims>& dims) const;
-  Result<compile::CompiledModel> CompileGraph(graph::Graph graph);
+  Result<compile::CompiledModel> CompileGraph(graph::Graph graph, const std::string& gear = {});
   Result<RunMemory> TakeMemory(const Program& program);
   Status Bind(Entry& entry, std::byte* arena);
   Status RunPlanned(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,

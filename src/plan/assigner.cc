@@ -34,6 +34,22 @@ RegionPlacement KeepSettled(const BlockRegion& region) {
   return Uncover(region, cover, offsets);
 }
 
+// An assigner that obeys a policy other than its own.
+class UnderPolicy : public MemAssigner {
+ public:
+  UnderPolicy(std::unique_ptr<MemAssigner> assigner, const BatchPolicy& policy)
+      : assigner_(std::move(assigner)), policy_(policy) {}
+  std::string name() const override { return assigner_->name(); }
+  BatchPolicy batch_policy() const override { return policy_; }
+  Placement AssignMemoryWithReuse(const BlockProblem& blocks, const Budget& budget) const override {
+    return assigner_->AssignMemoryWithReuse(blocks, budget);
+  }
+
+ private:
+  std::unique_ptr<MemAssigner> assigner_;
+  BatchPolicy policy_;
+};
+
 }  // namespace
 
 Result<MemoryPlan> MemAssigner::Assign(const Problem& problem, const Effort& effort) const {
@@ -46,7 +62,7 @@ Result<MemoryPlan> MemAssigner::Assign(const Problem& problem, const Effort& eff
   plan.deadline_hit |= unmerged.deadline_hit;
   plan.notes.push_back({.kind = PlanNote::Kind::kMergedBatchesCost,
                         .text = "what merging the contiguous groups of different batches costs",
-                        .bytes = plan.total() - unmerged.total()});
+                        .bytes = std::max(plan.total() - unmerged.total(), Bytes(0))});
   return plan;
 }
 
@@ -80,15 +96,26 @@ std::vector<std::string> AssignerNames() {
 }
 
 Result<std::unique_ptr<MemAssigner>> MakeAssigner(std::string_view name, int threads) {
+  return MakeAssigner(name, AssignerOptions{.threads = threads});
+}
+
+Result<std::unique_ptr<MemAssigner>> MakeAssigner(std::string_view name,
+                                                  const AssignerOptions& options) {
   std::unique_ptr<MemAssigner> made;
-  if (name == "hybrid") made = std::make_unique<HybridMemAssigner>(threads);
+  if (name == "hybrid") made = std::make_unique<HybridMemAssigner>(options.threads);
   if (name == "exact") made = std::make_unique<ExactMemAssigner>();
-  if (name == "block") made = std::make_unique<BlockMemAssigner>();
-  if (name == "dynamic_batch") made = std::make_unique<DynamicBatchMemAssigner>();
+  if (name == "block") made = std::make_unique<BlockMemAssigner>(options.block_reuse);
+  if (name == "dynamic_batch") {
+    made = std::make_unique<DynamicBatchMemAssigner>(DynamicBatchOptions{
+        .strategies = options.batch_strategies, .others = options.other_batches});
+  }
   for (const GreedyOrder order : kGreedyOrders) {
     if (name == GreedyMemAssigner(order).name()) made = std::make_unique<GreedyMemAssigner>(order);
   }
-  if (made != nullptr) return made;
+  if (made != nullptr) {
+    return std::unique_ptr<MemAssigner>(
+        std::make_unique<UnderPolicy>(std::move(made), options.batches));
+  }
   const std::vector<std::string> names = AssignerNames();
   const auto nearest = NearestName(name, names);
   return Error{.kind = ErrorKind::kUsage,

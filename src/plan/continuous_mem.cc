@@ -58,9 +58,10 @@ std::vector<bool> MayJoinOtherBatches(const Problem& problem,
   return may;
 }
 
-// The batch of all members of a unit that can be merged, else none.
+// The batch of all members of a unit of one group that can be merged, else none.
 BatchId MergeableBatch(const Problem& problem, const std::vector<bool>& may_join,
                        const ContinuousUnit& unit) {
+  if (!problem.contiguous[unit.groups.front()].merge_batches) return {};
   const BatchId batch = problem.buffer(unit.members.front().buffer).batch;
   const bool all =
       std::all_of(unit.members.begin(), unit.members.end(), [&](const BufferPlace& place) {

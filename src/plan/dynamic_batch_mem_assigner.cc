@@ -23,7 +23,7 @@ class BatchOverlay {
   RegionPlacement Run() {
     std::vector<BatchId> batches = LargestFirst();
     // A batch with a strategy of its own must not decide where the common blocks lie.
-    if (!options_.strategies.empty()) PlaceWith(BatchId());
+    if (!options_.strategies.empty() || options_.others) PlaceWith(BatchId());
     for (const BatchId batch : batches) PlaceWith(batch);
     return Finish();
   }
@@ -61,15 +61,18 @@ class BatchOverlay {
     return order;
   }
 
+  BatchStrategy StrategyOf(BatchId batch) const {
+    if (!batch.valid()) return options_.others;
+    const auto own = options_.strategies.find(problem_.problem->batches[batch.index()]);
+    return own == options_.strategies.end() ? options_.others : own->second;
+  }
+
   void PlaceWith(BatchId batch) {
     std::vector<uint32_t> origin;
     const BlockRegion part = Part(batch, origin);
-    const auto strategy = batch.valid()
-                              ? options_.strategies.find(problem_.problem->batches[batch.index()])
-                              : options_.strategies.end();
-    const RegionPlacement placed = strategy == options_.strategies.end()
-                                       ? SearchPlacement(problem_, part, budget_)
-                                       : BlockReuse(problem_, part, strategy->second).Run();
+    const BatchStrategy strategy = StrategyOf(batch);
+    const RegionPlacement placed = strategy ? BlockReuse(problem_, part, *strategy).Run()
+                                            : SearchPlacement(problem_, part, budget_);
     for (size_t i = 0; i < origin.size(); ++i) offsets_[origin[i]] = placed.offsets[i];
     steps_ += placed.steps;
     deadline_hit_ |= placed.deadline_hit;

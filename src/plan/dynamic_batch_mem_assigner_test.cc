@@ -72,9 +72,13 @@ TEST_F(DynamicBatchTest, R43_BatchesMayUseDifferentStrategies) {
   EXPECT_EQ(top_of(same, small_), 1536);
   EXPECT_EQ(top_of(same, large_), 1536);
   const MemoryPlan different =
-      Plan({.policy = {}, .strategies = {{"Batch_1", {.memory_priority_mode = false}}}});
+      Plan({.strategies = {{"Batch_1", BlockReuseKnobs{.memory_priority_mode = false}}}});
   EXPECT_EQ(top_of(different, small_), 1536);
   EXPECT_EQ(top_of(different, large_), 3072) << "blocks of their own, one behind the other";
+  const MemoryPlan others = Plan({.strategies = {{"Batch_1", std::nullopt}},
+                                  .others = BlockReuseKnobs{.memory_priority_mode = false}});
+  EXPECT_EQ(top_of(others, small_), 3072) << "it is not named";
+  EXPECT_EQ(top_of(others, large_), 1536) << "it is to be searched";
 }
 
 TEST_F(DynamicBatchTest, R44_ContinuousInputsOfDifferentBatchesFormOneLargeBlock) {
@@ -92,6 +96,17 @@ TEST_F(DynamicBatchTest, R44_ContinuousInputsOfDifferentBatchesFormOneLargeBlock
   EXPECT_EQ(start(0), start(1)) << "the first groups share the first row";
   EXPECT_EQ(start(2), start(3));
   EXPECT_EQ(start(2) - start(0), Bytes(3072));
+}
+
+TEST_F(DynamicBatchTest, R44_GroupsThatAreNotToBeMergedStayReusable) {
+  AddGroup(small_, 1024, 0, 1);
+  AddGroup(large_, 1024, 0, 1);
+  Add(small_, 1024, 3, 4);
+  EXPECT_EQ(Plan().total(), Bytes(2048));
+  for (Contiguous& group : problem_.contiguous) group.merge_batches = false;
+  const MemoryPlan plan = Plan();
+  EXPECT_TRUE(plan.merged_blocks.empty());
+  EXPECT_EQ(plan.total(), Bytes(1024));
 }
 
 TEST_F(DynamicBatchTest, R45_TheMergedBlockIsGivenToNobodyElseAndTheCostIsReported) {
@@ -127,6 +142,18 @@ TEST_F(DynamicBatchTest, R46_AMergedBlockHoldsAtMost400MB) {
       AddGroup(batch, kMaxSplitSizeForDynamicBatch - kFirst + difference);
     }
     EXPECT_EQ(Plan().merged_blocks.size(), difference > 0 ? 2u : 1u) << difference;
+  }
+}
+
+TEST_F(DynamicBatchTest, EveryAssignerObeysThePolicyThatItIsMadeWith) {
+  AddGroup(small_, 1024, 0, 1);
+  AddGroup(large_, 1024, 0, 1);
+  for (const std::string& name : AssignerNames()) {
+    EXPECT_EQ(Plan(**MakeAssigner(name)).merged_blocks.size(), 1u) << name;
+    const BatchPolicy apart{.merge_continuous = false, .no_reuse = true};
+    const MemoryPlan plan = Plan(**MakeAssigner(name, {.batches = apart}));
+    EXPECT_TRUE(plan.merged_blocks.empty()) << name;
+    EXPECT_EQ(plan.total(), Bytes(2048)) << name;
   }
 }
 

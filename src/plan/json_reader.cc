@@ -162,6 +162,7 @@ Status ReadAlias(const JsonValue& value, Alias& alias) {
 Status ReadContiguous(const JsonValue& value, Contiguous& group) {
   JsonFields fields(value, "a contiguous group");
   fields.Flag("padded", group.padded);
+  fields.Flag("merge_batches", group.merge_batches);
   fields.Rows("members", [&](const JsonValue& row) -> Status {
     if (!JsonFields::IsIndex(row)) fields.Fail(row.line, "a member is no index");
     group.members.push_back(BufferId(static_cast<size_t>(row.number)));

@@ -1,8 +1,9 @@
+#include "plimsoll/plan/json.h"
+
 #include <gtest/gtest.h>
 
 #include "plan/random_problem_for_tests.h"
 #include "plimsoll/plan/hybrid_mem_assigner.h"
-#include "plimsoll/plan/json.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -20,6 +21,20 @@ TEST(ProblemJsonTest, EveryProblemReadsBackAsItWasWritten) {
     if (!plan.ok()) continue;
     ASSERT_EQ(plan->offsets, plan_again->offsets);
   }
+}
+
+TEST(ProblemJsonTest, GroupsSayWhetherTheyMayBeMergedWithThoseOfOtherBatches) {
+  Problem problem;
+  problem.contiguous = {{.members = {BufferId(0)}},
+                        {.members = {BufferId(1)}, .padded = true, .merge_batches = false}};
+  const std::string text = WriteProblemJson(problem);
+  EXPECT_NE(text.find("{\"members\": [1], \"padded\": true, \"merge_batches\": false}"),
+            std::string::npos)
+      << text;
+  const auto again = ReadProblemJson(text);
+  ASSERT_TRUE(again.ok()) << again.error().Text();
+  EXPECT_TRUE(again->contiguous[0].merge_batches);
+  EXPECT_FALSE(again->contiguous[1].merge_batches);
 }
 
 TEST(ProblemJsonTest, NamesMayHoldAnySign) {

@@ -85,10 +85,11 @@ std::string AliasJson(const Alias& alias) {
 }
 
 std::string ContiguousJson(const Contiguous& group) {
-  return JsonRow()
-      .Field("members", JsonArray(group.members, [](BufferId id) { return StrCat(id.index()); }))
-      .Flag("padded", group.padded)
-      .Done();
+  JsonRow row;
+  row.Field("members", JsonArray(group.members, [](BufferId id) { return StrCat(id.index()); }))
+      .Flag("padded", group.padded);
+  if (!group.merge_batches) row.Field("merge_batches", "false");
+  return row.Done();
 }
 
 std::string StreamJson(const Stream& stream) {

@@ -21,6 +21,20 @@ bool MemoryPlan::optimal() const {
                      [](const RegionPlan& region) { return region.optimal; });
 }
 
+Bytes MemoryPlan::merged_size() const {
+  Bytes sum;
+  for (const MergedBlock& block : merged_blocks) sum += block.size;
+  return sum;
+}
+
+Bytes MemoryPlan::merged_cost() const {
+  Bytes sum;
+  for (const PlanNote& note : notes) {
+    if (note.kind == PlanNote::Kind::kMergedBatchesCost) sum += note.bytes;
+  }
+  return sum;
+}
+
 const char* Name(PlanNote::Kind kind) {
   switch (kind) {
     case PlanNote::Kind::kNoZeroCopy:

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "plimsoll/base/status.h"
+#include "plimsoll/plan/block_reuse_knobs.h"
 #include "plimsoll/plan/memory_plan.h"
 #include "plimsoll/plan/problem.h"
 
@@ -73,8 +75,19 @@ class RegionMemAssigner : public MemAssigner {
 // The names that MakeAssigner knows, the default ("hybrid") first.
 std::vector<std::string> AssignerNames();
 
-// An assigner by its name; an unknown name is refused with the nearest one. `threads` matters to
-// "hybrid" only: 0 means as many as the machine has.
+// What MakeAssigner hands to the assigners that have such a choice; the others do not look at it.
+struct AssignerOptions {
+  int threads = 0;                   // of "hybrid"; 0: as many as the machine has
+  BlockReuseKnobs block_reuse = {};  // of "block"
+  BatchPolicy batches = {};          // of all
+  // Of "dynamic_batch": by label, and for the batches without one of their own.
+  std::map<std::string, BatchStrategy> batch_strategies = {};
+  BatchStrategy other_batches = {};
+};
+
+// An assigner by its name; an unknown name is refused with the nearest one.
+Result<std::unique_ptr<MemAssigner>> MakeAssigner(std::string_view name,
+                                                  const AssignerOptions& options);
 Result<std::unique_ptr<MemAssigner>> MakeAssigner(std::string_view name, int threads = 0);
 
 }  // namespace plimsoll::plan

@@ -13,10 +13,9 @@ namespace plimsoll::plan {
 inline constexpr int64_t kMaxSplitSizeForDynamicBatch = int64_t{400} << 20;
 
 struct DynamicBatchOptions {
-  BatchPolicy policy;
-  // By label: block reuse with these knobs for the buffers of that batch, in place of the search
-  // that the others get.
-  std::map<std::string, BlockReuseKnobs> strategies;
+  BatchPolicy policy = {};
+  std::map<std::string, BatchStrategy> strategies = {};  // by label
+  BatchStrategy others = {};  // of batches that `strategies` does not name, and of what all share
 };
 
 // For problems with batch labels, of which only one runs at a time. First the batch that needs most

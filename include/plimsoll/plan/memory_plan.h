@@ -57,6 +57,8 @@ struct MemoryPlan {
   Bytes total() const;        // sum of the regions' sizes
   Bytes lower_bound() const;  // sum of the regions' bounds
   bool optimal() const;       // every region is
+  Bytes merged_size() const;  // sum of the merged blocks
+  Bytes merged_cost() const;  // what merging added to the total (kMergedBatchesCost)
 };
 
 const char* Name(PlanNote::Kind kind);

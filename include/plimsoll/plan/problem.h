@@ -89,6 +89,9 @@ struct Alias {
 struct Contiguous {
   std::vector<BufferId> members = {};
   bool padded = false;
+  // Whether it may form a large block with groups of other batches (BatchPolicy). Off for pieces of
+  // one value, which nobody reads as a group.
+  bool merge_batches = true;
 };
 
 struct Stream {
