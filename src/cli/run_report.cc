@@ -52,6 +52,10 @@ Json ModelJson(const ModelRun& run) {
     json["clears"] = clearing.clears;
     json["cleared_bytes"] = clearing.bytes.value();
     json["clear_ms"] = clearing.milliseconds();
+    const engine::InputTransfers& transfers = run.last_run.transfers;
+    json["input_transfers"] = transfers.transfers;
+    json["inputs_fused"] = transfers.fused_inputs;
+    json["input_transfer_bytes"] = transfers.bytes.value();
     json["ports"] = Json::array();
     AddPorts(json["ports"], "input", run.inputs, run.last_run.ports.inputs);
     AddPorts(json["ports"], "output", run.outputs, run.last_run.ports.outputs);
@@ -87,6 +91,12 @@ std::string ModelText(const ModelRun& run) {
     if (clearing.clears > 0) {
       text += Line("cleared", StrCat(FormatBytes(clearing.bytes), " in ", clearing.clears,
                                      " clears, ", ms(clearing.milliseconds())));
+    }
+    const engine::InputTransfers& transfers = run.last_run.transfers;
+    if (transfers.transfers > 0) {
+      text += Line("transfers",
+                   StrCat(transfers.inputs, " inputs of ", FormatBytes(transfers.bytes), " in ",
+                          transfers.transfers, " transfers, ", transfers.fused_inputs, " fused"));
     }
     text += CopiesText("input", run.inputs, run.last_run.ports.inputs);
     text += CopiesText("output", run.outputs, run.last_run.ports.outputs);

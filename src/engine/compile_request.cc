@@ -35,6 +35,7 @@ compile::PlanOptions PlanOptionsFor(const config::RunConfig& config, compile::Pl
     base.search_order = false;
     base.order_mode = static_cast<compile::OrderMode>(*config.topo_sorting_mode);
   }
+  base.input_fusion_size = Bytes(config.input_fusion_size);
   base.lifetimes.clear_together &= !memory.clear_separately;
   base.lifetimes.feature_base_refreshable |= config.feature_base_refreshable;
   compile::ReuseOptions& reuse = base.lifetimes.reuse;
