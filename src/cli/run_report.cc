@@ -58,6 +58,10 @@ Json ModelJson(const ModelRun& run) {
     json["cleared_bytes"] = clearing.bytes.value();
     json["clear_ms"] = clearing.milliseconds();
     if (run.clearing) json["clearing"] = ClearingJson(*run.clearing);
+    const engine::InputTransfers& transfers = run.last_run.transfers;
+    json["input_transfers"] = transfers.transfers;
+    json["inputs_fused"] = transfers.fused_inputs;
+    json["input_transfer_bytes"] = transfers.bytes.value();
     json["ports"] = Json::array();
     AddPorts(json["ports"], "input", run.inputs, run.last_run.ports.inputs);
     AddPorts(json["ports"], "output", run.outputs, run.last_run.ports.outputs);
@@ -104,6 +108,12 @@ std::string ModelText(const ModelRun& run) {
           Line("", StrCat("atomic_clean_policy 0 takes ", FormatBytes(run.clearing->peak_together),
                           ", 1 takes ", FormatBytes(run.clearing->peak_apart),
                           ": the common area costs ", FormatBytes(run.clearing->area_cost())));
+    }
+    const engine::InputTransfers& transfers = run.last_run.transfers;
+    if (transfers.transfers > 0) {
+      text += Line("transfers",
+                   StrCat(transfers.inputs, " inputs of ", FormatBytes(transfers.bytes), " in ",
+                          transfers.transfers, " transfers, ", transfers.fused_inputs, " fused"));
     }
     text += CopiesText("input", run.inputs, run.last_run.ports.inputs);
     text += CopiesText("output", run.outputs, run.last_run.ports.outputs);

@@ -155,6 +155,7 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
 Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   CompiledModel model;
   model.graph = std::move(graph);
+  model.input_fusion_size = options.plan.input_fusion_size;
   if (options.optimise) PLIMSOLL_TRY(Specialise(model.graph, model.passes));
   SeparateUpdates(model.graph, options.plan.updates);
   if (options.hold_constants) PLIMSOLL_TRY(options.hold_constants(model.graph));

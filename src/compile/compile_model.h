@@ -34,6 +34,7 @@ struct CompiledModel {
   std::vector<uint64_t> packed_inputs;
   PlannedModel planned;
   std::vector<PassReport> passes;
+  Bytes input_fusion_size;  // as PlanOptions has it
 };
 
 // Why a graph cannot be planned as a whole before it runs (a size that only data tells, a value

@@ -35,6 +35,8 @@ struct PlanOptions {
   bool fold_at_load = true;
   LifetimeOptions lifetimes;
   std::vector<VariableUpdate> updates;  // each input and each output at most once
+  // Inputs that are copied come together up to this size of each; larger ones come alone.
+  Bytes input_fusion_size = Bytes(131072);
 };
 
 // A model whose every byte has its place. Plain data; verified.

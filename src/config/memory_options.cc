@@ -115,10 +115,10 @@ std::vector<Option> MemoryOptions() {
           .default_value = "131072",
           .legal = {.least = 0, .most = 33554432},
           .meaning =
-              "Bytes. Host inputs of at most this size go to the device together in one "
-              "transfer, larger ones each alone. 0: every input alone. A device whose memory "
-              "the host reaches, the CPU for one, needs no transfer, and there it changes "
-              "nothing.",
+              "Bytes. Inputs that a run copies come together in one transfer where each is at "
+              "most this size; larger ones come alone. 0: every input alone. Inputs that are "
+              "used where the caller has them need no transfer. run --json counts the "
+              "transfers.",
           .apply = [](const OptionValue& value,
                       RunConfig& config) { config.input_fusion_size = std::get<int64_t>(value); },
       },

@@ -62,6 +62,7 @@ compile::PlanOptions PlanOptionsFor(const config::RunConfig& config, compile::Pl
     base.order_mode = static_cast<compile::OrderMode>(*config.topo_sorting_mode);
   }
   Choose(config, base.assigner);
+  base.input_fusion_size = Bytes(config.input_fusion_size);
   base.lifetimes.clear_together &= !memory.clear_separately;
   base.lifetimes.feature_base_refreshable |= config.feature_base_refreshable;
   compile::ReuseOptions& reuse = base.lifetimes.reuse;

@@ -15,6 +15,7 @@ namespace plimsoll::engine {
 //   memory_optimization_policy        MemoryPriority: the better of two plans
 //   ge.topoSortingMode                the order of execution, in place of the search for one
 //   ge.featureBaseRefreshable         fixed addresses lie outside the feature map
+//   input_fusion_size                 which of the copied inputs come together
 //   ge.exec.disableReuseMemory, OP_NO_REUSE_MEM, ge.exec.inputReuseMemIndexes,
 //   ge.exec.outputReuseMemIndexes     compile::ReuseOptions
 compile::PlanOptions PlanOptionsFor(const config::RunConfig& config, compile::PlanOptions base);

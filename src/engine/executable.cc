@@ -123,6 +123,14 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses,
     case Task::Kind::kCopy:
       std::memcpy(operands[1], operands[0], static_cast<size_t>(task.bytes));
       return {};
+    case Task::Kind::kTransfer: {
+      const Transfer& transfer = program_.transfers[task.target];
+      for (size_t i = 0; i < transfer.sizes.size(); ++i) {
+        const auto bytes = static_cast<size_t>(transfer.sizes[i].value());
+        if (bytes > 0) std::memcpy(operands[2 * i + 1], operands[2 * i], bytes);
+      }
+      return {};
+    }
     case Task::Kind::kClear:
       Clear(operands[0], Bytes(task.bytes), clearing);
       return {};

@@ -2,177 +2,131 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <numeric>
+#include "engine/configured_runs_for_tests.h"
 
-#include "plimsoll/device/fake_device.h"
-#include "plimsoll/device/registry.h"
-
-// input_fusion_size, by the calls that a device sees.
+// input_fusion_size, by the transfers of runs.
 namespace plimsoll::engine {
 namespace {
 
-using device::DeviceCall;
-using device::DeviceId;
-using device::FakeCall;
-using device::FakeCallLog;
-using device::FakeDevice;
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::ValueId;
+using kernels::HostTensor;
+using Sizes = std::vector<int64_t>;
 
 constexpr int64_t kKilobyte = 1024;
-constexpr DeviceId kFirst{0};
+constexpr int64_t kDefault = 131072;
+constexpr int64_t kMost = 33554432;
 
-// A fake device with its log, and host inputs of some sizes.
-class InputTransferTest : public testing::Test {
- protected:
-  // The sizes of the transfers of one Send, in order.
-  std::vector<int64_t> Transfers(const std::vector<int64_t>& sizes, int64_t threshold) {
-    InputTransfer transfer(device_, kFirst, stream_, threshold);
-    EXPECT_TRUE(transfer.Prepare(SizesOf(sizes)).ok());
-    const size_t before = log_->calls.size();
-    EXPECT_TRUE(transfer.Send(InputsOf(sizes)).ok());
-    std::vector<int64_t> copies;
-    for (size_t i = before; i < log_->calls.size(); ++i) {
-      if (log_->calls[i].call == DeviceCall::kCopy) copies.push_back(log_->calls[i].size.value());
-    }
-    return copies;
+// Bytes one after the other, joined by a node that reads no memory of the caller's.
+Graph Joined(const Sizes& sizes) {
+  GraphBuilder builder;
+  std::vector<ValueId> inputs;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto type = graph::ValueType::Tensor(graph::DataType::kUint8, graph::Shape{sizes[i]});
+    inputs.push_back(builder.Input("x" + std::to_string(i), type));
   }
+  const ValueId joined = builder.Node("Concat", inputs, compile::With("axis", int64_t{0}));
+  builder.Output(joined);
+  Graph graph = builder.Build();
+  graph[graph[joined].producer].memory.no_address_refresh = true;
+  return graph;
+}
 
-  static std::vector<Bytes> SizesOf(const std::vector<int64_t>& sizes) {
-    return {sizes.begin(), sizes.end()};
+std::vector<HostTensor> InputsOf(const Sizes& sizes) {
+  std::vector<HostTensor> inputs;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    inputs.push_back(*kernels::AllocateOnHeap(graph::DataType::kUint8, {sizes[i]}));
+    std::fill_n(static_cast<uint8_t*>(inputs[i].data.get()), sizes[i], static_cast<uint8_t>(i + 1));
   }
+  return inputs;
+}
 
-  std::vector<HostInput> InputsOf(const std::vector<int64_t>& sizes) {
-    rooms_.clear();
-    std::vector<HostInput> inputs;
-    for (const int64_t size : sizes) {
-      rooms_.emplace_back(static_cast<size_t>(std::max<int64_t>(size, 1)), std::byte{7});
-      inputs.push_back({rooms_.back().data(), Bytes(size)});
-    }
-    return inputs;
+SessionOptions Fusing(int64_t input_fusion_size) {
+  config::RunConfig config;
+  config.input_fusion_size = input_fusion_size;
+  return Under(config);
+}
+
+std::vector<std::byte> Join(const std::vector<HostTensor>& inputs) {
+  std::vector<std::byte> all;
+  for (const HostTensor& input : inputs) {
+    const auto* const begin = static_cast<const std::byte*>(input.data.get());
+    all.insert(all.end(), begin, begin + input.size().value());
   }
+  return all;
+}
 
-  std::shared_ptr<FakeCallLog> log_ = std::make_shared<FakeCallLog>();
-  FakeDevice device_{{.log = log_}};
-  device::StreamId stream_ = *device_.CreateStream(kFirst);
-  std::vector<std::vector<std::byte>> rooms_;
-};
+// The bytes of each transfer that the tasks of a run make, in order. The run joins its inputs as it
+// should, and its record counts the same transfers.
+Sizes Transfers(const Sizes& sizes, int64_t input_fusion_size) {
+  const auto session = MakeSession(Fusing(input_fusion_size));
+  const GraphId id = MustAdd(*session, Joined(sizes));
+  const std::vector<HostTensor> inputs = InputsOf(sizes);
+  const auto outputs = MustRun(*session, id, inputs);
+  EXPECT_TRUE(outputs.size() == 1 && BytesOf(outputs[0]) == Join(inputs));
 
-TEST_F(InputTransferTest, R120_EveryLegalThresholdActsFromOneByteToThirtyTwoMegabytes) {
-  constexpr int64_t kDefault = 131072;
-  constexpr int64_t kMost = 33554432;
-  EXPECT_EQ(Transfers({1, 1}, 1), (std::vector<int64_t>{33})) << "each aligned to 32 bytes";
-  EXPECT_EQ(Transfers({2, 1}, 1), (std::vector<int64_t>{1, 2}));
+  const auto executable = *session->Compile(id, Views(inputs));
+  const HostTensor memory =
+      *kernels::AllocateOnHeap(graph::DataType::kUint8, {executable->program().total().value()});
+  auto addresses = BindTo(*executable, memory);
+  std::vector<const void*> from;
+  for (const HostTensor& input : inputs) from.push_back(input.data.get());
+  const std::vector<void*> to = {outputs[0].data.get()};
+  Sizes made;
+  const auto look = [&](const Task& task) {
+    if (task.kind == Task::Kind::kTransfer) made.push_back(task.bytes);
+  };
+  EXPECT_TRUE(executable->Run(addresses, {.inputs = from, .outputs = to}, look).ok());
+  const InputTransfers record = session->LastRun(id)->transfers;
+  EXPECT_EQ(record.transfers, static_cast<int64_t>(made.size()));
+  EXPECT_EQ(record.inputs, static_cast<int64_t>(sizes.size()));
+  EXPECT_EQ(record.bytes.value(), static_cast<int64_t>(Join(inputs).size()));
+  return made;
+}
+
+TEST(InputTransferTest, R120_EveryLegalThresholdActsFromOneByteToThirtyTwoMegabytes) {
+  EXPECT_EQ(Transfers({1, 1}, 1), (Sizes{2}));
+  EXPECT_EQ(Transfers({2, 1}, 1), (Sizes{1, 2}));
   EXPECT_EQ(Transfers({kDefault, 32, kDefault + 1}, kDefault),
-            (std::vector<int64_t>{kDefault + 32, kDefault + 1}));
-  EXPECT_EQ(Transfers({kMost, 32, kMost + 1}, kMost),
-            (std::vector<int64_t>{kMost + 32, kMost + 1}));
+            (Sizes{kDefault + 32, kDefault + 1}));
+  EXPECT_EQ(Transfers({kMost, 32, kMost + 1}, kMost), (Sizes{kMost + 32, kMost + 1}));
 }
 
-TEST_F(InputTransferTest, R121_EachInputIsComparedByItsOwnSizeAndEqualIsFused) {
-  EXPECT_EQ(Transfers({4096, 4097, 4096}, 4096), (std::vector<int64_t>{8192, 4097}));
-  EXPECT_EQ(Transfers({4096, 4096, 4096}, 4096), (std::vector<int64_t>{12288}))
-      << "their sum does not count";
-  EXPECT_EQ(Transfers({4097, 4098}, 4096), (std::vector<int64_t>{4097, 4098}));
+TEST(InputTransferTest, R120_ASessionThatIsGivenNothingFusesUpTo131072Bytes) {
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, Joined({kDefault, kDefault, kDefault + 1}));
+  MustRun(*session, id, InputsOf({kDefault, kDefault, kDefault + 1}));
+  EXPECT_EQ(session->LastRun(id)->transfers.transfers, 2);
+  EXPECT_EQ(session->LastRun(id)->transfers.fused_inputs, 2);
 }
 
-TEST_F(InputTransferTest, R122_ZeroSwitchesFusingOffForEmptyInputsToo) {
-  EXPECT_EQ(Transfers({64, 0, 32}, 0), (std::vector<int64_t>{64, 0, 32}));
-  EXPECT_EQ(Transfers({64, 0, 32}, 64), (std::vector<int64_t>{96}));
+TEST(InputTransferTest, R121_EachInputIsComparedByItsOwnSizeAndEqualIsFused) {
+  EXPECT_EQ(Transfers({4096, 4097, 4096}, 4096), (Sizes{8192, 4097}));
+  EXPECT_EQ(Transfers({4096, 4096, 4096}, 4096), (Sizes{12288})) << "their sum does not count";
+  EXPECT_EQ(Transfers({4097, 4098}, 4096), (Sizes{4097, 4098}));
 }
 
-TEST_F(InputTransferTest, R123_TenInputsOfTheDocumentsExample) {
-  const std::vector<int64_t> sizes = {
-      100 * kKilobyte, 101 * kKilobyte, 50 * kKilobyte,  200 * kKilobyte, 100 * kKilobyte,
-      300 * kKilobyte, 50 * kKilobyte,  150 * kKilobyte, 110 * kKilobyte, 120 * kKilobyte};
-  const std::vector<int64_t> fused = Transfers(sizes, 100 * kKilobyte);
-  ASSERT_EQ(fused.size(), 7U);
-  EXPECT_EQ(fused[0], 300 * kKilobyte);
-  EXPECT_EQ((std::vector<int64_t>(fused.begin() + 1, fused.end())),
-            (std::vector<int64_t>{101 * kKilobyte, 200 * kKilobyte, 300 * kKilobyte,
-                                  150 * kKilobyte, 110 * kKilobyte, 120 * kKilobyte}));
+TEST(InputTransferTest, R122_ZeroSwitchesFusingOffForEmptyInputsToo) {
+  EXPECT_EQ(Transfers({64, 0, 32}, 0), (Sizes{64, 0, 32}));
+  EXPECT_EQ(Transfers({64, 0, 32}, 64), (Sizes{96}));
+}
+
+TEST(InputTransferTest, R123_TenInputsOfTheDocumentsExample) {
+  Sizes sizes = {100, 101, 50, 200, 100, 300, 50, 150, 110, 120};
+  for (int64_t& size : sizes) size *= kKilobyte;
+  EXPECT_EQ(Transfers(sizes, 100 * kKilobyte),
+            (Sizes{300 * kKilobyte, 101 * kKilobyte, 200 * kKilobyte, 300 * kKilobyte,
+                   150 * kKilobyte, 110 * kKilobyte, 120 * kKilobyte}));
   EXPECT_EQ(Transfers(sizes, 0), sizes);
 }
 
-TEST_F(InputTransferTest, StagingIsNotOverwrittenWhileTheDeviceMayReadIt) {
-  InputTransfer transfer(device_, kFirst, stream_, 4096);
-  const std::vector<int64_t> sizes = {100, 200};
-  ASSERT_TRUE(transfer.Prepare(SizesOf(sizes)).ok());
-  ASSERT_TRUE(transfer.Send(InputsOf(sizes)).ok());
-  EXPECT_EQ(device_.PendingWork(stream_), 1);
-  ASSERT_TRUE(transfer.Send(InputsOf(sizes)).ok());
-  EXPECT_EQ(device_.PendingWork(stream_), 1) << "the first was waited for";
-}
-
-TEST_F(InputTransferTest, TheSameSizesTakeNoMemoryAgainAndOthersGiveTheOldBack) {
-  {
-    InputTransfer transfer(device_, kFirst, stream_, 4096);
-    for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{100, 9000}, {100, 9000}, {7}}) {
-      ASSERT_TRUE(transfer.Prepare(SizesOf(sizes)).ok());
-      ASSERT_TRUE(transfer.Send(InputsOf(sizes)).ok());
-      EXPECT_EQ(device_.outstanding().plain_blocks, 1);
-    }
-    EXPECT_EQ(device_.statistics().count(DeviceCall::kAllocatePlain), 2);
-    EXPECT_EQ(transfer.device_bytes(), Bytes(7));
-  }
-  EXPECT_EQ(device_.outstanding().plain_blocks, 0);
-}
-
-TEST_F(InputTransferTest, InputsOfOtherSizesThanPreparedAreRefused) {
-  InputTransfer transfer(device_, kFirst, stream_, 4096);
-  ASSERT_TRUE(transfer.Prepare(SizesOf({100, 200})).ok());
-  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{100}, {100, 201}, {100, 200, 1}}) {
-    const Status sent = transfer.Send(InputsOf(sizes));
-    ASSERT_FALSE(sent.ok());
-    EXPECT_EQ(sent.error().code, "run.transfer");
-  }
-  EXPECT_EQ(device_.statistics().count(DeviceCall::kCopy), 0);
-}
-
-TEST_F(InputTransferTest, EveryCallMayFailAndNothingIsLeftBehind) {
-  const std::vector<int64_t> sizes = {100, 9000, 200};
-  int failures = 0;
-  for (int64_t call = 1; call <= 6; ++call) {
-    {
-      InputTransfer transfer(device_, kFirst, stream_, 4096);
-      device_.Fail({.first = call});
-      Status done = transfer.Prepare(SizesOf(sizes));
-      if (done.ok()) done = transfer.Send(InputsOf(sizes));
-      if (done.ok()) done = transfer.Send(InputsOf(sizes));
-      failures += done.ok() ? 0 : 1;
-      device_.ClearFailures();
-    }
-    EXPECT_EQ(device_.outstanding().plain_blocks, 0) << call;
-  }
-  EXPECT_GE(failures, 5);
-}
-
-// On a device with real bytes what arrives is what was sent.
-TEST(InputTransferOnCpuTest, WhatArrivesIsWhatWasSent) {
-  const auto made = device::MakeDevice("cpu");
-  ASSERT_TRUE(made.ok());
-  device::Device& device = **made;
-  const device::StreamId stream = *device.CreateStream(kFirst);
-  {
-    InputTransfer transfer(device, kFirst, stream, 100);
-    std::vector<std::vector<uint8_t>> rooms = {
-        std::vector<uint8_t>(100), std::vector<uint8_t>(33), std::vector<uint8_t>(5000), {}};
-    std::vector<HostInput> inputs;
-    std::vector<Bytes> sizes;
-    for (auto& room : rooms) {
-      std::iota(room.begin(), room.end(), static_cast<uint8_t>(room.size()));
-      sizes.emplace_back(static_cast<int64_t>(room.size()));
-      inputs.push_back({room.data(), sizes.back()});
-    }
-    ASSERT_TRUE(transfer.Prepare(sizes).ok());
-    ASSERT_TRUE(transfer.Send(inputs).ok());
-    ASSERT_TRUE(device.SynchronizeStream(kFirst, stream).ok());
-    for (size_t i = 0; i < rooms.size(); ++i) {
-      const auto* arrived = reinterpret_cast<const uint8_t*>(transfer.addresses()[i]);
-      EXPECT_TRUE(std::equal(rooms[i].begin(), rooms[i].end(), arrived)) << i;
-      EXPECT_EQ(transfer.addresses()[i] % 32, 0U);
-    }
-  }
-  EXPECT_TRUE(device.DestroyStream(kFirst, stream).ok());
+TEST(InputTransferTest, InputsThatAreUsedInPlaceNeedNoTransfer) {
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, AddOne({4}));
+  MustRun(*session, id, {Floats({4}, {1, 2, 3, 4})});
+  EXPECT_EQ(session->LastRun(id)->transfers.transfers, 0);
+  EXPECT_EQ(session->LastRun(id)->transfers.inputs, 0);
 }
 
 }  // namespace

@@ -340,6 +340,7 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
   last_run_.ports = entry.executable->port_uses();
   last_run_.clearing = {};
   last_run_.stable = entry.stable;
+  last_run_.transfers = CountTransfers(entry.executable->program());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& input = inputs[i];
     PLIMSOLL_ASSIGN(read_[i],

@@ -7,6 +7,8 @@
 
 #include "compile/bodies.h"
 #include "compile/stable_values.h"
+#include "compile/zero_copy.h"
+#include "engine/input_transfer.h"
 
 namespace plimsoll::engine {
 namespace {
@@ -108,9 +110,12 @@ class Builder {
     return static_cast<uint32_t>(program_.operands.size()) - 1;
   }
 
+  static bool IsSame(const Place& a, const Place& b) {
+    return a.base == b.base && a.index == b.index && a.offset == b.offset;
+  }
+
   void Copy(const Place& from, const Place& to, Bytes bytes, NodeId node = {}) {
-    const bool same = from.base == to.base && from.index == to.index && from.offset == to.offset;
-    if (same || bytes == Bytes(0)) return;
+    if (IsSame(from, to) || bytes == Bytes(0)) return;
     Task task{.kind = Task::Kind::kCopy, .node = node, .bytes = bytes.value()};
     task.first = Operand(from);
     Operand(to);
@@ -131,14 +136,42 @@ class Builder {
     }
   }
 
+  // Whether kernels read an input elsewhere than where the caller has it.
+  bool IsCopied(size_t index) const {
+    const ValueId input = graph_.root().inputs[index];
+    if (graph_[input].constant.valid()) return false;
+    if (buffers_.buffer_of[input.index()].valid()) {
+      return !IsSame(PlaceOf(input), {Place::Base::kInput, static_cast<int32_t>(index), 0});
+    }
+    // No buffer: nothing reads it, or it is empty, and then its readers decide.
+    compile::Block block;
+    block.values = {input};
+    return compile::PlannedSize(graph_[input].type) == Bytes(0) &&
+           !compile::JudgeZeroCopy(graph_, block).allowed;
+  }
+
   void CopyInputs() {
     const auto& inputs = graph_.root().inputs;
+    std::vector<size_t> copied;
+    std::vector<Bytes> sizes;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (graph_[inputs[i]].constant.valid() || !buffers_.buffer_of[inputs[i].index()].valid()) {
-        continue;
+      if (!IsCopied(i)) continue;
+      copied.push_back(i);
+      sizes.push_back(compile::PlannedSize(graph_[inputs[i]].type));
+    }
+    for (const InputTransfer& group : FuseInputs(sizes, model_.input_fusion_size)) {
+      Task task{.kind = Task::Kind::kTransfer, .node = {}};
+      task.first = static_cast<uint32_t>(program_.operands.size());
+      task.target = static_cast<uint32_t>(program_.transfers.size());
+      Transfer& transfer = program_.transfers.emplace_back();
+      transfer.fused = group.fused;
+      for (const size_t index : group.inputs) {
+        Operand({Place::Base::kInput, static_cast<int32_t>(copied[index]), 0});
+        Operand(PlaceOf(inputs[copied[index]]));
+        transfer.sizes.push_back(sizes[index]);
+        task.bytes += sizes[index].value();
       }
-      Copy({Place::Base::kInput, static_cast<int32_t>(i), 0}, PlaceOf(inputs[i]),
-           compile::PlannedSize(graph_[inputs[i]].type));
+      program_.tasks.push_back(task);
     }
   }
 
@@ -294,5 +327,17 @@ std::vector<std::byte*> AreasBehind(const Program& program, std::byte* arena) {
 }
 
 Program BuildProgram(const compile::CompiledModel& model) { return Builder(model).Build(); }
+
+InputTransfers CountTransfers(const Program& program) {
+  InputTransfers count;
+  for (const Transfer& transfer : program.transfers) {
+    const auto inputs = static_cast<int64_t>(transfer.sizes.size());
+    ++count.transfers;
+    count.inputs += inputs;
+    if (transfer.fused) count.fused_inputs += inputs;
+    for (const Bytes size : transfer.sizes) count.bytes += size;
+  }
+  return count;
+}
 
 }  // namespace plimsoll::engine

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compile/compile_model.h"
+#include "engine/run_record.h"
 #include "graph/graph.h"
 #include "kernels/kernel.h"
 #include "plimsoll/base/bytes.h"
@@ -25,6 +26,7 @@ struct Task {
   enum class Kind {
     kRun,         // the kernel, over its operands
     kCopy,        // `bytes` from operand `first` to operand `first + 1`
+    kTransfer,    // inputs of the model: Program::transfers[target], from operand `first` on
     kClear,       // `bytes` zeros at operand `first`
     kSkipUnless,  // to `target`, unless the bool at operand `first` is true
     kSkip,        // to `target`
@@ -35,7 +37,7 @@ struct Task {
   uint32_t first = 0;  // operand; inputs, then outputs, then the workspace
   uint16_t inputs = 0;
   uint16_t outputs = 0;
-  uint32_t target = 0;  // task
+  uint32_t target = 0;  // task, or transfer
   int64_t bytes = 0;
 };
 
@@ -55,10 +57,18 @@ struct StablePlace {
   Place place;
 };
 
+// Inputs of the model that one task copies into the places that the plan gives them: two operands
+// for each, from and to.
+struct Transfer {
+  std::vector<Bytes> sizes;
+  bool fused = false;  // each is at most input_fusion_size
+};
+
 // A compiled model as straight tasks, branches as skips: what an Executable walks. Plain data.
 struct Program {
   std::vector<Task> tasks;
   std::vector<Place> operands;
+  std::vector<Transfer> transfers;
   Bytes arena;  // the feature map
   std::vector<Area> areas;
   std::vector<StablePlace> stable;  // each key once
@@ -72,5 +82,7 @@ struct Program {
 std::vector<std::byte*> AreasBehind(const Program& program, std::byte* arena);
 
 Program BuildProgram(const compile::CompiledModel& model);
+
+InputTransfers CountTransfers(const Program& program);
 
 }  // namespace plimsoll::engine

@@ -25,10 +25,19 @@ struct ClearCost {
   double milliseconds() const { return std::chrono::duration<double, std::milli>(time).count(); }
 };
 
+// How a run's inputs came to where the plan has them.
+struct InputTransfers {
+  int64_t transfers = 0;
+  int64_t inputs = 0;        // that they brought; those used in place need none
+  int64_t fused_inputs = 0;  // that came together in one transfer (input_fusion_size)
+  Bytes bytes;
+};
+
 // What the last planned run of a graph did beside running its kernels. Plain data.
 struct RunRecord {
   compile::PortUses ports;  // what the plan says, and what the addresses of that run added
   ClearCost clearing;
+  InputTransfers transfers;
   // Where values lay that keep their addresses from run to run (fixed_address, no_address_refresh).
   struct StableAddress {
     std::string operand;  // "sum input 1": the same whatever the shapes

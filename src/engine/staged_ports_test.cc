@@ -42,7 +42,7 @@ RunRecord RunAt(Session& session, GraphId id, int64_t input_shift, int64_t outpu
   return *session.LastRun(id);
 }
 
-TEST(StagedPortsTest, AlignedMemoryIsUsedInPlace) {
+TEST(StagedPortsTest, R56_MemoryOfTheCallersAtMultiplesOf32IsUsedInPlace) {
   const auto session = MakeSession();
   const GraphId id = MustAdd(*session, AddOne({kCount}));
   EXPECT_TRUE(session->LastRun(id)->ports.inputs.empty()) << "nothing has run";
@@ -54,7 +54,7 @@ TEST(StagedPortsTest, AlignedMemoryIsUsedInPlace) {
   }
 }
 
-TEST(StagedPortsTest, MemoryThatIsNotAlignedIsCopiedOnceAndTheRecordSaysWhy) {
+TEST(StagedPortsTest, R56_MemoryThatIsNotAlignedIsCopiedOnceAndTheRecordSaysWhy) {
   const auto session = MakeSession();
   const GraphId id = MustAdd(*session, AddOne({kCount}));
   const RunRecord both = RunAt(*session, id, 4, 16);
@@ -68,7 +68,7 @@ TEST(StagedPortsTest, MemoryThatIsNotAlignedIsCopiedOnceAndTheRecordSaysWhy) {
   EXPECT_TRUE(RunAt(*session, id, 0, 0).ports.inputs[0].in_place()) << "of that run only";
 }
 
-TEST(StagedPortsTest, ANodeThatCannotTakeNewAddressesHasItsPortsCopiedByThePlan) {
+TEST(StagedPortsTest, R55_ANodeThatCannotTakeNewAddressesHasItsPortsCopiedByThePlan) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({kCount}));
   builder.Output(builder.Node("Add", {x, builder.Float32s("one", {}, {1})}));
@@ -102,7 +102,7 @@ TEST(StagedPortsTest, WhatAnyPlanMustCopyIsSaidInThePlan) {
   EXPECT_EQ(outputs[3].reason, "it is a constant of the model");
 }
 
-TEST(StagedPortsTest, ABranchesResultIsCopiedIntoTheOutput) {
+TEST(StagedPortsTest, R57_ABranchesResultIsCopiedIntoTheOutputAndTheRootsIsNot) {
   GraphBuilder builder;
   const ValueId condition =
       builder.Input("c", graph::ValueType::Tensor(graph::DataType::kBool, graph::Shape{}));
@@ -115,9 +115,11 @@ TEST(StagedPortsTest, ABranchesResultIsCopiedIntoTheOutput) {
   builder.EndBody({builder.Node("Exp", {x})});
   bodies.Set("else_branch", else_branch);
   builder.Output(builder.Node("If", {condition}, std::move(bodies)));
+  builder.Output(builder.Node("Exp", {x}));
   const auto executable = ExpectSameBytes(builder.Build(), {Bool(true), Random({kCount}, 1)}, {});
   ASSERT_NE(executable, nullptr);
   EXPECT_EQ(executable->port_uses().outputs[0].how, PortUse::How::kBranchCopy);
+  EXPECT_TRUE(executable->port_uses().outputs[1].in_place());
 }
 
 }  // namespace
