@@ -33,20 +33,16 @@ TEST(SeedNamesTest, R67_FunctionsOfTheSeedAreFunctionsHere) {
       &plan::PlanBuilder::PreAssign;
   void (plan::PlanBuilder::*const set_offset)(const plan::Placement&) =
       &plan::PlanBuilder::SetOpMemOffset;
-  bool (*const real_size)(const plan::Block&, const plan::Block&) = &plan::IsRealSizeReuseBlock;
-  bool (*const zero_copy)(const graph::Graph&, const compile::Block&, std::string&) =
-      &compile::IsNodeAndPeerNodeTaskSupportZeroCopy;
-  bool (*const no_need)(const graph::Graph&, const compile::Block&,
+  bool (*const real_size)(Bytes, Bytes) = &plan::IsRealSizeReuseBlock;
+  bool (*const zero_copy)(const graph::Graph&, const compile::StableValues&, const compile::Block&,
+                          std::string&) = &compile::IsNodeAndPeerNodeTaskSupportZeroCopy;
+  bool (*const no_need)(const graph::Graph&, const compile::StableValues&, const compile::Block&,
                         const compile::LifetimeOptions&) = &compile::IsNoNeedAssignMemory;
   EXPECT_NE(assign, nullptr);
   EXPECT_NE(pre_assign, nullptr);
   EXPECT_NE(set_offset, nullptr);
-  plan::Block host;
-  plan::Block guest;
-  host.size = guest.size = 512;
-  EXPECT_TRUE(real_size(host, guest));
-  host.size = 500;
-  EXPECT_FALSE(real_size(host, guest));
+  EXPECT_TRUE(real_size(Bytes(512), Bytes(512)));
+  EXPECT_FALSE(real_size(Bytes(500), Bytes(512)));
   EXPECT_NE(zero_copy, nullptr);
   EXPECT_NE(no_need, nullptr);
 }

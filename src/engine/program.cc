@@ -23,7 +23,10 @@ using graph::ValueId;
 class Builder {
  public:
   explicit Builder(const compile::CompiledModel& model)
-      : model_(model), graph_(model.graph), buffers_(model.planned.buffers) {
+      : model_(model),
+        graph_(model.graph),
+        buffers_(model.planned.buffers),
+        stable_(compile::FindStableValues(model.graph)) {
     LayOutRegions();
     const auto& root = graph_.root();
     variable_of_.assign(root.outputs.size(), kNoVariable);
@@ -147,7 +150,7 @@ class Builder {
     compile::Block block;
     block.values = {input};
     return compile::PlannedSize(graph_[input].type) == Bytes(0) &&
-           !compile::JudgeZeroCopy(graph_, block).allowed;
+           !compile::JudgeZeroCopy(graph_, stable_, block, {}).allowed;
   }
 
   void CopyInputs() {
@@ -300,6 +303,7 @@ class Builder {
   const compile::CompiledModel& model_;
   const Graph& graph_;
   const PlannedBuffers& buffers_;
+  const compile::StableValues stable_;
   std::vector<Place> region_start_;                                    // by region
   std::map<std::tuple<NodeId, bool, size_t>, plan::BufferId> copies_;  // operands in a group
   std::map<plan::BufferId, Place> ports_;
