@@ -132,7 +132,7 @@ Result<KernelPointer> MakeMaxUnpool(KernelSite& site) {
   VisitType<AllFloats>(data.type, [&]<typename T>() {
     kernel = MakeKernel([indexed, indexed_strides = StridesOf(indexed), out,
                          out_strides = StridesOf(out), count = data.elements(),
-                         cleared = site.outputs_cleared,
+                         cleared = site.outputs_cleared, same = indexed == out,
                          outside = site.BadInput("")](const KernelCall& call) -> Status {
       const auto* from = static_cast<const T*>(call.inputs[0]);
       const auto* indices = static_cast<const int64_t*>(call.inputs[1]);
@@ -141,6 +141,10 @@ Result<KernelPointer> MakeMaxUnpool(KernelSite& site) {
       const int64_t room = ElementCount(indexed);
       for (int64_t i = 0; i < count; ++i) {
         if (indices[i] < 0 || indices[i] >= room) return IndexOutside(outside, indices[i], room);
+        if (same) {
+          to[indices[i]] = from[i];
+          continue;
+        }
         int64_t at = 0;
         for (size_t axis = 0; axis < out.size(); ++axis) {
           const int64_t place = indices[i] / indexed_strides[axis] % indexed[axis];
