@@ -89,13 +89,14 @@ struct Observed {
   std::vector<Range> cleared;
 };
 
-// max by row of x w1 + x w2, whose sum wants its operands side by side.
-Graph SumOfNeighbours(const Dim& rows) {
+// max by row of x w1 + x w2, whose sum wants its operands side by side, the first one first or
+// last.
+Graph SumOfNeighbours(const Dim& rows, bool reversed) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({rows, kSide}));
   const ValueId a = builder.Node("MatMul", {x, RandomWeights(builder, "w1", {kSide, 256}, 1)});
   const ValueId b = builder.Node("MatMul", {x, RandomWeights(builder, "w2", {kSide, 256}, 2)});
-  const ValueId sum = builder.Node("Add", {a, b});
+  const ValueId sum = builder.Node("Add", {reversed ? b : a, reversed ? a : b});
   builder.Output(builder.Node("ReduceMax", {sum, builder.Int64s("axes", {1})}));
   Graph graph = builder.Build();
   graph[graph[sum].producer].memory.continuous_input =
@@ -104,32 +105,34 @@ Graph SumOfNeighbours(const Dim& rows) {
 }
 
 TEST(SeedRulesMemoryTest, R48_ContinuousIsAdjacentInAddressesThoughTheMemoryIsOfSeveralChunks) {
-  const auto log = std::make_shared<CallLog>();
-  config::RunConfig config;
-  config.memory_config.static_memory_policy = config::StaticMemoryPolicy::kExpandableDynamic;
-  SessionOptions options = Under(config);
-  options.device = std::make_shared<LoggedDevice>(
-      std::make_shared<device::CpuDevice>(device::CpuOptions{.granularity = KiB(4)}), log);
-  const auto session = MakeSession(options);
-  const GraphId id = MustAdd(*session, SumOfNeighbours(Dim::Symbol("rows")));
-  const auto plain = MakeSession();
-  const GraphId expected = MustAdd(*plain, SumOfNeighbours(Dim::Symbol("rows")));
-  int64_t group = 0;
-  for (const int64_t rows : {600, 1000}) {
-    const std::vector<HostTensor> inputs = {Random({rows, kSide}, 7)};
-    const auto outputs = MustRun(*session, id, inputs);
-    EXPECT_EQ(BytesOf(outputs[0]), BytesOf(MustRun(*plain, expected, inputs)[0]));
-    const Observed run(*session, id, inputs, outputs);
-    const Ran& sum = run.Of("Add");
-    EXPECT_EQ(sum.inputs[1].begin, sum.inputs[0].end());
-    group = sum.inputs[0].size + sum.inputs[1].size;
+  for (const bool reversed : {false, true}) {
+    const auto log = std::make_shared<CallLog>();
+    config::RunConfig config;
+    config.memory_config.static_memory_policy = config::StaticMemoryPolicy::kExpandableDynamic;
+    SessionOptions options = Under(config);
+    options.device = std::make_shared<LoggedDevice>(
+        std::make_shared<device::CpuDevice>(device::CpuOptions{.granularity = KiB(4)}), log);
+    const auto session = MakeSession(options);
+    const GraphId id = MustAdd(*session, SumOfNeighbours(Dim::Symbol("rows"), reversed));
+    const auto plain = MakeSession();
+    const GraphId expected = MustAdd(*plain, SumOfNeighbours(Dim::Symbol("rows"), reversed));
+    int64_t group = 0;
+    for (const int64_t rows : {600, 1000}) {
+      const std::vector<HostTensor> inputs = {Random({rows, kSide}, 7)};
+      const auto outputs = MustRun(*session, id, inputs);
+      EXPECT_EQ(BytesOf(outputs[0]), BytesOf(MustRun(*plain, expected, inputs)[0]));
+      const Observed run(*session, id, inputs, outputs);
+      const Ran& sum = run.Of("Add");
+      EXPECT_EQ(sum.inputs[1].begin, sum.inputs[0].end());
+      group = sum.inputs[0].size + sum.inputs[1].size;
+    }
+    Bytes largest;
+    for (const LoggedCall& call : log->calls) {
+      if (call.call == DeviceCall::kCreateChunk) largest = std::max(largest, call.size);
+    }
+    EXPECT_GE(log->Count(DeviceCall::kCreateChunk), 2);
+    EXPECT_LT(largest, Bytes(group)) << "no chunk holds the whole of it";
   }
-  Bytes largest;
-  for (const LoggedCall& call : log->calls) {
-    if (call.call == DeviceCall::kCreateChunk) largest = std::max(largest, call.size);
-  }
-  EXPECT_GE(log->Count(DeviceCall::kCreateChunk), 2);
-  EXPECT_LT(largest, Bytes(group)) << "no chunk holds the whole of it";
 }
 
 // Products in a row, of which every second asks for zeroed memory.
