@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "compile/bodies.h"
 #include "engine/configured_runs_for_tests.h"
@@ -10,7 +8,6 @@
 #include "engine/models_for_tests.h"
 #include "engine/training_for_tests.h"
 #include "plimsoll/device/cpu_device.h"
-#include "plimsoll/memory/caching_mem_allocator.h"
 
 // Rules of planned memory, by the addresses that the tasks of a run get.
 namespace plimsoll::engine {
@@ -89,13 +86,14 @@ struct Observed {
   std::vector<Range> cleared;
 };
 
-// max by row of x w1 + x w2, whose sum wants its operands side by side.
-Graph SumOfNeighbours(const Dim& rows) {
+// max by row of x w1 + x w2, whose sum wants its operands side by side, the first one first or
+// last.
+Graph SumOfNeighbours(const Dim& rows, bool reversed) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({rows, kSide}));
   const ValueId a = builder.Node("MatMul", {x, RandomWeights(builder, "w1", {kSide, 256}, 1)});
   const ValueId b = builder.Node("MatMul", {x, RandomWeights(builder, "w2", {kSide, 256}, 2)});
-  const ValueId sum = builder.Node("Add", {a, b});
+  const ValueId sum = builder.Node("Add", {reversed ? b : a, reversed ? a : b});
   builder.Output(builder.Node("ReduceMax", {sum, builder.Int64s("axes", {1})}));
   Graph graph = builder.Build();
   graph[graph[sum].producer].memory.continuous_input =
@@ -104,32 +102,34 @@ Graph SumOfNeighbours(const Dim& rows) {
 }
 
 TEST(SeedRulesMemoryTest, R48_ContinuousIsAdjacentInAddressesThoughTheMemoryIsOfSeveralChunks) {
-  const auto log = std::make_shared<CallLog>();
-  config::RunConfig config;
-  config.memory_config.static_memory_policy = config::StaticMemoryPolicy::kExpandableDynamic;
-  SessionOptions options = Under(config);
-  options.device = std::make_shared<LoggedDevice>(
-      std::make_shared<device::CpuDevice>(device::CpuOptions{.granularity = KiB(4)}), log);
-  const auto session = MakeSession(options);
-  const GraphId id = MustAdd(*session, SumOfNeighbours(Dim::Symbol("rows")));
-  const auto plain = MakeSession();
-  const GraphId expected = MustAdd(*plain, SumOfNeighbours(Dim::Symbol("rows")));
-  int64_t group = 0;
-  for (const int64_t rows : {600, 1000}) {
-    const std::vector<HostTensor> inputs = {Random({rows, kSide}, 7)};
-    const auto outputs = MustRun(*session, id, inputs);
-    EXPECT_EQ(BytesOf(outputs[0]), BytesOf(MustRun(*plain, expected, inputs)[0]));
-    const Observed run(*session, id, inputs, outputs);
-    const Ran& sum = run.Of("Add");
-    EXPECT_EQ(sum.inputs[1].begin, sum.inputs[0].end());
-    group = sum.inputs[0].size + sum.inputs[1].size;
+  for (const bool reversed : {false, true}) {
+    const auto log = std::make_shared<CallLog>();
+    config::RunConfig config;
+    config.memory_config.static_memory_policy = config::StaticMemoryPolicy::kExpandableDynamic;
+    SessionOptions options = Under(config);
+    options.device = std::make_shared<LoggedDevice>(
+        std::make_shared<device::CpuDevice>(device::CpuOptions{.granularity = KiB(4)}), log);
+    const auto session = MakeSession(options);
+    const GraphId id = MustAdd(*session, SumOfNeighbours(Dim::Symbol("rows"), reversed));
+    const auto plain = MakeSession();
+    const GraphId expected = MustAdd(*plain, SumOfNeighbours(Dim::Symbol("rows"), reversed));
+    int64_t group = 0;
+    for (const int64_t rows : {600, 1000}) {
+      const std::vector<HostTensor> inputs = {Random({rows, kSide}, 7)};
+      const auto outputs = MustRun(*session, id, inputs);
+      EXPECT_EQ(BytesOf(outputs[0]), BytesOf(MustRun(*plain, expected, inputs)[0]));
+      const Observed run(*session, id, inputs, outputs);
+      const Ran& sum = run.Of("Add");
+      EXPECT_EQ(sum.inputs[1].begin, sum.inputs[0].end());
+      group = sum.inputs[0].size + sum.inputs[1].size;
+    }
+    Bytes largest;
+    for (const LoggedCall& call : log->calls) {
+      if (call.call == DeviceCall::kCreateChunk) largest = std::max(largest, call.size);
+    }
+    EXPECT_GE(log->Count(DeviceCall::kCreateChunk), 2);
+    EXPECT_LT(largest, Bytes(group)) << "no chunk holds the whole of it";
   }
-  Bytes largest;
-  for (const LoggedCall& call : log->calls) {
-    if (call.call == DeviceCall::kCreateChunk) largest = std::max(largest, call.size);
-  }
-  EXPECT_GE(log->Count(DeviceCall::kCreateChunk), 2);
-  EXPECT_LT(largest, Bytes(group)) << "no chunk holds the whole of it";
 }
 
 // Products in a row, of which every second asks for zeroed memory.
@@ -279,62 +279,6 @@ TEST(SeedRulesMemoryTest, R61_BytesAtAFixedAddressServeOthersToo) {
   EXPECT_TRUE(std::any_of(fixed + 1, run.nodes.end(), [&](const Ran& later) {
     return later.outputs[0].Overlaps(fixed->outputs[0]);
   }));
-}
-
-// Counts the blocks that runs hold at once, and takes its time.
-class CountingAllocator final : public memory::Allocator {
- public:
-  explicit CountingAllocator(std::shared_ptr<Allocator> under) : under_(std::move(under)) {}
-  int most() const { return most_; }
-
-  Result<memory::Block> Allocate(const memory::Request& request) override {
-    const int held = ++held_;
-    for (int seen = most_; seen < held && !most_.compare_exchange_weak(seen, held);) {
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    return under_->Allocate(request);
-  }
-  Status Free(const memory::Block& block) override {
-    --held_;
-    return under_->Free(block);
-  }
-  Status RecordStream(const memory::Block& block, memory::StreamId stream) override {
-    return under_->RecordStream(block, stream);
-  }
-  Result<Bytes> Trim() override { return under_->Trim(); }
-  memory::MemoryStatistics statistics() const override { return under_->statistics(); }
-
- private:
-  std::shared_ptr<Allocator> under_;
-  std::atomic<int> held_ = 0;
-  std::atomic<int> most_ = 0;
-};
-
-TEST(SeedRulesMemoryTest, R70_RunsOfOneModelFromManyThreadsGoOneAfterTheOther) {
-  SessionOptions options;
-  options.config.graph_max_parallel_model_num = 4;
-  const auto allocator =
-      std::make_shared<CountingAllocator>(std::make_shared<memory::CachingMemAllocator>(
-          std::make_shared<memory::PhysicalMemoryAllocator>(std::make_shared<device::CpuDevice>(),
-                                                            device::DeviceId{0})));
-  options.allocator = allocator;
-  const auto session = MakeSession(options);
-  const GraphId id = MustAdd(*session, Shifted());
-  std::vector<std::vector<std::byte>> expected;
-  for (int64_t rows = 1; rows <= 4; ++rows) {
-    expected.push_back(BytesOf(MustRun(*session, id, {Random({rows, kSide}, 1)})[0]));
-  }
-  std::vector<std::thread> threads;
-  for (int64_t rows = 1; rows <= 4; ++rows) {
-    threads.emplace_back([&, rows] {
-      for (int run = 0; run < 10; ++run) {
-        const auto outputs = MustRun(*session, id, {Random({rows, kSide}, 1)});
-        EXPECT_EQ(BytesOf(outputs[0]), expected[static_cast<size_t>(rows - 1)]);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(allocator->most(), 1);
 }
 
 }  // namespace
