@@ -27,6 +27,8 @@ Graph Differences(MemoryAttributes::Continuous continuous) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", compile::FloatTensor({Dim::Symbol("batch"), kWidth}));
   const ValueId w = RandomWeights(builder, "w", {kWidth, kWidth}, 3);
+  const ValueId up = RandomWeights(builder, "up", {kWidth, 3 * kWidth}, 4);
+  const ValueId down = RandomWeights(builder, "down", {3 * kWidth, kWidth}, 5);
   ValueId y = x;
   std::vector<ValueId> differences;
   for (int i = 0; i < 2; ++i) {
@@ -35,6 +37,8 @@ Graph Differences(MemoryAttributes::Continuous continuous) {
     y = builder.Node("Sub", {left, right});
     differences.push_back(y);
     for (int j = 0; j < 3; ++j) y = builder.Node("MatMul", {builder.Node("Tanh", {y}), w});
+    const ValueId wide = builder.Node("Tanh", {builder.Node("MatMul", {y, up})});
+    y = builder.Node("MatMul", {wide, down});
   }
   builder.Output(builder.Node("MatMul", {y, w}));
   Graph graph = builder.Build();
@@ -213,7 +217,8 @@ TEST(MergedGearsTest, R43_GearsMayUseDifferentStrategies) {
   EXPECT_EQ(TopOf(*different[2]), TopOf(*same[2]));
   for (const int64_t batch : kGears) ExpectSameBytes(graph, {Rows(batch)}, Under(config));
   config.batch_strategies["batch=5"] = std::nullopt;
-  const auto& notes = Compiled(graph, config)[0]->model().planned.buffers.notes;
+  const auto unknown = Compiled(graph, config);
+  const auto& notes = unknown[0]->model().planned.buffers.notes;
   EXPECT_TRUE(std::any_of(notes.begin(), notes.end(),
                           [](const auto& note) { return note.value == "batch=5"; }));
 }
