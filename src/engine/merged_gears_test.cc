@@ -117,6 +117,7 @@ TEST(MergedGearsTest, R45_TheMergedBlockIsNobodyElsesAndGraphMemoryTellsItsCost)
   for (const auto& gear : merged) {
     EXPECT_EQ(PlanOf(*gear).merged_cost(), cost);
     const auto& planned = gear->model().planned;
+    ASSERT_EQ(planned.plan.merged_blocks.size(), 1U);
     const plan::MergedBlock& block = planned.plan.merged_blocks[0];
     std::vector<bool> member(planned.buffers.problem.buffers.size());
     for (const uint32_t group : block.groups) {
