@@ -125,6 +125,18 @@ def multi_batch_shape():
     return with_metadata(made, multi_batch_shape="gears")
 
 
+def continuous_gears():
+    """Two values that a sum needs side by side, in a network whose batch is open: made for gears (dynamic_dims)."""
+    shape = ("batch", 256)
+    nodes = [node("Sigmoid", ["x"], ["x_ready"]), node("Sigmoid", ["z"], ["z_ready"]),
+             node("Sum", ["x_ready", "z_ready"], ["sum"], {"continuous_input": "padded"})]
+    last = "sum"
+    for i in range(3):
+        nodes += [node("MatMul", [last, "w"], [f"product{i}"]), node("Tanh", [f"product{i}"], [f"y{i}"])]
+        last = f"y{i}"
+    return model("continuous_gears", nodes, [tensor("x", *shape), tensor("z", *shape)], [tensor(last, *shape)], [weight("w", 256, 256)])
+
+
 def p2p_clearing():
     """Memory to be cleared, once in ordinary memory and once in P2P memory: two areas, never one clear."""
     nodes = [
@@ -167,6 +179,7 @@ EXAMPLES = {
     "continuous_input_unpadded": lambda: attribute_example("continuous_input_unpadded", {"continuous_input": "unpadded"}, "Concat", ("x", "z"), axis=0),
     "continuous_output_padded": lambda: attribute_example("continuous_output_padded", {"continuous_output": "padded"}, "Split", outputs=2, axis=0, num_outputs=2),
     "continuous_output_unpadded": lambda: attribute_example("continuous_output_unpadded", {"continuous_output": "unpadded"}, "Split", outputs=2, axis=0, num_outputs=2),
+    "continuous_gears": continuous_gears,
     "reference_output": lambda: attribute_example("reference_output", {"reference_output": "0:0"}),
     "needs_clearing": needs_clearing,
     "fixed_address": lambda: attribute_example("fixed_address", {"fixed_address": "1"}),

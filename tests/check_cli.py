@@ -114,6 +114,57 @@ def planning(folder):
     run("plan", cnn, "--topo-sorting-mode", 4, code=2)
     run("plan", cnn, "--memory-optimization-policy", "MemoryPriority")
     run("plan", cnn, "--memory-optimization-policy", "Speed", code=2)
+    placing(folder)
+    gears(folder)
+
+
+def placing(folder):
+    """R66, R43: who places buffers, and how, by flags and options."""
+    cnn = EXAMPLES / "tiny_cnn.onnx"
+    plans = {}
+    for knobs in ((), ("--use-range", 1), ("--reuse-first-release", 1), ("--memory-priority-mode", 0)):
+        table = folder / "placed_plan.csv"
+        report = json.loads(run("plan", cnn, "--memory-assigner", "block", *knobs, "--csv", table, "--json"))
+        check(report["assigner"] == "block" and report["verified"], f"{knobs}: {report['assigner']}")
+        run("pack", "--check", table, says="valid", where="stdout")
+        plans[knobs] = table.read_text()
+    check(len(set(plans.values())) == len(plans), "R66: each of the knobs changes the plan of tiny_cnn")
+    check(json.loads(run("plan", cnn, "--ascending-sort", 1, "--json"))["assigner"] == "block", "R66: a knob means block reuse")
+    check(json.loads(run("plan", cnn, "--set", "ge.plimsoll.useRange=1", "--json"))["assigner"] == "block", "R66: by --set too")
+    for name in ("hybrid", "exact", "dynamic_batch", "greedy_by_size"):
+        check(json.loads(run("plan", cnn, "--memory-assigner", name, "--json"))["assigner"] == name, f"{name} placed it")
+        run("plan", cnn, "--memory-assigner", name, "--use-range", 0, code=2, says="only the assigner block has this knob")
+    run("plan", cnn, "--memory-assigner", "blck", code=2, says="legal: hybrid, exact, block")
+    run("plan", cnn, "--batch-strategies", "b0:useRange=3", code=2, says="batch 1: useRange is not 0 or 1; legal: LABEL:STRATEGY")
+    run("plan", cnn, "--batch-strategies", "b0:search", "--memory-assigner", "exact", code=2, says="does not place batches one by one")
+    run("plan", cnn, "--batch-strategies", "b0:search", says="no batch of the compiled graph has that label", where="stdout")
+
+
+def gears(folder):
+    """R44, R45, R58: what gears do to continuous inputs and to the inputs that differ between them."""
+    model = EXAMPLES / "continuous_gears.onnx"
+    rows = ("--shape", "batch=4", "--set", "dynamic_dims=1;4;8")
+    for name in ("x", "z"):
+        np.save(folder / f"{name}.npy", np.random.default_rng(3).random((4, 256), dtype=np.float32))
+    inputs = ("--input", f"x={folder / 'x.npy'}", "--input", f"z={folder / 'z.npy'}", "--set", "dynamic_dims=1;4;8")
+    merged = json.loads(run("run", model, *inputs, "--output", folder / "merged", "--json"))
+    apart = json.loads(run("run", model, *inputs, "--set", "ge.plimsoll.mergeContinuousBatches=0", "--output", folder / "apart", "--json"))
+    check(merged["merged_batches"]["bytes"] == 2 * 8 * 256 * 4, f"R44: one block for the largest gear's group: {merged}")
+    check(merged["merged_batches"]["cost_bytes"] == merged["planned_peak_bytes"] - apart["planned_peak_bytes"] > 0, f"R45: the cost is told: {merged}")
+    check("merged_batches" not in apart, f"mergeContinuousBatches=0 merges nothing: {apart}")
+    check([port["in_place"] for port in merged["ports"]] == [False, False, True], f"R58: the inputs are copied: {merged['ports']}")
+    check("multi-batch shapes" in merged["ports"][0]["reason"], f"R58: and it is told why: {merged['ports']}")
+    plan = json.loads(run("plan", model, *rows, "--json"))
+    check(plan["merged_batches"] == {"blocks": 1, **merged["merged_batches"]}, f"plan tells what run does: {plan['merged_batches']}")
+    check([port["in_place"] for port in plan["ports"]] == [False, False, True], f"R58: plan lists them: {plan['ports']}")
+    check(plan["compiled_peak_bytes"] == merged["planned_peak_bytes"], f"plan and run agree: {plan['compiled_peak_bytes']}")
+    alone = json.loads(run("plan", model, *rows, "--batches-share-memory", 0, "--json"))
+    check(alone["compiled_peak_bytes"] > plan["compiled_peak_bytes"], "gears that share no memory take more")
+    strategy = json.loads(run("plan", model, *rows, "--merge-continuous-batches", 0, "--batch-strategies", "batch=8:memoryPriorityMode=0", "--json"))
+    check(strategy["compiled_peak_bytes"] > apart["planned_peak_bytes"], "R43: the strategy of the largest gear reaches the arena")
+    for name in ("merged", "apart"):
+        run("run", model, "--input", f"x={folder / 'x.npy'}", "--input", f"z={folder / 'z.npy'}", "--output", folder / "free")
+        check(np.array_equal(np.load(folder / name / "y2.npy"), np.load(folder / "free" / "y2.npy")), f"{name}: the results are those without gears")
 
 
 def packing(folder):

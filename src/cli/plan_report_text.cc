@@ -80,9 +80,8 @@ std::string ModelText(const PlanReport& report, bool color) {
   if (report.clearing) out += ClearingText(*report.clearing);
   if (report.merged_batches.blocks > 0) {
     out += fmt::format(
-        "Continuous groups of different batches: {} in {} blocks that nobody else uses, which "
-        "costs {}\n",
-        FormatBytes(report.merged_batches.bytes), report.merged_batches.blocks,
+        "Merged blocks: {}, {} for continuous groups of different batches, which costs {}\n",
+        report.merged_batches.blocks, FormatBytes(report.merged_batches.bytes),
         FormatBytes(report.merged_batches.cost));
   }
   out += PortsText(report.ports);

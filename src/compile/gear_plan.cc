@@ -162,8 +162,9 @@ Status ShareFeatureMap(std::span<const GearPlan> gears, const PlanOptions& optio
   const MemoryPlan present = joint.PresentPlan();
   const bool smaller =
       present.regions[0].size < plan.regions[0].size && plan::Verify(joint.problem(), present).ok();
-  if (smaller) SetCost(plan, present.regions[0].size);
-  const bool keep = smaller && plan.merged_blocks.empty() && !options.assigner.batches.no_reuse;
+  const bool shares = !options.assigner.batches.no_reuse;
+  if (smaller && shares) SetCost(plan, present.regions[0].size);
+  const bool keep = smaller && shares && plan.merged_blocks.empty();
   joint.Apply(keep ? present : plan);
   for (const GearPlan& gear : gears) {
     PLIMSOLL_TRY(plan::Verify(gear.planned->buffers.problem, gear.planned->plan));

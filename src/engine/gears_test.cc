@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/configured_runs_for_tests.h"
 #include "engine/models_for_tests.h"
 
@@ -37,8 +39,10 @@ TEST(GearsTest, EveryGearIsCompiledWhenTheModelIsLoaded) {
 }
 
 TEST(GearsTest, AllGearsRunInOneArenaAsLargeAsTheLargestOfThem) {
+  Graph copied = Layer();
+  copied.metadata.emplace_back("plimsoll.multi_batch_shape", "x");
   const auto alone = MakeSession();
-  const GraphId free = MustAdd(*alone, Layer());
+  const GraphId free = MustAdd(*alone, std::move(copied));
   Bytes largest;
   for (const auto& gear : kThree) {
     MustRun(*alone, free, {Rows(gear[0], gear[1])});
@@ -91,6 +95,60 @@ TEST(GearsTest, GearsThatClearMemoryOrShareNoneAreVerifiedTogetherToo) {
   graph[graph.root().nodes[0]].memory.needs_clearing = {0};
   for (const auto& gear : kThree)
     ExpectSameBytes(graph, {Rows(gear[0], gear[1])}, WithGears(kThree));
+}
+
+// x + bias, of which x has a shape in each gear and the bias has not.
+Graph Biased() {
+  graph::GraphBuilder builder;
+  const graph::ValueId x = builder.Input("x", compile::FloatTensor({Dim::Symbol("batch"), 64}));
+  const graph::ValueId bias = builder.Input("bias", compile::FloatTensor({64}));
+  const graph::ValueId sum = builder.Node("Add", {builder.Node("Tanh", {x}), bias});
+  builder.Output(builder.Node("Softmax", {sum}, compile::With("axis", int64_t{-1})));
+  return builder.Build();
+}
+
+std::vector<HostTensor> BiasedInputs(int64_t batch) {
+  return {Random({batch, 64}, 1), Random({64}, 2)};
+}
+
+TEST(GearsTest, R58_InputsWhoseShapeDiffersBetweenGearsAreCopied) {
+  const auto session = MakeSession(WithGears({{2}, {5}}));
+  const GraphId id = MustAdd(*session, Biased());
+  for (const int64_t batch : {2, 5, 3}) {
+    const std::vector<HostTensor> inputs = BiasedInputs(batch);
+    MustRun(*session, id, inputs);
+    const auto ports = session->LastRun(id)->ports;
+    EXPECT_EQ(ports.inputs[0].how, compile::PortUse::How::kCopied) << batch;
+    EXPECT_EQ(ports.inputs[0].reason,
+              "it carries multi-batch shapes: the gears determine its sizes");
+    EXPECT_TRUE(ports.inputs[1].in_place());
+    const auto executable = *session->Compile(id, Views(inputs));
+    const auto& notes = executable->model().planned.buffers.notes;
+    EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const auto& note) {
+      return note.value == "x" && note.text.find("multi-batch") != std::string::npos;
+    }));
+    ExpectSameBytes(Biased(), inputs, WithGears({{2}, {5}}));
+  }
+}
+
+TEST(GearsTest, R58_InputsThatTheModelNamesAreCopiedUnderGearsToo) {
+  Graph graph = Biased();
+  graph.metadata.emplace_back("plimsoll.multi_batch_shape", "bias");
+  const auto session = MakeSession(WithGears({{2}, {5}}));
+  const GraphId id = MustAdd(*session, graph);
+  MustRun(*session, id, BiasedInputs(5));
+  const auto ports = session->LastRun(id)->ports;
+  EXPECT_FALSE(ports.inputs[0].in_place());
+  EXPECT_FALSE(ports.inputs[1].in_place());
+  EXPECT_EQ(ports.inputs[1].reason, "it carries multi-batch shapes");
+  ExpectSameBytes(graph, BiasedInputs(5), WithGears({{2}, {5}}));
+}
+
+TEST(GearsTest, R58_OneGearHasOneShapeAndNothingIsCopied) {
+  const auto session = MakeSession(WithGears({{5}}));
+  const GraphId id = MustAdd(*session, Biased());
+  MustRun(*session, id, BiasedInputs(5));
+  EXPECT_TRUE(session->LastRun(id)->ports.inputs[0].in_place());
 }
 
 TEST(GearsTest, LabelsNameTheSizes) {
