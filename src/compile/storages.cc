@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compile/batch_labels.h"
 #include "compile/bodies.h"
 #include "compile/views.h"
 #include "kernels/catalogue.h"
@@ -66,6 +67,7 @@ class Finder {
     found_.storages.push_back({home, bytes});
     found_.fresh[value.index()] = bytes;
     joined_.emplace_back();
+    batches_.push_back(BatchOf(graph_, value));
   }
 
   void OpenOutput(ValueId value) {
@@ -116,7 +118,8 @@ class Finder {
     const bool inside = window.offset + bytes <= whole.bytes;
     if (is_output_[window.part.index()]) {
       const bool covers = bytes == holder.bytes && holder.home == Home::kFeatureMap;
-      if (!covers) return false;
+      const bool same_batch = BatchOf(graph_, window.part) == batches_[static_cast<size_t>(root)];
+      if (!covers || !same_batch) return false;
       holder.home = Home::kOutput;
     }
     if (!inside) return false;
@@ -136,7 +139,10 @@ class Finder {
                         part.bytes == found_.storages[static_cast<size_t>(root)].bytes;
     const bool ours = found_.storages[static_cast<size_t>(root)].home == Home::kFeatureMap;
     const bool same_stream = StreamOf(window.part) == StreamOf(window.whole);
-    if (!covers || !ours || !same_stream || part.bytes == Bytes(0)) return false;
+    // What runs of other batches write must not go into an output that these do not make.
+    const bool same_batch = batches_[static_cast<size_t>(root)] ==
+                            batches_[static_cast<size_t>(Root(whole.storage).first)];
+    if (!covers || !ours || !same_stream || !same_batch || part.bytes == Bytes(0)) return false;
     joined_[static_cast<size_t>(root)] = {whole.storage, whole.offset + window.offset};
     return true;
   }
@@ -235,6 +241,7 @@ class Finder {
   const std::vector<bool>& apart_;
   std::vector<bool> is_output_;
   std::vector<Joined> joined_;
+  std::vector<std::string> batches_;  // by storage: the batch that alone writes it
   Storages found_;
 };
 

@@ -26,8 +26,8 @@ class Executable {
   // Gives a constant that kernels read as it is, aligned to its element.
   using HoldConstant =
       std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)>;
-  // Fails when data of a constant is missing, and as `hold` does. `packed` owns the memory of weights
-  // that the model's kernels packed, and lives as long as the executable.
+  // Fails when data of a constant is missing, and as `hold` does. `packed` owns the memory of
+  // weights that the model's kernels packed, and lives as long as the executable.
   static Result<std::unique_ptr<const Executable>> Build(
       compile::CompiledModel model, const HoldConstant& hold = kernels::ToHostTensor,
       std::shared_ptr<const void> packed = nullptr);
@@ -48,6 +48,9 @@ class Executable {
     const std::atomic<bool>* cancelled = nullptr;
     ClearCost* clearing = nullptr;  // what this run adds to it
     bool* half_applied = nullptr;   // where given: set when a run fails behind that point
+    // Of the program's: tasks of other batches are left out, and outputs that these make may be
+    // null.
+    int32_t batch = kEveryBatch;
   };
   // Fails with run.cancelled, or with what a kernel says of its data; outputs are unspecified then.
   // Variables are inputs that the run leaves with new values (PlanOptions::updates); the output

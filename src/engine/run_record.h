@@ -27,6 +27,7 @@ struct ClearCost {
 
 // What the last planned run of a graph did beside running its kernels. Plain data.
 struct RunRecord {
+  std::string batch;        // that it executed; empty: the graph has none
   compile::PortUses ports;  // what the plan says, and what the addresses of that run added
   ClearCost clearing;
   // Where values lay that keep their addresses from run to run (fixed_address, no_address_refresh).
