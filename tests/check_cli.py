@@ -269,6 +269,31 @@ def running(folder):
     run("run", cnn, "--input", f"image={image}", code=6, says="npy.file")
 
 
+def batches(folder):
+    """R42: of a model whose nodes carry batch labels one batch runs."""
+    model = EXAMPLES / "multi_batch_shape.onnx"
+    draw = np.random.default_rng(2)
+    given = {"gears": draw.standard_normal(8), "x_1": draw.standard_normal((1, 256)), "x_4": draw.standard_normal((4, 256))}
+    inputs = []
+    for name, array in given.items():
+        np.save(folder / f"{name}.npy", array.astype(np.float32))
+        inputs += ["--input", f"{name}={folder / name}.npy"]
+    for batch, made, not_made in (("gear_1", "y_1", "y_4"), ("gear_4", "y_4", "y_1")):
+        report = json.loads(run("run", model, *inputs, "--batch", batch, "--output", folder / batch, "--repeat", 2, "--json"))
+        check(report["batch"] == batch and report["not_made"] == [not_made], f"{batch} runs alone: {report}")
+        files = sorted(path.name for path in (folder / batch).glob("*.npy"))
+        check(files == sorted([f"{made}.npy", "y_gears.npy"]), f"{batch} makes {made} and what is common: {files}")
+        common = np.load(folder / batch / "y_gears.npy")
+        check(np.allclose(common, np.tanh(1 / (1 + np.exp(-given["gears"]))), atol=1e-5), "every batch makes what has no label")
+    run("run", model, "--batch", "gear_1", says="y_4 float32[4,256], not made: it is of batch gear_4", where="stdout")
+    run("run", model, code=2, says="run.batch")
+    run("run", model, "--batch", "gear_2", code=2, says="its batches are gear_1, gear_4")
+    run("run", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=2", "--batch", "gear_1", code=2, says="run.batch")
+    run("run", model, EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=2", "--batch", "gear_1")
+    run("bench", model, "--batch", "gear_1", "--repeat", 2)
+    run("bench", model, "--repeat", 2, code=2, says="run.batch")
+
+
 def training(folder):
     step = EXAMPLES / "tiny_train.onnx"
     draw = np.random.default_rng(1)
@@ -349,6 +374,7 @@ with tempfile.TemporaryDirectory() as temporary:
     packing(pathlib.Path(temporary))
     replaying(pathlib.Path(temporary))
     running(pathlib.Path(temporary))
+    batches(pathlib.Path(temporary))
     training(pathlib.Path(temporary))
     comparing(pathlib.Path(temporary))
 print("\n".join(failures))

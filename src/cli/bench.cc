@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/mapped_pages.h"
 #include "cli/distance.h"
 #include "cli/model_inputs.h"
 #include "cli/options.h"
 #include "cli/ort_peer.h"
 #include "cli/program.h"
 #include "cli/run_measure.h"
-#include "base/mapped_pages.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
@@ -24,6 +24,7 @@ struct Options {
   std::vector<std::string> models;
   std::vector<std::string> shapes;
   std::string against;
+  std::string batch;
   int64_t repeat = 10;
   int64_t threads = 1;
   bool json = false;
@@ -88,7 +89,7 @@ Status Race(OrtPeer& peer, ModelRunner& ours, int64_t repeat,
   PLIMSOLL_ASSIGN(const auto outputs, peer.Outputs());
   for (const OrtPeer::Named& output : outputs) {
     for (size_t i = 0; i < ports.size(); ++i) {
-      if (ports[i].name != output.name) continue;
+      if (ports[i].name != output.name || !ours.Makes(ports[i])) continue;
       result.distance =
           std::max(result.distance, RelativeDistance(ours.outputs()[i].tensor, output.tensor));
     }
@@ -119,7 +120,7 @@ Result<Row> BenchOne(const std::string& model, const Options& options,
   PLIMSOLL_ASSIGN(const auto session, engine::Session::Create(session_options));
   PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(std::move(graph)));
   PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session->Outputs(id));
-  PLIMSOLL_ASSIGN(ModelRunner runner, ModelRunner::Make(*session, id, inputs));
+  PLIMSOLL_ASSIGN(ModelRunner runner, ModelRunner::Make(*session, id, inputs, options.batch));
   PLIMSOLL_TRY(runner.RunOnce());
   if (peer) {
     PLIMSOLL_TRY(Race(*peer, runner, options.repeat, ports, row));
@@ -207,6 +208,7 @@ void AddBench(CLI::App& program, Action& action) {
   command.Choice("--against", options->against, {"", "ort"}, "A peer to race: ort");
   command.List("--shape", options->shapes,
                "Shape of an input or size of a symbol, for the models that have it; repeatable");
+  command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
   command.Whole("--repeat", options->repeat, 1, 100'000, "How many runs of each");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
   command.Json(options->json);

@@ -10,7 +10,9 @@
 #include "cli/options.h"
 #include "cli/ort_peer.h"
 #include "cli/program.h"
+#include "compile/batch_labels.h"
 #include "engine/interpreter.h"
+#include "engine/run_batches.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
@@ -25,6 +27,7 @@ struct Options {
   std::string against = "ort";
   std::vector<std::string> inputs;
   std::vector<std::string> shapes;
+  std::string batch;
   double tolerance = 1e-4;
   bool json = false;
 };
@@ -49,6 +52,17 @@ struct Comparison {
   double largest = 0;
 };
 
+// Spreads the labels of the graph; the batch of theirs that the inputs or the name ask for.
+Result<std::string> BatchFor(graph::Graph& graph, const std::vector<HostValue>& inputs,
+                             const std::string& named) {
+  PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
+  std::vector<engine::Tensor> tensors;
+  for (const HostValue& input : inputs) {
+    tensors.push_back({input.tensor.type, input.tensor.dims, input.tensor.data.get()});
+  }
+  return engine::RunBatches(graph).Choose(named, tensors);
+}
+
 Result<Comparison> Compare(const Options& options) {
   std::vector<InputArgument> arguments;
   for (const std::string& text : options.inputs) {
@@ -60,8 +74,9 @@ Result<Comparison> Compare(const Options& options) {
     PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
     shapes.push_back(std::move(shape));
   }
-  PLIMSOLL_ASSIGN(const graph::Graph graph, onnx::ReadModel(options.model));
+  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
   PLIMSOLL_ASSIGN(const std::vector<HostValue> inputs, MakeInputs(graph, arguments, shapes));
+  PLIMSOLL_ASSIGN(const std::string batch, BatchFor(graph, inputs, options.batch));
   OrtPeer::Settings settings{.model = options.model, .names = {}, .inputs = inputs};
   settings.every_value = true;
   for (const graph::ValueId input : graph.root().inputs) {
@@ -76,6 +91,7 @@ Result<Comparison> Compare(const Options& options) {
   Comparison comparison;
   engine::Interpreter interpreter(graph);
   engine::Interpreter::Options run;
+  run.batch = batch;
   run.observe = [&](graph::ValueId id, const HostValue& value) {
     const graph::Value& known = graph[id];
     const auto their = theirs.find(known.name);
@@ -143,6 +159,7 @@ void AddCompare(CLI::App& program, Action& action) {
                "name=file.npy, name=file.pb or name=random; repeatable");
   command.List("--shape", options->shapes,
                "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
   command.Real("--tolerance", options->tolerance, "Relative difference that still counts as equal");
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Run(*options); });

@@ -12,6 +12,7 @@
 #include "cli/program.h"
 #include "cli/session_plan.h"
 #include "cli/text_file.h"
+#include "compile/batch_labels.h"
 #include "compile/input_shapes.h"
 #include "compile/plan_model.h"
 #include "compile/shapes.h"
@@ -62,6 +63,7 @@ Result<PlannedModel> PlanWith(graph::Graph graph, const std::vector<ShapeArgumen
                               const compile::PlanOptions& request) {
   PLIMSOLL_ASSIGN(const compile::Bindings bindings, compile::GiveInputShapes(graph, shapes));
   PLIMSOLL_TRY(compile::InferShapes(graph));
+  PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
   return compile::PlanModel(graph, request);
 }
 
@@ -138,6 +140,7 @@ Result<PlanReport> PlanOne(const Options& options, const std::string& model,
   const graph::Graph as_read = graph;
   PLIMSOLL_ASSIGN(const compile::Bindings bindings, compile::GiveInputShapes(graph, shapes));
   PLIMSOLL_TRY(compile::InferShapes(graph));
+  PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const PlannedModel planned, compile::PlanModel(graph, request));
   const auto taken = std::chrono::steady_clock::now() - start;

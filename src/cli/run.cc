@@ -31,6 +31,7 @@ struct Options {
   std::vector<std::string> shapes;
   std::string variables;
   std::string output;
+  std::string batch;
   int64_t repeat = 1;
   int64_t threads = 1;
   bool plain = false;
@@ -44,6 +45,7 @@ Examples:
   plimsoll run bert.onnx --shape batch=1 --shape seq=128 --repeat 20
   plimsoll run model.onnx --repeat 10 --json               latency and memory for a program
   plimsoll run a.onnx b.onnx c.onnx --policy 2             three models in the memory of the largest
+  plimsoll run model.onnx --batch b1                       only what the file labels b1, or nothing
 
 Weights that the model keeps in files beside it must be there. With one run its latency includes
 nothing but the run: loading and planning come before.)";
@@ -104,7 +106,8 @@ class Runs {
         training_(config.training),
         open_shapes_(config.compile_dynamic_mode || config.dynamic_inputs_shape_range) {}
 
-  // With one model every argument must be one of its inputs; with several, of some of them.
+  // With one model every argument must be one of its inputs; with several, of some of them. A batch
+  // is named for those that have batches.
   Status Add(const Options& options, const std::string& model) {
     std::vector<InputArgument> arguments;
     for (const std::string& text : options.inputs) {
@@ -128,7 +131,10 @@ class Runs {
     PLIMSOLL_ASSIGN(std::vector<HostValue> inputs, MakeInputs(sized, arguments, shapes));
     PLIMSOLL_ASSIGN(const engine::GraphId id, session_.Add(std::move(graph), names));
     PLIMSOLL_TRY(SetInitialVariables(session_, names, initial));
-    PLIMSOLL_ASSIGN(ModelRunner runner, ModelRunner::Make(session_, id, std::move(inputs)));
+    PLIMSOLL_ASSIGN(const std::vector<std::string> batches, session_.Batches(id));
+    const bool named = options.models.size() == 1 || !batches.empty();
+    PLIMSOLL_ASSIGN(ModelRunner runner,
+                    ModelRunner::Make(session_, id, std::move(inputs), named ? options.batch : ""));
     PLIMSOLL_ASSIGN(std::vector<engine::Port> ports, session_.Outputs(id));
     PLIMSOLL_ASSIGN(std::vector<engine::Port> input_ports, session_.Inputs(id));
     models_.push_back({model, std::move(runner), std::move(ports), std::move(input_ports)});
@@ -182,7 +188,12 @@ class Runs {
                    .clearing = {},
                    .inputs = model.input_ports,
                    .heap_calls = model.runner.heap_calls(),
-                   .outputs = model.ports};
+                   .outputs = model.ports,
+                   .batch = model.runner.batch(),
+                   .not_made = {}};
+      for (const engine::Port& port : model.ports) {
+        if (!model.runner.Makes(port)) run.not_made.push_back(port.name);
+      }
       PLIMSOLL_ASSIGN(run.memory, model.runner.memory());
       if (run.planned) {
         PLIMSOLL_ASSIGN(run.last_run, model.runner.last_run());
@@ -254,6 +265,8 @@ void AddRun(CLI::App& program, Action& action) {
                "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.Text("--variables", options->variables,
                "input=output,...: inputs that are kept from run to run, and what replaces them");
+  command.Text("--batch", options->batch,
+               "The batch to run, where nodes carry batch labels (plimsoll.batch_label)");
   command.Text("--output", options->output, "A folder for the outputs, as NAME.npy");
   command.Whole("--repeat", options->repeat, 1, 1'000'000, "How many runs");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");

@@ -29,12 +29,13 @@ bool IsPlainTensor(const HostValue& value) {
 }  // namespace
 
 Result<ModelRunner> ModelRunner::Make(engine::Session& session, engine::GraphId id,
-                                      std::vector<HostValue> inputs) {
+                                      std::vector<HostValue> inputs, const std::string& batch) {
   ModelRunner runner;
   runner.session_ = &session;
   runner.id_ = id;
   runner.inputs_ = std::move(inputs);
   runner.read_ = TensorsOf(runner.inputs_);
+  PLIMSOLL_ASSIGN(runner.run_.batch, session.BatchFor(id, runner.read_, batch));
   if (!std::all_of(runner.inputs_.begin(), runner.inputs_.end(), IsPlainTensor)) {
     runner.reason_ = "an input is no plain tensor";
     return runner;
@@ -69,8 +70,13 @@ void ModelRunner::RestoreInputs() {
 Status ModelRunner::MakeOutputs() {
   const graph::Graph& compiled = executable_->model().graph;
   const std::vector<bool> replaces = ReplacesVariable();
+  PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session_->Outputs(id_));
   for (size_t i = 0; i < replaces.size(); ++i) {
     if (replaces[i]) continue;
+    if (!Makes(ports[outputs_.size()])) {
+      outputs_.emplace_back();
+      continue;
+    }
     const graph::ValueType& type = compiled[compiled.root().outputs[i]].type;
     PLIMSOLL_ASSIGN(HostTensor tensor,
                     kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
@@ -93,9 +99,9 @@ Status ModelRunner::RunOnce() {
   const int64_t calls = HeapCalls();
   const auto begin = std::chrono::steady_clock::now();
   if (planned()) {
-    PLIMSOLL_TRY(session_->Run(id_, read_, written_));
+    PLIMSOLL_TRY(session_->Run(id_, read_, written_, run_));
   } else {
-    PLIMSOLL_ASSIGN(outputs_, session_->RunValues(id_, inputs_));
+    PLIMSOLL_ASSIGN(outputs_, session_->RunValues(id_, inputs_, run_));
   }
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   heap_calls_ = calls < 0 ? -1 : HeapCalls() - calls;
@@ -130,7 +136,9 @@ Result<engine::PoisonedRun> ModelRunner::Observe() {
   for (const bool replaces : ReplacesVariable()) {
     to.push_back(replaces ? nullptr : written_[written++].data);
   }
-  return engine::RunPoisoned(*executable_, {.inputs = from, .outputs = to});
+  return engine::RunPoisoned(
+      *executable_,
+      {.inputs = from, .outputs = to, .batch = executable_->program().BatchNamed(batch())});
 }
 
 double Percentile(std::vector<double> values, double share) {

@@ -14,9 +14,10 @@ namespace plimsoll::cli {
 // outlive it.
 class ModelRunner {
  public:
-  // Compiles the graph for the inputs.
+  // Compiles the graph for the inputs. `batch`: as RunOptions::batch.
   static Result<ModelRunner> Make(engine::Session& session, engine::GraphId id,
-                                  std::vector<kernels::HostValue> inputs);
+                                  std::vector<kernels::HostValue> inputs,
+                                  const std::string& batch = {});
 
   Status RunOnce();
   // One more run over poisoned memory, on copies of the variables. Only where planned().
@@ -25,7 +26,12 @@ class ModelRunner {
   bool planned() const { return executable_ != nullptr; }
   const engine::Executable& executable() const { return *executable_; }  // only where planned()
   const std::string& reason() const { return reason_; }                  // why it is not planned
+  // Absent where another batch makes them.
   const std::vector<kernels::HostValue>& outputs() const { return outputs_; }
+  const std::string& batch() const { return run_.batch; }  // that runs; empty: there are none
+  bool Makes(const engine::Port& output) const {
+    return output.batch.empty() || output.batch == batch();
+  }
   const std::vector<double>& latency_ms() const { return latency_ms_; }  // of each run, in order
   int64_t heap_calls() const { return heap_calls_; }  // of the last run; -1: not counted
   Result<engine::GraphMemory> memory() const { return session_->Memory(id_); }
@@ -40,6 +46,7 @@ class ModelRunner {
 
   engine::Session* session_ = nullptr;
   engine::GraphId id_;
+  engine::RunOptions run_;
   std::vector<kernels::HostValue> inputs_;
   std::vector<kernels::HostValue> outputs_;
   std::vector<kernels::HostTensor> scratch_;  // of inputs that a run overwrites; else empty

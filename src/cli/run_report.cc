@@ -17,10 +17,16 @@ std::string Line(std::string_view name, const std::string& value) {
   return StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
 }
 
+// Whether a run of the batch makes an output.
+bool Made(const engine::Port& port, const std::string& batch) {
+  return port.batch.empty() || port.batch == batch;
+}
+
 // What the last run did with the caller's memory.
 void AddPorts(Json& json, const char* kind, const std::vector<engine::Port>& ports,
-              const std::vector<compile::PortUse>& uses) {
+              const std::vector<compile::PortUse>& uses, const std::string& batch) {
   for (size_t i = 0; i < uses.size(); ++i) {
+    if (!Made(ports[i], batch)) continue;
     Json row = {{"name", ports[i].name}, {"kind", kind}, {"in_place", uses[i].in_place()}};
     if (!uses[i].in_place()) row["reason"] = uses[i].reason;
     json.push_back(std::move(row));
@@ -28,10 +34,10 @@ void AddPorts(Json& json, const char* kind, const std::vector<engine::Port>& por
 }
 
 std::string CopiesText(const char* kind, const std::vector<engine::Port>& ports,
-                       const std::vector<compile::PortUse>& uses) {
+                       const std::vector<compile::PortUse>& uses, const std::string& batch) {
   std::string text;
   for (size_t i = 0; i < uses.size(); ++i) {
-    if (uses[i].in_place()) continue;
+    if (uses[i].in_place() || !Made(ports[i], batch)) continue;
     text += Line("copied", StrCat(kind, " ", ports[i].name, ": ", uses[i].reason));
   }
   return text;
@@ -40,6 +46,10 @@ std::string CopiesText(const char* kind, const std::vector<engine::Port>& ports,
 Json ModelJson(const ModelRun& run) {
   Json json{{"model", run.model}, {"runs", run.latency_ms.size()}, {"planned", run.planned}};
   if (!run.planned) json["reason"] = run.reason;
+  if (!run.batch.empty()) {
+    json["batch"] = run.batch;
+    json["not_made"] = run.not_made;
+  }
   json["latency_ms"] = {{"p50", Percentile(run.latency_ms, 0.5)},
                         {"p90", Percentile(run.latency_ms, 0.9)},
                         {"p99", Percentile(run.latency_ms, 0.99)}};
@@ -63,8 +73,8 @@ Json ModelJson(const ModelRun& run) {
     json["inputs_fused"] = transfers.fused_inputs;
     json["input_transfer_bytes"] = transfers.bytes.value();
     json["ports"] = Json::array();
-    AddPorts(json["ports"], "input", run.inputs, run.last_run.ports.inputs);
-    AddPorts(json["ports"], "output", run.outputs, run.last_run.ports.outputs);
+    AddPorts(json["ports"], "input", run.inputs, run.last_run.ports.inputs, run.batch);
+    AddPorts(json["ports"], "output", run.outputs, run.last_run.ports.outputs, run.batch);
   }
   json["weights_bytes"] = run.memory.weights.value();
   json["heap_calls_per_run"] = run.heap_calls;
@@ -115,15 +125,19 @@ std::string ModelText(const ModelRun& run) {
                    StrCat(transfers.inputs, " inputs of ", FormatBytes(transfers.bytes), " in ",
                           transfers.transfers, " transfers, ", transfers.fused_inputs, " fused"));
     }
-    text += CopiesText("input", run.inputs, run.last_run.ports.inputs);
-    text += CopiesText("output", run.outputs, run.last_run.ports.outputs);
+    text += CopiesText("input", run.inputs, run.last_run.ports.inputs, run.batch);
+    text += CopiesText("output", run.outputs, run.last_run.ports.outputs, run.batch);
   } else {
     text += Line("no plan", run.reason);
   }
   text += Line("weights", FormatBytes(run.memory.weights));
   text += Line("heap calls", StrCat(run.heap_calls, " in the last run"));
+  if (!run.batch.empty()) text += Line("batch", run.batch);
   for (const engine::Port& port : run.outputs) {
-    text += Line("output", StrCat(port.name, " ", Text(port.type)));
+    text += Line(
+        "output",
+        StrCat(port.name, " ", Text(port.type),
+               Made(port, run.batch) ? "" : StrCat(", not made: it is of batch ", port.batch)));
   }
   return text;
 }

@@ -25,6 +25,8 @@ struct ModelRun {
   std::vector<engine::Port> inputs;
   int64_t heap_calls = 0;
   std::vector<engine::Port> outputs;
+  std::string batch;                  // that ran; empty: the model has none
+  std::vector<std::string> not_made;  // outputs of other batches
 };
 
 // And of the session that all of them ran in.

@@ -4,13 +4,13 @@
 #include <iostream>
 #include <memory>
 
+#include "base/mapped_pages.h"
 #include "cli/config_arguments.h"
 #include "cli/initial_variables.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/training_inputs.h"
 #include "cli/training_report.h"
-#include "base/mapped_pages.h"
 #include "kernels/element_types.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
@@ -30,6 +30,7 @@ struct Options {
   std::vector<std::string> initial;
   std::string variables;
   ConfigArguments config;
+  std::string batch;
   std::string save;
   std::string restore;
   int64_t save_every = 0;
@@ -85,8 +86,13 @@ bool SameAddresses(const std::vector<Variable>& before, const std::vector<Variab
 // Runs the steps of one graph and gathers what there is to tell.
 class Trainer {
  public:
-  Trainer(Session& session, engine::GraphId id, TrainingInputs inputs, int64_t loop)
-      : session_(session), id_(id), inputs_(std::move(inputs)), loop_(loop) {}
+  Trainer(Session& session, engine::GraphId id, TrainingInputs inputs, int64_t loop,
+          std::string batch)
+      : session_(session),
+        id_(id),
+        inputs_(std::move(inputs)),
+        loop_(loop),
+        batch_(std::move(batch)) {}
 
   Status Prepare() {
     PLIMSOLL_ASSIGN(const auto executable, session_.Compile(id_, inputs_.At(0)));
@@ -99,8 +105,14 @@ class Trainer {
                    .remedy = "give its inputs fixed shapes with --shape"};
     }
     PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session_.Outputs(id_));
+    PLIMSOLL_ASSIGN(batch_, session_.BatchFor(id_, inputs_.At(0), batch_));
     for (const engine::Port& port : ports) {
       const graph::ValueType& type = port.type;
+      if (!port.batch.empty() && port.batch != batch_) {
+        written_.emplace_back();
+        outputs_.emplace_back();
+        continue;
+      }
       if (!type.shape || !graph::IsStatic(*type.shape)) {
         return BadSteps(StrCat("output '", port.name, "'"), StrCat("it is ", Text(type)),
                         "let its shape be fixed");
@@ -123,6 +135,7 @@ class Trainer {
   Status RunLoop() {
     const int64_t before = session_.variables().steps();
     engine::RunOptions options;
+    options.batch = batch_;
     options.feed = [&](int64_t step) -> Result<std::span<const engine::Tensor>> {
       return inputs_.At(before + step);
     };
@@ -154,6 +167,7 @@ class Trainer {
   engine::GraphId id_;
   TrainingInputs inputs_;
   int64_t loop_;
+  std::string batch_;  // empty: the graph has none
   std::vector<HostTensor> outputs_;
   std::vector<engine::Tensor> written_;
   size_t loss_ = 0;
@@ -206,7 +220,7 @@ Status Train(const Options& options) {
   PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(std::move(graph), names));
   PLIMSOLL_TRY(SetInitialVariables(*session, names, options.initial));
   if (!options.restore.empty()) PLIMSOLL_TRY(session->variables().Restore(options.restore));
-  Trainer trainer(*session, id, std::move(inputs), loop);
+  Trainer trainer(*session, id, std::move(inputs), loop, options.batch);
   PLIMSOLL_TRY(trainer.Prepare());
   const bool progress = isatty(STDERR_FILENO) != 0;
   for (int64_t done = loop; done <= options.steps; done += loop) {
@@ -240,6 +254,7 @@ void AddTrain(CLI::App& program, Action& action) {
   command.List("--initial", options->initial,
                "First values: name=file.npy, name=random, or a folder of NAME.npy; repeatable");
   command.Text("--variables", options->variables, "input=output,... in place of the metadata");
+  command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
   command.Text("--save", options->save, "Where the variables go at the end");
   command.Whole("--save-every", options->save_every, 0, 1'000'000'000,
                 "Save after each so many steps, too");

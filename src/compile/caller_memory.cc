@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compile/batch_labels.h"
 #include "compile/bodies.h"
 #include "compile/zero_copy.h"
 #include "kernels/catalogue.h"
@@ -98,6 +99,8 @@ class Lending {
     if (index < 0 || At(index).home != home) return;
     if (!JudgeZeroCopy(graph_, stable_, At(index), options_).allowed) return;
     if (PortsIn(At(index)) != 1 || Lends(index)) return;
+    // An output that only one batch makes is not there in runs of the others.
+    if (home == Home::kOutput && !BatchOf(graph_, value).empty()) return;
     const auto steps = static_cast<int64_t>(timeline_.steps.size());
     const Span free =
         home == Home::kInput ? Span{At(index).end, steps} : Span{0, LifeOf(At(index)).begin};

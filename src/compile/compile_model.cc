@@ -1,5 +1,6 @@
 #include "compile/compile_model.h"
 
+#include "compile/batch_labels.h"
 #include "compile/host_operators.h"
 #include "kernels/kernel_table.h"
 #include "plimsoll/base/text.h"
@@ -157,6 +158,7 @@ Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   model.graph = std::move(graph);
   model.input_fusion_size = options.plan.input_fusion_size;
   if (options.optimise) PLIMSOLL_TRY(Specialise(model.graph, model.passes));
+  PLIMSOLL_TRY(SpreadBatchLabels(model.graph, options.plan.updates));
   SeparateUpdates(model.graph, options.plan.updates);
   if (options.hold_constants) PLIMSOLL_TRY(options.hold_constants(model.graph));
   PLIMSOLL_TRY(PrepareKernels(model, options));

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
+#include "compile/batch_labels.h"
 #include "compile/bodies.h"
 #include "compile/caller_memory.h"
 #include "compile/constants.h"
@@ -27,8 +27,6 @@ struct Wishes {
   plan::MemoryType type = plan::MemoryType::kDevice;
   std::string stable_key;  // empty: it may move
   bool clearing = false;
-  std::optional<std::string> label;  // of the first writer
-  bool one_label = true;
 };
 
 plan::MemoryType TypeOf(MemoryAttributes::Type type) {
@@ -56,8 +54,6 @@ Wishes WishesOf(const Graph& graph, const StableValues& stable, const Block& blo
       const auto index = static_cast<size_t>(output);
       if (index < node.outputs.size() && node.outputs[index] == value) wishes.clearing = true;
     }
-    if (wishes.label && *wishes.label != node.memory.batch_label) wishes.one_label = false;
-    wishes.label = node.memory.batch_label;
   }
   return wishes;
 }
@@ -255,9 +251,7 @@ class ProblemBuilder {
       buffer.no_zero_copy_reason = no_zero_copy;
       buffer.exclusive = IsKept(block);
       if (wishes.clearing && one_piece && options_.clear_together) buffer.atomic_addr_clean_id = 0;
-      if (wishes.one_label && wishes.label && !wishes.label->empty()) {
-        buffer.batch = BatchOf(*wishes.label);
-      }
+      buffer.batch = BatchNamed(BatchOf(graph_, block));
       const bool given = block.home == Home::kInput || block.home == Home::kVariable;
       SetLife(buffer, block, given ? 0 : piece.birth, std::max(end, piece.birth + 1), given);
       members.push_back(planned_.problem.AddBuffer(std::move(buffer)));
@@ -283,7 +277,8 @@ class ProblemBuilder {
     return graph_[block.values[0]].name;
   }
 
-  plan::BatchId BatchOf(const std::string& label) {
+  plan::BatchId BatchNamed(const std::string& label) {
+    if (label.empty()) return {};
     const auto& labels = planned_.problem.batches;
     const auto found = std::find(labels.begin(), labels.end(), label);
     if (found != labels.end()) return plan::BatchId(static_cast<size_t>(found - labels.begin()));
@@ -315,6 +310,7 @@ class ProblemBuilder {
       buffer.size = size;
       buffer.region = planned_.feature_map;
       buffer.exclusive = rules_.Keeps(id);
+      buffer.batch = BatchNamed(graph_[id].memory.batch_label);
       buffer.life = LifeAt(timeline_, i);
       planned_.workspace_of[id.index()] = planned_.problem.AddBuffer(std::move(buffer));
     }

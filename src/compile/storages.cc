@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compile/batch_labels.h"
 #include "compile/bodies.h"
 #include "compile/offset_forest.h"
 #include "compile/views.h"
@@ -65,6 +66,7 @@ class Finder {
     found_.fresh[value.index()] = bytes;
     forest_.Add();
     alone_storage_.push_back(LiesAlone(value));
+    batches_.push_back(BatchOf(graph_, value));
   }
 
   // What is cleared just before its node runs holds nothing by then.
@@ -119,7 +121,8 @@ class Finder {
     const bool inside = window.offset + bytes <= whole.bytes;
     if (is_output_[window.part.index()]) {
       const bool covers = bytes == holder.bytes && holder.home == Home::kFeatureMap;
-      if (!covers) return false;
+      const bool same_batch = BatchOf(graph_, window.part) == batches_[static_cast<size_t>(root)];
+      if (!covers || !same_batch) return false;
       holder.home = Home::kOutput;
     }
     if (!inside) return false;
@@ -140,7 +143,12 @@ class Finder {
     const bool ours = found_.storages[static_cast<size_t>(root)].home == Home::kFeatureMap;
     const bool same_stream = StreamOf(window.part) == StreamOf(window.whole);
     const bool alone = alone_storage_[static_cast<size_t>(root)];
-    if (!covers || !ours || !same_stream || alone || part.bytes == Bytes(0)) return false;
+    // What runs of other batches write must not go into an output that these do not make.
+    const bool same_batch = batches_[static_cast<size_t>(root)] ==
+                            batches_[static_cast<size_t>(forest_.Root(whole.storage).holder)];
+    if (!covers || !ours || !same_stream || !same_batch || alone || part.bytes == Bytes(0)) {
+      return false;
+    }
     forest_.Put(root, whole.storage, whole.offset + window.offset);
     return true;
   }
@@ -240,8 +248,9 @@ class Finder {
   const std::vector<bool>& apart_;
   const std::vector<bool>& alone_;
   std::vector<bool> is_output_;
-  OffsetForest forest_;              // of storages: which hold which
-  std::vector<bool> alone_storage_;  // by storage: never lies in another
+  OffsetForest forest_;               // of storages: which hold which
+  std::vector<bool> alone_storage_;   // by storage: never lies in another
+  std::vector<std::string> batches_;  // by storage: the batch that alone writes it
   Storages found_;
 };
 

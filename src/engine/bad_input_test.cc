@@ -274,12 +274,12 @@ TEST_F(BadInputTest, APlanThatDoesNotFitTheDeviceIsRefusedAndASmallerOneRuns) {
   const auto loaded = LoadedGraph::Load(ImagesGraph(), {}, memory, weights);
   ASSERT_TRUE(loaded.ok()) << loaded.error().Text();
   for (int run = 0; run < 2; ++run) {
-    const auto large = (*loaded)->RunValues(Values({Random({64, 4, 32, 32}, 1)}), nullptr);
+    const auto large = (*loaded)->RunValues(Values({Random({64, 4, 32, 32}, 1)}), {});
     ASSERT_FALSE(large.ok());
     EXPECT_EQ(large.error().code, "memory.out_of_memory");
     EXPECT_EQ(large.error().kind, ErrorKind::kDoesNotFit);
     EXPECT_EQ(memory->reserved(), Bytes(0));
-    const auto small = (*loaded)->RunValues(Values({Random({1, 4, 32, 32}, 1)}), nullptr);
+    const auto small = (*loaded)->RunValues(Values({Random({1, 4, 32, 32}, 1)}), {});
     EXPECT_TRUE(small.ok()) << (small.ok() ? "" : small.error().Text());
   }
 }

@@ -20,6 +20,11 @@ Error Cancelled(const graph::Graph& graph, const Task& task) {
       .remedy = ""};
 }
 
+// Whether a run executes the task.
+bool Runs(const Task& task, const Executable::Call& call) {
+  return task.batch == kEveryBatch || task.batch == call.batch;
+}
+
 void Clear(void* at, Bytes bytes, ClearCost* cost) {
   if (cost == nullptr) {
     std::memset(at, 0, static_cast<size_t>(bytes.value()));
@@ -112,7 +117,8 @@ void Executable::SetPorts(Addresses& addresses, const Call& call) const {
     const auto index = static_cast<size_t>(place.index);
     void* const base = place.base == Place::Base::kInput ? const_cast<void*>(call.inputs[index])
                                                          : call.outputs[index];
-    addresses.operands[operand] = static_cast<std::byte*>(base) + place.offset;
+    addresses.operands[operand] =
+        base == nullptr ? nullptr : static_cast<std::byte*>(base) + place.offset;
   }
 }
 
@@ -148,6 +154,10 @@ Status Executable::Walk(Addresses& addresses, const Call& call, const Before& be
   SetPorts(addresses, call);
   for (size_t i = 0; i < program_.tasks.size();) {
     const Task& task = program_.tasks[i];
+    if (!Runs(task, call)) {
+      ++i;
+      continue;
+    }
     const bool may_stop = (i == 0 || i < program_.first_update) && call.cancelled != nullptr;
     if (may_stop && call.cancelled->load(std::memory_order_relaxed)) {
       return Cancelled(model_.graph, task);
@@ -180,6 +190,7 @@ Status Executable::RunTasks(std::span<const uint32_t> tasks, const Addresses& ad
                             const Call& call, const BeforeTask& before) const {
   for (const uint32_t index : tasks) {
     const Task& task = program_.tasks[index];
+    if (!Runs(task, call)) continue;
     if (call.cancelled != nullptr && call.cancelled->load(std::memory_order_relaxed)) {
       return Cancelled(model_.graph, task);
     }

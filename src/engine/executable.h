@@ -50,6 +50,9 @@ class Executable {
     const std::atomic<bool>* cancelled = nullptr;
     ClearCost* clearing = nullptr;  // what this run adds to it
     bool* half_applied = nullptr;   // where given: set when a run fails behind that point
+    // Of the program's: tasks of other batches are left out, and outputs that these make may be
+    // null.
+    int32_t batch = kEveryBatch;
   };
   // Fails with run.cancelled, or with what a kernel says of its data; outputs are unspecified then.
   // Variables are inputs that the run leaves with new values (PlanOptions::updates); the output

@@ -45,15 +45,6 @@ std::string FromMetadata(const Graph& graph) {
   return "";
 }
 
-std::vector<std::string> OpenSizes(const Graph& graph) {
-  std::vector<std::string> symbols;
-  for (const ValueId input : graph.root().inputs) {
-    ValueType type = graph[input].type;
-    ForEachDim(type, [&](graph::Dim& dim) { dim.CollectSymbols(symbols); });
-  }
-  return symbols;
-}
-
 Result<Gear> MakeGear(const Graph& graph, const std::vector<std::string>& symbols,
                       const std::vector<int64_t>& sizes) {
   if (sizes.size() != symbols.size()) {
@@ -62,12 +53,10 @@ Result<Gear> MakeGear(const Graph& graph, const std::vector<std::string>& symbol
                     "give one number for each of them");
   }
   Gear gear;
-  std::vector<std::string> parts;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 0) return BadGears(StrCat(symbols[i], " is ", sizes[i]), "give sizes from 0 on");
-    parts.push_back(StrCat(symbols[i], "=", sizes[i]));
   }
-  gear.label = Join(parts, ",");
+  gear.label = SizesText(symbols, sizes);
   const auto lookup = [&](const std::string& name) -> std::optional<graph::Dim> {
     const auto found = std::find(symbols.begin(), symbols.end(), name);
     if (found == symbols.end()) return std::nullopt;
@@ -93,6 +82,21 @@ Result<Gear> MakeGear(const Graph& graph, const std::vector<std::string>& symbol
 }
 
 }  // namespace
+
+std::vector<std::string> OpenSizes(const Graph& graph) {
+  std::vector<std::string> symbols;
+  for (const ValueId input : graph.root().inputs) {
+    ValueType type = graph[input].type;
+    ForEachDim(type, [&](graph::Dim& dim) { dim.CollectSymbols(symbols); });
+  }
+  return symbols;
+}
+
+std::string SizesText(const std::vector<std::string>& symbols, const std::vector<int64_t>& sizes) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < symbols.size(); ++i) parts.push_back(StrCat(symbols[i], "=", sizes[i]));
+  return Join(parts, ",");
+}
 
 Result<std::vector<Gear>> ReadGears(const Graph& graph, const std::string& dynamic_dims) {
   PLIMSOLL_ASSIGN(const auto given,

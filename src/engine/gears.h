@@ -17,6 +17,11 @@ struct Gear {
 
 inline constexpr size_t kMostGears = 100;
 
+// The symbols of the inputs' sizes, in the order in which the inputs first name them.
+std::vector<std::string> OpenSizes(const graph::Graph& graph);
+// "batch=4,rows=128": sizes of these symbols as the label of a gear.
+std::string SizesText(const std::vector<std::string>& symbols, const std::vector<int64_t>& sizes);
+
 // The gears of a model whose inputs have open sizes, from a text such as "1,128;4,128;8,64": gears
 // between semicolons, in each one number for each symbol of the inputs, in the order in which the
 // inputs first name them. Where the text is empty, the model's metadata `plimsoll.dynamic_dims` may

@@ -124,6 +124,14 @@ Result<std::shared_ptr<const Executable>> GraphVariables::Compile(std::span<cons
   return graph_->Compile(read_, reason);
 }
 
+Result<std::string> GraphVariables::BatchFor(std::span<const Tensor> inputs,
+                                             const std::string& named) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
+  Fill(inputs, {});
+  return graph_->BatchFor(read_, named);
+}
+
 Result<Bytes> GraphVariables::FeatureMapSize(std::span<const Tensor> inputs) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
@@ -155,7 +163,7 @@ Status GraphVariables::RunSteps(std::span<const Tensor> inputs, std::span<const 
     }
     Fill(inputs, outputs);
     bool half_applied = false;
-    const Status done = graph_->Run(read_, written_, options.cancelled, &half_applied);
+    const Status done = graph_->Run(read_, written_, options, &half_applied);
     if (!done.ok()) return Failed(done.error(), step, steps, half_applied);
     if (updates_) variables_.CountStep();
   }
@@ -195,10 +203,17 @@ Result<std::vector<HostValue>> GraphVariables::RunValues(std::vector<HostValue> 
   }
   PLIMSOLL_ASSIGN(const auto executable, Compile(tensors, nullptr));
   if (executable == nullptr) return RunNodeByNode(inputs, options, steps);
+  PLIMSOLL_ASSIGN(const std::string batch, BatchFor(tensors, options.batch));
   const graph::Graph& compiled = executable->model().graph;
   std::vector<HostValue> outputs;
   std::vector<Tensor> made;
   for (const size_t place : wanted_) {
+    const std::string& maker = graph_->outputs()[place].batch;
+    if (!maker.empty() && maker != batch) {
+      made.emplace_back();
+      outputs.emplace_back();
+      continue;
+    }
     const graph::ValueType& type = compiled[compiled.root().outputs[place]].type;
     PLIMSOLL_ASSIGN(HostTensor tensor,
                     kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
@@ -220,7 +235,7 @@ Result<std::vector<HostValue>> GraphVariables::RunNodeByNode(const std::vector<H
     std::vector<HostValue> full(read_.size());
     for (size_t i = 0; i < inputs.size(); ++i) full[given_[i]] = inputs[i];
     for (const Bound& bound : bound_) full[bound.port.input] = Borrow(*bound.variable);
-    auto outputs = graph_->RunValues(std::move(full), options.cancelled);
+    auto outputs = graph_->RunValues(std::move(full), options);
     if (!outputs.ok()) return Failed(outputs.error(), step, steps, false);
     for (HostValue& output : *outputs) PLIMSOLL_TRY(Detach(output));
     if (Status assigned = Assign(*outputs); !assigned.ok()) {
@@ -268,6 +283,7 @@ Status GraphVariables::Assign(const std::vector<HostValue>& outputs) {
 
 RunRecord GraphVariables::SeenOf(const RunRecord& record) const {
   RunRecord seen;
+  seen.batch = record.batch;
   seen.clearing = record.clearing;
   if (record.ports.inputs.empty() && record.ports.outputs.empty()) return seen;
   for (const size_t place : given_) seen.ports.inputs.push_back(record.ports.inputs[place]);

@@ -56,6 +56,7 @@ class GraphVariables {
 
   Result<std::shared_ptr<const Executable>> Compile(std::span<const Tensor> inputs,
                                                     std::string* reason);
+  Result<std::string> BatchFor(std::span<const Tensor> inputs, const std::string& named);
   Result<Bytes> FeatureMapSize(std::span<const Tensor> inputs);
   Status Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
              const RunOptions& options, int64_t steps);

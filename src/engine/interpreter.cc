@@ -73,6 +73,8 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
     Put(body.inputs[i], std::move(inputs[i]));
   }
   for (const NodeId node : body.nodes) {
+    const std::string& batch = graph_[node].memory.batch_label;
+    if (options_.batch && !batch.empty() && batch != *options_.batch) continue;
     if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) {
       return Error{.kind = ErrorKind::kRunFailed,
                    .code = "run.cancelled",

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/host_side.h"
@@ -31,6 +32,8 @@ class Interpreter {
     std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)> hold =
         kernels::ToHostTensor;
     StreamPair* streams = nullptr;  // null: everything runs in the walk
+    // Nodes of other batches are left out, and what they make is absent; none: every node runs.
+    std::optional<std::string> batch = {};
     // Told of each value as it is made, by the thread that makes it.
     std::function<void(graph::ValueId, const kernels::HostValue&)> observe = {};
   };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/mapped_pages.h"
+#include "compile/batch_labels.h"
 #include "compile/compile_model.h"
 #include "compile/gear_plan.h"
 #include "compile/shapes.h"
@@ -74,11 +75,16 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
   if (Status inferred = compile::InferShapes(graph); !inferred.ok()) {
     return ranges.Explain(inferred.error());
   }
+  PLIMSOLL_TRY(compile::SpreadBatchLabels(graph, options.plan.updates));
   std::unique_ptr<LoadedGraph> loaded(new LoadedGraph(std::move(graph), options, std::move(memory),
                                                       std::move(weights), std::move(name)));
   loaded->ranges_ = std::move(ranges);
   loaded->inputs_ = PortsOf(loaded->graph_, loaded->graph_.root().inputs);
   loaded->outputs_ = PortsOf(loaded->graph_, loaded->graph_.root().outputs);
+  loaded->batches_ = RunBatches(loaded->graph_);
+  for (size_t i = 0; i < loaded->outputs_.size(); ++i) {
+    loaded->outputs_[i].batch = compile::BatchOf(loaded->graph_, loaded->graph_.root().outputs[i]);
+  }
   loaded->read_.resize(loaded->inputs_.size());
   loaded->written_.resize(loaded->outputs_.size());
   loaded->takes_one_shape_ =
@@ -107,6 +113,12 @@ Status LoadedGraph::CheckCount(size_t inputs) const {
   return BadArgument("run.inputs", "inputs",
                      StrCat("the model takes ", inputs_.size(), ", given ", inputs),
                      StrCat("it takes ", PortList(inputs_)));
+}
+
+Result<std::string> LoadedGraph::BatchFor(std::span<const Tensor> inputs,
+                                          const std::string& named) const {
+  PLIMSOLL_TRY(CheckCount(inputs.size()));
+  return batches_.Choose(named, inputs);
 }
 
 Status LoadedGraph::CheckInputs(std::span<const Tensor> inputs) const {
@@ -331,8 +343,8 @@ Status LoadedGraph::Bind(Entry& entry, std::byte* arena) {
 }
 
 Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
-                               std::span<const Tensor> outputs, const std::atomic<bool>* cancelled,
-                               bool* half_applied) {
+                               std::span<const Tensor> outputs, const RunOptions& options,
+                               const std::string& batch, bool* half_applied) {
   PLIMSOLL_ASSIGN(const RunMemory memory, TakeMemory(entry.executable->program()));
   const bool bound = entry.arena == memory.arena && entry.areas == areas_at_;
   if (!bound || entry.addresses.operands.empty()) PLIMSOLL_TRY(Bind(entry, memory.arena));
@@ -341,6 +353,7 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
   last_run_.clearing = {};
   last_run_.stable = entry.stable;
   last_run_.transfers = CountTransfers(entry.executable->program());
+  last_run_.batch = batch;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& input = inputs[i];
     PLIMSOLL_ASSIGN(read_[i],
@@ -348,14 +361,17 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Tensor& output = outputs[i];
+    written_[i] = nullptr;
+    if (!Makes(batch, i)) continue;
     PLIMSOLL_ASSIGN(written_[i], staged.Output(output.type, output.dims, output.data,
                                                last_run_.ports.outputs[i]));
   }
   const Executable::Call call{.inputs = read_,
                               .outputs = written_,
-                              .cancelled = cancelled,
+                              .cancelled = options.cancelled,
                               .clearing = &last_run_.clearing,
-                              .half_applied = half_applied};
+                              .half_applied = half_applied,
+                              .batch = entry.executable->program().BatchNamed(batch)};
   if (entry.apart) {
     PLIMSOLL_ASSIGN(StreamPair* const streams, Streams());
     PLIMSOLL_TRY(entry.apart->Run(*streams, options_.threads, entry.addresses, call));
@@ -367,9 +383,10 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
 }
 
 Status LoadedGraph::Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                        const std::atomic<bool>* cancelled, bool* half_applied) {
+                        const RunOptions& options, bool* half_applied) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckInputs(inputs));
+  PLIMSOLL_ASSIGN(const std::string batch, batches_.Choose(options.batch, inputs));
   if (outputs.size() != outputs_.size()) {
     return BadArgument("run.outputs", "outputs",
                        StrCat("the model gives ", outputs_.size(), ", asked for ", outputs.size()),
@@ -383,28 +400,31 @@ Status LoadedGraph::Run(std::span<const Tensor> inputs, std::span<const Tensor> 
   }
   const Graph& compiled = entry->executable->model().graph;
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!Makes(batch, i)) continue;
     const ValueType& type = compiled[compiled.root().outputs[i]].type;
     PLIMSOLL_TRY(CheckPort(outputs_[i].name, type, "output", outputs[i]));
   }
-  return RunPlanned(*entry, inputs, outputs, cancelled, half_applied);
+  return RunPlanned(*entry, inputs, outputs, options, batch, half_applied);
 }
 
 Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue> inputs,
-                                                          const std::atomic<bool>* cancelled) {
+                                                          const RunOptions& options,
+                                                          const std::string& batch) {
   PLIMSOLL_TRY(CheckNodeByNode(graph_));
   if (!interpreter_) interpreter_.emplace(graph_);
-  Interpreter::Options options;
-  options.cancelled = cancelled;
-  options.allocate = memory_->TensorAllocator();
-  options.hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
+  Interpreter::Options walk;
+  walk.cancelled = options.cancelled;
+  walk.batch = batch;
+  walk.allocate = memory_->TensorAllocator();
+  walk.hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
   if (options_.host_operators_apart) {
-    PLIMSOLL_ASSIGN(options.streams, Streams());
+    PLIMSOLL_ASSIGN(walk.streams, Streams());
   }
-  return interpreter_->Run(std::move(inputs), options);
+  return interpreter_->Run(std::move(inputs), walk);
 }
 
 Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inputs,
-                                                      const std::atomic<bool>* cancelled) {
+                                                      const RunOptions& options) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckCount(inputs.size()));
   std::vector<Tensor> tensors;
@@ -418,20 +438,26 @@ Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inp
     PLIMSOLL_TRY(ranges_.Check(i, tensor.dims));
     PLIMSOLL_TRY(CheckPort(inputs_[i].name, inputs_[i].type, "input", tensors[i]));
   }
-  if (!plain) return RunNodeByNode(std::move(inputs), cancelled);
+  PLIMSOLL_ASSIGN(const std::string batch, batches_.Choose(options.batch, tensors));
+  if (!plain) return RunNodeByNode(std::move(inputs), options, batch);
   PLIMSOLL_ASSIGN(Entry * entry, EntryFor(tensors));
-  if (entry->executable == nullptr) return RunNodeByNode(std::move(inputs), cancelled);
+  if (entry->executable == nullptr) return RunNodeByNode(std::move(inputs), options, batch);
   const Graph& compiled = entry->executable->model().graph;
   std::vector<HostValue> outputs;
   std::vector<Tensor> made;
-  for (const ValueId output : compiled.root().outputs) {
-    const ValueType& type = compiled[output].type;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!Makes(batch, i)) {
+      made.emplace_back();
+      outputs.emplace_back();
+      continue;
+    }
+    const ValueType& type = compiled[compiled.root().outputs[i]].type;
     PLIMSOLL_ASSIGN(HostTensor tensor,
                     kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
     made.push_back({tensor.type, tensor.dims, tensor.data.get()});
     outputs.push_back(HostValue::Of(std::move(tensor)));
   }
-  PLIMSOLL_TRY(RunPlanned(*entry, tensors, made, cancelled));
+  PLIMSOLL_TRY(RunPlanned(*entry, tensors, made, options, batch));
   return outputs;
 }
 

@@ -19,6 +19,8 @@
 #include "engine/no_packing.h"
 #include "engine/packed_store.h"
 #include "engine/ports.h"
+#include "engine/run_batches.h"
+#include "engine/run_options.h"
 #include "engine/run_record.h"
 #include "engine/session_weights.h"
 #include "engine/stream_pair.h"
@@ -84,13 +86,17 @@ class LoadedGraph {
 
   // Runs over the caller's memory. Outputs must be of the type and shape that the run makes. Inputs
   // that the plan updates (PlanOptions::updates) hold their new values afterwards; a run that fails
-  // when it has begun to write them says so in `half_applied`.
+  // when it has begun to write them says so in `half_applied`. Of a graph with batches one runs
+  // (RunBatches), and outputs of the others are neither looked at nor written.
   Status Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-             const std::atomic<bool>* cancelled, bool* half_applied = nullptr);
+             const RunOptions& options, bool* half_applied = nullptr);
 
-  // The same for values of any kind, into memory that is made for them.
+  // The same for values of any kind, into memory that is made for them. Outputs of other batches
+  // are absent.
   Result<std::vector<kernels::HostValue>> RunValues(std::vector<kernels::HostValue> inputs,
-                                                    const std::atomic<bool>* cancelled);
+                                                    const RunOptions& options);
+  const std::vector<std::string>& batches() const { return batches_.names(); }
+  Result<std::string> BatchFor(std::span<const Tensor> inputs, const std::string& named) const;
 
   // Bytes of the feature map for inputs of these shapes; takes none of them.
   Result<Bytes> FeatureMapSize(std::span<const Tensor> inputs);
@@ -140,9 +146,15 @@ class LoadedGraph {
   Result<RunMemory> TakeMemory(const Program& program);
   Status Bind(Entry& entry, std::byte* arena);
   Status RunPlanned(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                    const std::atomic<bool>* cancelled, bool* half_applied = nullptr);
+                    const RunOptions& options, const std::string& batch,
+                    bool* half_applied = nullptr);
   Result<std::vector<kernels::HostValue>> RunNodeByNode(std::vector<kernels::HostValue> inputs,
-                                                        const std::atomic<bool>* cancelled);
+                                                        const RunOptions& options,
+                                                        const std::string& batch);
+  // Whether a run of the batch makes output `i`.
+  bool Makes(const std::string& batch, size_t i) const {
+    return outputs_[i].batch.empty() || outputs_[i].batch == batch;
+  }
 
   mutable std::mutex mutex_;
   std::string name_;
@@ -154,6 +166,7 @@ class LoadedGraph {
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
   InputRanges ranges_;
+  RunBatches batches_;
   std::vector<compile::PassReport> passes_;
   PackedStore packed_;
   NoPacking no_packing_;

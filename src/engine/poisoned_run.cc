@@ -22,12 +22,13 @@ struct Life {
 
 class Observer {
  public:
-  Observer(const Executable& executable, std::byte* arena)
+  Observer(const Executable& executable, int32_t batch, std::byte* arena)
       : model_(executable.model()), arena_(arena) {
     const auto& planned = model_.planned;
     const auto& buffers = planned.buffers.problem.buffers;
     for (size_t i = 0; i < buffers.size(); ++i) {
       if (buffers[i].region != planned.buffers.feature_map) continue;
+      if (!Lives(executable.program(), buffers[i], batch)) continue;
       const auto [begin, end] = StepsOf(buffers[i]);
       lives_.push_back({begin, end, planned.plan.offsets[i].value(), buffers[i].size.value(),
                         buffers[i].atomic_addr_clean_id != plan::kNoClearing});
@@ -53,6 +54,14 @@ class Observer {
   }
 
  private:
+  // Whether a run of the batch uses the buffer.
+  bool Lives(const Program& program, const plan::Buffer& buffer, int32_t batch) const {
+    if (!buffer.batch.valid()) return true;
+    const auto& names = model_.planned.buffers.problem.batches;
+    return batch != kEveryBatch &&
+           program.batches[static_cast<size_t>(batch)] == names[buffer.batch.index()];
+  }
+
   // A life as steps of the whole run, which does the work of all streams in one.
   std::pair<int64_t, int64_t> StepsOf(const plan::Buffer& buffer) const {
     const compile::Timeline& timeline = model_.planned.timeline;
@@ -119,7 +128,7 @@ Result<PoisonedRun> RunPoisoned(const Executable& executable, const Executable::
   std::byte* const arena = begin + kGuard;
   Executable::Addresses addresses =
       executable.Bind(arena, AreasBehind(executable.program(), arena));
-  Observer observer(executable, arena);
+  Observer observer(executable, call.batch, arena);
   PLIMSOLL_TRY(executable.Run(addresses, call, [&](const Task& task) { observer.Before(task); }));
   const auto& planned = executable.model().planned;
   PoisonedRun seen =

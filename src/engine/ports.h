@@ -18,7 +18,8 @@ struct Tensor {
 
 struct Port {
   std::string name;
-  graph::ValueType type;  // as declared; symbols where the size is the caller's choice
+  graph::ValueType type;   // as declared; symbols where the size is the caller's choice
+  std::string batch = {};  // of an output: the batch that makes it; empty: every run does
 };
 
 }  // namespace plimsoll::engine

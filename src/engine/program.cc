@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "compile/batch_labels.h"
 #include "compile/bodies.h"
 #include "compile/stable_values.h"
 #include "compile/zero_copy.h"
@@ -28,6 +29,7 @@ class Builder {
         buffers_(model.planned.buffers),
         stable_(compile::FindStableValues(model.graph)) {
     LayOutRegions();
+    program_.batches = compile::BatchesOf(graph_);
     const auto& root = graph_.root();
     variable_of_.assign(root.outputs.size(), kNoVariable);
     for (const compile::PlannedUpdate& update : model.planned.updates) {
@@ -42,8 +44,12 @@ class Builder {
   Program Build() {
     ClearAreas();
     CopyInputs();
-    for (const NodeId id : model_.planned.order) Run(id);
+    for (const NodeId id : model_.planned.order) {
+      batch_ = program_.BatchNamed(graph_[id].memory.batch_label);
+      Run(id);
+    }
     CopyOutputs();
+    batch_ = kEveryBatch;
     CopyNewValues();
     program_.first_update = first_update_;
     return std::move(program_);
@@ -117,18 +123,23 @@ class Builder {
     return a.base == b.base && a.index == b.index && a.offset == b.offset;
   }
 
+  void Add(Task task) {
+    task.batch = batch_;
+    program_.tasks.push_back(task);
+  }
+
   void Copy(const Place& from, const Place& to, Bytes bytes, NodeId node = {}) {
     if (IsSame(from, to) || bytes == Bytes(0)) return;
     Task task{.kind = Task::Kind::kCopy, .node = node, .bytes = bytes.value()};
     task.first = Operand(from);
     Operand(to);
-    program_.tasks.push_back(task);
+    Add(task);
   }
 
   void Clear(NodeId node, const Place& place, Bytes bytes) {
     Task task{.kind = Task::Kind::kClear, .node = node, .bytes = bytes.value()};
     task.first = Operand(place);
-    program_.tasks.push_back(task);
+    Add(task);
   }
 
   void ClearAreas() {
@@ -182,6 +193,7 @@ class Builder {
     const auto& outputs = graph_.root().outputs;
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (variable_of_[i] != kNoVariable) continue;
+      batch_ = program_.BatchNamed(compile::BatchOf(graph_, outputs[i]));
       Copy(PlaceOf(outputs[i]), {Place::Base::kOutput, static_cast<int32_t>(i), 0},
            compile::PlannedSize(graph_[outputs[i]].type));
     }
@@ -213,7 +225,7 @@ class Builder {
     for (size_t i = 0; i < node.inputs.size(); ++i) Operand(PlaceOf(id, true, i));
     for (size_t i = 0; i < node.outputs.size(); ++i) Operand(PlaceOf(id, false, i));
     Operand(PlaceOf(buffers_.workspace_of[id.index()], Bytes(0)));
-    program_.tasks.push_back(task);
+    Add(task);
     for (size_t i = 0; i < node.outputs.size(); ++i) CopyOutOfGroup(id, i);
     NoteStable(id);
   }
@@ -281,10 +293,10 @@ class Builder {
     const size_t choice = program_.tasks.size();
     Task skip_unless{.kind = Task::Kind::kSkipUnless, .node = id};
     skip_unless.first = Operand(PlaceOf(node.inputs[0]));
-    program_.tasks.push_back(skip_unless);
+    Add(skip_unless);
     RunBody(node, node.attributes.Subgraph("then_branch"));
     const size_t over = program_.tasks.size();
-    program_.tasks.push_back({.kind = Task::Kind::kSkip, .node = id});
+    Add({.kind = Task::Kind::kSkip, .node = id});
     program_.tasks[choice].target = static_cast<uint32_t>(program_.tasks.size());
     RunBody(node, node.attributes.Subgraph("else_branch"));
     program_.tasks[over].target = static_cast<uint32_t>(program_.tasks.size());
@@ -309,6 +321,7 @@ class Builder {
   std::map<plan::BufferId, Place> ports_;
   std::vector<size_t> variable_of_;  // by output: the input whose new value it is
   size_t first_update_ = kNoVariable;
+  int32_t batch_ = kEveryBatch;  // of the tasks that are added
   Program program_;
 };
 
@@ -328,6 +341,11 @@ std::vector<std::byte*> AreasBehind(const Program& program, std::byte* arena) {
     at += area.bytes.value();
   }
   return bases;
+}
+
+int32_t Program::BatchNamed(std::string_view name) const {
+  const auto found = std::find(batches.begin(), batches.end(), name);
+  return found == batches.end() ? kEveryBatch : static_cast<int32_t>(found - batches.begin());
 }
 
 Program BuildProgram(const compile::CompiledModel& model) { return Builder(model).Build(); }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compile/compile_model.h"
@@ -20,6 +21,8 @@ struct Place {
   int32_t index = 0;  // of the area, the input, the output, or the constant's value
   int64_t offset = 0;
 };
+
+inline constexpr int32_t kEveryBatch = -1;
 
 // One step of a run.
 struct Task {
@@ -39,6 +42,7 @@ struct Task {
   uint16_t outputs = 0;
   uint32_t target = 0;  // task, or transfer
   int64_t bytes = 0;
+  int32_t batch = kEveryBatch;  // the batch that it belongs to, of the program's
 };
 
 // Memory beside the feature map, with a base of its own.
@@ -76,6 +80,10 @@ struct Program {
   Bytes total() const { return arena + beside(); }
   // The first task that gives a variable its new value; as many as there are tasks: none does.
   size_t first_update = 0;
+  std::vector<std::string> batches;  // of its tasks
+
+  // kEveryBatch where no task belongs to a batch of that name.
+  int32_t BatchNamed(std::string_view name) const;
 };
 
 // The bases of a program's areas in memory of total() bytes that begins with its arena.

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "engine/loaded_graph.h"
+#include "engine/ports.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::engine {

@@ -35,6 +35,7 @@ struct InputTransfers {
 
 // What the last planned run of a graph did beside running its kernels. Plain data.
 struct RunRecord {
+  std::string batch;        // that it executed; empty: the graph has none
   compile::PortUses ports;  // what the plan says, and what the addresses of that run added
   ClearCost clearing;
   InputTransfers transfers;

@@ -125,7 +125,7 @@ Status Session::Run(GraphId id, std::span<const Tensor> inputs, std::span<const 
   if (const auto variables = FindVariables(id)) {
     return variables->Run(inputs, outputs, options, options_.config.iterations_per_loop);
   }
-  return graph->Run(inputs, outputs, options.cancelled);
+  return graph->Run(inputs, outputs, options);
 }
 
 Result<std::vector<HostValue>> Session::RunValues(GraphId id, std::vector<HostValue> inputs,
@@ -136,7 +136,7 @@ Result<std::vector<HostValue>> Session::RunValues(GraphId id, std::vector<HostVa
   if (const auto variables = FindVariables(id)) {
     return variables->RunValues(std::move(inputs), options, options_.config.iterations_per_loop);
   }
-  return graph->RunValues(std::move(inputs), options.cancelled);
+  return graph->RunValues(std::move(inputs), options);
 }
 
 Status Session::Unload(GraphId id) {
@@ -176,6 +176,18 @@ Result<std::vector<Port>> Session::Outputs(GraphId id) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   if (const auto variables = FindVariables(id)) return variables->outputs();
   return graph->outputs();
+}
+
+Result<std::vector<std::string>> Session::Batches(GraphId id) const {
+  PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  return graph->batches();
+}
+
+Result<std::string> Session::BatchFor(GraphId id, std::span<const Tensor> inputs,
+                                      const std::string& named) const {
+  PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  if (const auto variables = FindVariables(id)) return variables->BatchFor(inputs, named);
+  return graph->BatchFor(inputs, named);
 }
 
 Result<UpdateReport> Session::Updates(GraphId id) const {

@@ -66,10 +66,11 @@ class Session {
                                                     std::string* reason = nullptr);
   // In the caller's memory. Fails with run.dynamic where sizes are known only after the run. For a
   // graph that updates variables this is a training step, or iterations_per_loop of them in a row:
-  // the outputs are those of the last.
+  // the outputs are those of the last. Of a graph with batches one is run; the outputs of the
+  // others are not written, and their tensors may be left empty.
   Status Run(GraphId id, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
              const RunOptions& options = {});
-  // Values of any kind, into memory that is made for them.
+  // Values of any kind, into memory that is made for them. Outputs of other batches are absent.
   Result<std::vector<kernels::HostValue>> RunValues(GraphId id,
                                                     std::vector<kernels::HostValue> inputs,
                                                     const RunOptions& options = {});
@@ -85,7 +86,15 @@ class Session {
   Status SetFeatureMapBase(GraphId id, std::byte* base, Bytes size);
 
   Result<std::vector<Port>> Inputs(GraphId id) const;
+  // Each says which batch makes it, where that is one alone.
   Result<std::vector<Port>> Outputs(GraphId id) const;
+  // The batches of a graph whose nodes carry batch labels; empty for others.
+  Result<std::vector<std::string>> Batches(GraphId id) const;
+  // The batch that a run over these inputs executes, whose data is not looked at: `named`
+  // (RunOptions::batch), or what their sizes say; empty for a graph without batches. Fails as that
+  // run would (run.batch).
+  Result<std::string> BatchFor(GraphId id, std::span<const Tensor> inputs,
+                               const std::string& named = {}) const;
   Result<GraphMemory> Memory(GraphId id) const;
   SessionMemory Memory() const;
   Result<RunRecord> LastRun(GraphId id) const;  // of those inside a plan; empty before
