@@ -185,7 +185,7 @@ class Builder {
         transfer.sizes.push_back(sizes[index]);
         task.bytes += sizes[index].value();
       }
-      program_.tasks.push_back(task);
+      Add(task);
     }
   }
 
