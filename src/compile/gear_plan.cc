@@ -172,4 +172,21 @@ Status ShareFeatureMap(std::span<const GearPlan> gears, const PlanOptions& optio
   return {};
 }
 
+void ShareRegionsBeside(std::span<const GearPlan> gears) {
+  using Key = std::tuple<plan::MemoryType, bool, std::string>;
+  std::map<Key, Bytes> largest;
+  const auto visit = [&](const auto& look) {
+    for (const GearPlan& gear : gears) {
+      for (const PlannedBuffers::Beside& beside : gear.planned->buffers.beside) {
+        const plan::MemoryType type =
+            gear.planned->buffers.problem.region(beside.region).memory_type;
+        look(largest[{type, beside.stable, beside.key}],
+             gear.planned->plan.regions[beside.region.index()].size);
+      }
+    }
+  };
+  visit([](Bytes& most, const Bytes& size) { most = std::max(most, size); });
+  visit([](const Bytes& most, Bytes& size) { size = most; });
+}
+
 }  // namespace plimsoll::compile

@@ -191,6 +191,21 @@ TEST(StableAddressesTest, R59_R80_WithoutVirtualMemoryAValueThatMustGrowIsRefuse
   EXPECT_EQ(StableOf(*session, id), first);
 }
 
+TEST(StableAddressesTest, R59_GearsKeepThemAlsoWithoutVirtualMemory) {
+  SessionOptions options = UnderPolicy(Policy::kByGraph);
+  options.device = WithoutVirtualMemory();
+  options.config.dynamic_dims = "20;400;7";
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, Marked(Dim::Symbol("rows"), true));
+  std::map<std::string, const void*> first;
+  for (const int64_t rows : {20, 400, 7, 20}) {
+    MustRun(*session, id, {Random({rows, kColumns}, 1)});
+    const auto now = StableOf(*session, id);
+    if (first.empty()) first = now;
+    EXPECT_EQ(now, first);
+  }
+}
+
 TEST(StableAddressesTest, AGraphThatRunsNodeByNodeIsRefusedWithTheReason) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({8}));
