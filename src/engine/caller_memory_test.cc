@@ -91,6 +91,23 @@ TEST(CallerMemoryTest, ListedTwiceIsListedOnce) {
   EXPECT_EQ(PeakOf(*lent), Bytes(0));
 }
 
+// x of 25 floats, 100 bytes: what follows fits into its real size or not at all, although memory of
+// ours would round 101 to 128 bytes up alike.
+TEST(CallerMemoryTest, R53_AListedInputServesOthersWithinItsRealSize) {
+  for (const int64_t columns : {25, 26}) {
+    GraphBuilder builder;
+    const ValueId x = builder.Input("x", FloatTensor({1, 25}));
+    const ValueId first = RandomWeights(builder, "first", {25, columns}, 3);
+    const ValueId other = RandomWeights(builder, "other", {columns, columns}, 4);
+    ValueId y = builder.Node("MatMul", {x, first});
+    for (int i = 0; i < 3; ++i) y = builder.Node("MatMul", {y, other});
+    builder.Output(builder.Node("Softmax", {y}));
+    const auto lent =
+        ExpectSameBytes(builder.Build(), {Random({1, 25}, 8)}, Under(Lending({0}, {})));
+    EXPECT_EQ(lent->model().planned.buffers.lent.size(), columns == 25 ? 1U : 0U);
+  }
+}
+
 // The model gives its input back as it is: overwriting it would spoil that output.
 TEST(CallerMemoryTest, AnInputThatIsAnOutputTooIsLeftAlone) {
   GraphBuilder builder;
