@@ -39,7 +39,9 @@ class Builder {
     CopyInputs();
     for (const NodeId id : model_.planned.order) {
       batch_ = program_.BatchNamed(graph_[id].memory.batch_label);
+      const auto begin = static_cast<uint32_t>(program_.tasks.size());
       Run(id);
+      program_.units.push_back({id, {begin, static_cast<uint32_t>(program_.tasks.size())}});
     }
     CopyOutputs();
     batch_ = kEveryBatch;
@@ -242,6 +244,15 @@ class Builder {
 };
 
 }  // namespace
+
+Program::Range Program::Prologue() const {
+  return units.empty() ? AllTasks() : Range{0, units.front().tasks.begin};
+}
+
+Program::Range Program::Epilogue() const {
+  const auto end = static_cast<uint32_t>(tasks.size());
+  return units.empty() ? Range{end, end} : Range{units.back().tasks.end, end};
+}
 
 int32_t Program::BatchNamed(std::string_view name) const {
   const auto found = std::find(batches.begin(), batches.end(), name);
