@@ -16,6 +16,7 @@
 #include "compile/input_shapes.h"
 #include "compile/plan_model.h"
 #include "compile/shapes.h"
+#include "compile/streams.h"
 #include "engine/compile_request.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/log.h"
@@ -64,6 +65,7 @@ Result<PlannedModel> PlanWith(graph::Graph graph, const std::vector<ShapeArgumen
   PLIMSOLL_ASSIGN(const compile::Bindings bindings, compile::GiveInputShapes(graph, shapes));
   PLIMSOLL_TRY(compile::InferShapes(graph));
   PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
+  PLIMSOLL_TRY(compile::SettleStreams(graph));
   return compile::PlanModel(graph, request);
 }
 
@@ -141,6 +143,7 @@ Result<PlanReport> PlanOne(const Options& options, const std::string& model,
   PLIMSOLL_ASSIGN(const compile::Bindings bindings, compile::GiveInputShapes(graph, shapes));
   PLIMSOLL_TRY(compile::InferShapes(graph));
   PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
+  PLIMSOLL_TRY(compile::SettleStreams(graph));
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const PlannedModel planned, compile::PlanModel(graph, request));
   const auto taken = std::chrono::steady_clock::now() - start;

@@ -247,7 +247,15 @@ std::vector<bool> LendCallerMemory(const Graph& graph, const Blocks& blocks,
                                    const ReuseOptions& options, const ReuseRules& rules,
                                    PlannedBuffers& planned) {
   std::vector<bool> lent(blocks.blocks.size());
-  if (timeline.steps_of_stream.size() > 1) return lent;
+  if (timeline.steps_of_stream.size() > 1) {
+    const auto note = [&](graph::ValueId port) {
+      planned.notes.push_back(
+          {graph[port].name, "is not used as memory of the run: that runs on several streams"});
+    };
+    for (const int port : options.inputs) note(graph.root().inputs[static_cast<size_t>(port)]);
+    for (const int port : options.outputs) note(graph.root().outputs[static_cast<size_t>(port)]);
+    return lent;
+  }
   Lending lending(graph, blocks, timeline, stable, options, rules);
   for (const int port : options.inputs) lending.AddInput(port);
   for (const int port : options.outputs) lending.AddOutput(port);

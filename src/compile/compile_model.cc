@@ -2,6 +2,7 @@
 
 #include "compile/batch_labels.h"
 #include "compile/host_operators.h"
+#include "compile/streams.h"
 #include "kernels/kernel_table.h"
 #include "plimsoll/base/text.h"
 
@@ -159,6 +160,7 @@ Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   model.input_fusion_size = options.plan.input_fusion_size;
   if (options.optimise) PLIMSOLL_TRY(Specialise(model.graph, model.passes));
   PLIMSOLL_TRY(SpreadBatchLabels(model.graph, options.plan.updates));
+  PLIMSOLL_TRY(SettleStreams(model.graph, options.plan.updates));
   SeparateUpdates(model.graph, options.plan.updates);
   if (options.hold_constants) PLIMSOLL_TRY(options.hold_constants(model.graph));
   PLIMSOLL_TRY(PrepareKernels(model, options));

@@ -141,46 +141,39 @@ class ProblemBuilder {
     for (size_t i = 0; i < timeline_.steps_of_stream.size(); ++i) {
       planned_.problem.AddStream({StrCat("stream ", i), timeline_.steps_of_stream[i]});
     }
-    std::map<ValueId, int64_t> written;
-    for (const Access& access : timeline_.accesses) {
-      if (access.writes) {
-        written[access.value] = access.step;
-        continue;
-      }
-      const auto from = written.find(access.value);
-      if (from == written.end()) continue;
-      const Step& maker = timeline_.steps[static_cast<size_t>(from->second)];
-      const Step& reader = timeline_.steps[static_cast<size_t>(access.step)];
-      if (maker.stream == reader.stream) continue;
+    for (const StreamWait& wait : timeline_.waits) {
+      const Step& before = timeline_.steps[static_cast<size_t>(wait.before)];
+      const Step& after = timeline_.steps[static_cast<size_t>(wait.after)];
       planned_.problem.synchronisations.push_back(
-          {plan::StreamId(static_cast<size_t>(maker.stream)), maker.place,
-           plan::StreamId(static_cast<size_t>(reader.stream)), reader.place});
+          {plan::StreamId(static_cast<size_t>(before.stream)), before.place,
+           plan::StreamId(static_cast<size_t>(after.stream)), after.place});
     }
   }
 
-  // The steps from `birth` to the block's end, stream by stream. What is `given` is there before
-  // the first step of every stream.
-  void SetLife(plan::Buffer& buffer, const Block& block, int64_t birth, int64_t end,
-               bool given) const {
+  // The steps from `birth` to `end`, stream by stream. What lives from the first step of all is
+  // there before any stream begins, and what lives to the last step when all streams have ended.
+  void SetLife(plan::Buffer& buffer, const Block& block, int64_t birth, int64_t end) const {
     if (timeline_.steps_of_stream.size() < 2) {
       buffer.life = {plan::StreamId(0), birth, end};
       return;
     }
     std::map<int, plan::Use> uses;
+    const auto touch = [&](int stream, int64_t place) {
+      auto [use, added] = uses.try_emplace(
+          stream, plan::Use{plan::StreamId(static_cast<size_t>(stream)), place, place + 1});
+      use->second.begin = std::min(use->second.begin, place);
+      use->second.end = std::max(use->second.end, place + 1);
+    };
     for (const Access& access : block.accesses) {
       const Step& step = timeline_.steps[static_cast<size_t>(access.step)];
-      auto [use, added] = uses.try_emplace(
-          step.stream,
-          plan::Use{plan::StreamId(static_cast<size_t>(step.stream)), step.place, step.place + 1});
-      use->second.begin = std::min(use->second.begin, step.place);
-      use->second.end = std::max(use->second.end, step.place + 1);
+      touch(step.stream, step.place);
+    }
+    // The first step of all waits for nothing, so nothing is over before it.
+    if (birth == 0) touch(timeline_.steps[0].stream, timeline_.steps[0].place);
+    for (size_t i = 0; end == LastStep() && i < timeline_.steps_of_stream.size(); ++i) {
+      touch(static_cast<int>(i), timeline_.steps_of_stream[i] - 1);
     }
     if (uses.empty()) return;
-    for (size_t i = 0; given && i < timeline_.steps_of_stream.size(); ++i) {
-      if (timeline_.steps_of_stream[i] == 0) continue;
-      const plan::Use first{plan::StreamId(i), 0, 1};
-      uses.try_emplace(static_cast<int>(i), first).first->second.begin = 0;
-    }
     buffer.life = uses.begin()->second;
     for (auto use = std::next(uses.begin()); use != uses.end(); ++use) {
       buffer.elsewhere.push_back(use->second);
@@ -253,7 +246,7 @@ class ProblemBuilder {
       if (wishes.clearing && one_piece && options_.clear_together) buffer.atomic_addr_clean_id = 0;
       buffer.batch = BatchNamed(BatchOf(graph_, block));
       const bool given = block.home == Home::kInput || block.home == Home::kVariable;
-      SetLife(buffer, block, given ? 0 : piece.birth, std::max(end, piece.birth + 1), given);
+      SetLife(buffer, block, given ? 0 : piece.birth, std::max(end, piece.birth + 1));
       members.push_back(planned_.problem.AddBuffer(std::move(buffer)));
     }
     if (members.empty()) return;

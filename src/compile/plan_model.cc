@@ -5,6 +5,7 @@
 
 #include "compile/constants.h"
 #include "compile/schedule_builder.h"
+#include "compile/stream_waits.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/plan/verifier.h"
 
@@ -112,6 +113,7 @@ Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
   model.timeline = BuildTimeline(graph, storages, model.constant, model.order);
   PLIMSOLL_TRY(VerifyUpdates(graph, storages, model.timeline));
   model.blocks = BuildBlocks(graph, storages, model.timeline, joins.joins());
+  model.timeline.waits = FindStreamWaits(graph, model.blocks, model.timeline);
   PLIMSOLL_ASSIGN(model.buffers, BuildProblem(graph, model.blocks, model.timeline, stable,
                                               model.constant, options.lifetimes));
   if (options.gear.empty()) NoteUnknownBatches(options.assigner, model.buffers);

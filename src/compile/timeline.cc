@@ -1,6 +1,7 @@
 #include "compile/timeline.h"
 
 #include <algorithm>
+#include <map>
 
 #include "compile/bodies.h"
 
@@ -45,7 +46,15 @@ class Recorder {
     }
   }
 
-  Timeline Take() { return std::move(timeline_); }
+  Timeline Take() {
+    std::map<int, int> dense;
+    for (const auto& [stream, steps] : steps_of_) {
+      dense.emplace(stream, static_cast<int>(dense.size()));
+      timeline_.steps_of_stream.push_back(steps);
+    }
+    for (Step& step : timeline_.steps) step.stream = dense.at(step.stream);
+    return std::move(timeline_);
+  }
 
  private:
   void RunBody(SubgraphId body, int64_t begin) {
@@ -62,10 +71,7 @@ class Recorder {
 
   int64_t Add(NodeId id, Step::Kind kind) {
     const int stream = graph_[id].memory.stream;
-    auto& counts = timeline_.steps_of_stream;
-    if (counts.size() <= static_cast<size_t>(stream))
-      counts.resize(static_cast<size_t>(stream) + 1);
-    timeline_.steps.push_back({id, kind, stream, counts[static_cast<size_t>(stream)]++});
+    timeline_.steps.push_back({id, kind, stream, steps_of_[stream]++});
     return static_cast<int64_t>(timeline_.steps.size()) - 1;
   }
 
@@ -77,6 +83,7 @@ class Recorder {
   const Graph& graph_;
   const Storages& storages_;
   const std::vector<bool>& constant_;
+  std::map<int, int64_t> steps_of_;  // by stream as nodes ask for it
   Timeline timeline_;
 };
 

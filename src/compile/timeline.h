@@ -14,7 +14,7 @@ struct Step {
   enum class Kind { kRun, kBegin, kEnd };
   graph::NodeId node;
   Kind kind = Kind::kRun;
-  int stream = 0;
+  int stream = 0;     // those that nodes ask for, numbered from 0 without gaps, in their order
   int64_t place = 0;  // the number of this step among those of its stream
 };
 
@@ -25,6 +25,12 @@ struct Access {
   bool writes = false;
 };
 
+// The second step waits for the first, which is before it and on another stream.
+struct StreamWait {
+  int64_t before = 0;
+  int64_t after = 0;
+};
+
 // The run of a whole model in one order: bodies stand where their node stands, branch after branch.
 // Every access to a value that has a storage is listed, by step. What a loop reads it holds until
 // it ends, since the next iteration reads it again; what it makes it holds from its beginning.
@@ -32,6 +38,7 @@ struct Timeline {
   std::vector<Step> steps;
   std::vector<Access> accesses;
   std::vector<int64_t> steps_of_stream;
+  std::vector<StreamWait> waits;  // by `after`; once blocks are known (FindStreamWaits)
 };
 
 Timeline BuildTimeline(const graph::Graph& graph, const Storages& storages,

@@ -150,9 +150,9 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses,
 }
 
 template <typename Before>
-Status Executable::Walk(Addresses& addresses, const Call& call, const Before& before) const {
-  SetPorts(addresses, call);
-  for (size_t i = 0; i < program_.tasks.size();) {
+Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
+                        const Before& before) const {
+  for (size_t i = tasks.begin; i < tasks.end;) {
     const Task& task = program_.tasks[i];
     if (!Runs(task, call)) {
       ++i;
@@ -179,25 +179,20 @@ Status Executable::Walk(Addresses& addresses, const Call& call, const Before& be
 }
 
 Status Executable::Run(Addresses& addresses, const Call& call) const {
-  return Walk(addresses, call, [](const Task&) {});
+  SetPorts(addresses, call);
+  return Walk(program_.AllTasks(), addresses, call, [](const Task&) {});
 }
 
 Status Executable::Run(Addresses& addresses, const Call& call, const BeforeTask& before) const {
-  return Walk(addresses, call, before);
+  SetPorts(addresses, call);
+  return Walk(program_.AllTasks(), addresses, call, before);
 }
 
-Status Executable::RunTasks(std::span<const uint32_t> tasks, const Addresses& addresses,
+Status Executable::RunTasks(const Program::Range& tasks, const Addresses& addresses,
                             const Call& call, const BeforeTask& before) const {
-  for (const uint32_t index : tasks) {
-    const Task& task = program_.tasks[index];
-    if (!Runs(task, call)) continue;
-    if (call.cancelled != nullptr && call.cancelled->load(std::memory_order_relaxed)) {
-      return Cancelled(model_.graph, task);
-    }
+  return Walk(tasks, addresses, call, [&](const Task& task) {
     if (before) before(task);
-    PLIMSOLL_TRY(RunTask(task, addresses, call.clearing));
-  }
-  return {};
+  });
 }
 
 }  // namespace plimsoll::engine

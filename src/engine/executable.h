@@ -64,9 +64,9 @@ class Executable {
   Status Run(Addresses& addresses, const Call& call, const BeforeTask& before) const;
 
   // The parts of a run, for those who share out its tasks between threads: the addresses of the
-  // caller's tensors, then some of the tasks, none of them a skip, in this order.
+  // caller's tensors, then some of the tasks, of which no skip leads out.
   void SetPorts(Addresses& addresses, const Call& call) const;
-  Status RunTasks(std::span<const uint32_t> tasks, const Addresses& addresses, const Call& call,
+  Status RunTasks(const Program::Range& tasks, const Addresses& addresses, const Call& call,
                   const BeforeTask& before) const;
 
   const compile::CompiledModel& model() const { return model_; }
@@ -79,7 +79,8 @@ class Executable {
   Status PlaceConstants(const HoldConstant& hold);
   Status RunTask(const Task& task, const Addresses& addresses, ClearCost* clearing) const;
   template <typename Before>
-  Status Walk(Addresses& addresses, const Call& call, const Before& before) const;
+  Status Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
+              const Before& before) const;
 
   std::shared_ptr<const void> packed_;
   compile::CompiledModel model_;

@@ -8,7 +8,7 @@
 
 #include "engine/configured_runs_for_tests.h"
 #include "engine/interpreter.h"
-#include "engine/two_stream_run.h"
+#include "engine/streamed_run.h"
 #include "plimsoll/device/registry.h"
 
 // ac_parallel_enable: host operators beside the others, in graphs with open sizes.
@@ -96,7 +96,7 @@ std::shared_ptr<const Executable> Compiled(const Graph& graph, int64_t rows, boo
 int NodesApart(const Executable& executable) {
   int apart = 0;
   for (const NodeId id : executable.model().planned.order) {
-    apart += executable.model().graph[id].memory.stream == StreamPair::kHost ? 1 : 0;
+    apart += executable.model().graph[id].memory.stream == StreamSet::kHost ? 1 : 0;
   }
   return apart;
 }
@@ -176,9 +176,10 @@ TEST(HostOperatorsTest, R124_EveryTaskRunsOnItsStreamAfterWhatItNeeds) {
   const GraphId id = MustAdd(*session, Mixed(Dim::Symbol("n")));
   const auto executable = *session->Compile(id, Views(MixedInputs(200)));
   ASSERT_NE(executable, nullptr);
-  const TwoStreamRun run(executable);
+  const StreamedRun run(executable);
   const std::shared_ptr<device::Device> device = *device::MakeDevice("cpu");
-  const auto streams = *StreamPair::Make(device, device->Current());
+  const auto streams = std::make_unique<StreamSet>(device, device->Current());
+  ASSERT_TRUE(streams->Grow(2).ok());
   const HostTensor arena =
       *kernels::AllocateOnHeap(DataType::kUint8, {executable->program().total().value()});
   auto addresses = BindTo(*executable, arena);
@@ -203,12 +204,12 @@ TEST(HostOperatorsTest, R124_EveryTaskRunsOnItsStreamAfterWhatItNeeds) {
   };
   for (int pass = 0; pass < 20; ++pass) {
     begun.clear();
-    ASSERT_TRUE(run.Run(*streams, 1, addresses, {.inputs = from, .outputs = to}, before).ok());
+    ASSERT_TRUE(run.Run(*streams, {}, addresses, {.inputs = from, .outputs = to}, before).ok());
     EXPECT_EQ(begun.size(), executable->model().planned.order.size());
   }
-  EXPECT_EQ(threads[StreamPair::kCore].size(), 1U);
-  EXPECT_EQ(threads[StreamPair::kHost].size(), 1U);
-  EXPECT_NE(threads[StreamPair::kCore], threads[StreamPair::kHost]);
+  EXPECT_EQ(threads[StreamSet::kCore].size(), 1U);
+  EXPECT_EQ(threads[StreamSet::kHost].size(), 1U);
+  EXPECT_NE(threads[StreamSet::kCore], threads[StreamSet::kHost]);
   const auto plain = MakeSession();
   const auto expected = MustRun(*plain, MustAdd(*plain, Mixed(Dim::Symbol("n"))), inputs);
   EXPECT_EQ(BytesOf(outputs[0]), BytesOf(expected[0]));
@@ -262,8 +263,9 @@ TEST(HostOperatorsTest, R124_AWalkHandsIndependentHostOperatorsToTheOtherThread)
   ASSERT_TRUE(compile::InferShapes(graph).ok());
   Interpreter interpreter(graph);
   const std::shared_ptr<device::Device> device = *device::MakeDevice("cpu");
-  const auto streams = *StreamPair::Make(device, device->Current());
-  for (StreamPair* const pair : {static_cast<StreamPair*>(nullptr), streams.get()}) {
+  const auto streams = std::make_unique<StreamSet>(device, device->Current());
+  ASSERT_TRUE(streams->Grow(2).ok());
+  for (StreamSet* const pair : {static_cast<StreamSet*>(nullptr), streams.get()}) {
     std::mutex mutex;
     std::set<std::string> elsewhere;
     Interpreter::Options options;

@@ -8,7 +8,7 @@ HostSide::~HostSide() { (void)Finish().ok(); }
 
 Status HostSide::Launch(const std::vector<graph::ValueId>& reads,
                         const std::vector<graph::ValueId>& makes, std::function<Status()> work) {
-  PLIMSOLL_TRY(streams_.Launch(StreamPair::kHost, [this, work = std::move(work)] {
+  PLIMSOLL_TRY(streams_.Launch(StreamSet::kHost, [this, work = std::move(work)] {
     if (!outcome_.ok()) return;
     kernels::SetThreads(1);
     outcome_ = work();
@@ -21,7 +21,7 @@ Status HostSide::Launch(const std::vector<graph::ValueId>& reads,
 
 Status HostSide::Finish() {
   if (!pending_) return {};
-  PLIMSOLL_TRY(streams_.Synchronize(StreamPair::kHost));
+  PLIMSOLL_TRY(streams_.Synchronize(StreamSet::kHost));
   pending_ = false;
   read_.clear();
   made_.clear();

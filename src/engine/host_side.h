@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/stream_pair.h"
+#include "engine/stream_set.h"
 #include "graph/graph.h"
 #include "plimsoll/base/status.h"
 
@@ -14,7 +14,7 @@ namespace plimsoll::engine {
 // that they read and make are not the walk's to touch. For one thread; the work runs in another.
 class HostSide {
  public:
-  explicit HostSide(StreamPair& streams) : streams_(streams) {}
+  explicit HostSide(StreamSet& streams) : streams_(streams) {}
   ~HostSide();
   HostSide(const HostSide&) = delete;
   HostSide& operator=(const HostSide&) = delete;
@@ -30,7 +30,7 @@ class HostSide {
   Status Finish();
 
  private:
-  StreamPair& streams_;
+  StreamSet& streams_;
   std::set<graph::ValueId> read_;
   std::set<graph::ValueId> made_;
   bool pending_ = false;

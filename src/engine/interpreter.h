@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/host_side.h"
-#include "engine/stream_pair.h"
+#include "engine/stream_set.h"
 #include "graph/graph.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
@@ -18,7 +18,8 @@ namespace plimsoll::engine {
 // and its kernel prepared when the walk reaches it, and what nobody reads any more is given back at
 // once. The way for graphs whose sizes only data tells, for sequences, optionals and strings, and
 // for working out constants at load. With streams, independent host operators of the model run on
-// the second of them beside the walk, in memory of the process.
+// the second of them beside the walk, in memory of the process; the streams that nodes ask for
+// (plimsoll.stream) do not count here.
 //
 // One run at a time an object. A failed run leaves nothing behind.
 class Interpreter {
@@ -31,7 +32,7 @@ class Interpreter {
     // Gives a constant where kernels may read it; asked once for each that a run reaches.
     std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)> hold =
         kernels::ToHostTensor;
-    StreamPair* streams = nullptr;  // null: everything runs in the walk
+    StreamSet* streams = nullptr;  // two of them; null: everything runs in the walk
     // Nodes of other batches are left out, and what they make is absent; none: every node runs.
     std::optional<std::string> batch = {};
     // Told of each value as it is made, by the thread that makes it.

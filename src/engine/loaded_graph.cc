@@ -8,6 +8,7 @@
 #include "compile/compile_model.h"
 #include "compile/gear_plan.h"
 #include "compile/shapes.h"
+#include "compile/streams.h"
 #include "engine/compile_request.h"
 #include "engine/gears.h"
 #include "engine/host_tensors.h"
@@ -76,11 +77,15 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
     return ranges.Explain(inferred.error());
   }
   PLIMSOLL_TRY(compile::SpreadBatchLabels(graph, options.plan.updates));
+  PLIMSOLL_TRY(compile::SettleStreams(graph, options.plan.updates));
   std::unique_ptr<LoadedGraph> loaded(new LoadedGraph(std::move(graph), options, std::move(memory),
                                                       std::move(weights), std::move(name)));
   loaded->ranges_ = std::move(ranges);
   loaded->inputs_ = PortsOf(loaded->graph_, loaded->graph_.root().inputs);
   loaded->outputs_ = PortsOf(loaded->graph_, loaded->graph_.root().outputs);
+  loaded->own_streams_ =
+      std::any_of(loaded->graph_.nodes.begin(), loaded->graph_.nodes.end(),
+                  [](const graph::Node& node) { return node.memory.stream > 0; });
   loaded->batches_ = RunBatches(loaded->graph_);
   for (size_t i = 0; i < loaded->outputs_.size(); ++i) {
     loaded->outputs_[i].batch = compile::BatchOf(loaded->graph_, loaded->graph_.root().outputs[i]);
@@ -158,16 +163,22 @@ Status LoadedGraph::SetExecutable(Entry& entry, compile::CompiledModel model) {
     return options_.pack_weights ? packed_.Hold(constant) : kernels::ToHostTensor(constant);
   };
   PLIMSOLL_ASSIGN(entry.executable, Executable::Build(std::move(model), hold, packed_.memories()));
-  const bool apart = options_.host_operators_apart && !takes_one_shape_;
-  if (apart && TwoStreamRun::Pays(*entry.executable)) entry.apart.emplace(entry.executable);
+  const bool several = StreamedRun::StreamsOf(*entry.executable) > 1;
+  if (several && options_.streams_of != nullptr) entry.streamed.emplace(entry.executable);
   return {};
 }
 
-Result<StreamPair*> LoadedGraph::Streams() {
+Result<StreamSet*> LoadedGraph::Streams(size_t count) {
   if (streams_ == nullptr) {
-    PLIMSOLL_ASSIGN(streams_, StreamPair::Make(options_.streams_of, options_.streams_device));
+    streams_ = std::make_unique<StreamSet>(options_.streams_of, options_.streams_device);
   }
+  PLIMSOLL_TRY(streams_->Grow(count));
   return streams_.get();
+}
+
+// Host operators beside the others are small; a stream that the file asks for is like any other.
+KernelThreads LoadedGraph::ThreadsOnStreams() const {
+  return {.first = options_.threads, .others = own_streams_ ? options_.threads : 1};
 }
 
 Result<Graph> LoadedGraph::GraphFor(const std::vector<Dims>& dims) const {
@@ -373,9 +384,9 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
                               .clearing = &last_run_.clearing,
                               .half_applied = half_applied,
                               .batch = entry.executable->program().BatchNamed(batch)};
-  if (entry.apart) {
-    PLIMSOLL_ASSIGN(StreamPair* const streams, Streams());
-    PLIMSOLL_TRY(entry.apart->Run(*streams, options_.threads, entry.addresses, call));
+  if (entry.streamed) {
+    PLIMSOLL_ASSIGN(StreamSet* const streams, Streams(StreamedRun::StreamsOf(*entry.executable)));
+    PLIMSOLL_TRY(entry.streamed->Run(*streams, ThreadsOnStreams(), entry.addresses, call));
   } else {
     PLIMSOLL_TRY(entry.executable->Run(entry.addresses, call));
   }
@@ -419,7 +430,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue>
   walk.allocate = memory_->TensorAllocator();
   walk.hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
   if (options_.host_operators_apart) {
-    PLIMSOLL_ASSIGN(walk.streams, Streams());
+    PLIMSOLL_ASSIGN(walk.streams, Streams(2));
   }
   return interpreter_->Run(std::move(inputs), walk);
 }

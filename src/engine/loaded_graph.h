@@ -23,8 +23,8 @@
 #include "engine/run_options.h"
 #include "engine/run_record.h"
 #include "engine/session_weights.h"
-#include "engine/stream_pair.h"
-#include "engine/two_stream_run.h"
+#include "engine/stream_set.h"
+#include "engine/streamed_run.h"
 #include "graph/graph.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
@@ -44,7 +44,7 @@ struct LoadOptions {
   bool host_operators_apart = false;
   std::shared_ptr<device::Device> streams_of;
   device::DeviceId streams_device;
-  int threads = 1;              // of a kernel that runs on a stream
+  int threads = 1;              // of each kernel that runs on a stream
   std::vector<bool> variables;  // by input: keeps its size whatever is opened; empty: none is one
 };
 
@@ -118,7 +118,7 @@ class LoadedGraph {
     std::shared_ptr<const Executable> executable;  // null: run node by node
     std::string reason;                            // then: why
     bool gear = false;                             // never goes
-    std::optional<TwoStreamRun> apart;             // where host operators have a stream
+    std::optional<StreamedRun> streamed;           // where nodes are on several streams
     Executable::Addresses addresses;               // bound to these two
     const std::byte* arena = nullptr;
     std::vector<std::byte*> areas;
@@ -139,7 +139,8 @@ class LoadedGraph {
   Result<Entry> MakeEntry(const std::vector<kernels::Dims>& dims);
   Status MakeGears();
   Status SetExecutable(Entry& entry, compile::CompiledModel model);
-  Result<StreamPair*> Streams();
+  Result<StreamSet*> Streams(size_t count);
+  KernelThreads ThreadsOnStreams() const;
   void ForgetLongestUnused();
   Result<graph::Graph> GraphFor(const std::vector<kernels::Dims>& dims) const;
   Result<compile::CompiledModel> CompileGraph(graph::Graph graph, const std::string& gear = {});
@@ -165,6 +166,7 @@ class LoadedGraph {
   std::optional<Error> failure_;  // of compiling that plan, which cannot be tried again
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
+  bool own_streams_ = false;  // its nodes ask for several
   InputRanges ranges_;
   RunBatches batches_;
   std::vector<compile::PassReport> passes_;
@@ -185,7 +187,7 @@ class LoadedGraph {
   bool ran_ = false;
   Bytes last_feature_map_;
   RunRecord last_run_;
-  std::unique_ptr<StreamPair> streams_;  // made when first needed
+  std::unique_ptr<StreamSet> streams_;  // made when first needed
 };
 
 }  // namespace plimsoll::engine

@@ -46,7 +46,9 @@ class Builder {
     CopyInputs();
     for (const NodeId id : model_.planned.order) {
       batch_ = program_.BatchNamed(graph_[id].memory.batch_label);
+      const auto begin = static_cast<uint32_t>(program_.tasks.size());
       Run(id);
+      program_.units.push_back({id, {begin, static_cast<uint32_t>(program_.tasks.size())}});
     }
     CopyOutputs();
     batch_ = kEveryBatch;
@@ -341,6 +343,15 @@ std::vector<std::byte*> AreasBehind(const Program& program, std::byte* arena) {
     at += area.bytes.value();
   }
   return bases;
+}
+
+Program::Range Program::Prologue() const {
+  return units.empty() ? AllTasks() : Range{0, units.front().tasks.begin};
+}
+
+Program::Range Program::Epilogue() const {
+  const auto end = static_cast<uint32_t>(tasks.size());
+  return units.empty() ? Range{end, end} : Range{units.back().tasks.end, end};
 }
 
 int32_t Program::BatchNamed(std::string_view name) const {

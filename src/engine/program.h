@@ -82,6 +82,21 @@ struct Program {
   size_t first_update = 0;
   std::vector<std::string> batches;  // of its tasks
 
+  struct Range {
+    uint32_t begin = 0;
+    uint32_t end = 0;
+  };
+  // The tasks of one node of the root, its bodies included: skips stay inside.
+  struct Unit {
+    graph::NodeId node;
+    Range tasks;
+  };
+  std::vector<Unit> units;  // in the order of the plan
+  // What a run does before the first node, and after the last.
+  Range Prologue() const;
+  Range Epilogue() const;
+  Range AllTasks() const { return {0, static_cast<uint32_t>(tasks.size())}; }
+
   // kEveryBatch where no task belongs to a batch of that name.
   int32_t BatchNamed(std::string_view name) const;
 };

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "plimsoll/base/status.h"
+#include "plimsoll/device/device.h"
+
+namespace plimsoll::engine {
+
+// Streams of a device, by number from 0. Not thread-safe: one run at a time uses them. Made when
+// first needed, since streams are threads on some devices; going away waits for what was launched.
+class StreamSet {
+ public:
+  // Where host operators have a stream of their own (ac_parallel_enable).
+  static constexpr int kCore = 0;
+  static constexpr int kHost = 1;
+
+  StreamSet(std::shared_ptr<device::Device> device, device::DeviceId id);
+  ~StreamSet();
+  StreamSet(const StreamSet&) = delete;
+  StreamSet& operator=(const StreamSet&) = delete;
+
+  // Makes streams until there are `count`. Fails where the device has no more to give; those that
+  // were made stay.
+  Status Grow(size_t count);
+  size_t size() const { return streams_.size(); }
+
+  Status Launch(int stream, std::function<void()> work);
+  // What is launched on `stream` from now on begins when `event` is reached.
+  Status Wait(int stream, device::EventId event);
+  Result<device::EventId> Record(int stream);
+  void Forget(device::EventId event);
+  Status Synchronize(int stream);
+
+ private:
+  device::StreamId At(int stream) const { return streams_[static_cast<size_t>(stream)]; }
+
+  const std::shared_ptr<device::Device> device_;
+  const device::DeviceId id_;
+  std::vector<device::StreamId> streams_;
+};
+
+}  // namespace plimsoll::engine
