@@ -132,9 +132,17 @@ Result<engine::PoisonedRun> ModelRunner::Observe() {
     from.push_back(copy.data.get());
     variables.push_back(std::move(copy));
   }
+  std::vector<HostTensor> made;  // beside the outputs of the last run, which stay
   size_t written = 0;
   for (const bool replaces : ReplacesVariable()) {
-    to.push_back(replaces ? nullptr : written_[written++].data);
+    const Tensor output = replaces ? Tensor() : written_[written++];
+    if (output.data == nullptr) {
+      to.push_back(nullptr);
+      continue;
+    }
+    PLIMSOLL_ASSIGN(HostTensor own, kernels::AllocateOnHeap(output.type, output.dims));
+    to.push_back(own.data.get());
+    made.push_back(std::move(own));
   }
   return engine::RunPoisoned(
       *executable_,

@@ -35,16 +35,21 @@ class Observer {
     }
     std::stable_sort(lives_.begin(), lives_.end(),
                      [](const Life& a, const Life& b) { return a.begin < b.begin; });
-    step_of_.assign(model_.graph.nodes.size(), -1);
+    first_step_.assign(model_.graph.nodes.size(), -1);
+    last_step_.assign(model_.graph.nodes.size(), -1);
     for (size_t i = 0; i < planned.timeline.steps.size(); ++i) {
-      int64_t& step = step_of_[planned.timeline.steps[i].node.index()];
-      if (step < 0) step = static_cast<int64_t>(i);
+      const size_t node = planned.timeline.steps[i].node.index();
+      if (first_step_[node] < 0) first_step_[node] = static_cast<int64_t>(i);
+      last_step_[node] = static_cast<int64_t>(i);
     }
     Reach(0);
   }
 
   void Before(const Task& task) {
-    if (task.node.valid()) Reach(step_of_[task.node.index()]);
+    if (!task.node.valid()) return;
+    // What a branch made is copied when the branch has ended.
+    const bool ends = task.kind == Task::Kind::kCopy;
+    Reach((ends ? last_step_ : first_step_)[task.node.index()]);
   }
 
   PoisonedRun Finish(int64_t feature_map) {
@@ -111,7 +116,8 @@ class Observer {
   const compile::CompiledModel& model_;
   std::byte* arena_;
   std::vector<Life> lives_;
-  std::vector<int64_t> step_of_;  // by node
+  std::vector<int64_t> first_step_;  // by node
+  std::vector<int64_t> last_step_;   // by node
   size_t next_ = 0;
   std::vector<Life> alive_;
   PoisonedRun seen_;

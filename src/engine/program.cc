@@ -296,21 +296,22 @@ class Builder {
     Task skip_unless{.kind = Task::Kind::kSkipUnless, .node = id};
     skip_unless.first = Operand(PlaceOf(node.inputs[0]));
     Add(skip_unless);
-    RunBody(node, node.attributes.Subgraph("then_branch"));
+    RunBody(id, node.attributes.Subgraph("then_branch"));
     const size_t over = program_.tasks.size();
     Add({.kind = Task::Kind::kSkip, .node = id});
     program_.tasks[choice].target = static_cast<uint32_t>(program_.tasks.size());
-    RunBody(node, node.attributes.Subgraph("else_branch"));
+    RunBody(id, node.attributes.Subgraph("else_branch"));
     program_.tasks[over].target = static_cast<uint32_t>(program_.tasks.size());
   }
 
-  void RunBody(const Node& owner, SubgraphId body) {
+  void RunBody(NodeId owner_id, SubgraphId body) {
+    const Node& owner = graph_[owner_id];
     for (const NodeId id : graph_[body].nodes) Run(id);
     for (size_t i = 0; i < owner.outputs.size(); ++i) {
       const ValueId result = graph_[body].outputs[i];
       if (!owner.outputs[i].valid() || !result.valid()) continue;
       Copy(PlaceOf(result), PlaceOf(owner.outputs[i]),
-           compile::PlannedSize(graph_[owner.outputs[i]].type));
+           compile::PlannedSize(graph_[owner.outputs[i]].type), owner_id);
     }
   }
 
