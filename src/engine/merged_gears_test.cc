@@ -255,10 +255,21 @@ TEST(MergedGearsTest, GearsThatShareNoMemoryLieApart) {
 
 // Labels inside a gear: what its nodes make counts as living together.
 TEST(MergedGearsTest, R42_LabelsInsideAGearDoNotOverlay) {
-  Graph graph = Differences(MemoryAttributes::Continuous::kNone);
-  for (size_t i = 0; i < graph.root().nodes.size(); ++i) {
-    graph[graph.root().nodes[i]].memory.batch_label = i % 2 == 0 ? "b0" : "b1";
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", compile::FloatTensor({Dim::Symbol("batch"), kWidth}));
+  const ValueId w = RandomWeights(builder, "w", {kWidth, kWidth}, 3);
+  const ValueId common = builder.Node("MatMul", {x, w});
+  std::vector<std::pair<graph::NodeId, std::string>> labels;
+  for (const char* label : {"b0", "b1"}) {
+    ValueId y = common;
+    for (int i = 0; i < 4; ++i) {
+      y = builder.Node("MatMul", {y, w});
+      labels.emplace_back(builder.graph()[y].producer, label);
+    }
+    builder.Output(y);
   }
+  Graph graph = builder.Build();
+  for (const auto& [node, label] : labels) graph[node].memory.batch_label = label;
   for (const auto& gear : Compiled(graph, WithGears())) {
     const auto& planned = gear->model().planned;
     plan::Problem unlabelled = planned.buffers.problem;

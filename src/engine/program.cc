@@ -215,6 +215,7 @@ class Builder {
     NoteUpdate(node);
     if (!SubgraphsOf(node).empty()) {
       RunBranches(id);
+      NoteStable(id);
       return;
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) CopyIntoGroup(id, i);
