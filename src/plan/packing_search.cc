@@ -45,6 +45,8 @@ PackingSearch::Outcome PackingSearch::Run(const std::vector<int32_t>& sequence, 
   spent_ = false;
   deadline_hit_ = false;
   waiting_ = sequence;
+  rank_.resize(sequence.size());
+  for (size_t i = 0; i < sequence.size(); ++i) rank_[sequence[i]] = static_cast<int32_t>(i);
   const Part all{0, static_cast<int32_t>(packing_.live.size()), 0, waiting_.size()};
   dirty_first_ = all.first;
   dirty_last_ = all.last;
@@ -101,6 +103,41 @@ bool PackingSearch::SolveParts(const Part& whole) {
 }
 
 int32_t PackingSearch::Choose(const Part& part) const {
+  if (pick_ == Pick::kFewest) {
+    const int32_t item = ChooseFewest(part);
+    if (item != kNone) return item;
+  }
+  return ChooseLowest(part);
+}
+
+int32_t PackingSearch::ChooseFewest(const Part& part) const {
+  int32_t chosen = kNone;
+  int32_t fewest = std::numeric_limits<int32_t>::max();
+  for (int32_t s = part.first; s < part.last; ++s) {
+    // What comes next in the section carries all that waits there.
+    const int64_t highest = limits_.capacity - remaining_[s];
+    int32_t count = 0;
+    int32_t first = kNone;
+    for (int32_t item : packing_.live[s]) {
+      if (placed_[item] || bound_[item] > highest) continue;
+      ++count;
+      if (!excluded_[item] && (first == kNone || rank_[item] < rank_[first])) first = item;
+    }
+    if (first == kNone || count >= fewest || !NothingFitsBelow(first)) continue;
+    fewest = count;
+    chosen = first;
+  }
+  return chosen;
+}
+
+bool PackingSearch::NothingFitsBelow(int32_t item) const {
+  for (int32_t other : packing_.Overlaps(item)) {
+    if (!placed_[other] && bound_[other] + packing_.items[other].size <= floor_[item]) return false;
+  }
+  return true;
+}
+
+int32_t PackingSearch::ChooseLowest(const Part& part) const {
   int64_t lowest = kNever;
   int32_t chosen = kNone;
   for (size_t w = part.begin; w < part.end; ++w) {
