@@ -168,6 +168,7 @@ void CompareTechniques(const std::filesystem::path& file, int64_t steps) {
       {"dominance", &plan::ExactTechniques::dominance},
       {"exclusion", &plan::ExactTechniques::exclusion},
       {"section_bound", &plan::ExactTechniques::section_bound},
+      {"not_first", &plan::ExactTechniques::not_first},
       {"refutations", &plan::ExactTechniques::refutations},
       {"tightest_first", &plan::ExactTechniques::tightest_first},
       {"restarts", &plan::ExactTechniques::restarts},

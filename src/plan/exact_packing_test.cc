@@ -157,13 +157,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Technique{"dominance", &ExactTechniques::dominance},
                     Technique{"exclusion", &ExactTechniques::exclusion},
                     Technique{"section_bound", &ExactTechniques::section_bound},
+                    Technique{"not_first", &ExactTechniques::not_first},
                     Technique{"refutations", &ExactTechniques::refutations},
                     Technique{"tightest_first", &ExactTechniques::tightest_first},
                     Technique{"restarts", &ExactTechniques::restarts}),
     [](const testing::TestParamInfo<Technique>& info) { return std::string(info.param.first); });
 
 TEST(ExactPackingTest, AllTechniquesOffStillProves) {
-  const ExactTechniques none{false, false, false, false, false, false, false, false};
+  const ExactTechniques none{false, false, false, false, false, false, false, false, false};
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const Packing packing = RefilledPacking(8, 6, seed);
     const PackingAnswer answer = PackExact(packing, kEnough, none);

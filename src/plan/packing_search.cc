@@ -180,7 +180,8 @@ bool PackingSearch::Place(int32_t item) {
     const int64_t floor = AlignUp(top, raised.alignment);
     if (raised.fixed >= 0 || floor + raised.size > limits_.capacity) return false;
     Set(Change::kFloor, other, floor);
-    if (bound_[other] != floor) Set(Change::kBound, other, floor);
+    if (bound_[other] > floor) continue;
+    if (bound_[other] < floor) Set(Change::kBound, other, floor);
     if (excluded_[other]) Set(Change::kExcluded, other, 0);
   }
   return true;
@@ -197,7 +198,12 @@ void PackingSearch::Exclude(int32_t item, const Part& part) {
 }
 
 bool PackingSearch::Propagate(const Part& part) {
-  return (!techniques_.exclusion || RaiseExcluded(part)) && SectionsFit(part);
+  do {
+    raised_ = false;
+    if (techniques_.exclusion && !RaiseExcluded(part)) return false;
+    if (!SectionsFit(part)) return false;
+  } while (raised_);
+  return true;
 }
 
 bool PackingSearch::RaiseExcluded(const Part& part) {
@@ -237,8 +243,11 @@ bool PackingSearch::SectionsFit(const Part& part) {
     const int32_t item = waiting_[w];
     if (!placed_[item]) highest = std::max(highest, bound_[item]);
   }
+  const int32_t first = std::max(dirty_first_, part.first);
   const int32_t last = std::min(dirty_last_, part.last);
-  for (int32_t s = std::max(dirty_first_, part.first); s < last; ++s) {
+  dirty_first_ = part.last;
+  dirty_last_ = part.first;
+  for (int32_t s = first; s < last; ++s) {
     if (highest + remaining_[s] > limits_.capacity && !SectionFits(s)) return false;
   }
   return true;
@@ -269,6 +278,27 @@ bool PackingSearch::SectionFits(int32_t section) {
     above += packing_.items[stack_[i - 1].item].size;
     const bool counts = techniques_.section_bound || i == 1;
     if (counts && stack_[i - 1].bound + above > limits_.capacity) return false;
+  }
+  return !techniques_.not_first || RaiseNotFirst(section);
+}
+
+// The item that comes next carries all that waits in the section. What begins too high for that
+// stands on one that does not. `stack_` holds what waits in the section.
+bool PackingSearch::RaiseNotFirst(int32_t section) {
+  const int64_t highest = limits_.capacity - remaining_[section];
+  int64_t least = kNever;
+  size_t i = 0;
+  for (; i < stack_.size() && stack_[i].bound <= highest; ++i) {
+    least = std::min(least, stack_[i].bound + packing_.items[stack_[i].item].size);
+  }
+  for (; i < stack_.size() && stack_[i].bound < least; ++i) {
+    const int32_t item = stack_[i].item;
+    const SectionedItem& raised = packing_.items[item];
+    const int64_t bound = AlignUp(least, raised.alignment);
+    if (raised.fixed >= 0 || bound + raised.size > limits_.capacity) return false;
+    Set(Change::kBound, item, bound);
+    if (!excluded_[item]) Set(Change::kExcluded, item, 1);
+    raised_ = true;
   }
   return true;
 }

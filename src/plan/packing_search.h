@@ -85,6 +85,7 @@ class PackingSearch {
   bool RaiseExcluded(const Part& part);
   bool SectionsFit(const Part& part);
   bool SectionFits(int32_t section);
+  bool RaiseNotFirst(int32_t section);
   bool OutOfEffort();
   void Set(Change change, int32_t index, int64_t value);
   void Rewind(size_t mark);
@@ -95,7 +96,7 @@ class PackingSearch {
 
   std::vector<int64_t> floor_;      // by item: its offset once placed, else where it would land now
   std::vector<int64_t> bound_;      // by item: at least its floor, and no placement has it lower
-  std::vector<int8_t> excluded_;    // by item: refuted at its present floor
+  std::vector<int8_t> excluded_;    // by item: refuted at its present floor, so its bound is higher
   std::vector<int8_t> placed_;      // by item
   std::vector<int32_t> blocker_;    // by item: what last explained the bound of an excluded item
   std::vector<int64_t> remaining_;  // by section: bytes waiting
@@ -103,6 +104,7 @@ class PackingSearch {
   std::vector<std::vector<int32_t>> by_bound_;  // by section: its items, nearly sorted by bound
   int32_t dirty_first_ = 0;                     // sections whose fit must be checked again
   int32_t dirty_last_ = 0;
+  bool raised_ = false;  // a section raised a bound since this was reset
 
   std::vector<Stacked> stack_;  // what waits in one section, while it is checked
 
