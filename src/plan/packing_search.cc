@@ -120,12 +120,13 @@ int32_t PackingSearch::ChooseFewest(const Part& part) const {
     int32_t first = kNone;
     for (int32_t item : packing_.live[s]) {
       if (placed_[item] || bound_[item] > highest) continue;
-      ++count;
+      if (++count == fewest) break;
       if (!excluded_[item] && (first == kNone || rank_[item] < rank_[first])) first = item;
     }
-    if (first == kNone || count >= fewest || !NothingFitsBelow(first)) continue;
+    if (first == kNone || count == fewest || !NothingFitsBelow(first)) continue;
     fewest = count;
     chosen = first;
+    if (fewest == 1) break;
   }
   return chosen;
 }
@@ -257,6 +258,12 @@ bool PackingSearch::SectionsFit(const Part& part) {
 // bounds carry the sizes of these k items on top of the lowest of them.
 bool PackingSearch::SectionFits(int32_t section) {
   std::vector<int32_t>& items = by_bound_[section];
+  const int64_t highest_of_first = limits_.capacity - remaining_[section];
+  if (std::all_of(items.begin(), items.end(), [&](int32_t item) {
+        return placed_[item] || bound_[item] <= highest_of_first;
+      })) {
+    return true;
+  }
   stack_.clear();
   size_t done = 0;
   for (int32_t item : items) {
