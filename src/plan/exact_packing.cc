@@ -47,7 +47,9 @@ class Minimizer {
     high_ = (answer.height + unit - 1) / unit;
     goal_ = effort_.capacity < 0 ? 0 : effort_.capacity / unit;
     answer_ = &answer;
-    first_share_ = kStepsPerItem * static_cast<int64_t>(sectioned_.items.size()) + 100;
+    // Who minimises asks for many heights in each round.
+    const int64_t steps_per_item = effort_.capacity < 0 ? 2 : 4;
+    first_share_ = steps_per_item * static_cast<int64_t>(sectioned_.items.size()) + 100;
     for (int64_t round = 0; !Done(); ++round) {
       effort_.capacity < 0 ? Bisect(round) : Decide(round);
     }
@@ -128,8 +130,6 @@ class Minimizer {
     high_ = height;
     answer_->height = height * sectioned_.unit;
   }
-
-  static constexpr int64_t kStepsPerItem = 4;
 
   const Packing& packing_;
   const SectionedPacking& sectioned_;
