@@ -7,15 +7,16 @@
 // solves one file with each technique of the exact search switched off in turn.
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "pack_families.h"
 #include "pack_generator.h"
 #include "plan/best_packing.h"
 #include "plan/exact_packing.h"
@@ -28,8 +29,21 @@ using plan::Packing;
 using plan::PackingAnswer;
 using plan::PackingEffort;
 
+struct Options {
+  int64_t steps = 1000000;
+  double deadline_s = 0;
+  double slack_percent = 0;
+  uint64_t first_seed = 1;
+};
+
+// A busy machine gives a process less than all of one core.
+constexpr double kWallPerCpu = 3;
+
+// Processor time: other programs on the machine do not count.
 double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 Packing ReadCsv(const std::filesystem::path& file) {
@@ -110,44 +124,29 @@ void PackFolder(const std::filesystem::path& path, int64_t steps) {
   for (const auto& file : files) PackFile(file, -1, steps);
 }
 
-std::vector<std::pair<std::string, CutShape>> CutShapes() {
-  std::vector<std::pair<std::string, CutShape>> shapes;
-  for (const int items : {100, 200, 400}) {
-    for (const double cut_time : {0.4, 0.6, 0.8}) {
-      for (const double shrink : {0.0, 0.3}) {
-        CutShape shape;
-        shape.items = items;
-        shape.sections = items / 2;
-        shape.cut_time = cut_time;
-        shape.largest = 0.8;
-        shape.shrink = shrink;
-        char name[64];
-        std::snprintf(name, sizeof name, "cut %d time %.1f shrink %.1f", items, cut_time, shrink);
-        shapes.emplace_back(name, shape);
-      }
-    }
-  }
-  return shapes;
-}
-
-// One row a shape: how many seeds fit into the capacity they were cut from, and the times.
-void PackCuts(uint64_t first_seed, uint64_t seeds, int64_t steps) {
-  std::printf("%-28s %9s %9s %9s %9s\n", "shape", "fit", "median s", "worst s", "all s");
-  for (const auto& [name, shape] : CutShapes()) {
+// One row a family: how many seeds fit into what they were cut from and `slack` more, and the
+// times.
+void PackFamilies(const std::vector<PackFamily>& families, const Options& options, uint64_t seeds) {
+  std::printf("%-28s %9s %9s %9s %9s\n", "family", "fit", "median s", "worst s", "all s");
+  const auto capacity = static_cast<int64_t>(kFamilyCapacity * (1 + options.slack_percent / 100));
+  for (const PackFamily& family : families) {
     std::vector<double> times;
     uint64_t fit = 0;
     double all = 0;
-    for (uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
-      const Packing packing = CutPacking(shape, seed);
-      const int64_t capacity = shape.capacity * shape.unit;
+    for (uint64_t seed = options.first_seed; seed < options.first_seed + seeds; ++seed) {
+      const Packing packing = family.make(family, seed);
       const double start = Now();
-      const PackingAnswer answer = plan::PackBest(packing, {.steps = steps, .capacity = capacity});
+      const PackingAnswer answer =
+          plan::PackBest(packing, {.steps = options.steps,
+                                   .deadline_ms = kWallPerCpu * options.deadline_s * 1000,
+                                   .capacity = capacity});
       times.push_back(Now() - start);
       all += times.back();
-      fit += answer.height <= capacity ? 1 : 0;
+      const bool in_time = options.deadline_s == 0 || times.back() <= options.deadline_s;
+      fit += answer.height <= capacity && in_time ? 1 : 0;
     }
     std::sort(times.begin(), times.end());
-    std::printf("%-28s %5llu/%-3llu %9.4f %9.4f %9.3f\n", name.c_str(),
+    std::printf("%-28s %5llu/%-3llu %9.4f %9.4f %9.3f\n", family.name.c_str(),
                 static_cast<unsigned long long>(fit), static_cast<unsigned long long>(seeds),
                 times[times.size() / 2], times.back(), all);
     std::fflush(stdout);
@@ -169,6 +168,7 @@ void CompareTechniques(const std::filesystem::path& file, int64_t steps) {
       {"dominance", &plan::ExactTechniques::dominance},
       {"exclusion", &plan::ExactTechniques::exclusion},
       {"section_bound", &plan::ExactTechniques::section_bound},
+      {"not_first", &plan::ExactTechniques::not_first},
       {"refutations", &plan::ExactTechniques::refutations},
       {"tightest_first", &plan::ExactTechniques::tightest_first},
       {"restarts", &plan::ExactTechniques::restarts},
@@ -194,24 +194,30 @@ void CompareTechniques(const std::filesystem::path& file, int64_t steps) {
 
 int main(int count, char** arguments) {
   using namespace plimsoll::bench;
-  int64_t steps = 1000000;
-  uint64_t first_seed = 1;
+  Options options;
   for (int i = 1; i + 1 < count; i += 2) {
     const std::string option = arguments[i];
     const std::string value = arguments[i + 1];
+    const auto seeds = [&] { return std::strtoull(value.c_str(), nullptr, 10); };
     if (option == "--steps") {
-      steps = std::atoll(value.c_str());
+      options.steps = std::atoll(value.c_str());
+    } else if (option == "--deadline") {
+      options.deadline_s = std::atof(value.c_str());
+    } else if (option == "--slack") {
+      options.slack_percent = std::atof(value.c_str());
     } else if (option == "--first-seed") {
-      first_seed = std::strtoull(value.c_str(), nullptr, 10);
+      options.first_seed = seeds();
     } else if (option == "--csv") {
       PrintHeader();
-      PackFolder(value, steps);
+      PackFolder(value, options.steps);
     } else if (option == "--cut") {
-      PackCuts(first_seed, std::strtoull(value.c_str(), nullptr, 10), steps);
+      PackFamilies(CutFamilies(), options, seeds());
+    } else if (option == "--accelerator") {
+      PackFamilies(AcceleratorFamilies(), options, seeds());
     } else if (option == "--training") {
-      PackTraining(std::atoll(value.c_str()), steps);
+      PackTraining(std::atoll(value.c_str()), options.steps);
     } else if (option == "--techniques") {
-      CompareTechniques(value, steps);
+      CompareTechniques(value, options.steps);
     } else {
       std::fprintf(stderr, "pack_bench: unknown option %s\n", option.c_str());
       return 2;

@@ -1,6 +1,7 @@
 #include "pack_generator.h"
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <utility>
 #include <vector>
@@ -23,53 +24,128 @@ class Draw {
   std::mt19937_64 engine_;
 };
 
-bool Cut(plan::PackingItem& piece, bool across_time, Draw& draw, plan::PackingItem& rest) {
-  rest = piece;
-  if (across_time) {
-    if (piece.end - piece.begin < 2) return false;
-    piece.end = static_cast<int32_t>(draw.Between(piece.begin + 1, piece.end - 1));
-    rest.begin = piece.end;
+// A multiple of `step` within (low, high), `middle` of the way from either; 0: there is none.
+int64_t CutPoint(int64_t low, int64_t high, int64_t step, double middle, Draw& draw) {
+  const auto margin = static_cast<int64_t>(middle * static_cast<double>(high - low));
+  const int64_t first = (low + std::max<int64_t>(margin, 1) + step - 1) / step;
+  const int64_t last = (high - std::max<int64_t>(margin, 1)) / step;
+  return first > last ? 0 : draw.Between(first, last) * step;
+}
+
+// A piece of the rectangle: a life, and where it lies.
+struct Piece {
+  int64_t begin;
+  int64_t end;
+  int64_t low;
+  int64_t high;
+
+  double area() const { return static_cast<double>(end - begin) * static_cast<double>(high - low); }
+};
+
+bool CutStraight(const CutShape& shape, std::vector<Piece>& pieces, size_t chosen, Draw& draw) {
+  Piece& piece = pieces[chosen];
+  Piece rest = piece;
+  if (draw.Chance(shape.cut_time)) {
+    const int64_t at = CutPoint(piece.begin, piece.end, shape.time_step, shape.middle, draw);
+    if (at == 0) return false;
+    piece.end = rest.begin = at;
   } else {
-    if (piece.size < 2) return false;
-    piece.size = draw.Between(1, piece.size - 1);
-    rest.size -= piece.size;
+    const int64_t at = CutPoint(piece.low, piece.high, shape.size_step, shape.middle, draw);
+    if (at == 0) return false;
+    piece.high = rest.low = at;
   }
+  pieces.push_back(rest);
   return true;
 }
 
-double Area(const plan::PackingItem& item) {
-  return static_cast<double>(item.size) * (item.end - item.begin);
+// Four pieces around a fifth.
+void CutPinwheel(const CutShape& shape, std::vector<Piece>& pieces, size_t chosen, Draw& draw) {
+  const Piece piece = pieces[chosen];
+  int64_t t1 = CutPoint(piece.begin, piece.end, shape.time_step, shape.middle, draw);
+  int64_t t2 = CutPoint(piece.begin, piece.end, shape.time_step, shape.middle, draw);
+  int64_t a1 = CutPoint(piece.low, piece.high, shape.size_step, shape.middle, draw);
+  int64_t a2 = CutPoint(piece.low, piece.high, shape.size_step, shape.middle, draw);
+  if (t1 == 0 || a1 == 0 || t1 == t2 || a1 == a2) return;
+  if (t1 > t2) std::swap(t1, t2);
+  if (a1 > a2) std::swap(a1, a2);
+  pieces[chosen] = {piece.begin, t2, piece.low, a1};
+  pieces.push_back({t2, piece.end, piece.low, a2});
+  pieces.push_back({t1, piece.end, a2, piece.high});
+  pieces.push_back({piece.begin, t1, a1, piece.high});
+  pieces.push_back({t1, t2, a1, a2});
+}
+
+void Shuffle(plan::Packing& packing, Draw& draw) {
+  for (auto i = static_cast<int64_t>(packing.items.size()) - 1; i > 0; --i) {
+    std::swap(packing.items[i], packing.items[draw.Between(0, i)]);
+  }
 }
 
 }  // namespace
 
 plan::Packing CutPacking(const CutShape& shape, uint64_t seed) {
   Draw draw(seed);
-  plan::Packing packing;
-  plan::PackingItem whole;
-  whole.size = shape.capacity;
-  whole.end = shape.sections;
-  packing.items.push_back(whole);
+  std::vector<Piece> pieces = {{0, shape.sections, 0, shape.capacity}};
   const int64_t attempts = int64_t{100} * shape.items;
-  for (int64_t i = 0; i < attempts && static_cast<int>(packing.items.size()) < shape.items; ++i) {
-    const auto last = static_cast<int64_t>(packing.items.size()) - 1;
-    int64_t chosen = draw.Between(0, last);
+  for (int64_t i = 0; i < attempts && static_cast<int>(pieces.size()) < shape.items; ++i) {
+    const auto last = static_cast<int64_t>(pieces.size()) - 1;
+    auto chosen = static_cast<size_t>(draw.Between(0, last));
     for (int other = 0; other < 8 && draw.Chance(shape.largest); ++other) {
-      const int64_t rival = draw.Between(0, last);
-      if (Area(packing.items[rival]) > Area(packing.items[chosen])) chosen = rival;
+      const auto rival = static_cast<size_t>(draw.Between(0, last));
+      if (pieces[rival].area() > pieces[chosen].area()) chosen = rival;
     }
-    plan::PackingItem rest;
-    if (Cut(packing.items[chosen], draw.Chance(shape.cut_time), draw, rest)) {
-      packing.items.push_back(rest);
+    if (shape.pinwheel > 0 && draw.Chance(shape.pinwheel)) {
+      CutPinwheel(shape, pieces, chosen, draw);
+    } else {
+      CutStraight(shape, pieces, chosen, draw);
     }
   }
-  for (plan::PackingItem& item : packing.items) {
+  plan::Packing packing;
+  for (const Piece& piece : pieces) {
+    plan::PackingItem item;
+    item.begin = static_cast<int32_t>(piece.begin);
+    item.end = static_cast<int32_t>(piece.end);
+    item.size = piece.high - piece.low;
     if (draw.Chance(shape.shrink)) item.size = draw.Between((item.size + 1) / 2, item.size);
     item.size *= shape.unit;
+    if (shape.removed == 0 || !draw.Chance(shape.removed)) packing.items.push_back(item);
   }
-  for (auto i = static_cast<int64_t>(packing.items.size()) - 1; i > 0; --i) {
-    std::swap(packing.items[i], packing.items[draw.Between(0, i)]);
+  Shuffle(packing, draw);
+  return packing;
+}
+
+plan::Packing ScratchpadPacking(const ScratchpadShape& shape, uint64_t seed) {
+  Draw draw(seed);
+  plan::Packing packing;
+  std::map<int64_t, std::pair<int64_t, int32_t>> held;  // from low: high, end
+  const int64_t largest = shape.capacity / 8;
+  for (int32_t now = 0; static_cast<int>(packing.items.size()) < shape.items; ++now) {
+    std::erase_if(held, [&](const auto& range) { return range.second.second <= now; });
+    for (int added = 0; added < 6; ++added) {
+      // The gaps that are there now.
+      std::vector<std::pair<int64_t, int64_t>> gaps;
+      int64_t low = 0;
+      for (const auto& [begin, range] : held) {
+        if (begin > low) gaps.emplace_back(low, begin);
+        low = range.first;
+      }
+      if (low < shape.capacity) gaps.emplace_back(low, shape.capacity);
+      if (gaps.empty()) break;
+      const auto gap = gaps[draw.Between(0, static_cast<int64_t>(gaps.size()) - 1)];
+      int64_t size = gap.second - gap.first;
+      if (size > largest || !draw.Chance(shape.filling)) {
+        size = draw.Between(1, std::min(size, largest));
+      }
+      const bool lasting = draw.Chance(shape.long_lives);
+      plan::PackingItem item;
+      item.begin = now;
+      item.end = static_cast<int32_t>(now + (lasting ? draw.Between(16, 64) : draw.Between(1, 8)));
+      item.size = size * shape.unit;
+      held[gap.first] = {gap.first + size, item.end};
+      packing.items.push_back(item);
+    }
   }
+  Shuffle(packing, draw);
   return packing;
 }
 

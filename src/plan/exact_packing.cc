@@ -1,6 +1,7 @@
 #include "plan/exact_packing.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -46,7 +47,9 @@ class Minimizer {
     high_ = (answer.height + unit - 1) / unit;
     goal_ = effort_.capacity < 0 ? 0 : effort_.capacity / unit;
     answer_ = &answer;
-    first_share_ = 2 * static_cast<int64_t>(sectioned_.items.size()) + 100;
+    // Who minimises asks for many heights in each round.
+    const int64_t steps_per_item = effort_.capacity < 0 ? 2 : 4;
+    first_share_ = steps_per_item * static_cast<int64_t>(sectioned_.items.size()) + 100;
     for (int64_t round = 0; !Done(); ++round) {
       effort_.capacity < 0 ? Bisect(round) : Decide(round);
     }
@@ -89,18 +92,17 @@ class Minimizer {
                                       : capacity == goal_ ? at_goal_
                                                           : passing;
     const int64_t strategies = techniques_.restarts ? kPlainStrategies : 1;
+    const int64_t share = LubyShare(round);
+    // A share longer than all before goes to the strategies themselves, others to perturbed ones.
+    const bool plain = std::has_single_bit(static_cast<uint64_t>(round) + 2);
     for (int64_t i = 0; i < strategies && !Done(); ++i) {
-      const int64_t turn =
-          round < kPlainRounds ? i : i + (round - kPlainRounds + 1) * kPlainStrategies;
-      PackingStrategy strategy = StrategyOf(techniques_.restarts ? turn : 0);
+      PackingStrategy strategy = StrategyOf(i, plain ? 0 : static_cast<uint64_t>(round));
       if (!techniques_.tightest_first) strategy.pick = PackingSearch::Pick::kSequence;
       PackingSearch::Limits limits;
       limits.capacity = capacity;
       limits.deadline = deadline_;
       limits.steps = effort_.steps - steps_;
-      if (techniques_.restarts) {
-        limits.steps = std::min(limits.steps, first_share_ << std::min<int64_t>(round, 30));
-      }
+      if (techniques_.restarts) limits.steps = std::min(limits.steps, first_share_ * share);
       const Outcome outcome = search_.Run(StrategySequence(sectioned_, lengths_, strategy),
                                           strategy.pick, limits, refutations);
       steps_ += search_.steps();
@@ -128,8 +130,6 @@ class Minimizer {
     high_ = height;
     answer_->height = height * sectioned_.unit;
   }
-
-  static constexpr int64_t kPlainRounds = 2;
 
   const Packing& packing_;
   const SectionedPacking& sectioned_;

@@ -12,6 +12,7 @@ struct ExactTechniques {
   bool dominance = true;       // never leave a gap that a waiting item would fill
   bool exclusion = true;       // an item refused at its lowest place must stand on a waiting one
   bool section_bound = true;   // per moment: floors of waiting items in sequence, not their least
+  bool not_first = true;       // what cannot come next in a section stands on what can
   bool refutations = true;     // remember states from which no placement exists
   bool tightest_first = true;  // try first what lies where most bytes wait
   bool restarts = true;        // several orders in turn, with growing shares of the steps

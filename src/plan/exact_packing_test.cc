@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <utility>
 
 #include "plan/greedy_packing.h"
 #include "plan/packing_oracle_for_tests.h"
+#include "plan/packing_strategies.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -157,13 +159,80 @@ INSTANTIATE_TEST_SUITE_P(
                     Technique{"dominance", &ExactTechniques::dominance},
                     Technique{"exclusion", &ExactTechniques::exclusion},
                     Technique{"section_bound", &ExactTechniques::section_bound},
+                    Technique{"not_first", &ExactTechniques::not_first},
                     Technique{"refutations", &ExactTechniques::refutations},
                     Technique{"tightest_first", &ExactTechniques::tightest_first},
                     Technique{"restarts", &ExactTechniques::restarts}),
     [](const testing::TestParamInfo<Technique>& info) { return std::string(info.param.first); });
 
+// Cuts a full rectangle straight until there are `items` pieces: it fits with nothing to spare.
+Packing CutRectangle(int items, int64_t height, int32_t moments, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto area = [](const PackingItem& item) { return item.size * (item.end - item.begin); };
+  Packing packing{{Item(height, 0, moments)}};
+  while (static_cast<int>(packing.items.size()) < items) {
+    size_t chosen = random() % packing.items.size();
+    for (int draw = 0; draw < 4; ++draw) {
+      const size_t rival = random() % packing.items.size();
+      if (area(packing.items[rival]) > area(packing.items[chosen])) chosen = rival;
+    }
+    PackingItem& piece = packing.items[chosen];
+    PackingItem rest = piece;
+    if (random() % 2 == 0) {
+      if (piece.end - piece.begin < 2) continue;
+      piece.end = static_cast<int32_t>(piece.begin + 1 + random() % (piece.end - piece.begin - 1));
+      rest.begin = piece.end;
+    } else {
+      if (piece.size < 2) continue;
+      piece.size = static_cast<int64_t>(1 + random() % (piece.size - 1));
+      rest.size -= piece.size;
+    }
+    packing.items.push_back(rest);
+  }
+  return packing;
+}
+
+TEST(PackingSearchTest, BranchingWhereTheFewestComeNextSolvesMoreFullRectangles) {
+  const auto found = [](PackingSearch::Pick pick) {
+    int count = 0;
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      const Packing packing = CutRectangle(200, 1000, 100, seed);
+      const auto sectioned = MakeSections(packing, true, 1 << 20);
+      PackingStrategy strategy{.pick = pick, .key = PackingStrategy::Key::kWidth};
+      PackingRefutations refutations;
+      PackingSearch search(*sectioned, {});
+      const auto outcome =
+          search.Run(StrategySequence(*sectioned, {}, strategy), pick,
+                     {.capacity = 1000, .steps = 2000, .deadline = {}}, refutations);
+      count += outcome == PackingSearch::Outcome::kFound ? 1 : 0;
+    }
+    return count;
+  };
+  const int fewest = found(PackingSearch::Pick::kFewest);
+  EXPECT_GT(fewest, 4 * found(PackingSearch::Pick::kSequence) / 3);
+  EXPECT_GT(fewest, 4 * found(PackingSearch::Pick::kTightest) / 3);
+}
+
+TEST(ExactPackingTest, RaisingWhatCannotComeNextShortensProofs) {
+  ExactTechniques without;
+  without.not_first = false;
+  int64_t steps_with = 0;
+  int64_t steps_without = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Packing packing = RefilledPacking(24, 14, seed);
+    steps_with += PackExact(packing, kEnough).steps;
+    steps_without += PackExact(packing, kEnough, without).steps;
+  }
+  EXPECT_LT(10 * steps_with, 9 * steps_without);
+}
+
+TEST(PackingStrategiesTest, SharesGrowAsLubySays) {
+  const int64_t shares[] = {1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8, 1};
+  for (int64_t round = 0; round < 16; ++round) EXPECT_EQ(LubyShare(round), shares[round]) << round;
+}
+
 TEST(ExactPackingTest, AllTechniquesOffStillProves) {
-  const ExactTechniques none{false, false, false, false, false, false, false, false};
+  const ExactTechniques none{false, false, false, false, false, false, false, false, false};
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const Packing packing = RefilledPacking(8, 6, seed);
     const PackingAnswer answer = PackExact(packing, kEnough, none);

@@ -17,7 +17,8 @@ Error InFile(Error error, std::string_view file) {
   return error;
 }
 
-// The buffers that stand in the way, when it is proven that nothing fits.
+// The buffers that stand in the way, when it is proven that nothing fits: all of them where no
+// smaller set is found within the effort.
 Status ExplainMisfit(const Problem& problem, Bytes capacity, const Effort& effort,
                      PackAnswer& answer) {
   PlanBuilder builder(problem);
@@ -32,10 +33,30 @@ Status ExplainMisfit(const Problem& problem, Bytes capacity, const Effort& effor
     answer.infeasible_set.push_back(builder.blocks().members[block.first_member].buffer);
   }
   answer.infeasible_set_minimal = found.minimal;
+  if (found.items.empty()) {
+    for (size_t i = 0; i < problem.buffers.size(); ++i) {
+      answer.infeasible_set.push_back(BufferId(i));
+    }
+  }
   return {};
 }
 
+// Ten questions as hard as the one that was just answered, however long that was allowed to take.
+Effort EffortToExplain(Effort effort, int64_t spent) {
+  effort.steps = std::min(effort.steps, std::max(Effort().steps, SaturatingMultiply(spent, 10)));
+  return effort;
+}
+
 }  // namespace
+
+Effort DefaultEffort(const Problem& problem, std::optional<Bytes> capacity) {
+  constexpr int64_t kStepsPerBuffer = 16;
+  constexpr int64_t kUnlimitedSteps = int64_t{1} << 60;
+  constexpr double kDeadlineMs = 10'000;
+  if (capacity) return {.steps = kUnlimitedSteps, .deadline_ms = kDeadlineMs};
+  const auto buffers = static_cast<int64_t>(problem.buffers.size());
+  return {.steps = std::max(Effort().steps, kStepsPerBuffer * buffers)};
+}
 
 Result<PackAnswer> Pack(const BufferTable& table, const PackOptions& options) {
   Problem problem = table.problem;
@@ -58,9 +79,10 @@ Result<PackAnswer> Pack(const BufferTable& table, const PackOptions& options) {
   answer.deadline_hit = plan.deadline_hit;
   answer.assigner = plan.assigner;
   answer.offsets = plan.offsets;
-  if (!answer.fits &&
-      (plan.regions.front().infeasible || answer.lower_bound_bytes > *options.capacity)) {
-    PLIMSOLL_TRY(ExplainMisfit(problem, *options.capacity, options.effort, answer));
+  answer.infeasible = plan.regions.front().infeasible;
+  if (answer.infeasible) {
+    const Effort effort_left = EffortToExplain(options.effort, plan.steps);
+    PLIMSOLL_TRY(ExplainMisfit(problem, *options.capacity, effort_left, answer));
   }
   return answer;
 }

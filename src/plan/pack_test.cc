@@ -71,6 +71,54 @@ TEST(PackTest, WhatCannotFitIsExplainedByBuffersThatCannotLieTogether) {
   EXPECT_TRUE(answer->infeasible_set_minimal);
 }
 
+TEST(PackTest, EveryAssignerSaysThatNothingFitsBelowTheLowerBound) {
+  for (const std::string& name : AssignerNames()) {
+    const auto answer = PackText(kSmall, {.capacity = Bytes(7), .assigner = name});
+    ASSERT_TRUE(answer.ok()) << name;
+    EXPECT_TRUE(answer->infeasible) << name;
+    EXPECT_FALSE(answer->infeasible_set.empty()) << name;
+    EXPECT_FALSE(PackText(kSmall, {.capacity = Bytes(8), .assigner = name})->infeasible) << name;
+  }
+}
+
+// Full at every moment, and no placement is as low as the sum: found by brute force.
+constexpr std::string_view kWasteful =
+    "id,lower,upper,size\n"
+    "b0,0,1,4\n"
+    "b1,0,2,3\n"
+    "b2,0,2,1\n"
+    "b3,1,5,3\n"
+    "b4,1,4,1\n"
+    "b5,2,4,2\n"
+    "b6,2,5,2\n"
+    "b7,4,6,3\n"
+    "b8,5,6,4\n"
+    "b9,5,6,1\n";
+
+TEST(PackTest, ACapacityIsSearchedForUntilItIsFoundOrRefuted) {
+  const auto table = ReadBufferTable(kWasteful);
+  ASSERT_TRUE(table.ok());
+  const Effort effort = DefaultEffort(table->problem, Bytes(8));
+  EXPECT_GT(effort.steps, int64_t{1} << 50);
+  EXPECT_EQ(effort.deadline_ms, 10'000);
+  const auto refused = Pack(*table, {.capacity = Bytes(8), .effort = effort});
+  ASSERT_TRUE(refused.ok());
+  EXPECT_TRUE(refused->infeasible);
+  EXPECT_EQ(refused->lower_bound_bytes, Bytes(9));
+  EXPECT_FALSE(refused->deadline_hit);
+  const auto fitting = Pack(*table, {.capacity = Bytes(9), .effort = effort});
+  EXPECT_TRUE(fitting->fits);
+  EXPECT_FALSE(fitting->infeasible);
+}
+
+TEST(PackTest, WithoutACapacityTheDefaultEffortCountsStepsAndNoTime) {
+  Problem problem;
+  EXPECT_EQ(DefaultEffort(problem, {}).steps, 100'000);
+  EXPECT_EQ(DefaultEffort(problem, {}).deadline_ms, 0);
+  problem.buffers.resize(10'000);
+  EXPECT_EQ(DefaultEffort(problem, {}).steps, 160'000);
+}
+
 TEST(PackTest, EveryAssignerAnswersAndAnUnknownOneIsRefusedWithTheNearest) {
   for (const std::string& name : AssignerNames()) {
     const auto answer = PackText(kSmall, {.assigner = name});

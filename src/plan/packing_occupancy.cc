@@ -25,12 +25,15 @@ PackingOccupancy::PackingOccupancy(const Packing& packing) : packing_(packing) {
     lives_.push_back({moment(item.begin), moment(item.end)});
   }
   leaves_ = static_cast<int32_t>(std::bit_ceil(std::max<size_t>(moments.size(), 1)));
-  nodes_.resize(2 * static_cast<size_t>(leaves_));
+  covered_.resize(static_cast<size_t>(leaves_));
+  touched_.resize(2 * static_cast<size_t>(leaves_));
+  gave_up_gaps_.resize(touched_.size());
 }
 
-void PackingOccupancy::Add(Ranges& ranges, Range added) {
+bool PackingOccupancy::Add(Ranges& ranges, Range added) {
   auto first = std::lower_bound(ranges.begin(), ranges.end(), added.low,
                                 [](const Range& range, int64_t low) { return range.high < low; });
+  if (first != ranges.end() && first->low <= added.low && added.high <= first->high) return false;
   auto last = first;
   while (last != ranges.end() && last->low <= added.high) {
     added.low = std::min(added.low, last->low);
@@ -39,11 +42,11 @@ void PackingOccupancy::Add(Ranges& ranges, Range added) {
   }
   if (first == last) {
     ranges.insert(first, added);
-    if (ranges.size() > kMostRanges) DropNarrowGaps(ranges);
   } else {
     *first = added;
     ranges.erase(first + 1, last);
   }
+  return true;
 }
 
 // Counts the narrower half of the gaps as taken.
@@ -64,12 +67,12 @@ void PackingOccupancy::DropNarrowGaps(Ranges& ranges) {
 }
 
 template <typename Visitor>
-void PackingOccupancy::Visit(Span life, Visitor&& visitor, size_t number, Span within) {
+void PackingOccupancy::Visit(Span life, Visitor&& visitor, size_t number, Span within) const {
   if (life.first <= within.first && within.last <= life.last) {
-    visitor(nodes_[number], true);
+    visitor(number, true);
     return;
   }
-  visitor(nodes_[number], false);
+  visitor(number, false);
   const int32_t middle = within.first + (within.last - within.first) / 2;
   if (life.first < middle) Visit(life, visitor, 2 * number, {within.first, middle});
   if (life.last > middle) Visit(life, visitor, 2 * number + 1, {middle, within.last});
@@ -78,8 +81,8 @@ void PackingOccupancy::Visit(Span life, Visitor&& visitor, size_t number, Span w
 int64_t PackingOccupancy::LowestGap(int32_t index) {
   const PackingItem& item = packing_.items[index];
   found_.clear();
-  const auto collect = [this](const Node& node, bool whole) {
-    const Ranges& ranges = whole ? node.touched : node.covered;
+  const auto collect = [this](size_t number, bool whole) {
+    const Ranges& ranges = whole ? touched_[number] : covered_[number];
     if (!ranges.empty()) found_.push_back(&ranges);
   };
   Visit(lives_[index], collect, 1, {0, leaves_});
@@ -105,13 +108,30 @@ int64_t PackingOccupancy::LowestGap(int32_t index) {
   return offset;
 }
 
+bool PackingOccupancy::Take(Span life, Range range, size_t number, Span within) {
+  bool changed = true;
+  if (life.first <= within.first && within.last <= life.last) {
+    if (number < covered_.size() && Add(covered_[number], range) &&
+        covered_[number].size() > kMostRanges) {
+      DropNarrowGaps(covered_[number]);
+    }
+  } else {
+    const int32_t middle = within.first + (within.last - within.first) / 2;
+    changed = life.first < middle && Take(life, range, 2 * number, {within.first, middle});
+    if (life.last > middle) changed |= Take(life, range, 2 * number + 1, {middle, within.last});
+  }
+  if (!changed) return false;
+  if (!Add(touched_[number], range)) return gave_up_gaps_[number];
+  if (touched_[number].size() > kMostRanges) {
+    DropNarrowGaps(touched_[number]);
+    gave_up_gaps_[number] = true;
+  }
+  return true;
+}
+
 void PackingOccupancy::Place(int32_t index, int64_t offset) {
   const Range range{offset, offset + packing_.items[index].size};
-  const auto add = [&](Node& node, bool whole) {
-    if (whole) Add(node.covered, range);
-    Add(node.touched, range);
-  };
-  Visit(lives_[index], add, 1, {0, leaves_});
+  Take(lives_[index], range, 1, {0, leaves_});
 }
 
 }  // namespace plimsoll::plan

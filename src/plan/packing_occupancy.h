@@ -36,22 +36,25 @@ class PackingOccupancy {
   };
   // Disjoint, not touching each other, ascending.
   using Ranges = std::vector<Range>;
-  struct Node {
-    Ranges covered;
-    Ranges touched;
-  };
 
-  static void Add(Ranges& ranges, Range added);
+  // Whether that changed anything.
+  static bool Add(Ranges& ranges, Range added);
   static void DropNarrowGaps(Ranges& ranges);
-  // Calls visitor(node, true) for the largest nodes inside `life`, visitor(node, false) for all
+  // Takes `range` in node `number` and below; whether what touches it may have changed. A node that
+  // did not change leaves those above it as they are.
+  bool Take(Span life, Range range, size_t number, Span within);
+  // Calls visitor(number, true) for the largest nodes inside `life`, visitor(number, false) for all
   // above these. `life` must meet `within`, the span of node `number`.
   template <typename Visitor>
-  void Visit(Span life, Visitor&& visitor, size_t number, Span within);
+  void Visit(Span life, Visitor&& visitor, size_t number, Span within) const;
 
   const Packing& packing_;
   std::vector<Span> lives_;  // by item
   int32_t leaves_ = 1;       // a power of two
-  std::vector<Node> nodes_;  // the root is 1
+  // By node, the root is 1. A leaf is covered by all that touches it.
+  std::vector<Ranges> covered_;
+  std::vector<Ranges> touched_;
+  std::vector<bool> gave_up_gaps_;  // by node: what touches it is overstated
   std::vector<const Ranges*> found_;
   std::vector<size_t> cursors_;
 };

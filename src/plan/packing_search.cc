@@ -45,6 +45,8 @@ PackingSearch::Outcome PackingSearch::Run(const std::vector<int32_t>& sequence, 
   spent_ = false;
   deadline_hit_ = false;
   waiting_ = sequence;
+  rank_.resize(sequence.size());
+  for (size_t i = 0; i < sequence.size(); ++i) rank_[sequence[i]] = static_cast<int32_t>(i);
   const Part all{0, static_cast<int32_t>(packing_.live.size()), 0, waiting_.size()};
   dirty_first_ = all.first;
   dirty_last_ = all.last;
@@ -101,6 +103,42 @@ bool PackingSearch::SolveParts(const Part& whole) {
 }
 
 int32_t PackingSearch::Choose(const Part& part) const {
+  if (pick_ == Pick::kFewest) {
+    const int32_t item = ChooseFewest(part);
+    if (item != kNone) return item;
+  }
+  return ChooseLowest(part);
+}
+
+int32_t PackingSearch::ChooseFewest(const Part& part) const {
+  int32_t chosen = kNone;
+  int32_t fewest = std::numeric_limits<int32_t>::max();
+  for (int32_t s = part.first; s < part.last; ++s) {
+    // What comes next in the section carries all that waits there.
+    const int64_t highest = limits_.capacity - remaining_[s];
+    int32_t count = 0;
+    int32_t first = kNone;
+    for (int32_t item : packing_.live[s]) {
+      if (placed_[item] || bound_[item] > highest) continue;
+      if (++count == fewest) break;
+      if (!excluded_[item] && (first == kNone || rank_[item] < rank_[first])) first = item;
+    }
+    if (first == kNone || count == fewest || !NothingFitsBelow(first)) continue;
+    fewest = count;
+    chosen = first;
+    if (fewest == 1) break;
+  }
+  return chosen;
+}
+
+bool PackingSearch::NothingFitsBelow(int32_t item) const {
+  for (int32_t other : packing_.Overlaps(item)) {
+    if (!placed_[other] && bound_[other] + packing_.items[other].size <= floor_[item]) return false;
+  }
+  return true;
+}
+
+int32_t PackingSearch::ChooseLowest(const Part& part) const {
   int64_t lowest = kNever;
   int32_t chosen = kNone;
   for (size_t w = part.begin; w < part.end; ++w) {
@@ -143,7 +181,8 @@ bool PackingSearch::Place(int32_t item) {
     const int64_t floor = AlignUp(top, raised.alignment);
     if (raised.fixed >= 0 || floor + raised.size > limits_.capacity) return false;
     Set(Change::kFloor, other, floor);
-    if (bound_[other] != floor) Set(Change::kBound, other, floor);
+    if (bound_[other] > floor) continue;
+    if (bound_[other] < floor) Set(Change::kBound, other, floor);
     if (excluded_[other]) Set(Change::kExcluded, other, 0);
   }
   return true;
@@ -160,7 +199,12 @@ void PackingSearch::Exclude(int32_t item, const Part& part) {
 }
 
 bool PackingSearch::Propagate(const Part& part) {
-  return (!techniques_.exclusion || RaiseExcluded(part)) && SectionsFit(part);
+  do {
+    raised_ = false;
+    if (techniques_.exclusion && !RaiseExcluded(part)) return false;
+    if (!SectionsFit(part)) return false;
+  } while (raised_);
+  return true;
 }
 
 bool PackingSearch::RaiseExcluded(const Part& part) {
@@ -200,8 +244,11 @@ bool PackingSearch::SectionsFit(const Part& part) {
     const int32_t item = waiting_[w];
     if (!placed_[item]) highest = std::max(highest, bound_[item]);
   }
+  const int32_t first = std::max(dirty_first_, part.first);
   const int32_t last = std::min(dirty_last_, part.last);
-  for (int32_t s = std::max(dirty_first_, part.first); s < last; ++s) {
+  dirty_first_ = part.last;
+  dirty_last_ = part.first;
+  for (int32_t s = first; s < last; ++s) {
     if (highest + remaining_[s] > limits_.capacity && !SectionFits(s)) return false;
   }
   return true;
@@ -211,6 +258,12 @@ bool PackingSearch::SectionsFit(const Part& part) {
 // bounds carry the sizes of these k items on top of the lowest of them.
 bool PackingSearch::SectionFits(int32_t section) {
   std::vector<int32_t>& items = by_bound_[section];
+  const int64_t highest_of_first = limits_.capacity - remaining_[section];
+  if (std::all_of(items.begin(), items.end(), [&](int32_t item) {
+        return placed_[item] || bound_[item] <= highest_of_first;
+      })) {
+    return true;
+  }
   stack_.clear();
   size_t done = 0;
   for (int32_t item : items) {
@@ -232,6 +285,27 @@ bool PackingSearch::SectionFits(int32_t section) {
     above += packing_.items[stack_[i - 1].item].size;
     const bool counts = techniques_.section_bound || i == 1;
     if (counts && stack_[i - 1].bound + above > limits_.capacity) return false;
+  }
+  return !techniques_.not_first || RaiseNotFirst(section);
+}
+
+// The item that comes next carries all that waits in the section. What begins too high for that
+// stands on one that does not. `stack_` holds what waits in the section.
+bool PackingSearch::RaiseNotFirst(int32_t section) {
+  const int64_t highest = limits_.capacity - remaining_[section];
+  int64_t least = kNever;
+  size_t i = 0;
+  for (; i < stack_.size() && stack_[i].bound <= highest; ++i) {
+    least = std::min(least, stack_[i].bound + packing_.items[stack_[i].item].size);
+  }
+  for (; i < stack_.size() && stack_[i].bound < least; ++i) {
+    const int32_t item = stack_[i].item;
+    const SectionedItem& raised = packing_.items[item];
+    const int64_t bound = AlignUp(least, raised.alignment);
+    if (raised.fixed >= 0 || bound + raised.size > limits_.capacity) return false;
+    Set(Change::kBound, item, bound);
+    if (!excluded_[item]) Set(Change::kExcluded, item, 1);
+    raised_ = true;
   }
   return true;
 }

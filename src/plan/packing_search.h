@@ -11,9 +11,11 @@
 
 namespace plimsoll::plan {
 
-// Decides whether a sectioned packing fits into a capacity. Depth first: items are placed in
-// ascending order of offset, so each lies on what was placed before; at the lowest floor of all
-// waiting items, one of them is placed there, or, once that is refuted, excluded from there.
+// Decides whether a sectioned packing fits into a capacity. Depth first: items are placed at
+// their floors, so each lies on what was placed before: one of the waiting items under which
+// nothing else can come to lie is placed at its floor, or, once that is refuted, excluded from
+// there. Items at the lowest floor of all are always such. Where little room is to spare, few items
+// can come next in a section, and branching where the fewest can finds mistakes soonest.
 //
 // Excluding pays: an excluded item must later be kept from its floor by a waiting neighbour that
 // begins below its top there (else it could just sink), and then stands on that neighbour. So
@@ -25,10 +27,12 @@ namespace plimsoll::plan {
 class PackingSearch {
  public:
   enum class Outcome { kFound, kRefuted, kSpent };
-  // Which of the items at the lowest floor is tried first.
+  // Which of the items is tried first. Those at the lowest floor:
   enum class Pick {
     kSequence,  // the first in the sequence
     kTightest,  // the first in the sequence of those in the section with most bytes waiting
+    // Any:
+    kFewest,  // the first in the sequence of those in the section where the fewest can come next
   };
   struct Limits {
     int64_t capacity = 0;  // in units of the packing
@@ -72,12 +76,16 @@ class PackingSearch {
   bool Solve(const Part& part);
   bool SolveParts(const Part& whole);
   int32_t Choose(const Part& part) const;
+  int32_t ChooseLowest(const Part& part) const;
+  int32_t ChooseFewest(const Part& part) const;
+  bool NothingFitsBelow(int32_t item) const;
   bool Place(int32_t item);
   void Exclude(int32_t item, const Part& part);
   bool Propagate(const Part& part);
   bool RaiseExcluded(const Part& part);
   bool SectionsFit(const Part& part);
   bool SectionFits(int32_t section);
+  bool RaiseNotFirst(int32_t section);
   bool OutOfEffort();
   void Set(Change change, int32_t index, int64_t value);
   void Rewind(size_t mark);
@@ -88,7 +96,7 @@ class PackingSearch {
 
   std::vector<int64_t> floor_;      // by item: its offset once placed, else where it would land now
   std::vector<int64_t> bound_;      // by item: at least its floor, and no placement has it lower
-  std::vector<int8_t> excluded_;    // by item: refuted at its present floor
+  std::vector<int8_t> excluded_;    // by item: refuted at its present floor, so its bound is higher
   std::vector<int8_t> placed_;      // by item
   std::vector<int32_t> blocker_;    // by item: what last explained the bound of an excluded item
   std::vector<int64_t> remaining_;  // by section: bytes waiting
@@ -96,11 +104,13 @@ class PackingSearch {
   std::vector<std::vector<int32_t>> by_bound_;  // by section: its items, nearly sorted by bound
   int32_t dirty_first_ = 0;                     // sections whose fit must be checked again
   int32_t dirty_last_ = 0;
+  bool raised_ = false;  // a section raised a bound since this was reset
 
   std::vector<Stacked> stack_;  // what waits in one section, while it is checked
 
   std::vector<Undo> trail_;
   std::vector<int32_t> waiting_;
+  std::vector<int32_t> rank_;  // by item: its place in the sequence
   PackingRefutations* refutations_ = nullptr;
   Pick pick_ = Pick::kSequence;
   Limits limits_;

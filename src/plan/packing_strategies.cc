@@ -13,11 +13,11 @@ using Pick = PackingSearch::Pick;
 using Key = PackingStrategy::Key;
 
 constexpr PackingStrategy kPlain[] = {
-    {Pick::kTightest, Key::kArea, false},    {Pick::kTightest, Key::kLength, false},
-    {Pick::kTightest, Key::kSections, true}, {Pick::kTightest, Key::kWidth, false},
-    {Pick::kTightest, Key::kSize, false},    {Pick::kTightest, Key::kSections, false},
-    {Pick::kSequence, Key::kWidth, true},    {Pick::kSequence, Key::kSections, false},
-    {Pick::kSequence, Key::kWidth, false},   {Pick::kSequence, Key::kSections, true},
+    {Pick::kFewest, Key::kLength, false},    {Pick::kTightest, Key::kSize, true},
+    {Pick::kSequence, Key::kArea, false},    {Pick::kTightest, Key::kArea, false},
+    {Pick::kFewest, Key::kArea, false},      {Pick::kTightest, Key::kLength, false},
+    {Pick::kSequence, Key::kLength, true},   {Pick::kFewest, Key::kSize, true},
+    {Pick::kTightest, Key::kSections, true}, {Pick::kSequence, Key::kSize, true},
 };
 static_assert(std::size(kPlain) == kPlainStrategies);
 
@@ -38,10 +38,16 @@ std::vector<int64_t> Breadths(const SectionedPacking& packing) {
 
 }  // namespace
 
-PackingStrategy StrategyOf(int64_t attempt) {
-  PackingStrategy strategy = kPlain[attempt % kPlainStrategies];
-  strategy.shuffle = static_cast<uint64_t>(attempt / kPlainStrategies);
+PackingStrategy StrategyOf(int64_t number, uint64_t shuffle) {
+  PackingStrategy strategy = kPlain[number];
+  strategy.shuffle = shuffle;
   return strategy;
+}
+
+int64_t LubyShare(int64_t round) {
+  int64_t ahead = 1;
+  while (ahead < round + 1) ahead = 2 * ahead + 1;
+  return ahead == round + 1 ? (ahead + 1) / 2 : LubyShare(round - ahead / 2);
 }
 
 std::vector<int32_t> StrategySequence(const SectionedPacking& packing,

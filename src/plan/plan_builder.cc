@@ -134,10 +134,12 @@ void PlanBuilder::SetOpMemOffset(const Placement& placement) {
         plan_.offsets[member.buffer.index()] = Offset(placed.offsets[j] + member.offset);
       }
     }
+    const auto& capacity = problem_.region(region.region).capacity;
+    const bool beyond = capacity && Bytes(placed.lower_bound) > *capacity;
     plan_.regions[i] = {.size = Bytes(placed.height),
                         .lower_bound = Bytes(placed.lower_bound),
                         .optimal = placed.height == placed.lower_bound,
-                        .infeasible = placed.infeasible};
+                        .infeasible = placed.infeasible || beyond};
     plan_.deadline_hit |= placed.deadline_hit;
     plan_.steps += placed.steps;
   }

@@ -29,6 +29,12 @@ Result<BufferTable> ReadBufferTable(std::string_view csv, std::string_view file 
 // The table of the same columns with every buffer's `offset`.
 std::string WriteBufferTable(const Problem& problem, const std::vector<Offset>& offsets);
 
+// What a question gets when nobody says how hard to try. Who names a capacity wants that answer:
+// the search runs on, in rounds of growing steps, until it has found a placement or proven that
+// there is none, or until 10 s have passed. Without a capacity: 100,000 steps, or 16 a buffer where
+// that is more, so that every buffer of a large table has its turn.
+Effort DefaultEffort(const Problem& problem, std::optional<Bytes> capacity);
+
 struct PackOptions {
   std::optional<Bytes> capacity = {};  // unset: as low as possible
   Effort effort = {};
@@ -40,12 +46,13 @@ struct PackOptions {
 struct PackAnswer {
   Bytes peak_bytes;
   Bytes lower_bound_bytes;
-  bool fits = false;     // no capacity was given, or the peak is within it
-  bool optimal = false;  // proven: no placement is lower
+  bool fits = false;        // no capacity was given, or the peak is within it
+  bool optimal = false;     // proven: no placement is lower
+  bool infeasible = false;  // proven: nothing fits into the capacity
   bool deadline_hit = false;
   std::string assigner;
   std::vector<Offset> offsets;  // one a buffer
-  // Only when nothing fits and that is proven: buffers that cannot be placed together.
+  // Only when `infeasible`: buffers that cannot be placed together.
   std::vector<BufferId> infeasible_set;
   bool infeasible_set_minimal = false;  // proven: without any one of them the others fit
 };
