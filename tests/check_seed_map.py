@@ -20,7 +20,7 @@ from linked_program import LinkedProgram
 RULES = 315
 IN_THE_ENGINE = range(4, 83)  # rules that a library's test alone does not show
 # Rules that speak of the planner or of one allocator by itself.
-OF_A_LIBRARY = {"R38", "R39", "R40", "R41", "R64", "R65", "R68", "R69", "R71", "R72", "R73", "R74"}
+OF_A_LIBRARY = {"R38", "R39", "R40", "R41", "R64", "R65", "R67", "R68", "R69", "R71", "R72", "R73", "R74"}
 LEVELS = ("library", "engine", "command line")
 ROW = re.compile(r"^\| (R\d+) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$")
 NAME_ROW = re.compile(r"^\| ([A-Za-z]\w+) \| (`[^|]*`) \|$")
