@@ -45,7 +45,7 @@ Examples:
   plimsoll run bert.onnx --shape batch=1 --shape seq=128 --repeat 20
   plimsoll run model.onnx --repeat 10 --json               latency and memory for a program
   plimsoll run a.onnx b.onnx c.onnx --policy 2             three models in the memory of the largest
-  plimsoll run model.onnx --batch b1                       only what the file labels b1, or nothing
+  plimsoll run model.onnx --batch b1                       nodes labelled b1 and nodes without label
 
 Weights that the model keeps in files beside it must be there. With one run its latency includes
 nothing but the run: loading and planning come before.)";

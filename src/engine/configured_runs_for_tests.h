@@ -20,6 +20,13 @@ inline std::vector<std::byte> BytesOf(const kernels::HostTensor& tensor) {
   return {begin, begin + tensor.size().value()};
 }
 
+// Without passes, so that kernels are the same whatever nodes ask of their memory.
+inline SessionOptions WithoutPasses() {
+  SessionOptions options;
+  options.load.optimise = false;
+  return options;
+}
+
 inline kernels::HostTensor CopyOf(const kernels::HostTensor& tensor) {
   kernels::HostTensor copy = *kernels::AllocateOnHeap(tensor.type, tensor.dims);
   std::memcpy(copy.data.get(), tensor.data.get(), static_cast<size_t>(tensor.size().value()));

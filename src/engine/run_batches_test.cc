@@ -2,11 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <random>
-
-#include "engine/configured_runs_for_tests.h"
-#include "engine/models_for_tests.h"
+#include "engine/batch_runs_for_tests.h"
 
 // Batch labels (R42): a run executes one batch, and gives what that batch gives in a graph without
 // labels.
@@ -24,14 +20,6 @@ using kernels::HostValue;
 using Names = std::vector<std::string>;
 
 constexpr int64_t kSide = 48;
-
-void Label(Graph& graph, ValueId value, const std::string& label) {
-  graph[graph[value].producer].memory.batch_label = label;
-}
-
-void RemoveLabels(Graph& graph) {
-  for (graph::Node& node : graph.nodes) node.memory.batch_label.clear();
-}
 
 // stem = exp(x), then for each label a chain of products and an output of its own. Only the first
 // node of a chain is labelled. The last output is the stem's sum.
@@ -55,80 +43,8 @@ Graph Branches(const Names& labels, const Dim& rows = kSide) {
   return builder.Build();
 }
 
-std::vector<HostValue> MustRunBatch(Session& session, GraphId id,
-                                    const std::vector<HostTensor>& inputs,
-                                    const std::string& batch) {
-  RunOptions options;
-  options.batch = batch;
-  auto outputs = session.RunValues(id, Values(inputs), options);
-  EXPECT_TRUE(outputs.ok()) << batch << ": " << (outputs.ok() ? "" : outputs.error().Text());
-  return outputs.ok() ? *std::move(outputs) : std::vector<HostValue>();
-}
-
-// Each batch of the graph, by values, over the caller's memory and over poisoned memory: what it
-// makes is what the graph makes without labels, and the rest is not touched.
-void ExpectEachBatch(const Graph& graph, const std::vector<HostTensor>& inputs,
-                     const SessionOptions& options = {}) {
-  Graph plain = graph;
-  RemoveLabels(plain);
-  const auto reference = MakeSession(options);
-  const auto expected = MustRun(*reference, MustAdd(*reference, plain), CopiesOf(inputs));
-  const auto session = MakeSession(options);
-  const GraphId id = MustAdd(*session, graph);
-  const std::vector<Port> ports = *session->Outputs(id);
-  ASSERT_EQ(ports.size(), expected.size());
-  const Names batches = *session->Batches(id);
-  for (const std::string& batch : batches) {
-    const auto makes = [&](size_t i) { return ports[i].batch.empty() || ports[i].batch == batch; };
-    const auto values = MustRunBatch(*session, id, CopiesOf(inputs), batch);
-    ASSERT_EQ(values.size(), expected.size());
-    std::vector<HostTensor> made = CopiesOf(expected);
-    for (HostTensor& tensor : made) std::fill_n(static_cast<char*>(tensor.data.get()), 4, 0x55);
-    std::vector<Tensor> views = Views(made);
-    for (size_t i = 0; i < ports.size(); ++i) {
-      if (!makes(i)) views[i] = Tensor();
-      EXPECT_EQ(values[i].kind == HostValue::Kind::kUnknown, !makes(i)) << ports[i].name;
-    }
-    const auto executable = session->Compile(id, Views(inputs));
-    ASSERT_TRUE(executable.ok());
-    if (*executable == nullptr) continue;
-    RunOptions run;
-    run.batch = batch;
-    const auto given = CopiesOf(inputs);
-    const Status done = session->Run(id, Views(given), views, run);
-    ASSERT_TRUE(done.ok()) << done.error().Text();
-    EXPECT_EQ(session->LastRun(id)->batch, batch);
-    std::vector<const void*> from;
-    std::vector<void*> to;
-    std::vector<HostTensor> poisoned = CopiesOf(made);
-    const auto again = CopiesOf(inputs);
-    for (const HostTensor& input : again) from.push_back(input.data.get());
-    for (size_t i = 0; i < ports.size(); ++i) {
-      to.push_back(makes(i) ? poisoned[i].data.get() : nullptr);
-    }
-    const auto observed = RunPoisoned(
-        **executable,
-        {.inputs = from, .outputs = to, .batch = (*executable)->program().BatchNamed(batch)});
-    ASSERT_TRUE(observed.ok()) << observed.error().Text();
-    EXPECT_FALSE(observed->wrote_outside);
-    for (size_t i = 0; i < ports.size(); ++i) {
-      if (!makes(i)) continue;
-      EXPECT_EQ(BytesOf(values[i].tensor), BytesOf(expected[i])) << batch << " " << ports[i].name;
-      EXPECT_EQ(BytesOf(made[i]), BytesOf(expected[i])) << batch << " " << ports[i].name;
-      EXPECT_EQ(BytesOf(poisoned[i]), BytesOf(expected[i])) << batch << " " << ports[i].name;
-    }
-  }
-}
-
-// Without passes, so that a graph without labels runs the same kernels.
-SessionOptions Plain() {
-  SessionOptions options;
-  options.load.optimise = false;
-  return options;
-}
-
 TEST(RunBatchesTest, R42_EachBatchGivesWhatItGivesWithoutLabels) {
-  ExpectEachBatch(Branches({"b0", "b1", "b2"}), {Random({kSide, kSide}, 4)}, Plain());
+  ExpectEachBatch(Branches({"b0", "b1", "b2"}), {Random({kSide, kSide}, 4)}, WithoutPasses());
 }
 
 // In the file's order what all branches begin with lives together.
@@ -142,7 +58,7 @@ TEST(RunBatchesTest, R42_TwoBatchesShareTheirMemory) {
     Label(builder.graph(), first.back(), "b" + std::to_string(i));
   }
   for (const ValueId y : first) builder.Output(builder.Node("MatMul", {y, w}));
-  SessionOptions options = Plain();
+  SessionOptions options = WithoutPasses();
   options.load.plan.search_order = false;
   const auto peak = [&](Graph graph) {
     const auto session = MakeSession(options);
@@ -212,7 +128,7 @@ TEST(RunBatchesTest, R42_TheOnlyBatchNeedsNoName) {
 
 TEST(RunBatchesTest, R42_SizesNameTheBatchAsGearsDo) {
   for (const bool gears : {false, true}) {
-    SessionOptions options = Plain();
+    SessionOptions options = WithoutPasses();
     if (gears) options.config.dynamic_dims = "4;16";
     const auto session = MakeSession(options);
     const GraphId id = MustAdd(*session, Branches({"rows=4", "rows=16"}, Dim::Symbol("rows")));
@@ -248,8 +164,8 @@ TEST(RunBatchesTest, WhatEveryRunMakesIsNotWrittenIntoAnOutputOfOneBatch) {
   Label(builder.graph(), alone, "b1");
   builder.Output(alone);
   const Graph graph = builder.Build();
-  ExpectEachBatch(graph, {Random({8, 16}, 4)}, Plain());
-  SessionOptions lent = Plain();
+  ExpectEachBatch(graph, {Random({8, 16}, 4)}, WithoutPasses());
+  SessionOptions lent = WithoutPasses();
   lent.config.output_reuse_mem_indexes = {0, 1, 2};
   ExpectEachBatch(graph, {Random({8, 16}, 4)}, lent);
 }
@@ -267,7 +183,7 @@ TEST(RunBatchesTest, InputsThatOneBatchReadsAreCopiedForAll) {
     builder.graph()[builder.graph()[y].producer].memory.no_address_refresh = true;
     builder.Output(builder.Node("Neg", {y}));
   }
-  ExpectEachBatch(builder.Build(), {Random({8, 16}, 4), Random({8, 16}, 5)}, Plain());
+  ExpectEachBatch(builder.Build(), {Random({8, 16}, 4), Random({8, 16}, 5)}, WithoutPasses());
 }
 
 // An If of a batch, whose bodies read the batch's values and write its outputs.
@@ -297,7 +213,7 @@ Graph WithBranches(bool labelled_owner) {
 TEST(RunBatchesTest, R42_BodiesBelongToTheBatchThatTheyRead) {
   for (const bool labelled : {false, true}) {
     for (const bool taken : {false, true}) {
-      ExpectEachBatch(WithBranches(labelled), {Random({kSide}, 2), Bool(taken)}, Plain());
+      ExpectEachBatch(WithBranches(labelled), {Random({kSide}, 2), Bool(taken)}, WithoutPasses());
     }
   }
 }
@@ -352,66 +268,6 @@ TEST(RunBatchesTest, R42_AGraphWithVariablesRunsTheBatchThatIsNamed) {
   ASSERT_EQ(second.size(), 2U);
   EXPECT_EQ(second[0].kind, HostValue::Kind::kUnknown);
   EXPECT_EQ(ElementsOf(second[1].tensor)[0], 2);
-}
-
-// Graphs drawn at random: a common part, then parts of each batch that read it.
-Graph RandomBatches(uint32_t seed) {
-  std::mt19937 random(seed);
-  GraphBuilder builder;
-  std::vector<ValueId> common = {builder.Input("x", FloatTensor({6, 8})),
-                                 builder.Input("z", FloatTensor({6, 8}))};
-  const auto pick = [&](const std::vector<ValueId>& values) {
-    return values[random() % values.size()];
-  };
-  int names = 0;
-  const auto grow = [&](const std::vector<ValueId>& from, const std::vector<ValueId>& also) {
-    const auto any = [&] { return random() % 3 == 0 ? pick(also) : pick(from); };
-    switch (random() % 5) {
-      case 0:
-        return builder.Node("Tanh", {any()});
-      case 1:
-        return builder.Node("Sub", {any(), any()});
-      case 2:
-        return builder.Node("Reshape",
-                            {any(), builder.Int64s("s" + std::to_string(names++), {6, 8})});
-      case 3: {
-        const ValueId both = builder.Node("Concat", {any(), any()}, With("axis", int64_t{0}));
-        return builder.Node("Slice", {both, builder.Int64s("b" + std::to_string(names), {3}),
-                                      builder.Int64s("e" + std::to_string(names++), {9})});
-      }
-      default:
-        return builder.Node("Mul", {any(), any()});
-    }
-  };
-  const int nodes = 2 + static_cast<int>(random() % 5);
-  for (int i = 0; i < nodes; ++i) common.push_back(grow(common, common));
-  const int batches = 1 + static_cast<int>(random() % 3);
-  for (int batch = 0; batch < batches; ++batch) {
-    const std::string label = "b" + std::to_string(batch);
-    std::vector<ValueId> own = {grow(common, common)};
-    Label(builder.graph(), own[0], label);
-    const int count = 1 + static_cast<int>(random() % 6);
-    for (int i = 0; i < count; ++i) {
-      own.push_back(grow(own, common));
-      Label(builder.graph(), own.back(), label);
-    }
-    builder.Output(own.back());
-  }
-  builder.Output(builder.Node("Neg", {common.back()}));
-  Graph graph = builder.Build();
-  for (graph::Node& node : graph.nodes) {
-    if (random() % 8 == 0) node.memory.no_address_refresh = true;
-  }
-  return graph;
-}
-
-TEST(RunBatchesTest, R42_RandomGraphsGiveTheSameWithAndWithoutLabels) {
-  for (uint32_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
-    SCOPED_TRACE(seed);
-    SessionOptions options = Plain();
-    options.threads = 1 + static_cast<int>(seed % 2);
-    ExpectEachBatch(RandomBatches(seed), {Random({6, 8}, seed), Random({6, 8}, seed + 1)}, options);
-  }
 }
 
 }  // namespace

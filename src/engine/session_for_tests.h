@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -60,6 +61,16 @@ inline std::vector<float> ElementsOf(const kernels::HostTensor& tensor) {
     elements.push_back(static_cast<float>(kernels::LoadDouble(tensor.type, tensor.data.get(), i)));
   }
   return elements;
+}
+
+// The same up to rounding, as passes may change it.
+inline void ExpectClose(const kernels::HostTensor& got, const kernels::HostTensor& expected) {
+  ASSERT_EQ(got.dims, expected.dims);
+  const std::vector<float> left = ElementsOf(got);
+  const std::vector<float> right = ElementsOf(expected);
+  for (size_t i = 0; i < left.size(); ++i) {
+    ASSERT_NEAR(left[i], right[i], 1e-4F * (1 + std::abs(right[i]))) << "element " << i;
+  }
 }
 
 inline Tensor View(const kernels::HostTensor& tensor) {

@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "engine/streamed_graphs_for_tests.h"
+#include "plimsoll/device/watched_device.h"
+
+// Runs on several streams that are cancelled, refused by a kernel, or failed by the device: they
+// end with the reason, and the next one is right.
+namespace plimsoll::engine {
+namespace {
+
+using compile::FloatTensor;
+using compile::With;
+using graph::DataType;
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::ValueId;
+using kernels::HostTensor;
+
+constexpr int64_t kSide = kBraidSide;
+
+TEST(StreamedRunFaultsTest, ACancelledRunEndsAndTheNextOneIsRight) {
+  const auto session = MakeSession(WithoutPasses());
+  const GraphId id = MustAdd(*session, Braid(4));
+  const std::vector<HostTensor> inputs = {Random({kSide, kSide}, 3)};
+  const auto expected = MustRun(*session, id, inputs);
+  for (int pass = 0; pass < 20; ++pass) {
+    std::atomic<bool> cancelled = pass % 2 == 0;
+    std::thread canceller([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(pass * 50));
+      cancelled = true;
+    });
+    RunOptions options;
+    options.cancelled = &cancelled;
+    const auto outputs = session->RunValues(id, Values(inputs), options);
+    canceller.join();
+    EXPECT_TRUE(outputs.ok() || outputs.error().code == "run.cancelled");
+    EXPECT_FALSE(pass % 2 == 0 && outputs.ok());
+  }
+  const auto again = MustRun(*session, id, inputs);
+  ASSERT_EQ(again.size(), expected.size());
+  for (size_t i = 0; i < again.size(); ++i) EXPECT_EQ(BytesOf(again[i]), BytesOf(expected[i]));
+}
+
+// A kernel of one stream refuses its data while the others work.
+TEST(StreamedRunFaultsTest, AnErrorOfOneStreamIsTheErrorOfTheRun) {
+  GraphBuilder builder;
+  Graph& graph = builder.graph();
+  const ValueId x = builder.Input("x", FloatTensor({kSide, kSide}));
+  const ValueId rows =
+      builder.Input("rows", graph::ValueType::Tensor(DataType::kInt64, graph::Shape{}));
+  const ValueId w = RandomWeights(builder, "w", {kSide, kSide}, 3);
+  for (int stream = 0; stream < 3; ++stream) {
+    ValueId y = builder.Node("MatMul", {x, w});
+    MakerOf(graph, y).memory.stream = stream;
+    if (stream == 1) y = builder.Node("Gather", {y, rows}, With("axis", int64_t{0}));
+    MakerOf(graph, y).memory.stream = stream;
+    y = builder.Node("Neg", {y});
+    MakerOf(graph, y).memory.stream = stream;
+    builder.Output(y);
+  }
+  const auto session = MakeSession(WithoutPasses());
+  const GraphId id = MustAdd(*session, builder.Build());
+  for (const int64_t row : {1, 1000, 2}) {
+    const auto outputs = session->RunValues(id, Values({Random({kSide, kSide}, 3), Integer(row)}));
+    EXPECT_EQ(outputs.ok(), row < kSide);
+    if (!outputs.ok()) {
+      EXPECT_NE(outputs.error().Text().find("Gather"), std::string::npos);
+    }
+  }
+}
+
+TEST(StreamedRunFaultsTest, EachDeviceCallFailsOnceAndTheSessionGoesOn) {
+  const std::vector<HostTensor> inputs = {Random({kSide, kSide}, 3)};
+  const auto plain = MakeSession(WithoutPasses());
+  const auto expected = MustRun(*plain, MustAdd(*plain, OnOneStream(Braid(3))), inputs);
+  bool ended = false;
+  int64_t reported = 0;
+  for (int64_t call = 0; !ended && call < 1000; ++call) {
+    const auto device =
+        std::make_shared<device::WatchedDevice>(std::make_shared<device::CpuDevice>());
+    SessionOptions options = WithoutPasses();
+    options.device = device;
+    const auto session = MakeSession(options);
+    const GraphId id = MustAdd(*session, Braid(3));
+    const int64_t before = device->total();
+    device->FailAfter(call, ErrorKind::kRunFailed);
+    const auto failed = session->RunValues(id, Values(inputs));
+    ended = device->total() - before <= call;
+    device->FailNoMore();
+    if (!failed.ok()) {
+      ++reported;
+      EXPECT_NE(failed.error().Text().find("told to fail"), std::string::npos)
+          << failed.error().Text();
+    }
+    const auto got = MustRun(*session, id, inputs);
+    ASSERT_EQ(got.size(), expected.size()) << call;
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(BytesOf(got[i]), BytesOf(expected[i]));
+  }
+  EXPECT_TRUE(ended);
+  EXPECT_GT(reported, 10);
+}
+
+}  // namespace
+}  // namespace plimsoll::engine
