@@ -22,8 +22,8 @@ struct Options {
   std::string table;
   std::string capacity;
   std::string output;
-  int64_t effort = -1;  // not given: DefaultSteps
-  double deadline_ms = 0;
+  int64_t effort = -1;      // not given: plan::DefaultEffort
+  double deadline_ms = -1;  // likewise
   std::string assigner = "hybrid";
   int64_t threads = 1;
   bool check = false;
@@ -108,13 +108,6 @@ std::string InfeasibleText(const plan::BufferTable& table, const plan::PackAnswe
                 " that cannot be placed together is ", Join(names, ", "));
 }
 
-// A fixed number of steps would starve a large table before each buffer had its turn.
-int64_t DefaultSteps(const plan::Problem& problem) {
-  constexpr int64_t kStepsPerBuffer = 16;
-  const auto buffers = static_cast<int64_t>(problem.buffers.size());
-  return std::max(plan::Effort().steps, kStepsPerBuffer * buffers);
-}
-
 Status Pack(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const std::optional<Bytes> capacity, ReadCapacity(options));
@@ -123,8 +116,12 @@ Status Pack(const Options& options) {
   PLIMSOLL_ASSIGN(const plan::BufferTable table, plan::ReadBufferTable(csv, options.table));
   plan::PackOptions request;
   request.capacity = capacity;
-  request.effort.steps = options.effort < 0 ? DefaultSteps(table.problem) : options.effort;
-  request.effort.deadline_ms = options.deadline_ms;
+  if (options.effort < 0) {
+    request.effort = plan::DefaultEffort(table.problem, capacity);
+  } else {
+    request.effort.steps = options.effort;
+  }
+  if (options.deadline_ms >= 0) request.effort.deadline_ms = options.deadline_ms;
   request.assigner = options.assigner;
   request.threads = static_cast<int>(options.threads);
   PLIMSOLL_ASSIGN(const plan::PackAnswer answer, plan::Pack(table, request));
@@ -141,6 +138,7 @@ Status Pack(const Options& options) {
                  {"optimal", answer.optimal},
                  {"seconds", seconds},
                  {"assigner", answer.assigner},
+                 {"infeasible", answer.infeasible},
                  {"deadline_hit", answer.deadline_hit},
                  {"buffers", table.problem.buffers.size()}};
     if (!answer.infeasible_set.empty()) {
@@ -169,9 +167,11 @@ void AddPack(CLI::App& program, Action& action) {
   command.Required("table", options->table, "A CSV file");
   command.Text("--capacity", options->capacity, "Be content with any peak up to this");
   command.Whole("--effort", options->effort, -1, kMostSteps,
-                "Search steps; more is slower and never worse; -1: 100,000, or 16 a buffer where "
-                "that is more");
-  command.Real("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never");
+                "Search steps; more is slower and never worse; -1: with --capacity until solved, "
+                "else 100,000, or 16 a buffer where that is more");
+  command.Real("--deadline", options->deadline_ms,
+               "Cut the search after so many ms, 0: never; not given: 10,000 with --capacity and "
+               "without --effort, else never");
   command.Text("--assigner", options->assigner,
                StrCat("One of ", Join(plan::AssignerNames(), ", ")));
   command.Whole("--threads", options->threads, 1, 1024, "The answer does not depend on it");
