@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "compile/bodies.h"
 #include "plimsoll/base/text.h"
@@ -269,11 +270,12 @@ class Builder {
     return RegionBeside(type, like, planned_);
   }
 
-  // A group is cleared as one or not at all.
+  // A group is cleared as one or not at all: only where each member lies there itself.
   bool ClearedTogether(const Group& group, RegionId region) const {
+    std::set<BufferId> joined;
     return std::all_of(group.members.begin(), group.members.end(), [&](const Member& member) {
       const auto buffer = Joined(member, region, true);
-      return buffer && planned_.problem.buffer(*buffer).atomic_addr_clean_id != plan::kNoClearing;
+      return buffer && joined.insert(*buffer).second;
     });
   }
 

@@ -215,6 +215,22 @@ TEST(GroupsTest, R48_SideBySideMeansInThePlansAddresses) {
   ExpectSideBySide(OperandsOf(*executable, inputs, node, true), Continuous::kUnpadded);
 }
 
+TEST(GroupsTest, R47_AClearedValueThatANodeReadsTwiceLiesThereTwice) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({3, 70}));
+  const ValueId y = builder.Node("Tanh", {x});
+  const ValueId sum = builder.Node("Sum", {y, y});
+  builder.Output(builder.Node("Sin", {sum}));
+  Graph graph = builder.Build();
+  graph[graph[y].producer].memory.needs_clearing = {0};
+  const NodeId node = graph[sum].producer;
+  graph[node].memory.continuous_input = Continuous::kPadded;
+  const std::vector<HostTensor> inputs = {Random({3, 70}, 2)};
+  const auto executable = ExpectSameBytes(graph, inputs, {});
+  ASSERT_NE(executable, nullptr);
+  ExpectSideBySide(OperandsOf(*executable, inputs, node, true), Continuous::kPadded);
+}
+
 Status FirstRun(Graph graph, const std::vector<HostTensor>& inputs) {
   const auto session = MakeSession();
   const auto id = session->Add(std::move(graph));
