@@ -12,6 +12,7 @@
 #include "engine/compile_request.h"
 #include "engine/gears.h"
 #include "engine/host_tensors.h"
+#include "engine/memory_demands.h"
 #include "engine/port_checks.h"
 #include "engine/staged_ports.h"
 #include "plimsoll/base/text.h"
@@ -25,27 +26,6 @@ using graph::ValueType;
 using kernels::Dims;
 using kernels::HostTensor;
 using kernels::HostValue;
-
-// Node by node each value lies where there is room when it is made.
-Status CheckNodeByNode(const Graph& graph) {
-  for (const graph::Subgraph& body : graph.subgraphs) {
-    for (const graph::NodeId id : body.nodes) {
-      graph::MemoryAttributes asked = graph[id].memory;
-      asked.needs_clearing.clear();
-      asked.reference_outputs.clear();
-      asked.batch_label.clear();
-      if (IsOrdinary(asked)) continue;
-      return Error{.kind = ErrorKind::kUnsupported,
-                   .code = "run.memory_attribute",
-                   .what = "the run was refused",
-                   .where = Describe(graph, id),
-                   .why = StrCat("it asks for memory (", Text(asked),
-                                 ") that only a plan gives, and this model is run node by node"),
-                   .remedy = "leave the attribute out, or give the model fixed sizes and no loops"};
-    }
-  }
-  return {};
-}
 
 }  // namespace
 
