@@ -200,7 +200,16 @@ class ProblemBuilder {
     }
     if (verdict.allowed) return;
     planned_.notes.push_back({PortNames(block), "is copied: " + verdict.reason});
-    AddPlanned(block, block.home == Home::kInput ? block.end : LastStep(), verdict.reason);
+    const bool read_at_the_end = block.home != Home::kInput || HoldsOutput(block);
+    AddPlanned(block, read_at_the_end ? LastStep() : block.end, verdict.reason);
+  }
+
+  // An input that the model gives back as it is.
+  bool HoldsOutput(const Block& block) const {
+    const std::vector<ValueId>& outputs = graph_.root().outputs;
+    return std::any_of(block.values.begin(), block.values.end(), [&](ValueId value) {
+      return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
+    });
   }
 
   int64_t FirstStreamSteps() const {

@@ -124,6 +124,22 @@ TEST(StableAddressesTest, R59_TheCallersTensorsAreCopiedAndTheRecordSaysWhy) {
   EXPECT_NE(record.ports.outputs[2].reason.find("keeps the address"), std::string::npos);
 }
 
+TEST(StableAddressesTest, R59_AnInputThatIsCopiedAndGivenBackIsHeldToTheEnd) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({64, kColumns}));
+  const ValueId held = builder.Node("Softmax", {x});
+  ValueId y = held;
+  for (int i = 0; i < 6; ++i) y = builder.Node("Transpose", {builder.Node("Softmax", {y})});
+  builder.Output(builder.Node("Neg", {y}));
+  builder.Output(x);
+  Graph graph = builder.Build();
+  graph[graph[held].producer].memory.no_address_refresh = true;
+  const auto session = MakeSession();
+  const HostTensor input = Random({64, kColumns}, 5);
+  const auto got = MustRun(*session, MustAdd(*session, std::move(graph)), {input});
+  EXPECT_EQ(BytesOf(got[1]), BytesOf(input));
+}
+
 TEST(StableAddressesTest, R62_R63_ARefreshableBaseMovesTheFeatureMapAndNothingThatIsStable) {
   const auto plain = MakeSession();
   const std::vector<HostTensor> inputs = {Random({7, kColumns}, 3)};
