@@ -9,6 +9,7 @@
 #include "compile/lifetimes.h"
 #include "compile/order_modes.h"
 #include "compile/order_search.h"
+#include "compile/technique.h"
 #include "compile/timeline.h"
 #include "compile/variable_updates.h"
 #include "graph/graph.h"
@@ -53,6 +54,9 @@ struct PlannedModel {
   // Plain lives in the file's order: the largest live sum with views alone shared, nothing in
   // place.
   Bytes file_order_lower_bound;
+  // No order of the nodes has a lower largest live sum; 0: not known.
+  Bytes order_lower_bound;
+  std::vector<Technique> techniques;
 };
 
 // Plans a graph whose shapes have been inferred. A symbol without a number counts as 1. Fails where
