@@ -136,6 +136,21 @@ Bytes FeatureMapPeak(const PlannedModel& model) {
   return model.plan.regions[model.buffers.feature_map.index()].size;
 }
 
+std::vector<Bytes> LiveBytes(const PlannedModel& model) {
+  std::vector<Bytes> live(model.timeline.steps.size() + 1);
+  const int64_t last = std::ssize(live) - 1;
+  for (const plan::Buffer& buffer : model.buffers.problem.buffers) {
+    if (buffer.region != model.buffers.feature_map) continue;
+    live[static_cast<size_t>(std::min(buffer.life.begin, last))] += buffer.size;
+    live[static_cast<size_t>(std::min(buffer.life.end, last))] -= buffer.size;
+  }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  live.pop_back();
+  return live;
+}
+
+Bytes PlainPeak(const Graph& graph) { return FileOrderBound(graph, FindConstantValues(graph)); }
+
 Result<PlannedModel> PlanModel(const Graph& graph, const PlanOptions& options) {
   PLIMSOLL_ASSIGN(PlannedModel usual, PlanOnce(graph, options));
   if (!options.memory_priority) return usual;
