@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "kernels/cpu/panel_product.h"
 #include "kernels/parallel.h"
@@ -10,6 +11,9 @@
 // softmax(Q K^T) V, a block of query rows at a time: the scores of one block are all that is ever
 // kept of the score matrix. What happens to a row of scores is the caller's.
 namespace plimsoll::kernels::cpu {
+
+inline constexpr std::string_view kAttentionPurpose =
+    "keys and values of a head in panels, and the scores of some queries";
 
 // How far apart the elements of one operand lie, whatever its layout.
 struct HeadStrides {
@@ -116,6 +120,13 @@ void AttendBlock(const AttentionShape& shape, const Source& source, const Rows& 
 // How many threads may work at once, each with scratch of its own.
 inline int64_t AttentionSlots(const AttentionShape& shape) {
   return std::max<int64_t>(std::min<int64_t>(Threads(), shape.units()), 1);
+}
+
+// The same where all their scratch is to keep to `most`.
+template <typename Wide>
+int64_t AttentionSlotsWithin(const AttentionShape& shape, Bytes most) {
+  const int64_t one = std::max<int64_t>(AttentionScratch<Wide>::Size(shape).value(), 1);
+  return std::clamp<int64_t>(most.value() / one, 1, AttentionSlots(shape));
 }
 
 // Source tells where the operands are:

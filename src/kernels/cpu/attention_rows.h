@@ -111,18 +111,37 @@ void AttendRowByRow(const AttentionShape& shape, const FloatSource& source, cons
   });
 }
 
-inline Bytes FloatAttentionWorkspace(const AttentionShape& shape, int64_t slots) {
-  if (!HasFewQueries(shape)) return AttentionWorkspace<float>(shape, slots);
-  return Bytes(PanelColumns(shape.keys)) * static_cast<int64_t>(sizeof(float)) * slots;
-}
+// How attention of float32 goes about its work.
+struct AttentionWay {
+  bool row_by_row = false;
+  int64_t slots = 1;  // threads that work at once, each with scratch of its own
+
+  Bytes workspace(const AttentionShape& shape) const {
+    if (!row_by_row) return AttentionWorkspace<float>(shape, slots);
+    return Bytes(PanelColumns(shape.keys)) * static_cast<int64_t>(sizeof(float)) * slots;
+  }
+
+  // Panels where they pay; fewer threads, and at last no panels, where `most` asks for it.
+  static AttentionWay Of(const AttentionShape& shape, Bytes most) {
+    AttentionWay way{.row_by_row = HasFewQueries(shape), .slots = AttentionSlots(shape)};
+    while (way.workspace(shape) > most && (way.slots > 1 || !way.row_by_row)) {
+      if (way.slots > 1) {
+        --way.slots;
+      } else {
+        way = {.row_by_row = true, .slots = AttentionSlots(shape)};
+      }
+    }
+    return way;
+  }
+};
 
 template <typename Rows>
 void AttendFloat(const AttentionShape& shape, const FloatSource& source, const Rows& rows,
-                 int64_t slots, void* workspace) {
-  if (HasFewQueries(shape)) {
-    AttendRowByRow(shape, source, rows, slots, workspace);
+                 const AttentionWay& way, void* workspace) {
+  if (way.row_by_row) {
+    AttendRowByRow(shape, source, rows, way.slots, workspace);
   } else {
-    Attend<float>(shape, source, rows, slots, workspace);
+    Attend<float>(shape, source, rows, way.slots, workspace);
   }
 }
 
