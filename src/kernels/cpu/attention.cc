@@ -61,8 +61,7 @@ struct Work {
   HeadStrides q, y;
   Joined key, value;
   double factor = 1;
-  AttentionWay way;     // of float32
-  int64_t slots = 1;    // of other types
+  AttentionWay way;
   int64_t scratch = 0;  // where it begins in the workspace
 };
 
@@ -184,7 +183,7 @@ void Run(const Work& work, const KernelCall& call) {
   } else {
     WideSource<T> source(shape, work.q, work.key.strides, work.value.strides, work.y, work.factor);
     source.SetOperands(call.inputs[kQuery], keys, values, call.outputs[kResult]);
-    Attend<Wide<T>>(shape, source, rows, work.slots, scratch);
+    Attend<Wide<T>>(shape, source, rows, work.way.slots, scratch);
   }
 }
 
@@ -198,12 +197,8 @@ Result<KernelPointer> MakeAttention(KernelSite& site) {
   }
   KernelPointer kernel;
   VisitType<AllFloats>(site.inputs[kQuery].type, [&]<typename T>() {
-    const Bytes most = site.most_workspace - workspace.total();
-    work.way = AttentionWay::Of(work.rules.shape, most);
-    work.slots = AttentionSlotsWithin<Wide<T>>(work.rules.shape, most);
-    work.scratch = workspace.Take(std::is_same_v<T, float>
-                                      ? work.way.workspace(work.rules.shape)
-                                      : AttentionWorkspace<Wide<T>>(work.rules.shape, work.slots));
+    work.way = AttentionWayOf<T>(work.rules.shape, site.most_workspace - workspace.total());
+    work.scratch = workspace.Take(work.way.workspace());
     kernel = MakeKernel([work = std::move(work)](const KernelCall& call) { Run<T>(work, call); },
                         workspace.total(), kAttentionPurpose);
   });

@@ -24,6 +24,8 @@ inline void SoftmaxOrZeros(float* scores, int64_t count) {
 // Operands of float32, used where they lie.
 class FloatSource {
  public:
+  static constexpr bool kCopiesRows = false;
+
   FloatSource(const AttentionShape& shape, const HeadStrides& q, const HeadStrides& k,
               const HeadStrides& v, const HeadStrides& y, float factor)
       : shape_(shape), q_(q), k_(k), v_(v), y_(y), factor_(factor) {}
@@ -111,29 +113,15 @@ void AttendRowByRow(const AttentionShape& shape, const FloatSource& source, cons
   });
 }
 
-// How attention of float32 goes about its work.
-struct AttentionWay {
-  bool row_by_row = false;
-  int64_t slots = 1;  // threads that work at once, each with scratch of its own
-
-  Bytes workspace(const AttentionShape& shape) const {
-    if (!row_by_row) return AttentionWorkspace<float>(shape, slots);
-    return Bytes(PanelColumns(shape.keys)) * static_cast<int64_t>(sizeof(float)) * slots;
-  }
-
-  // Panels where they pay; fewer threads, and at last no panels, where `most` asks for it.
-  static AttentionWay Of(const AttentionShape& shape, Bytes most) {
-    AttentionWay way{.row_by_row = HasFewQueries(shape), .slots = AttentionSlots(shape)};
-    while (way.workspace(shape) > most && (way.slots > 1 || !way.row_by_row)) {
-      if (way.slots > 1) {
-        --way.slots;
-      } else {
-        way = {.row_by_row = true, .slots = AttentionSlots(shape)};
-      }
-    }
-    return way;
-  }
-};
+// Panels where they pay; fewer threads, and at last no panels, where `most` asks for it.
+inline AttentionWay FloatAttentionWay(const AttentionShape& shape, Bytes most) {
+  const Bytes panels = AttentionScratch<float, FloatSource::kCopiesRows>::Size(shape);
+  const Bytes row = Bytes(PanelColumns(shape.keys)) * static_cast<int64_t>(sizeof(float));
+  if (!HasFewQueries(shape) && panels <= most) return AttentionWay::Within(shape, panels, most);
+  AttentionWay way = AttentionWay::Within(shape, row, most);
+  way.row_by_row = true;
+  return way;
+}
 
 template <typename Rows>
 void AttendFloat(const AttentionShape& shape, const FloatSource& source, const Rows& rows,

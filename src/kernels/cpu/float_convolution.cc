@@ -125,19 +125,23 @@ int64_t Pieces(const ConvolutionShape& shape, int64_t filters) {
   return fits ? pieces : 1;
 }
 
-// From the fastest on. Pieces of four blocks cost no time, as oneDNN works on so many at once;
-// small images cost less together.
+// From the fastest on. Pieces of four blocks cost no time, as oneDNN works on so many at once, if
+// the work on one pays for its call; small images cost less together.
 std::vector<Division> Divisions(const ConvolutionShape& shape) {
   constexpr int64_t kSmallImage = 256;
+  constexpr int64_t kSmallPiece = 1 << 13;
+  constexpr int64_t kFastBlocks = 4;
+  const int64_t places = shape.window.OutputSize();
   std::vector<Division> divisions;
-  const bool small = shape.batch > 1 && shape.window.OutputSize() < kSmallImage;
-  if (small) divisions.push_back({});
-  for (const int64_t blocks : {4, 2, 1}) {
+  if (shape.batch > 1 && places < kSmallImage) divisions.push_back({});
+  int64_t blocks = kFastBlocks;
+  while (blocks * BlockSize() * places < kSmallPiece) blocks *= 2;
+  while (blocks > kFastBlocks && Pieces(shape, blocks * BlockSize()) == 1) blocks /= 2;
+  divisions.push_back({.images = shape.batch, .pieces = Pieces(shape, blocks * BlockSize())});
+  for (blocks /= 2; blocks > 0; blocks /= 2) {
     const int64_t pieces = Pieces(shape, blocks * BlockSize());
     const bool is_slow = blocks == 1 && shape.GroupFilters() > 1;
-    if (blocks == 4 || (pieces > 1 && !is_slow)) {
-      divisions.push_back({.images = shape.batch, .pieces = pieces});
-    }
+    if (pieces > 1 && !is_slow) divisions.push_back({.images = shape.batch, .pieces = pieces});
   }
   return divisions;
 }
@@ -291,28 +295,25 @@ class FloatConvolutionKernel final : public Kernel {
 }  // namespace
 
 Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatConvolution& wanted) {
-  std::vector<Plan> plans;
   Result<Plan> whole = MakePlan(site, wanted, {});
   const bool has_fast = whole.ok() && !whole->primitive.MultipliesMatrices();
-  if (has_fast && whole->Reorders()) {
-    for (const Division& division : Divisions(wanted.shape)) {
-      Result<Plan> divided = MakePlan(site, wanted, division);
-      if (divided.ok()) plans.push_back(std::move(*divided));
-    }
+  std::vector<Division> divisions;
+  if (has_fast && whole->Reorders()) divisions = Divisions(wanted.shape);
+  std::optional<Plan> least;
+  if (has_fast && divisions.empty()) least.emplace(std::move(*whole));
+  for (const Division& division : divisions) {
+    PLIMSOLL_ASSIGN(Plan plan, MakePlan(site, wanted, division));
+    const bool keeps = plan.workspace <= site.most_workspace;
+    if (keeps || !least || plan.workspace < least->workspace) least.emplace(std::move(plan));
+    if (keeps) break;
   }
-  if (has_fast && plans.empty()) plans.push_back(std::move(*whole));
-  for (Plan& plan : plans) {
-    if (plan.workspace > site.most_workspace) continue;
-    return FloatConvolutionKernel::Make(site, std::move(plan));
-  }
-  const auto least = std::min_element(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
-    return a.workspace < b.workspace;
-  });
   // A product of one row is many times as slow as a convolution channel by channel.
   const bool is_depthwise = wanted.shape.groups > 1 && wanted.shape.GroupFilters() == 1;
-  if (!plans.empty() && is_depthwise) return FloatConvolutionKernel::Make(site, std::move(*least));
+  if (least && (is_depthwise || least->workspace <= site.most_workspace)) {
+    return FloatConvolutionKernel::Make(site, std::move(*least));
+  }
   KernelPointer product = MakeProductConvolution(site, wanted);
-  if (plans.empty() || product->workspace() < least->workspace) return product;
+  if (!least || product->workspace() < least->workspace) return product;
   return FloatConvolutionKernel::Make(site, std::move(*least));
 }
 

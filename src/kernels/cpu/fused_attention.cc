@@ -58,13 +58,9 @@ struct Operands {
 
 template <typename T>
 KernelPointer MakeFor(Operands operands, Bytes most) {
-  const AttentionWay way = AttentionWay::Of(operands.shape, most);
-  const int64_t slots = AttentionSlotsWithin<Wide<T>>(operands.shape, most);
-  const Bytes workspace = std::is_same_v<T, float>
-                              ? way.workspace(operands.shape)
-                              : AttentionWorkspace<Wide<T>>(operands.shape, slots);
+  const AttentionWay way = AttentionWayOf<T>(operands.shape, most);
   return MakeKernel(
-      [operands = std::move(operands), way, slots](const KernelCall& call) {
+      [operands = std::move(operands), way](const KernelCall& call) {
         const auto& [shape, q, k, v, y, factor, causal, mask] = operands;
         const PlainRows<Wide<T>> rows(shape, mask, causal,
                                       mask.present() ? call.inputs[3] : nullptr);
@@ -75,10 +71,10 @@ KernelPointer MakeFor(Operands operands, Bytes most) {
         } else {
           WideSource<T> source(shape, q, k, v, y, factor);
           source.SetOperands(call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0]);
-          Attend<Wide<T>>(shape, source, rows, slots, call.workspace);
+          Attend<Wide<T>>(shape, source, rows, way.slots, call.workspace);
         }
       },
-      workspace, kAttentionPurpose);
+      way.workspace(), kAttentionPurpose);
 }
 
 double FactorOf(const KernelSite& site, int64_t width) {

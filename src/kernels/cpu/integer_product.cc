@@ -53,6 +53,20 @@ struct IntegerProduct {
   using Bytes8 = TypeList<int8_t, uint8_t>;
   static constexpr int64_t kColumns = 256;
 
+  template <typename B>
+  static void AddTimes(uint32_t factor, const B* from, int64_t count, uint32_t* sums) {
+    const auto add = [&](int64_t i) {
+      sums[i] += factor * static_cast<uint32_t>(static_cast<int32_t>(from[i]));
+    };
+    // A number of turns that the compiler knows lets it use vectors.
+    constexpr int64_t kAtOnce = 16;
+    int64_t first = 0;
+    for (; first + kAtOnce <= count; first += kAtOnce) {
+      for (int64_t i = 0; i < kAtOnce; ++i) add(first + i);
+    }
+    for (; first < count; ++first) add(first);
+  }
+
   template <typename A, typename B, typename Store>
   void RunOf(const KernelCall& call, const Store& store) const {
     const auto zero_points = [&](const Operand& operand) {
@@ -72,17 +86,16 @@ struct IntegerProduct {
             static_cast<const B*>(call.inputs[b.input]) + matrix * shape.b_size();
         for (int64_t first = 0; first < shape.columns; first += kColumns) {
           std::array<uint32_t, kColumns> sums = {};
-          std::array<int32_t, kColumns> zeros = {};
           const int64_t count = std::min(kColumns, shape.columns - first);
-          for (int64_t i = 0; b_zeros != nullptr && i < count; ++i) {
-            zeros[i] = b_zeros[(matrix * shape.columns + first + i) % b.zero_points];
-          }
+          uint32_t factors = 0;
           for (int64_t d = 0; d < shape.depth; ++d) {
-            const uint32_t factor = left[d];
-            const B* const from = right + d * shape.columns + first;
-            for (int64_t i = 0; i < count; ++i) {
-              sums[i] += factor * static_cast<uint32_t>(from[i] - zeros[i]);
-            }
+            factors += left[d];
+            AddTimes(left[d], right + d * shape.columns + first, count, sums.data());
+          }
+          // A column's zero point has been left in with every factor; sums wrap, so this is exact.
+          for (int64_t i = 0; b_zeros != nullptr && i < count; ++i) {
+            const int32_t zero = b_zeros[(matrix * shape.columns + first + i) % b.zero_points];
+            sums[i] -= factors * static_cast<uint32_t>(zero);
           }
           store(matrix, row, first, std::span<const uint32_t>(sums.data(), count));
         }

@@ -21,7 +21,7 @@ constexpr Bytes kMostBytes = Bytes(512 << 10);
 // Products of a sum that are gathered at once: they stay in the first cache.
 constexpr int64_t kPartDepth = 384;
 // Multiplications that are worth a thread of their own.
-constexpr int64_t kThreadWork = int64_t{1} << 17;
+constexpr int64_t kThreadWork = int64_t{1} << 20;
 
 // Neighbouring output places of one row, in one panel.
 struct PlaceRun {
