@@ -141,7 +141,7 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
       if (!SubgraphsOf(node).empty()) continue;
       KernelSite site{.graph = graph, .id = id, .inputs = {}, .outputs = {}};
       site.outputs_cleared = !node.memory.needs_clearing.empty();
-      (void)most_workspace;  // MOST if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
+      if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
       for (const ValueId input : node.inputs) site.inputs.push_back(InfoOf(graph, input));
       for (const ValueId output : node.outputs) site.outputs.push_back(InfoOf(graph, output));
       std::optional<PackingRecorder> recorder;

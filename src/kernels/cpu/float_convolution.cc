@@ -307,9 +307,7 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
     if (keeps || !least || plan.workspace < least->workspace) least.emplace(std::move(plan));
     if (keeps) break;
   }
-  // A product of one row is many times as slow as a convolution channel by channel.
-  const bool is_depthwise = wanted.shape.groups > 1 && wanted.shape.GroupFilters() == 1;
-  if (least && (is_depthwise || least->workspace <= site.most_workspace)) {
+  if (least && least->workspace <= site.most_workspace) {
     return FloatConvolutionKernel::Make(site, std::move(*least));
   }
   KernelPointer product = MakeProductConvolution(site, wanted);

@@ -20,6 +20,8 @@ constexpr int64_t kStretch = 256;
 constexpr Bytes kMostBytes = Bytes(512 << 10);
 // Products of a sum that are gathered at once: they stay in the first cache.
 constexpr int64_t kPartDepth = 384;
+// Gathered products that need no workspace.
+constexpr int64_t kStackFloats = 2048;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 20;
 
@@ -63,8 +65,11 @@ class ProductConvolution final : public Kernel {
     const Bytes allowed = std::min(site.most_workspace, kMostBytes);
     const int64_t room = allowed.value() / (lines * kFloat) / kPanelWidth * kPanelWidth;
     columns_ = std::clamp(room, kPanelWidth, most);
+    if (room < kPanelWidth) ShrinkParts(kStackFloats / (taps * kPanelWidth));
+    const int64_t gathered = part_channels_ * taps * columns_;
     WorkspaceLayout workspace;
-    panels_ = workspace.Take(Bytes(part_channels_ * taps * columns_ * kFloat));
+    on_stack_ = gathered <= kStackFloats;
+    if (!on_stack_) panels_ = workspace.Take(Bytes(gathered * kFloat));
     if (unblocks) tile_ = workspace.Take(Bytes(shape_.GroupFilters() * columns_ * kFloat));
     workspace_ = workspace.total();
   }
@@ -87,6 +92,13 @@ class ProductConvolution final : public Kernel {
   }
 
  private:
+  void ShrinkParts(int64_t channels) {
+    const int64_t least = std::min(source_.block, shape_.GroupChannels());
+    if (channels < least) return;
+    part_channels_ = std::min(part_channels_, channels / source_.block * source_.block);
+    part_channels_ = std::max(part_channels_, least);
+  }
+
   static const float* Input(const KernelCall& call, size_t i) {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
   }
@@ -101,7 +113,8 @@ class ProductConvolution final : public Kernel {
     const int64_t result = image * destination_.Elements(shape_.filters);
     float* const output = static_cast<float*>(call.outputs[0]) + result;
     const bool plain = destination_.block == 1;
-    float* const panels = At<float>(call.workspace, panels_);
+    alignas(64) float stack[kStackFloats];
+    float* const panels = on_stack_ ? stack : At<float>(call.workspace, panels_);
     float* const tile =
         plain ? output + destination_.At(first_filter) + first : At<float>(call.workspace, tile_);
     const int64_t stride = plain ? destination_.places : columns_;
@@ -263,6 +276,7 @@ class ProductConvolution final : public Kernel {
   Coefficients coefficients_;
   int64_t part_channels_ = 1;
   int64_t columns_ = kPanelWidth;  // output places of a stretch
+  bool on_stack_ = false;  // where the panels are
   int64_t panels_ = 0;             // places in the workspace
   int64_t tile_ = 0;
   Bytes workspace_;
