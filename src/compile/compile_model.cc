@@ -226,12 +226,15 @@ class Compilation {
       const std::vector<ValueId> seeds = LargeAtPeak(best.model);
       bool lower = false;
       for (const int64_t slices : {2, 4}) {
+        // Larger slices cost no time; smaller ones read weights too often.
+        const SliceSizes sizes = options_.plan.memory_priority ? SliceSizes{slices, 16, 8}
+                                                               : SliceSizes{slices, 128, 32};
         Attempt sliced;
         sliced.layouts = best.layouts;
         sliced.blocked = best.blocked;
         sliced.model.passes = best.model.passes;
         sliced.model.graph = best.model.graph;
-        const int regions = SliceRegions(sliced.model.graph, seeds, slices);
+        const int regions = SliceRegions(sliced.model.graph, seeds, sizes);
         if (regions == 0) break;
         sliced.model.graph = Compact(sliced.model.graph);
         PLIMSOLL_TRY(InferShapes(sliced.model.graph));

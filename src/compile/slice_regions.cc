@@ -22,8 +22,7 @@ using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 
-constexpr int64_t kLeastRows = 16;  // of a slice
-constexpr size_t kMostNodes = 16;   // of a region
+constexpr size_t kMostNodes = 16;  // of a region
 
 // Nodes that run once a slice, in the order of the body.
 struct Region {
@@ -44,12 +43,14 @@ class Slicing {
     for (const NodeId id : graph.root().nodes) place_[id] = static_cast<int64_t>(place_.size());
   }
 
-  bool Slice(ValueId seed, int64_t slices) {
+  bool Slice(ValueId seed, const SliceSizes& sizes) {
     if (seed.index() < sliced_.size() && sliced_[seed.index()]) return false;
     const std::optional<Region> region = Grow(seed);
     if (!region) return false;
-    const int64_t least = region->nodes.begin()->second.channels_a_step > 1 ? 1 : kLeastRows;
-    const int64_t count = std::min(slices, region->length / least);
+    const int64_t channels = region->nodes.begin()->second.channels_a_step;
+    const int64_t least =
+        channels > 0 ? (sizes.least_channels + channels - 1) / channels : sizes.least_rows;
+    const int64_t count = std::min(sizes.slices, region->length / least);
     if (count < 2) return false;
     Cut(*region, count);
     return true;
@@ -267,10 +268,10 @@ class Slicing {
 
 }  // namespace
 
-int SliceRegions(Graph& graph, const std::vector<ValueId>& seeds, int64_t slices) {
+int SliceRegions(Graph& graph, const std::vector<ValueId>& seeds, const SliceSizes& sizes) {
   Slicing slicing(graph);
   int count = 0;
-  for (const ValueId seed : seeds) count += slicing.Slice(seed, slices) ? 1 : 0;
+  for (const ValueId seed : seeds) count += slicing.Slice(seed, sizes) ? 1 : 0;
   return count;
 }
 

@@ -13,6 +13,12 @@ namespace plimsoll::compile {
 //
 // `seeds` are tensors that would be better smaller, the most important first. Gives how many
 // regions were sliced. Shapes must be static; new ones are inferred.
-int SliceRegions(graph::Graph& graph, const std::vector<graph::ValueId>& seeds, int64_t slices);
+struct SliceSizes {
+  int64_t slices = 2;  // of a region, at most
+  int64_t least_rows = 1;
+  int64_t least_channels = 1;
+};
+int SliceRegions(graph::Graph& graph, const std::vector<graph::ValueId>& seeds,
+                 const SliceSizes& sizes);
 
 }  // namespace plimsoll::compile
