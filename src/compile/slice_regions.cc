@@ -47,9 +47,10 @@ class Slicing {
     if (seed.index() < sliced_.size() && sliced_[seed.index()]) return false;
     const std::optional<Region> region = Grow(seed);
     if (!region) return false;
-    const int64_t channels = region->nodes.begin()->second.channels_a_step;
-    const int64_t least =
-        channels > 0 ? (sizes.least_channels + channels - 1) / channels : sizes.least_rows;
+    const SliceRule& rule = region->nodes.begin()->second;
+    const bool rows = rule.channels_a_step == 0;
+    const int64_t step = std::max<int64_t>(rows ? rule.rows_a_step : rule.channels_a_step, 1);
+    const int64_t least = ((rows ? sizes.least_rows : sizes.least_channels) + step - 1) / step;
     const int64_t count = std::min(sizes.slices, region->length / least);
     if (count < 2) return false;
     Cut(*region, count);

@@ -54,6 +54,9 @@ class Rules {
     if (!axis) return std::nullopt;
     rule_.axis = *axis;
     rule_.length = output_[static_cast<size_t>(*axis)].number();
+    for (size_t i = static_cast<size_t>(*axis) + 1; i + 1 < output_.size(); ++i) {
+      rule_.rows_a_step = SaturatingMultiply(rule_.rows_a_step, output_[i].number());
+    }
     rule_.operands.assign(node_.inputs.size(), SliceOperand::kWhole);
     return Fits() ? std::optional(std::move(rule_)) : std::nullopt;
   }

@@ -19,6 +19,7 @@ enum class SliceOperand {
 struct SliceRule {
   int64_t axis = 0;                    // of the output, and of operands that are sliced
   int64_t length = 0;                  // of the output along the axis
+  int64_t rows_a_step = 1;             // of the output, all axes but the last being rows
   std::vector<SliceOperand> operands;  // by input; those left out are kWhole
   // Elements of a constant's first dimension, and of attribute `channels`, that one step along the
   // axis stands for; 0: the axis does not count channels.
