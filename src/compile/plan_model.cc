@@ -130,6 +130,8 @@ Bytes FeatureMapPeak(const PlannedModel& model) {
   return model.plan.regions[model.buffers.feature_map.index()].size;
 }
 
+Bytes PlainPeak(const Graph& graph) { return FileOrderBound(graph, FindConstantValues(graph)); }
+
 Result<PlannedModel> PlanModel(const Graph& graph, const PlanOptions& options) {
   PLIMSOLL_ASSIGN(PlannedModel usual, PlanOnce(graph, options));
   if (!options.memory_priority) return usual;

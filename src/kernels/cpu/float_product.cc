@@ -21,6 +21,8 @@ constexpr int64_t kBlockRows = 192;
 constexpr int64_t kBlockColumns = 512;
 // Of a constant that is packed: read, then let go.
 constexpr int64_t kSliceElements = int64_t{1} << 21;
+// Of a matrix that each run packs: so much of it lies in panels at a time.
+constexpr int64_t kRunSliceElements = int64_t{1} << 18;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
 
@@ -95,45 +97,59 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   product.shape_ = std::move(shape);
   const ProductShape& own = product.shape_;
   const int64_t elements = PanelElements(own.depth, own.columns);
+  const Bytes packed_size(own.b_count * elements * int64_t{sizeof(float)});
   const TensorInfo& tensor = site.inputs[b];
-  if (tensor.constant && site.packed_weights != nullptr && tensor.elements() > 0) {
-    product.way_ = Way::kPacked;
-    const std::string layout = StrCat("panels ", own.b_count, "x", own.depth, "x", own.columns, "/",
-                                      own.b_depth_stride, "/", own.b_column_stride);
-    PLIMSOLL_ASSIGN(const void* const packed,
-                    site.packed_weights->Pack(
-                        tensor.data, tensor.size(), layout,
-                        Bytes(own.b_count * elements * int64_t{sizeof(float)}), [&](void* to) {
-                          for (int64_t i = 0; i < own.b_count; ++i) {
-                            product.PackConstant(
-                                static_cast<const float*>(tensor.data) + i * own.b_size(),
-                                static_cast<float*>(to) + i * elements, *site.packed_weights);
-                          }
-                          return Status();
-                        }));
-    product.packed_ = static_cast<const float*>(packed);
+  const Bytes panels = product.ChooseUnpacked();
+  const bool packs = tensor.constant && site.packed_weights != nullptr && tensor.elements() > 0 &&
+                     site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels);
+  if (!packs) {
+    product.panels_ = workspace.Take(panels);
     return product;
   }
-  int64_t scratch = elements;
-  if (own.b_column_stride == 1 && own.rows <= kFewRows) {
-    product.way_ = Way::kInPlace;
-    scratch = own.columns % kPanelWidth == 0 ? 0 : PanelElements(own.depth, kPanelWidth);
-  } else if (own.b_depth_stride == 1 && own.a_depth_stride == 1 && own.rows <= kFewRowsForDots) {
-    product.way_ = Way::kDots;
-    scratch = 0;
-  }
-  product.panels_ = workspace.Take(Bytes(scratch * int64_t{sizeof(float)}));
+  product.way_ = Way::kPacked;
+  const std::string layout = StrCat("panels ", own.b_count, "x", own.depth, "x", own.columns, "/",
+                                    own.b_depth_stride, "/", own.b_column_stride);
+  PLIMSOLL_ASSIGN(const void* const packed,
+                  site.packed_weights->Pack(
+                      tensor.data, tensor.size(), layout, packed_size, [&](void* to) {
+                        for (int64_t i = 0; i < own.b_count; ++i) {
+                          product.PackConstant(
+                              static_cast<const float*>(tensor.data) + i * own.b_size(),
+                              static_cast<float*>(to) + i * elements, *site.packed_weights);
+                        }
+                        return Status();
+                      }));
+  product.packed_ = static_cast<const float*>(packed);
   return product;
 }
 
-void FloatProduct::PackMatrix(const float* b, float* panels) const {
-  const int64_t count = PanelColumns(shape_.columns) / kPanelWidth;
+// How to read B as it is; gives what that takes of the workspace.
+Bytes FloatProduct::ChooseUnpacked() {
+  const int64_t depth = std::max<int64_t>(shape_.depth, 1);
+  slice_columns_ = std::max<int64_t>(kRunSliceElements / depth / kPanelWidth, 1) * kPanelWidth;
+  slice_columns_ = std::min(slice_columns_, PanelColumns(shape_.columns));
+  int64_t scratch = PanelElements(shape_.depth, slice_columns_);
+  way_ = Way::kPack;
+  if (shape_.b_column_stride == 1 && shape_.rows <= kFewRows) {
+    way_ = Way::kInPlace;
+    scratch = shape_.columns % kPanelWidth == 0 ? 0 : PanelElements(shape_.depth, kPanelWidth);
+  } else if (shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1 &&
+             shape_.rows <= kFewRowsForDots) {
+    way_ = Way::kDots;
+    scratch = 0;
+  }
+  return Bytes(scratch * int64_t{sizeof(float)});
+}
+
+void FloatProduct::PackSlice(const float* b, int64_t first_column, int64_t columns,
+                             float* panels) const {
+  const int64_t count = PanelColumns(columns) / kPanelWidth;
   const int64_t grain = std::max<int64_t>(kThreadWork / (shape_.depth * kPanelWidth + 1), 1);
   ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
     const int64_t first = begin * kPanelWidth;
-    const int64_t last = std::min(end * kPanelWidth, shape_.columns);
-    PackPanels(b + first * shape_.b_column_stride, shape_.b_depth_stride, shape_.b_column_stride, 0,
-               shape_.depth, first, last - first, shape_.depth, panels);
+    const int64_t last = std::min(end * kPanelWidth, columns);
+    PackPanels(b + (first_column + first) * shape_.b_column_stride, shape_.b_depth_stride,
+               shape_.b_column_stride, 0, shape_.depth, first, last - first, shape_.depth, panels);
   });
 }
 
@@ -161,26 +177,14 @@ void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const
                        float* c, void* workspace) const {
   const int64_t elements = PanelElements(shape_.depth, shape_.columns);
   float* const panels = At<float>(workspace, panels_);
-  int64_t in_panels = -1;
-  for (size_t i = 0; i < shape_.a_matrices.size(); ++i) {
+  size_t next = 0;
+  for (size_t i = 0; i < shape_.a_matrices.size(); i = next) {
+    next = i + 1;
     const float* const matrix = b + shape_.b_matrices[i] * shape_.b_size();
-    Part whole{.a = a + shape_.a_matrices[i] * shape_.a_size(),
-               .b = {panels, kPanelWidth, shape_.depth * kPanelWidth},
-               .c = c + static_cast<int64_t>(i) * shape_.c_size(),
-               .bias = bias,
-               .other = other,
-               .rows = shape_.rows,
-               .columns = shape_.columns};
-    for (Addend* addend : {&whole.bias, &whole.other}) {
-      if (addend->data != nullptr) {
-        addend->data += static_cast<int64_t>(i) * addend->matrix_stride;
-      }
-    }
+    Part whole = PartOf(i, a, bias, other, c);
     if (way_ == Way::kPacked) {
-      whole.b.data = packed_ + shape_.b_matrices[i] * elements;
-    } else if (way_ == Way::kPack && in_panels != shape_.b_matrices[i]) {
-      PackMatrix(matrix, panels);
-      in_panels = shape_.b_matrices[i];
+      whole.b = {packed_ + shape_.b_matrices[i] * elements, kPanelWidth,
+                 shape_.depth * kPanelWidth};
     } else if (way_ == Way::kDots) {
       whole.b = {matrix, 1, 0};
     } else if (way_ == Way::kInPlace) {
@@ -188,19 +192,50 @@ void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const
       whole.b = {matrix, shape_.b_depth_stride, kPanelWidth};
       whole.columns -= tail;
       if (tail > 0) {
-        Part last = whole;
-        last.first_column = whole.columns;
-        last.columns = tail;
-        PackPanels(matrix + whole.columns, shape_.b_depth_stride, 1, 0, shape_.depth, 0, tail,
-                   shape_.depth, panels);
-        // Panels are counted from the matrix's first column on.
-        last.b = {panels - whole.columns / kPanelWidth * kPanelWidth * shape_.depth, kPanelWidth,
-                  kPanelWidth * shape_.depth};
-        RunMatrix(last);
+        PackSlice(matrix, whole.columns, tail, panels);
+        RunInPanels(whole, whole.columns, tail, panels);
       }
+    } else {
+      while (next < shape_.b_matrices.size() && shape_.b_matrices[next] == shape_.b_matrices[i]) {
+        ++next;
+      }
+      for (int64_t first = 0; first < shape_.columns; first += slice_columns_) {
+        const int64_t count = std::min(slice_columns_, shape_.columns - first);
+        PackSlice(matrix, first, count, panels);
+        for (size_t j = i; j < next; ++j) {
+          RunInPanels(PartOf(j, a, bias, other, c), first, count, panels);
+        }
+      }
+      continue;
     }
     RunMatrix(whole);
   }
+}
+
+// One product, B still to come.
+FloatProduct::Part FloatProduct::PartOf(size_t i, const float* a, const Addend& bias,
+                                        const Addend& other, float* c) const {
+  Part part{.a = a + shape_.a_matrices[i] * shape_.a_size(),
+            .b = {},
+            .c = c + static_cast<int64_t>(i) * shape_.c_size(),
+            .bias = bias,
+            .other = other,
+            .rows = shape_.rows,
+            .columns = shape_.columns};
+  for (Addend* addend : {&part.bias, &part.other}) {
+    if (addend->data != nullptr) addend->data += static_cast<int64_t>(i) * addend->matrix_stride;
+  }
+  return part;
+}
+
+// These columns of a product, which the panels begin with.
+void FloatProduct::RunInPanels(Part part, int64_t first, int64_t columns,
+                               const float* panels) const {
+  part.first_column = first;
+  part.columns = columns;
+  // Panels are counted from the matrix's first column on.
+  part.b = {panels - first * shape_.depth, kPanelWidth, kPanelWidth * shape_.depth};
+  RunMatrix(part);
 }
 
 void FloatProduct::RunMatrix(const Part& whole) const {

@@ -21,8 +21,8 @@ struct Addend {
 
 // Float32 products over gemm.h: C = activation(scale * A x B + bias + other). Made once for fixed
 // shapes; Run is const and may be called by several threads, each with its own workspace. B is
-// packed once where it is constant and the site has a place for it; else it is read as it lies when
-// A has few rows, and packed in each run when it has many.
+// packed once where it is constant and the site wants it packed; else it is read as it lies when A
+// has few rows, and packed in each run, a slice of its columns at a time, when it has many.
 class FloatProduct {
  public:
   // `b` is the input of the site that holds B. Unsupported where the activation has no loop.
@@ -45,7 +45,10 @@ class FloatProduct {
   };
   struct Part;  // of one product, for one thread
 
-  void PackMatrix(const float* b, float* panels) const;
+  Bytes ChooseUnpacked();
+  Part PartOf(size_t i, const float* a, const Addend& bias, const Addend& other, float* c) const;
+  void RunInPanels(Part part, int64_t first, int64_t columns, const float* panels) const;
+  void PackSlice(const float* b, int64_t first_column, int64_t columns, float* panels) const;
   void PackConstant(const float* b, float* panels, PackedWeights& store) const;
   void RunMatrix(const Part& whole) const;
   void RunPart(const Part& part) const;
@@ -56,6 +59,7 @@ class FloatProduct {
   Way way_ = Way::kPack;
   const float* packed_ = nullptr;
   int64_t panels_ = 0;  // in the workspace
+  int64_t slice_columns_ = 0;
   UnaryLoop activation_ = nullptr;
   Coefficients coefficients_;
 };

@@ -14,7 +14,9 @@ Result<PackedOperand> PackedOperand::Make(const KernelSite& site, size_t input, 
   if (given == wanted) return operand;
   PLIMSOLL_ASSIGN(Primitive reorder, onednn::MakeReorder(given, wanted));
   const TensorInfo& tensor = site.inputs[input];
-  if (tensor.constant && site.packed_weights != nullptr) {
+  const Bytes unpacked = wanted.size() + reorder.scratchpad();
+  if (tensor.constant && site.packed_weights != nullptr &&
+      site.packed_weights->Wants(tensor.data, tensor.size(), wanted.size(), unpacked)) {
     PLIMSOLL_ASSIGN(HostTensor scratchpad,
                     AllocateOnHeap(graph::DataType::kUint8, {reorder.scratchpad().value()}));
     PLIMSOLL_ASSIGN(
