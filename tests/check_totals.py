@@ -20,8 +20,15 @@ from check_models import MATERIALIZE, SHAPES, stored_elsewhere
 
 POLICIES = (0, 2, 3, 4)
 PARTS = ("weights_bytes", "feature_map_bytes", "variables_bytes", "granularity_bytes")
-RUN_ONLY = {"batch_label": ["--batch", "b0"]}
-SIZES = {"continuous_gears": ["--shape", "batch=2"], "multi_batch_shape": []}
+# Words for both commands, and for run alone.
+SIZES = [(["--shape", f"batch={size}"], []) for size in (1, 3, 8)]
+EXAMPLES = {
+    "batch_label": [([], ["--batch", "gear_4"])],
+    "multi_batch_shape": [([], ["--batch", "gear_1"]), ([], ["--batch", "gear_4"])],
+    "tiny_cnn": SIZES + [([*words, "--set", "memory_optimization_policy=MemoryPriority"], extra) for words, extra in SIZES],
+    "continuous_gears": SIZES + [(["--shape", "batch=4", "--set", "dynamic_dims=1;4;8"], [])],
+    "tiny_train": [([], []), (["--set", "graph_run_mode=1"], []), (["--set", "graph_run_mode=1", "--set", "variable_placement=Host", "--set", "mix_compile_mode=True"], [])],
+}
 KINDS = (None, None, None, labelled, streamed, grouped, addresses, cleared)
 
 
@@ -133,7 +140,8 @@ def main():
         with tempfile.TemporaryDirectory() as temporary:
             check_model(totals, source.resolve(), pathlib.Path(temporary))
     for example in sorted(arguments.examples.glob("*.onnx")) if arguments.examples else []:
-        totals.check(example.stem, [example.resolve()], SIZES.get(example.stem, []), RUN_ONLY.get(example.stem, []))
+        for words, run_words in EXAMPLES.get(example.stem, [([], [])]):
+            totals.check(" ".join([example.stem, *words, *run_words]), [example.resolve()], words, run_words)
     with tempfile.TemporaryDirectory() as temporary:
         check_drawn(totals, range(arguments.seed, arguments.seed + arguments.graphs), pathlib.Path(temporary))
     print("\n".join(totals.wrong[:40]))
