@@ -175,7 +175,7 @@ def placing(folder):
     plans = {}
     for knobs in ((), ("--use-range", 1), ("--reuse-first-release", 1), ("--memory-priority-mode", 0)):
         table = folder / "placed_plan.csv"
-        report = json.loads(run("plan", cnn, "--memory-assigner", "block", *knobs, "--csv", table, "--json"))
+        report = json.loads(run("plan", cnn, "--shape", "batch=8", "--memory-assigner", "block", *knobs, "--csv", table, "--json"))
         check(report["assigner"] == "block" and report["verified"], f"{knobs}: {report['assigner']}")
         run("pack", "--check", table, says="valid", where="stdout")
         plans[knobs] = table.read_text()

@@ -43,13 +43,12 @@ std::string Certificate(const PlanReport& report) {
 
 std::string PackedText(const engine::PackedStore::Packed& packed) {
   if (packed.weights == 0) return "";
-  std::string out = fmt::format("Packed weights: {} constants, {} of {}, {} more than plain\n",
-                                packed.weights, FormatBytes(packed.packed),
-                                FormatBytes(packed.plain), FormatBytes(packed.more()));
+  std::string out = fmt::format("Packed weights: {} constants take {}, plain {}", packed.weights,
+                                FormatBytes(packed.packed), FormatBytes(packed.plain));
   if (packed.kept_plain > Bytes(0)) {
-    out += fmt::format("  {} of these are held plain too, since other nodes read them so\n",
-                       FormatBytes(packed.kept_plain));
+    out += fmt::format("; {} stay plain beside it for other nodes", FormatBytes(packed.kept_plain));
   }
+  out += fmt::format(": {} more than plain alone\n", FormatBytes(packed.more()));
   if (packed.more() > Bytes(0)) {
     out += fmt::format("  {}; memory_optimization_policy=MemoryPriority keeps the smaller form\n",
                        kWhatPackingBuys);
