@@ -39,6 +39,7 @@ def main():
         run = answer([arguments.plimsoll, "run", *files, "--policy", policy])
         sizes = [model["feature_map_bytes"] for model in run["models"]]
         expected = sum(sizes) if policy in (0, 3) else -(-max(sizes) // GRANULARITY) * GRANULARITY
+        good &= planned["device_bytes"] == run["device_bytes"]
         good &= planned["feature_map_reserved_bytes"] == run["reserved_bytes"] == run["peak_reserved_bytes"] == expected
         print(f"| {policy} | {planned['feature_map_reserved_bytes']:,} | {run['reserved_bytes']:,} | {max(sizes):,} | {sum(sizes):,} | "
               f"{run['rss_above_base_bytes']:,} |", flush=True)

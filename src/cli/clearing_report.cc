@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "compile/bodies.h"
-#include "engine/compile_request.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -47,17 +46,8 @@ Result<std::optional<PlanReport::Clearing>> CompareClearing(const graph::Graph& 
   return std::optional(clearing);
 }
 
-Result<std::optional<PlanReport::Clearing>> CompareClearing(const compile::CompiledModel& model,
-                                                            const config::RunConfig& config) {
-  compile::PlanOptions options = engine::PlanOptionsFor(config, {});
-  options.fold_at_load = false;
-  for (const kernels::KernelPointer& kernel : model.kernels) {
-    options.lifetimes.workspaces.push_back(kernel == nullptr ? Bytes(0) : kernel->workspace());
-  }
-  for (const compile::PlannedUpdate& update : model.planned.updates) {
-    options.updates.push_back(update.ports);
-  }
-  return CompareClearing(model.graph, model.planned, options);
+Result<std::optional<PlanReport::Clearing>> CompareClearing(const compile::CompiledModel& model) {
+  return CompareClearing(model.graph, model.planned, model.plan_options);
 }
 
 std::string ClearingText(const PlanReport::Clearing& clearing) {

@@ -7,22 +7,20 @@
 #include "cli/plan_report.h"
 #include "compile/compile_model.h"
 #include "compile/plan_model.h"
-#include "config/run_config.h"
 #include "graph/graph.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::cli {
 
 // What the operators that need zeroed memory cost in bytes under atomic_clean_policy 0 and 1; for
-// this the model is planned once more, under the policy that `options` does not ask for. Nothing
+// this the graph is planned once more, under the policy that `options` does not ask for. Nothing
 // where no operator needs it.
 Result<std::optional<PlanReport::Clearing>> CompareClearing(const graph::Graph& graph,
                                                             const compile::PlannedModel& planned,
                                                             const compile::PlanOptions& options);
 
-// The same of a model that was compiled under `config`: what its runs take, workspaces included.
-Result<std::optional<PlanReport::Clearing>> CompareClearing(const compile::CompiledModel& model,
-                                                            const config::RunConfig& config);
+// The same of a compiled model: what its runs take, workspaces included.
+Result<std::optional<PlanReport::Clearing>> CompareClearing(const compile::CompiledModel& model);
 
 std::string ClearingText(const PlanReport::Clearing& clearing);
 nlohmann::ordered_json ClearingJson(const PlanReport::Clearing& clearing);

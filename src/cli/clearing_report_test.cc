@@ -45,7 +45,7 @@ Graph ClearedProducts(int count) {
 PlanReport ReportOf(const Graph& graph, const compile::PlanOptions& options) {
   const auto planned = compile::PlanModel(graph, options);
   EXPECT_TRUE(planned.ok());
-  PlanReport report = MakePlanReport(graph, *planned, "model");
+  PlanReport report = MakePlanReport(graph, *planned);
   report.clearing = *CompareClearing(graph, *planned, options);
   return report;
 }
@@ -83,7 +83,7 @@ TEST(ClearingReportTest, R7_OfACompiledModelItIsWhatItsRunsTake) {
     options.plan = engine::PlanOptionsFor(config, {});
     const auto model = compile::CompileModel(ClearedProducts(8), options);
     ASSERT_TRUE(model.ok());
-    const auto clearing = CompareClearing(*model, config);
+    const auto clearing = CompareClearing(*model);
     ASSERT_TRUE(clearing.ok() && *clearing);
     EXPECT_EQ((*clearing)->policy, separately ? 1 : 0);
     EXPECT_EQ((*clearing)->area, Bytes(8 * kProduct));

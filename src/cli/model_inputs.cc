@@ -97,6 +97,46 @@ graph::Graph WithoutVariables(const graph::Graph& graph,
   return rest;
 }
 
+Result<std::vector<engine::VariableName>> VariablesOf(const std::string& named, bool training,
+                                                      const graph::Graph& graph) {
+  if (!named.empty()) return engine::ParseVariables(named);
+  if (!training) return std::vector<engine::VariableName>();
+  return engine::VariablesInMetadata(graph);
+}
+
+void OpenShapes(graph::Graph& graph, const std::vector<compile::ShapeArgument>& shapes) {
+  for (const graph::ValueId id : graph.root().inputs) {
+    graph::Value& input = graph[id];
+    const bool given = std::any_of(shapes.begin(), shapes.end(),
+                                   [&](const auto& shape) { return shape.name == input.name; });
+    if (!given || !input.declared.shape) continue;
+    for (size_t i = 0; i < input.declared.shape->size(); ++i) {
+      (*input.declared.shape)[i] = graph::Dim::Symbol(StrCat(input.name, "[", i, "]"));
+    }
+  }
+}
+
+Result<std::vector<engine::Tensor>> InputShapes(const graph::Graph& graph,
+                                                const std::vector<compile::ShapeArgument>& shapes) {
+  graph::Graph shaped;
+  shaped.subgraphs = {graph.root()};
+  shaped.values = graph.values;
+  PLIMSOLL_TRY(compile::GiveInputShapes(shaped, shapes).status());
+  const auto one = [](const std::string&) { return std::optional(graph::Dim(1)); };
+  std::vector<engine::Tensor> inputs;
+  for (const graph::ValueId id : graph.root().inputs) {
+    const graph::ValueType& type = shaped[id].type;
+    engine::Tensor& input = inputs.emplace_back();
+    if (!type.is_tensor()) continue;
+    input.type = type.data_type;
+    if (!type.shape) continue;
+    for (const graph::Dim& dim : *type.shape) {
+      input.dims.push_back(dim.Substitute(one).AsNumber().value_or(1));
+    }
+  }
+  return inputs;
+}
+
 Result<std::vector<HostValue>> MakeInputs(const graph::Graph& graph,
                                           const std::vector<InputArgument>& arguments,
                                           const std::vector<compile::ShapeArgument>& shapes) {

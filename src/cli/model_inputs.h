@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compile/input_shapes.h"
+#include "engine/ports.h"
 #include "engine/variable_ports.h"
 #include "graph/graph.h"
 #include "kernels/host_value.h"
@@ -23,9 +24,22 @@ Result<InputArgument> ParseInputArgument(std::string_view text);
 std::vector<compile::ShapeArgument> KnownArguments(
     const graph::Graph& graph, const std::vector<compile::ShapeArgument>& shapes);
 
+// The variables of a model: those that the caller names (`input=output,...`), or in training what
+// the model says.
+Result<std::vector<engine::VariableName>> VariablesOf(const std::string& named, bool training,
+                                                      const graph::Graph& graph);
+
 // The graph with those inputs alone that are none of these variables.
 graph::Graph WithoutVariables(const graph::Graph& graph,
                               const std::vector<engine::VariableName>& variables);
+
+// Inputs of a session that opens their sizes may be given shapes that the file does not declare.
+void OpenShapes(graph::Graph& graph, const std::vector<compile::ShapeArgument>& shapes);
+
+// The type and shape of each input of the graph, which `shapes` completes; a symbol that is still
+// open counts as 1.
+Result<std::vector<engine::Tensor>> InputShapes(const graph::Graph& graph,
+                                                const std::vector<compile::ShapeArgument>& shapes);
 
 // One value for each input of the graph. An input that no argument names is drawn at random from
 // its shape, which `shapes` completes: floats between -1 and 1, integers and bools 0 or 1; the same

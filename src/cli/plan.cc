@@ -6,12 +6,14 @@
 
 #include "cli/clearing_report.h"
 #include "cli/config_arguments.h"
+#include "cli/limit.h"
 #include "cli/model_inputs.h"
 #include "cli/options.h"
 #include "cli/plan_report.h"
 #include "cli/program.h"
 #include "cli/session_plan.h"
 #include "cli/text_file.h"
+#include "cli/weight_forms.h"
 #include "compile/batch_labels.h"
 #include "compile/input_shapes.h"
 #include "compile/plan_model.h"
@@ -25,19 +27,22 @@
 namespace plimsoll::cli {
 namespace {
 
-using compile::PlannedModel;
 using compile::ShapeArgument;
 
 struct Options {
   std::vector<std::string> models;
   ConfigArguments config;
   std::vector<std::string> shapes;
+  std::string variables;
   std::string limit;
+  std::string weights;
   std::string order = "search";
   int64_t effort = plan::Effort().steps;
   double deadline_ms = 0;
   int64_t threads = 0;
+  int64_t run_threads = 1;
   std::string csv;
+  bool plain = false;
   bool json = false;
 };
 
@@ -48,8 +53,12 @@ Examples:
   plimsoll plan model.onnx
   plimsoll plan bert.onnx --shape batch=1 --shape seq=128
   plimsoll plan model.onnx --limit 512MiB           exit code 3 when it does not fit, and why
+  plimsoll plan model.onnx --plain                  the file's graph, before passes
   plimsoll plan model.onnx --csv plan.csv && plimsoll pack --check plan.csv
-  plimsoll plan a.onnx b.onnx --policy 2            what a session of both takes before anything runs)";
+  plimsoll plan a.onnx b.onnx --policy 2            what a session of both takes before anything runs
+
+What is planned is what `plimsoll run` executes with the same options: --effort, --order and
+--deadline are the planner's, and a run takes their defaults.)";
 
 compile::PlanOptions ReadOptions(const Options& options) {
   compile::PlanOptions request;
@@ -60,140 +69,240 @@ compile::PlanOptions ReadOptions(const Options& options) {
   return request;
 }
 
-Result<PlannedModel> PlanWith(graph::Graph graph, const std::vector<ShapeArgument>& shapes,
-                              const compile::PlanOptions& request) {
-  PLIMSOLL_ASSIGN(const compile::Bindings bindings, compile::GiveInputShapes(graph, shapes));
+// What a command plans, and how: remedies change it.
+struct Request {
+  std::vector<ShapeArgument> shapes;
+  engine::SessionOptions session;
+};
+
+Result<Request> ReadRequest(const Options& options) {
+  Request request;
+  for (const std::string& text : options.shapes) {
+    PLIMSOLL_ASSIGN(auto shape, compile::ParseShapeArgument(text));
+    request.shapes.push_back(std::move(shape));
+  }
+  PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
+  request.session.config = configured.config;
+  request.session.threads = static_cast<int>(options.run_threads);
+  request.session.load.plan = ReadOptions(options);
+  request.session.load.weight_forms = ParseWeightForms(options.weights);
+  return request;
+}
+
+// One model as a session is given it.
+struct SessionModel {
+  graph::Graph graph;
+  std::vector<engine::VariableName> variables;
+  std::vector<ShapeArgument> shapes;  // those that it has
+  std::vector<engine::Tensor> inputs;
+};
+
+Result<SessionModel> ReadSessionModel(const Options& options, const Request& request,
+                                      const std::string& file) {
+  const config::RunConfig& config = request.session.config;
+  SessionModel model;
+  PLIMSOLL_ASSIGN(model.graph, onnx::ReadModel(file));
+  model.shapes = request.shapes;
+  if (options.models.size() > 1) model.shapes = KnownArguments(model.graph, request.shapes);
+  PLIMSOLL_ASSIGN(model.variables, VariablesOf(options.variables, config.training, model.graph));
+  graph::Graph sized = WithoutVariables(model.graph, model.variables);
+  if (config.compile_dynamic_mode || config.dynamic_inputs_shape_range) {
+    OpenShapes(sized, model.shapes);
+  }
+  PLIMSOLL_ASSIGN(model.inputs, InputShapes(sized, model.shapes));
+  return model;
+}
+
+// The file's graph with its shapes.
+Result<graph::Graph> ShapedGraph(const SessionModel& model) {
+  graph::Graph graph = model.graph;
+  PLIMSOLL_TRY(compile::GiveInputShapes(graph, model.shapes).status());
   PLIMSOLL_TRY(compile::InferShapes(graph));
   PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
   PLIMSOLL_TRY(compile::SettleStreams(graph));
-  return compile::PlanModel(graph, request);
+  return graph;
 }
 
-// What would bring the model below the limit, tried out.
-std::vector<PlanReport::Remedy> FindRemedies(const graph::Graph& graph,
-                                             const std::vector<ShapeArgument>& shapes,
-                                             const compile::PlanOptions& request) {
-  std::vector<PlanReport::Remedy> remedies;
-  const auto attempt = [&](std::string text, const std::vector<ShapeArgument>& with,
-                           const compile::PlanOptions& how) {
-    const auto planned = PlanWith(graph, with, how);
-    if (planned.ok()) {
-      remedies.push_back({std::move(text), MakePlanReport(graph, *planned, "").total});
-    }
-  };
-  compile::PlanOptions harder = request;
-  harder.search_order = true;
-  if (!request.search_order) attempt("--order search", shapes, harder);
-  if (!request.memory_priority) {
-    harder.memory_priority = true;
-    attempt("--memory-optimization-policy MemoryPriority", shapes, harder);
-  }
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    if (shapes[i].dims.empty() || shapes[i].dims[0] < 2) continue;
-    std::vector<ShapeArgument> smaller = shapes;
-    smaller[i].dims[0] /= 2;
-    attempt(StrCat("--shape ", smaller[i].name, "=", Join(smaller[i].dims, "x")), smaller, request);
-  }
-  return remedies;
-}
-
-Status DoesNotFit(const PlanReport& report) {
-  constexpr size_t kShown = 3;
-  std::vector<std::string> live;
-  for (size_t i = 0; i < std::min(kShown, report.peak_owners.size()); ++i) {
-    live.push_back(StrCat(report.peak_owners[i].name, " ", report.peak_owners[i].bytes));
-  }
-  std::vector<std::string> help;
-  for (const PlanReport::Remedy& remedy : report.remedies) {
-    if (remedy.total < report.total) help.push_back(StrCat(remedy.text, " takes ", remedy.total));
-  }
-  return Error{ErrorKind::kDoesNotFit,
-               "plan.limit",
-               "the model does not fit",
-               report.file,
-               StrCat("it takes ", report.total, " from the device, ", report.total - *report.limit,
-                      " above the limit of ", *report.limit, ": weights ", report.weights,
-                      ", feature map ", report.peak, ", highest at ", report.peak_node, " with ",
-                      Join(live, ", "), " of ", report.peak_owners.size(), " live buffers"),
-               help.empty()
-                   ? StrCat("nothing tried here helps; no placement of this order is below ",
-                            report.lower_bound, " of feature map")
-                   : Join(help, "; ")};
-}
-
-Result<std::optional<Bytes>> LimitOf(const Options& options) {
-  if (options.limit.empty()) return std::optional<Bytes>();
-  const std::optional<Bytes> limit = ParseBytes(options.limit);
-  if (limit) return limit;
-  return Error{ErrorKind::kUsage,
-               "cli.size",
-               "size not understood",
-               "--limit",
-               StrCat("'", options.limit, "'"),
-               "write bytes, or a size such as 512MiB"};
-}
-
-// One model on its own, and what it adds to the session.
-Result<PlanReport> PlanOne(const Options& options, const std::string& model,
-                           std::vector<ShapeArgument> shapes, const compile::PlanOptions& request,
-                           const std::string& order, SessionPlan& session) {
-  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(model));
-  if (options.models.size() > 1) shapes = KnownArguments(graph, shapes);
-  const graph::Graph as_read = graph;
-  PLIMSOLL_ASSIGN(const compile::Bindings bindings, compile::GiveInputShapes(graph, shapes));
-  PLIMSOLL_TRY(compile::InferShapes(graph));
-  PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
-  PLIMSOLL_TRY(compile::SettleStreams(graph));
-  const auto start = std::chrono::steady_clock::now();
-  PLIMSOLL_ASSIGN(const PlannedModel planned, compile::PlanModel(graph, request));
-  const auto taken = std::chrono::steady_clock::now() - start;
-  PlanReport report = MakePlanReport(graph, planned, model);
-  report.planning_ms = std::chrono::duration<double, std::milli>(taken).count();
-  report.order = order;
-  if (const auto compiled = session.Add(as_read, shapes)) AddCompiled(*compiled, report);
-  PLIMSOLL_ASSIGN(report.clearing, CompareClearing(graph, planned, request));
-  PLIMSOLL_ASSIGN(report.limit, LimitOf(options));
-  if (report.limit && report.total > *report.limit) {
-    report.remedies = FindRemedies(as_read, shapes, request);
-  }
+Result<PlanReport> PlanFile(const Options& options, const graph::Graph& graph,
+                            const Request& request) {
+  const compile::PlanOptions how =
+      engine::PlanOptionsFor(request.session.config, request.session.load.plan);
+  PLIMSOLL_ASSIGN(const compile::PlannedModel planned, compile::PlanModel(graph, how));
+  PlanReport report = MakePlanReport(graph, planned);
+  PLIMSOLL_ASSIGN(report.clearing, CompareClearing(graph, planned, how));
   if (!options.csv.empty()) PLIMSOLL_TRY(WriteTextFile(options.csv, PlanCsv(planned)));
   return report;
 }
 
+Result<PlanReport> DescribeProgram(const Options& options, const SessionPlan::Model& planned) {
+  const engine::Executable& executable = *planned.executable;
+  PlanReport report = MakePlanReport(executable, planned.memory);
+  PLIMSOLL_ASSIGN(report.clearing, CompareClearing(executable.model()));
+  if (!options.csv.empty()) {
+    PLIMSOLL_TRY(WriteTextFile(options.csv, PlanCsv(executable.model().planned)));
+  }
+  return report;
+}
+
+void NoteMissingWeights(const graph::Graph& graph, PlanReport& report) {
+  for (const graph::ConstantTensor& constant : graph.constants) {
+    if (!constant.missing) continue;
+    ++report.missing_weights;
+    report.missing_bytes += constant.Size();
+  }
+  if (report.missing_weights == 0) return;
+  report.notes.emplace_back(
+      "weights",
+      StrCat("the data of ", report.missing_weights, " constants, ", report.missing_bytes,
+             ", is missing: assumed are its size and that no two of them are equal, and that none "
+             "is all zeros or ones, by which passes could leave nodes out"));
+}
+
+// One model, as it adds to the session.
+Result<PlanReport> PlanOne(const Options& options, const std::string& file, const Request& request,
+                           SessionPlan& session) {
+  PLIMSOLL_ASSIGN(SessionModel model, ReadSessionModel(options, request, file));
+  PLIMSOLL_ASSIGN(const graph::Graph graph, ShapedGraph(model));
+  const auto start = std::chrono::steady_clock::now();
+  SessionPlan::Model planned;
+  if (!options.plain) {
+    PLIMSOLL_ASSIGN(planned,
+                    session.Add(std::move(model.graph), model.variables, model.inputs));
+  }
+  const bool program = planned.executable != nullptr;
+  PLIMSOLL_ASSIGN(PlanReport report, program ? DescribeProgram(options, planned)
+                                             : PlanFile(options, graph, request));
+  const auto taken = std::chrono::steady_clock::now() - start;
+  report.planning_ms = std::chrono::duration<double, std::milli>(taken).count();
+  if (!program) {
+    report.subject =
+        options.plain ? PlanReport::Subject::kFile : PlanReport::Subject::kEstimate;
+    report.reason = planned.reason;
+  }
+  report.file = file;
+  report.plain_peak = compile::PlainPeak(graph);
+  report.counted_as_one = SymbolsLeft(graph);
+  const std::optional<int> mode = request.session.config.topo_sorting_mode;
+  report.order = mode ? StrCat("mode ", *mode) : options.order;
+  NoteMissingWeights(graph, report);
+  return report;
+}
+
+Result<Bytes> TotalOf(const Options& options, const Request& request) {
+  PLIMSOLL_ASSIGN(SessionPlan session, SessionPlan::Make(request.session));
+  for (const std::string& file : options.models) {
+    PLIMSOLL_ASSIGN(SessionModel model, ReadSessionModel(options, request, file));
+    PLIMSOLL_TRY(
+        session.Add(std::move(model.graph), model.variables, model.inputs).status());
+  }
+  if (!session.reason().empty()) return LimitUnknown(options.models.front(), session.reason());
+  return session.memory().device.total();
+}
+
+// What would bring the session below the limit, tried out.
+std::vector<PlanReports::Remedy> FindRemedies(const Options& options, const Request& request) {
+  std::vector<PlanReports::Remedy> remedies;
+  const auto attempt = [&](std::string text, const Request& with) {
+    const auto total = TotalOf(options, with);
+    if (total.ok()) remedies.push_back({std::move(text), *total});
+  };
+  using config::StaticMemoryPolicy;
+  if (!request.session.load.plan.search_order) {
+    Request searched = request;
+    searched.session.load.plan.search_order = true;
+    attempt("--order search", searched);
+  }
+  const config::MemoryConfig& now = request.session.config.memory_config;
+  if (now.memory_optimization_policy != config::MemoryOptimizationPolicy::kMemoryPriority) {
+    Request harder = request;
+    harder.session.load.plan.search_order = true;
+    harder.session.config.memory_config.memory_optimization_policy =
+        config::MemoryOptimizationPolicy::kMemoryPriority;
+    attempt("--memory-optimization-policy MemoryPriority", harder);
+  }
+  const bool own = now.static_memory_policy == StaticMemoryPolicy::kByGraph ||
+                   now.static_memory_policy == StaticMemoryPolicy::kExpandableDynamic;
+  if (own && options.models.size() > 1) {
+    Request shared = request;
+    const bool expands = now.static_memory_policy == StaticMemoryPolicy::kExpandableDynamic;
+    shared.session.config.memory_config.static_memory_policy =
+        expands ? StaticMemoryPolicy::kSharedAndExpandable : StaticMemoryPolicy::kSharedStatic;
+    attempt(expands ? "--policy 4" : "--policy 2", shared);
+  }
+  for (size_t i = 0; i < request.shapes.size(); ++i) {
+    if (request.shapes[i].dims.empty() || request.shapes[i].dims[0] < 2) continue;
+    Request smaller = request;
+    smaller.shapes[i].dims[0] /= 2;
+    attempt(StrCat("--shape ", smaller.shapes[i].name, "=", Join(smaller.shapes[i].dims, "x")),
+            smaller);
+  }
+  return remedies;
+}
+
+Error DoesNotFit(const PlanReports& reports) {
+  std::vector<std::string> files;
+  for (const PlanReport& report : reports.models) files.push_back(report.file);
+  std::string details;
+  const PlanReport& first = reports.models.front();
+  if (reports.models.size() == 1) {
+    constexpr size_t kShown = 3;
+    std::vector<std::string> live;
+    for (size_t i = 0; i < std::min(kShown, first.peak_owners.size()); ++i) {
+      live.push_back(StrCat(first.peak_owners[i].name, " ", first.peak_owners[i].bytes));
+    }
+    details = StrCat("; highest at ", first.peak_node, " with ", Join(live, ", "), " of ",
+                     first.peak_owners.size(), " live buffers");
+  }
+  std::vector<std::string> help;
+  for (const PlanReports::Remedy& remedy : reports.remedies) {
+    if (remedy.total < reports.total()) {
+      help.push_back(StrCat(remedy.text, " takes ", remedy.total));
+    }
+  }
+  return AboveLimit(Join(files, ", "), reports.memory->device, *reports.limit, details,
+                    help.empty()
+                        ? StrCat("nothing tried here helps; no placement of this order is below ",
+                                 first.lower_bound, " of feature map")
+                        : Join(help, "; "));
+}
+
+Status CheckArguments(const Options& options) {
+  const auto refuse = [](std::string code, std::string where, std::string why, std::string remedy) {
+    return Error{ErrorKind::kUsage, std::move(code), "cannot plan so", std::move(where),
+                 std::move(why), std::move(remedy)};
+  };
+  if (options.models.size() > 1 && !options.csv.empty()) {
+    return refuse("cli.one_model", "--csv", "it speaks of one model",
+                  "give one model, or leave it out");
+  }
+  if (options.plain && !options.limit.empty()) {
+    return refuse("cli.plain_limit", "--limit",
+                  "a limit judges what runs, and --plain shows the file's graph",
+                  "leave one of them out");
+  }
+  return {};
+}
+
 Status Plan(const Options& options) {
-  if (options.models.size() > 1 && (!options.csv.empty() || !options.limit.empty())) {
-    return Error{ErrorKind::kUsage,
-                 "cli.one_model",
-                 "cannot plan several models so",
-                 options.csv.empty() ? "--limit" : "--csv",
-                 "it speaks of one model",
-                 "give one model, or leave it out"};
-  }
-  std::vector<ShapeArgument> shapes;
-  for (const std::string& text : options.shapes) {
-    PLIMSOLL_ASSIGN(auto shape, compile::ParseShapeArgument(text));
-    shapes.push_back(std::move(shape));
-  }
-  PLIMSOLL_TRY(LimitOf(options).status());
-  engine::LoadOptions load;
-  load.plan = ReadOptions(options);
-  PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
-  const compile::PlanOptions request = engine::PlanOptionsFor(configured.config, load.plan);
-  PLIMSOLL_ASSIGN(SessionPlan session, SessionPlan::Make(configured.config, load));
-  const std::optional<int> mode = configured.config.topo_sorting_mode;
-  const std::string order = mode ? StrCat("mode ", *mode) : options.order;
+  PLIMSOLL_TRY(CheckArguments(options));
   PlanReports reports;
-  for (const std::string& model : options.models) {
-    PLIMSOLL_ASSIGN(PlanReport report, PlanOne(options, model, shapes, request, order, session));
-    reports.weights += report.weights;
+  PLIMSOLL_ASSIGN(reports.limit, ParseLimit(options.limit));
+  PLIMSOLL_ASSIGN(const Request request, ReadRequest(options));
+  PLIMSOLL_ASSIGN(SessionPlan session, SessionPlan::Make(request.session));
+  for (const std::string& file : options.models) {
+    PLIMSOLL_ASSIGN(PlanReport report, PlanOne(options, file, request, session));
     reports.models.push_back(std::move(report));
   }
-  reports.policy = session.policy();
-  reports.variables = session.variables();
-  if (session.complete()) reports.feature_map_reserved = session.feature_map_reserved();
+  reports.policy = static_cast<int>(request.session.config.memory_config.static_memory_policy);
+  const bool known = !options.plain && session.reason().empty();
+  if (known) reports.memory = session.memory();
+  const std::optional<Bytes> limit = reports.limit;
+  if (!known) reports.limit.reset();
+  const bool above = known && limit && reports.total() > *limit;
+  if (above) reports.remedies = FindRemedies(options, request);
   std::cout << (options.json ? PlanJson(reports) : PlanText(reports, ColorAllowed(STDOUT_FILENO)));
-  const PlanReport& first = reports.models.front();
-  return first.limit && first.total > *first.limit ? DoesNotFit(first) : Status();
+  if (limit && !known) return LimitUnknown(Join(options.models, ", "), session.reason());
+  return above ? Status(DoesNotFit(reports)) : Status();
 }
 
 }  // namespace
@@ -205,13 +314,19 @@ void AddPlan(CLI::App& program, Action& action) {
   command.RequiredList("model", options->models, "ONNX files; several share one session");
   command.List("--shape", options->shapes,
                "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Text("--variables", options->variables,
+               "input=output,...: inputs that are kept from run to run, and what replaces them");
   command.Text("--limit", options->limit,
-               "Exit with 3 when the model takes more than this from the device");
+               "Exit with 3 when what runs takes more than this from the device");
+  command.Flag("--plain", options->plain, "Plan the graph as the file has it, before passes");
+  command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);
   command.Choice("--order", options->order, {"file", "search"},
                  "The file's order, or search for a better one");
   command.Whole("--effort", options->effort, 0, kMostSteps, "Search steps of the placement");
   command.Real("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never");
-  command.Whole("--threads", options->threads, 0, 1024, "0: as many as the machine has");
+  command.Whole("--threads", options->threads, 0, 1024,
+                "Of the planner; 0: as many as the machine has");
+  command.Whole("--run-threads", options->run_threads, 1, 1024, "Threads of the run planned for");
   command.Text("--csv", options->csv, "Write the feature map's buffers with offsets here");
   AddConfigArguments(command, options->config);
   AddShort(command, options->config, "--topo-sorting-mode", "ge.topoSortingMode",

@@ -9,9 +9,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using compile::Block;
-using compile::Home;
-using compile::Piece;
 using graph::Graph;
 
 // The caller's own memory and the host's are not taken from the device.
@@ -22,6 +19,8 @@ bool FromDevice(const plan::Region& region) {
 
 void AddRegions(const compile::PlannedModel& model, PlanReport& report) {
   const plan::Problem& problem = model.buffers.problem;
+  std::vector<int> buffers(problem.regions.size());
+  for (const plan::Buffer& buffer : problem.buffers) ++buffers[buffer.region.index()];
   for (size_t i = 0; i < problem.regions.size(); ++i) {
     const plan::Region& region = problem.regions[i];
     PlanReport::Region row;
@@ -31,44 +30,20 @@ void AddRegions(const compile::PlannedModel& model, PlanReport& report) {
     row.lower_bound = model.plan.regions[i].lower_bound;
     row.alignment = region.alignment;
     row.from_device = FromDevice(region);
-    row.buffers = static_cast<int>(std::count_if(
-        problem.buffers.begin(), problem.buffers.end(),
-        [&](const plan::Buffer& buffer) { return buffer.region == plan::RegionId(i); }));
-    if (row.from_device) report.total += row.bytes;
+    row.buffers = buffers[i];
+    const bool weights = plan::RegionId(i) == model.buffers.weights;
+    if (row.from_device && !weights) report.feature_map += row.bytes;
     report.regions.push_back(std::move(row));
   }
 }
 
-std::vector<Bytes> Waterline(const compile::PlannedModel& model) {
-  std::vector<Bytes> change(model.timeline.steps.size() + 2);
-  for (const Block& block : model.blocks.blocks) {
-    if (block.home != Home::kFeatureMap) continue;
-    for (const Piece& piece : block.pieces) {
-      change[static_cast<size_t>(piece.birth)] += piece.bytes;
-      change[static_cast<size_t>(piece.end)] -= piece.bytes;
-    }
-  }
-  std::vector<Bytes> live;
-  Bytes now;
-  for (size_t i = 0; i + 2 < change.size(); ++i) live.push_back(now += change[i]);
-  return live;
-}
-
 void DescribePeak(const Graph& graph, const compile::PlannedModel& model, PlanReport& report) {
-  if (report.waterline.empty()) return;
-  const auto top = std::max_element(report.waterline.begin(), report.waterline.end());
-  const int64_t step = top - report.waterline.begin();
+  const FeatureMapLives lives(model);
+  report.waterline = lives.waterline();
+  const int64_t step = lives.peak_step();
+  if (step < 0) return;
   report.peak_node = Describe(graph, model.timeline.steps[static_cast<size_t>(step)].node);
-  for (const Block& block : model.blocks.blocks) {
-    if (block.home != Home::kFeatureMap) continue;
-    Bytes bytes;
-    for (const Piece& piece : block.pieces) {
-      if (piece.birth <= step && step < piece.end) bytes += piece.bytes;
-    }
-    if (bytes > Bytes(0)) report.peak_owners.push_back({graph[block.values[0]].name, bytes});
-  }
-  std::stable_sort(report.peak_owners.begin(), report.peak_owners.end(),
-                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  report.peak_owners = lives.OwnersAt(step);
 }
 
 void SetPorts(const Graph& graph, const compile::PortUses& uses, PlanReport& report) {
@@ -87,6 +62,8 @@ void SetMergedBatches(const plan::MemoryPlan& plan, PlanReport& report) {
   report.merged_batches = {plan.merged_blocks.size(), plan.merged_size(), plan.merged_cost()};
 }
 
+}  // namespace
+
 std::vector<std::string> SymbolsLeft(const Graph& graph) {
   std::vector<std::string> symbols;
   for (const graph::Value& value : graph.values) {
@@ -96,27 +73,23 @@ std::vector<std::string> SymbolsLeft(const Graph& graph) {
   return symbols;
 }
 
-}  // namespace
-
-PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model,
-                          std::string file) {
+PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model) {
   PlanReport report;
-  const size_t map = model.buffers.feature_map.index();
-  report.file = std::move(file);
-  report.peak = model.plan.regions[map].size;
-  report.lower_bound = model.plan.regions[map].lower_bound;
-  report.optimal = model.plan.regions[map].optimal;
-  report.file_order_lower_bound = model.file_order_lower_bound;
+  const plan::RegionPlan& map = model.plan.regions[model.buffers.feature_map.index()];
+  report.peak = map.size;
+  report.lower_bound = map.lower_bound;
+  report.optimal_for_order = map.optimal;
+  report.order_lower_bound = model.order_lower_bound;
+  report.plain_peak = model.file_order_lower_bound;
   report.weights = model.weights;
   report.nodes = static_cast<int>(model.order.size());
   report.buffers = static_cast<int>(model.buffers.problem.buffers.size());
   report.deadline_hit = model.plan.deadline_hit;
   report.assigner = model.plan.assigner;
-  report.counted_as_one = SymbolsLeft(graph);
+  report.techniques = model.techniques;
   AddRegions(model, report);
   SetPorts(graph, compile::FindPortUses(graph, model.buffers), report);
   SetMergedBatches(model.plan, report);
-  report.waterline = Waterline(model);
   DescribePeak(graph, model, report);
   for (const auto& note : model.buffers.notes) report.notes.emplace_back(note.value, note.text);
   int settled = 0;
@@ -139,10 +112,16 @@ PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model
   return report;
 }
 
-void AddCompiled(const engine::Executable& executable, PlanReport& report) {
-  report.compiled_peak = compile::FeatureMapPeak(executable.model().planned);
-  SetPorts(executable.model().graph, executable.port_uses(), report);
-  SetMergedBatches(executable.model().planned.plan, report);
+PlanReport MakePlanReport(const engine::Executable& executable, const engine::GraphMemory& memory) {
+  const compile::CompiledModel& model = executable.model();
+  PlanReport report = MakePlanReport(model.graph, model.planned);
+  SetPorts(model.graph, executable.port_uses(), report);
+  report.weights = memory.weights;
+  report.packed = memory.packed;
+  for (PlanReport::Region& row : report.regions) {
+    if (row.kind == plan::Name(plan::RegionKind::kWeights)) row.bytes = report.weights;
+  }
+  return report;
 }
 
 std::string PlanCsv(const compile::PlannedModel& model) {

@@ -5,14 +5,23 @@
 #include <string>
 #include <vector>
 
+#include "cli/feature_map_lives.h"
 #include "compile/plan_model.h"
+#include "compile/technique.h"
 #include "engine/executable.h"
+#include "engine/session.h"
 #include "graph/graph.h"
 
 namespace plimsoll::cli {
 
-// What `plimsoll plan` tells, as plain data.
+// What `plimsoll plan` tells of one model, as plain data.
 struct PlanReport {
+  // What the figures describe.
+  enum class Subject {
+    kProgram,   // the compiled program: what a run executes
+    kFile,      // the file's graph, since the caller asked for it
+    kEstimate,  // likewise, since the model cannot be planned before it runs
+  };
   struct Region {
     std::string name;
     std::string kind;
@@ -22,15 +31,6 @@ struct PlanReport {
     int buffers = 0;
     bool from_device = true;  // taken by us, so that it counts against a limit
   };
-  struct Owner {
-    std::string name;
-    Bytes bytes;
-  };
-  struct Remedy {
-    std::string text;
-    Bytes total;  // what the model would take from the device then
-  };
-
   struct Port {
     std::string name;
     bool input = true;
@@ -57,15 +57,23 @@ struct PlanReport {
   };
 
   std::string file;
+  Subject subject = Subject::kProgram;
+  std::string reason;  // of an estimate
   Bytes peak;
   Bytes lower_bound;
-  Bytes file_order_lower_bound;
-  std::optional<Bytes> compiled_peak;  // what a run takes; nothing where that is not known
-  Bytes weights;
-  Bytes total;  // of all regions taken from the device
+  Bytes plain_peak;         // of the file's graph
+  Bytes order_lower_bound;  // 0: not known
+  bool optimal_for_order = false;
+  bool optimal_order() const {
+    return order_lower_bound > Bytes(0) && lower_bound <= order_lower_bound;
+  }
+  Bytes weights;      // as they are held
+  Bytes feature_map;  // with the areas beside it that are the device's
+  engine::PackedStore::Packed packed;
+  int missing_weights = 0;
+  Bytes missing_bytes;
   int nodes = 0;
   int buffers = 0;
-  bool optimal = false;
   bool deadline_hit = false;
   std::string assigner;
   std::string order;
@@ -74,29 +82,39 @@ struct PlanReport {
   std::vector<std::string> counted_as_one;  // symbols
   std::vector<Bytes> waterline;             // live bytes of the feature map, step by step
   std::string peak_node;
-  std::vector<Owner> peak_owners;  // largest first
+  std::vector<FeatureMapLives::Owner> peak_owners;  // largest first
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<Port> ports;
+  std::vector<compile::Technique> techniques;
   MergedBatches merged_batches;
   std::optional<Clearing> clearing;
-  std::optional<Bytes> limit;
-  std::vector<Remedy> remedies;  // that would help to keep the limit
 };
 
-PlanReport MakePlanReport(const graph::Graph& graph, const compile::PlannedModel& model,
-                          std::string file);
+inline constexpr const char* kWhatPackingBuys =
+    "kernels read packed weights from front to back; as they are, each run reads them in strides or "
+    "packs them again";
 
-// What a run of the model executes, in place of what the plan of the graph as it was read says.
-void AddCompiled(const engine::Executable& executable, PlanReport& report);
+// Of a plan of a graph, whichever it is.
+PlanReport MakePlanReport(const graph::Graph& graph, const compile::PlannedModel& model);
+// Of what a run executes.
+PlanReport MakePlanReport(const engine::Executable& executable, const engine::GraphMemory& memory);
+
+// Symbols in the sizes of a graph's values.
+std::vector<std::string> SymbolsLeft(const graph::Graph& graph);
 
 // Models of one session, and what that takes.
 struct PlanReports {
-  std::vector<PlanReport> models;  // at least one
-  int policy = 0;                  // static_memory_policy
-  // For feature maps, once each model has run; nothing where one is not known.
-  std::optional<Bytes> feature_map_reserved;
-  Bytes weights;
-  Bytes variables;
+  struct Remedy {
+    std::string text;
+    Bytes total;  // what the session would take from the device then
+  };
+  std::vector<PlanReport> models;               // at least one
+  int policy = 0;                               // static_memory_policy
+  std::optional<engine::SessionMemory> memory;  // nothing where a model could not be planned
+  std::optional<Bytes> limit;
+  std::vector<Remedy> remedies;  // that would help to keep the limit
+
+  Bytes total() const { return memory->device.total(); }  // only where memory is known
 };
 
 std::string PlanText(const PlanReports& reports, bool color);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/clearing_report.h"
+#include "cli/device_bytes.h"
 #include "cli/plan_report.h"
 
 namespace plimsoll::cli {
@@ -9,25 +10,58 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json PackedJson(const engine::PackedStore::Packed& packed) {
+  return {{"weights", packed.weights},
+          {"bytes", packed.packed.value()},
+          {"plain_bytes", packed.plain.value()},
+          {"kept_plain_bytes", packed.kept_plain.value()},
+          {"more_bytes", packed.more().value()},
+          {"reason", kWhatPackingBuys}};
+}
+
 Json ModelJson(const PlanReport& report) {
+  const bool program = report.subject == PlanReport::Subject::kProgram;
   Json json = {{"file", report.file},
-               {"peak_bytes", report.peak.value()},
+               {"plain", report.subject == PlanReport::Subject::kFile},
+               {"planned", program}};
+  if (report.subject == PlanReport::Subject::kEstimate) {
+    json["estimate"] = true;
+    json["reason"] = report.reason;
+  }
+  json.update({{"peak_bytes", report.peak.value()},
                {"lower_bound_bytes", report.lower_bound.value()},
-               {"file_order_lower_bound_bytes", report.file_order_lower_bound.value()},
-               {"compiled_peak_bytes", nullptr},
+               {"plain_peak_bytes", report.plain_peak.value()},
                {"weights_bytes", report.weights.value()},
-               {"device_bytes", report.total.value()},
+               {"feature_map_bytes", report.feature_map.value()},
                {"nodes", report.nodes},
                {"buffers", report.buffers},
-               {"optimal", report.optimal},
+               {"optimal", report.optimal_for_order && report.optimal_order()},
+               {"optimal_for_order", report.optimal_for_order},
+               {"optimal_order", report.optimal_order()},
+               {"order_lower_bound_bytes", nullptr},
                {"verified", true},
                {"deadline_hit", report.deadline_hit},
                {"assigner", report.assigner},
                {"order", report.order},
                {"planning_ms", report.planning_ms},
                {"symbols_counted_as_1", report.counted_as_one},
-               {"peak_node", report.peak_node}};
-  if (report.compiled_peak) json["compiled_peak_bytes"] = report.compiled_peak->value();
+               {"peak_node", report.peak_node}});
+  if (report.order_lower_bound > Bytes(0)) {
+    json["order_lower_bound_bytes"] = report.order_lower_bound.value();
+  }
+  if (program) json["packed_weights"] = PackedJson(report.packed);
+  if (report.missing_weights > 0) {
+    json["missing_weights"] = {{"constants", report.missing_weights},
+                               {"bytes", report.missing_bytes.value()}};
+  }
+  json["techniques"] = Json::array();
+  for (const compile::Technique& technique : report.techniques) {
+    json["techniques"].push_back({{"name", technique.name},
+                                  {"taken", technique.taken},
+                                  {"declined", technique.declined},
+                                  {"gained_bytes", technique.gained.value()},
+                                  {"reason", technique.reason}});
+  }
   json["regions"] = Json::array();
   for (const auto& row : report.regions) {
     json["regions"].push_back({{"name", row.name},
@@ -59,14 +93,6 @@ Json ModelJson(const PlanReport& report) {
   json["notes"] = Json::array();
   for (const auto& [who, text] : report.notes)
     json["notes"].push_back({{"of", who}, {"text", text}});
-  if (report.limit) {
-    json["limit_bytes"] = report.limit->value();
-    json["fits"] = report.total <= *report.limit;
-    json["remedies"] = Json::array();
-    for (const auto& remedy : report.remedies) {
-      json["remedies"].push_back({{"text", remedy.text}, {"device_bytes", remedy.total.value()}});
-    }
-  }
   return json;
 }
 
@@ -78,14 +104,22 @@ std::string PlanJson(const PlanReports& reports) {
     json = ModelJson(reports.models.front());
   } else {
     for (const PlanReport& report : reports.models) json["models"].push_back(ModelJson(report));
-    json["weights_bytes"] = reports.weights.value();
   }
   json["static_memory_policy"] = reports.policy;
-  json["feature_map_reserved_bytes"] = nullptr;
-  if (reports.feature_map_reserved) {
-    json["feature_map_reserved_bytes"] = reports.feature_map_reserved->value();
+  if (reports.memory) {
+    AddDeviceBytes(*reports.memory, json);
+    json["feature_map_reserved_bytes"] = reports.memory->peak_feature_maps_reserved.value();
+  } else {
+    json["device_bytes"] = nullptr;
   }
-  json["variables_bytes"] = reports.variables.value();
+  if (reports.limit) {
+    json["limit_bytes"] = reports.limit->value();
+    json["fits"] = reports.total() <= *reports.limit;
+    json["remedies"] = Json::array();
+    for (const PlanReports::Remedy& remedy : reports.remedies) {
+      json["remedies"].push_back({{"text", remedy.text}, {"device_bytes", remedy.total.value()}});
+    }
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

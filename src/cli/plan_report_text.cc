@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/clearing_report.h"
+#include "cli/device_bytes.h"
 #include "cli/plan_report.h"
 #include "cli/waterline_picture.h"
 #include "plimsoll/base/text.h"
@@ -34,25 +35,69 @@ std::string PortsText(const std::vector<PlanReport::Port>& ports) {
   return out;
 }
 
+std::string Certificate(const PlanReport& report) {
+  if (report.optimal_for_order && report.optimal_order()) return "optimal: no order needs less";
+  if (report.optimal_for_order) return "optimal for this order";
+  return report.optimal_order() ? "not proven for this order, which is the best" : "not proven";
+}
+
+std::string PackedText(const engine::PackedStore::Packed& packed) {
+  if (packed.weights == 0) return "";
+  std::string out = fmt::format("Packed weights: {} constants take {}, plain {}", packed.weights,
+                                FormatBytes(packed.packed), FormatBytes(packed.plain));
+  if (packed.kept_plain > Bytes(0)) {
+    out += fmt::format("; {} stay plain beside it for other nodes", FormatBytes(packed.kept_plain));
+  }
+  out += fmt::format(": {} more than plain alone\n", FormatBytes(packed.more()));
+  if (packed.more() > Bytes(0)) {
+    out += fmt::format("  {}; memory_optimization_policy=MemoryPriority keeps the smaller form\n",
+                       kWhatPackingBuys);
+  }
+  return out;
+}
+
+std::string TechniquesText(const std::vector<compile::Technique>& techniques) {
+  std::string out;
+  for (const compile::Technique& technique : techniques) {
+    const bool loses = technique.gained < Bytes(0);
+    out += fmt::format("  {:<24} {:>5} taken, {:>5} declined, {} {}{}\n", technique.name,
+                       technique.taken, technique.declined, loses ? "costs" : "gains",
+                       FormatBytes(loses ? Bytes(0) - technique.gained : technique.gained),
+                       technique.reason.empty() ? "" : StrCat(": ", technique.reason));
+  }
+  return out;
+}
+
+std::string SubjectText(const PlanReport& report) {
+  switch (report.subject) {
+    case PlanReport::Subject::kFile:
+      return "  the file's graph, before passes: not what a run executes\n";
+    case PlanReport::Subject::kEstimate:
+      return fmt::format(
+          "  cannot be planned before it runs: {}\n"
+          "  what follows is an estimate: the file's graph, before passes\n",
+          report.reason);
+    default:
+      return "";
+  }
+}
+
 std::string ModelText(const PlanReport& report, bool color) {
   std::string out;
   const auto heading = [&](const std::string& text) {
     out += fmt::format("{}{}{}\n", color ? "\033[1m" : "", text, color ? "\033[0m" : "");
   };
-  heading(fmt::format("{}  {} nodes, {} buffers, planned in {:.0f} ms and verified", report.file,
-                      report.nodes, report.buffers, report.planning_ms));
+  const bool program = report.subject == PlanReport::Subject::kProgram;
+  heading(fmt::format("{}  {} nodes, {} buffers, {} in {:.0f} ms and verified", report.file,
+                      report.nodes, report.buffers, program ? "compiled and planned" : "planned",
+                      report.planning_ms));
+  out += SubjectText(report);
   out += fmt::format("  waterline         {:>12}   {}\n", FormatBytes(report.peak),
-                     report.optimal ? "proven optimal for this order" : "not proven optimal");
+                     Certificate(report));
   out += fmt::format("  lower bound       {:>12}   waterline / bound = {}\n",
                      FormatBytes(report.lower_bound), Share(report.peak, report.lower_bound));
-  out += fmt::format("  file's order      {:>12}   waterline / plain lives in that order = {}\n",
-                     FormatBytes(report.file_order_lower_bound),
-                     Share(report.peak, report.file_order_lower_bound));
-  if (report.compiled_peak) {
-    out += fmt::format(
-        "  compiled          {:>12}   after fusion, with kernels' workspaces: what a run takes\n",
-        FormatBytes(*report.compiled_peak));
-  }
+  out += fmt::format("  plain lives       {:>12}   in the file's order; waterline / that = {}\n",
+                     FormatBytes(report.plain_peak), Share(report.peak, report.plain_peak));
   if (!report.counted_as_one.empty()) {
     out += fmt::format("  counted as 1: {} (give sizes with --shape)\n",
                        Join(report.counted_as_one, ", "));
@@ -66,7 +111,6 @@ std::string ModelText(const PlanReport& report, bool color) {
                        FormatBytes(row.bytes), row.buffers, row.alignment,
                        row.from_device ? "" : ", not taken from the device");
   }
-  out += fmt::format("  {:<16} {:>12}\n", "from the device", FormatBytes(report.total));
   if (!report.peak_owners.empty()) {
     heading(fmt::format("At the peak, {}", report.peak_node));
     for (size_t i = 0; i < std::min(kShownOwners, report.peak_owners.size()); ++i) {
@@ -84,6 +128,9 @@ std::string ModelText(const PlanReport& report, bool color) {
         report.merged_batches.blocks, FormatBytes(report.merged_batches.bytes),
         FormatBytes(report.merged_batches.cost));
   }
+  out += PackedText(report.packed);
+  if (!report.techniques.empty()) heading("Techniques");
+  out += TechniquesText(report.techniques);
   out += PortsText(report.ports);
   if (!report.notes.empty()) heading("Notes");
   for (size_t i = 0; i < std::min(kShownNotes, report.notes.size()); ++i) {
@@ -102,12 +149,10 @@ std::string PlanText(const PlanReports& reports, bool color) {
   for (const PlanReport& report : reports.models) out += ModelText(report, color);
   out += fmt::format("{}Session of {} models, static_memory_policy {}{}\n", color ? "\033[1m" : "",
                      reports.models.size(), reports.policy, color ? "\033[0m" : "");
-  out += fmt::format(
-      "  feature maps     {:>12}   reserved once each model has run\n",
-      reports.feature_map_reserved ? FormatBytes(*reports.feature_map_reserved) : "not known");
-  out += fmt::format("  weights          {:>12}\n", FormatBytes(reports.weights));
-  if (reports.variables > Bytes(0)) {
-    out += fmt::format("  variables        {:>12}\n", FormatBytes(reports.variables));
+  out += reports.memory ? DeviceBytesText(*reports.memory) : "  what it takes is not known\n";
+  if (reports.limit) {
+    out += fmt::format("  {:<16} {:>12}   {}\n", "limit", FormatBytes(*reports.limit),
+                       reports.total() <= *reports.limit ? "it fits" : "it does not fit");
   }
   return out;
 }

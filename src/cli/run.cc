@@ -4,17 +4,21 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "base/mapped_pages.h"
 #include "cli/clearing_report.h"
 #include "cli/config_arguments.h"
 #include "cli/initial_variables.h"
+#include "cli/limit.h"
 #include "cli/model_inputs.h"
 #include "cli/npy.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/run_measure.h"
 #include "cli/run_report.h"
+#include "cli/session_plan.h"
+#include "cli/weight_forms.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
@@ -32,6 +36,8 @@ struct Options {
   std::string variables;
   std::string output;
   std::string batch;
+  std::string limit;
+  std::string weights;
   int64_t repeat = 1;
   int64_t threads = 1;
   bool plain = false;
@@ -45,6 +51,7 @@ Examples:
   plimsoll run bert.onnx --shape batch=1 --shape seq=128 --repeat 20
   plimsoll run model.onnx --repeat 10 --json               latency and memory for a program
   plimsoll run a.onnx b.onnx c.onnx --policy 2             three models in the memory of the largest
+  plimsoll run model.onnx --limit 512MiB                   refused where it would take more
   plimsoll run model.onnx --batch b1                       nodes labelled b1 and nodes without label
 
 Weights that the model keeps in files beside it must be there. With one run its latency includes
@@ -84,31 +91,24 @@ std::vector<InputArgument> KnownInputs(const graph::Graph& graph,
   return known;
 }
 
-// Inputs of a session that opens their sizes may be given shapes that the file does not declare.
-void OpenShapes(graph::Graph& graph, const std::vector<compile::ShapeArgument>& shapes) {
-  for (const graph::ValueId id : graph.root().inputs) {
-    graph::Value& input = graph[id];
-    const bool given = std::any_of(shapes.begin(), shapes.end(),
-                                   [&](const auto& shape) { return shape.name == input.name; });
-    if (!given || !input.declared.shape) continue;
-    for (size_t i = 0; i < input.declared.shape->size(); ++i) {
-      (*input.declared.shape)[i] = graph::Dim::Symbol(StrCat(input.name, "[", i, "]"));
-    }
-  }
-}
+// One model and what it is run over, before a session holds it.
+struct PreparedModel {
+  std::string name;
+  graph::Graph graph;
+  std::vector<engine::VariableName> variables;
+  std::vector<std::string> initial;  // of these
+  std::vector<HostValue> inputs;
+};
 
 // Every model in one session, ready to run.
 class Runs {
  public:
-  Runs(Session& session, const config::RunConfig& config)
-      : session_(session),
-        config_(config),
-        training_(config.training),
+  explicit Runs(const config::RunConfig& config)
+      : training_(config.training),
         open_shapes_(config.compile_dynamic_mode || config.dynamic_inputs_shape_range) {}
 
-  // With one model every argument must be one of its inputs; with several, of some of them. A batch
-  // is named for those that have batches.
-  Status Add(const Options& options, const std::string& model) {
+  // With one model every argument must be one of its inputs; with several, of some of them.
+  Status Prepare(const Options& options, const std::string& model) {
     std::vector<InputArgument> arguments;
     for (const std::string& text : options.inputs) {
       PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
@@ -119,34 +119,54 @@ class Runs {
       PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
       shapes.push_back(std::move(shape));
     }
-    PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(model));
+    PreparedModel made;
+    made.name = model;
+    PLIMSOLL_ASSIGN(made.graph, onnx::ReadModel(model));
     if (options.models.size() > 1) {
-      arguments = KnownInputs(graph, arguments);
-      shapes = KnownArguments(graph, shapes);
+      arguments = KnownInputs(made.graph, arguments);
+      shapes = KnownArguments(made.graph, shapes);
     }
-    PLIMSOLL_ASSIGN(const std::vector<engine::VariableName> names, VariablesOf(options, graph));
-    const std::vector<std::string> initial = TakeInitial(names, arguments);
-    graph::Graph sized = WithoutVariables(graph, names);
+    PLIMSOLL_ASSIGN(made.variables, VariablesOf(options.variables, training_, made.graph));
+    made.initial = TakeInitial(made.variables, arguments);
+    graph::Graph sized = WithoutVariables(made.graph, made.variables);
     if (open_shapes_) OpenShapes(sized, shapes);
-    PLIMSOLL_ASSIGN(std::vector<HostValue> inputs, MakeInputs(sized, arguments, shapes));
-    PLIMSOLL_ASSIGN(const engine::GraphId id, session_.Add(std::move(graph), names));
-    PLIMSOLL_TRY(SetInitialVariables(session_, names, initial));
-    PLIMSOLL_ASSIGN(const std::vector<std::string> batches, session_.Batches(id));
-    const bool named = options.models.size() == 1 || !batches.empty();
-    PLIMSOLL_ASSIGN(ModelRunner runner,
-                    ModelRunner::Make(session_, id, std::move(inputs), named ? options.batch : ""));
-    PLIMSOLL_ASSIGN(std::vector<engine::Port> ports, session_.Outputs(id));
-    PLIMSOLL_ASSIGN(std::vector<engine::Port> input_ports, session_.Inputs(id));
-    models_.push_back({model, std::move(runner), std::move(ports), std::move(input_ports)});
+    PLIMSOLL_ASSIGN(made.inputs, MakeInputs(sized, arguments, shapes));
+    prepared_.push_back(std::move(made));
     return {};
   }
 
-  // What the caller names, or in training what the model does.
-  Result<std::vector<engine::VariableName>> VariablesOf(const Options& options,
-                                                        const graph::Graph& graph) const {
-    if (!options.variables.empty()) return engine::ParseVariables(options.variables);
-    if (!training_) return std::vector<engine::VariableName>();
-    return engine::VariablesInMetadata(graph);
+  // Refuses a session that would take more than the limit, before it takes anything.
+  Status CheckLimit(const engine::SessionOptions& session, Bytes limit) const {
+    PLIMSOLL_ASSIGN(SessionPlan plan, SessionPlan::Make(session));
+    std::vector<std::string> names;
+    for (const PreparedModel& model : prepared_) {
+      names.push_back(model.name);
+      const std::vector<engine::Tensor> inputs = TensorsOf(model.inputs);
+      PLIMSOLL_TRY(plan.Add(model.graph, model.variables, inputs).status());
+    }
+    if (!plan.reason().empty()) return LimitUnknown(Join(names, ", "), plan.reason());
+    const engine::DeviceBytes device = plan.memory().device;
+    if (device.total() <= limit) return {};
+    return AboveLimit(Join(names, ", "), device, limit, "",
+                      "plimsoll plan with this limit tells what would help");
+  }
+
+  // A batch is named for those that have batches.
+  Status Load(const Options& options, Session& session) {
+    for (PreparedModel& model : std::exchange(prepared_, {})) {
+      PLIMSOLL_ASSIGN(const engine::GraphId id,
+                      session.Add(std::move(model.graph), model.variables));
+      PLIMSOLL_TRY(SetInitialVariables(session, model.variables, model.initial));
+      PLIMSOLL_ASSIGN(const std::vector<std::string> batches, session.Batches(id));
+      const bool named = options.models.size() == 1 || !batches.empty();
+      PLIMSOLL_ASSIGN(ModelRunner runner, ModelRunner::Make(session, id, std::move(model.inputs),
+                                                            named ? options.batch : ""));
+      PLIMSOLL_ASSIGN(std::vector<engine::Port> ports, session.Outputs(id));
+      PLIMSOLL_ASSIGN(std::vector<engine::Port> input_ports, session.Inputs(id));
+      models_.push_back(
+          {std::move(model.name), std::move(runner), std::move(ports), std::move(input_ports)});
+    }
+    return {};
   }
 
   // Takes the arguments that are first values of variables out of the list.
@@ -198,7 +218,7 @@ class Runs {
       if (run.planned) {
         PLIMSOLL_ASSIGN(run.last_run, model.runner.last_run());
         PLIMSOLL_ASSIGN(run.poisoned, model.runner.Observe());
-        PLIMSOLL_ASSIGN(run.clearing, CompareClearing(model.runner.executable().model(), config_));
+        PLIMSOLL_ASSIGN(run.clearing, CompareClearing(model.runner.executable().model()));
       }
       told.push_back(std::move(run));
     }
@@ -223,10 +243,9 @@ class Runs {
     std::vector<engine::Port> input_ports;
   };
 
-  Session& session_;
-  const config::RunConfig& config_;
   const bool training_;
   const bool open_shapes_;
+  std::vector<PreparedModel> prepared_;
   std::vector<Model> models_;
 };
 
@@ -236,11 +255,15 @@ Status Run(const Options& options) {
   engine::SessionOptions session_options;
   session_options.threads = static_cast<int>(options.threads);
   session_options.load.optimise = !options.plain;
+  session_options.load.weight_forms = ParseWeightForms(options.weights);
   session_options.config = configured.config;
-  PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
-  Runs runs(*session, configured.config);
-  for (const std::string& model : options.models) PLIMSOLL_TRY(runs.Add(options, model));
   RunReport report;
+  PLIMSOLL_ASSIGN(report.limit, ParseLimit(options.limit));
+  Runs runs(configured.config);
+  for (const std::string& model : options.models) PLIMSOLL_TRY(runs.Prepare(options, model));
+  if (report.limit) PLIMSOLL_TRY(runs.CheckLimit(session_options, *report.limit));
+  PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
+  PLIMSOLL_TRY(runs.Load(options, *session));
   report.threads = options.threads;
   report.policy = static_cast<int>(configured.config.memory_config.static_memory_policy);
   report.load_peak_above_base = PeakResidentBytes() - base;
@@ -270,6 +293,9 @@ void AddRun(CLI::App& program, Action& action) {
   command.Text("--output", options->output, "A folder for the outputs, as NAME.npy");
   command.Whole("--repeat", options->repeat, 1, 1'000'000, "How many runs");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
+  command.Text("--limit", options->limit,
+               "Exit with 3, before anything is taken, when it needs more than this of the device");
+  command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);
   command.Flag("--plain", options->plain, "Run the graph as the file has it, without passes");
   AddConfigArguments(command, options->config);
   command.Json(options->json);

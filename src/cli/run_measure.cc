@@ -14,6 +14,12 @@ using engine::Tensor;
 using kernels::HostTensor;
 using kernels::HostValue;
 
+bool IsPlainTensor(const HostValue& value) {
+  return value.kind == HostValue::Kind::kTensor && value.tensor.type != graph::DataType::kString;
+}
+
+}  // namespace
+
 std::vector<Tensor> TensorsOf(const std::vector<HostValue>& values) {
   std::vector<Tensor> tensors;
   for (const HostValue& value : values) {
@@ -21,12 +27,6 @@ std::vector<Tensor> TensorsOf(const std::vector<HostValue>& values) {
   }
   return tensors;
 }
-
-bool IsPlainTensor(const HostValue& value) {
-  return value.kind == HostValue::Kind::kTensor && value.tensor.type != graph::DataType::kString;
-}
-
-}  // namespace
 
 Result<ModelRunner> ModelRunner::Make(engine::Session& session, engine::GraphId id,
                                       std::vector<HostValue> inputs, const std::string& batch) {

@@ -10,6 +10,9 @@
 
 namespace plimsoll::cli {
 
+// Where values lie; those that are no tensors are left empty.
+std::vector<engine::Tensor> TensorsOf(const std::vector<kernels::HostValue>& values);
+
 // Runs one graph of a session over the same inputs again and again, and measures. The session must
 // outlive it.
 class ModelRunner {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/clearing_report.h"
+#include "cli/device_bytes.h"
 #include "cli/run_measure.h"
 #include "plimsoll/base/text.h"
 
@@ -84,8 +85,9 @@ Json ModelJson(const ModelRun& run) {
 void AddSession(Json& json, const RunReport& report) {
   json["threads"] = report.threads;
   json["static_memory_policy"] = report.policy;
+  AddDeviceBytes(report.session, json);
+  if (report.limit) json["limit_bytes"] = report.limit->value();
   if (report.session.variables > Bytes(0)) {
-    json["variables_bytes"] = report.session.variables.value();
     json["variables_reserved_bytes"] = report.session.variables_reserved.value();
   }
   json["reserved_bytes"] = report.session.feature_maps_reserved.value();
@@ -150,7 +152,6 @@ std::string RunJson(const RunReport& report) {
     json = ModelJson(report.models[0]);
   } else {
     for (const ModelRun& run : report.models) json["models"].push_back(ModelJson(run));
-    json["weights_bytes"] = report.session.weights.value();
   }
   AddSession(json, report);
   return json.dump(2) + "\n";
@@ -161,13 +162,7 @@ std::string RunText(const RunReport& report) {
   for (const ModelRun& run : report.models) text += ModelText(run);
   text += StrCat("session of ", report.models.size(), " models, ", report.threads,
                  " threads, static_memory_policy ", report.policy, "\n");
-  text += Line("feature maps",
-               StrCat(FormatBytes(report.session.feature_maps_reserved), " reserved, at most ",
-                      FormatBytes(report.session.peak_feature_maps_reserved)));
-  if (report.session.variables > Bytes(0)) {
-    text += Line("variables", StrCat(FormatBytes(report.session.variables), " in ",
-                                     FormatBytes(report.session.variables_reserved)));
-  }
+  text += DeviceBytesText(report.session);
   text += Line("load peak",
                StrCat(FormatBytes(report.load_peak_above_base), " above the empty process"));
   text += Line("resident", StrCat(FormatBytes(report.rss_above_base), " above the empty process"));

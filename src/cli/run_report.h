@@ -35,6 +35,7 @@ struct RunReport {
   int64_t threads = 1;
   int policy = 0;  // static_memory_policy
   engine::SessionMemory session;
+  std::optional<Bytes> limit;
   Bytes load_peak_above_base;  // resident, at most, before the first run
   Bytes rss_above_base;        // after the last
 };

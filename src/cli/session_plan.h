@@ -1,42 +1,45 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "compile/input_shapes.h"
 #include "engine/session.h"
 #include "graph/graph.h"
 #include "plimsoll/base/bytes.h"
 
 namespace plimsoll::cli {
 
-// What a session will take for its models, before anything runs. Each model is compiled as the
-// session would, but no weight is packed.
+// What a session takes for its models, before anything runs: each model is compiled as the session
+// would compile it and takes its memory as a run would, from a device of numbers. Weights are
+// counted, neither packed nor read where passes do not need them, and may be missing.
 class SessionPlan {
  public:
-  // `load` says how hard to plan; the rest is the configuration's.
-  static Result<SessionPlan> Make(const config::RunConfig& config, engine::LoadOptions load);
+  // As Session::Create takes them, for one that runs.
+  static Result<SessionPlan> Make(engine::SessionOptions options);
 
-  // What a run of the model in one thread executes, kernels' workspaces included. Null where it is
-  // not known: weights are missing, sizes are open, an operator has no kernel.
-  std::shared_ptr<const engine::Executable> Add(graph::Graph graph,
-                                                const std::vector<compile::ShapeArgument>& shapes);
+  struct Model {
+    std::shared_ptr<const engine::Executable> executable;  // what a run executes
+    std::string reason;                                    // why not, where there is none
+    engine::GraphMemory memory;
+  };
+  // A model that is not run inside a plan has a reason instead: its sizes are known only while it
+  // runs, an operator has no kernel. Fails where the arguments or options contradict the model.
+  Result<Model> Add(graph::Graph graph, const std::vector<engine::VariableName>& variables,
+                    std::span<const engine::Tensor> inputs);
 
-  int policy() const;                  // static_memory_policy
-  Bytes feature_map_reserved() const;  // once each model has run
-  Bytes variables() const;
-  bool complete() const { return complete_; }  // every model's feature map is known
+  // Why the total is not known; empty: it is. Of the first model that could not be planned.
+  const std::string& reason() const { return reason_; }
+  engine::SessionMemory memory() const { return session_->Memory(); }
 
  private:
   SessionPlan() = default;
-  Result<std::shared_ptr<const engine::Executable>> Compile(
-      graph::Graph graph, const std::vector<compile::ShapeArgument>& shapes);
+  Result<Model> Compile(graph::Graph graph, const std::vector<engine::VariableName>& variables,
+                        std::span<const engine::Tensor> inputs);
 
-  config::StaticMemoryPolicy policy_ = {};
   std::unique_ptr<engine::Session> session_;
-  std::vector<engine::GraphSize> sizes_;
-  bool complete_ = true;
+  std::string reason_;
 };
 
 }  // namespace plimsoll::cli

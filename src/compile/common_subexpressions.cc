@@ -98,6 +98,7 @@ std::optional<std::string> KeyOf(const Node& node) {
   return key;
 }
 
+// Weights in files of their own are not compared: without these files, a plan comes to the same.
 int MergeConstants(Rewriter& rewriter) {
   Graph& graph = rewriter.graph();
   std::map<std::string, ValueId> first;
@@ -107,7 +108,8 @@ int MergeConstants(Rewriter& rewriter) {
     if (!graph[id].constant.valid() || graph[id].home != Graph::kRoot) continue;
     if (rewriter.readers(id).empty() || rewriter.IsOutput(id)) continue;
     std::string key;
-    if (!AppendTensor(key, graph[graph[id].constant])) continue;
+    const graph::ConstantTensor& constant = graph[graph[id].constant];
+    if (!constant.external_file.empty() || !AppendTensor(key, constant)) continue;
     const auto [known, is_new] = first.emplace(std::move(key), id);
     if (is_new) continue;
     rewriter.ReplaceUses(id, known->second);

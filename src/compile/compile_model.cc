@@ -38,34 +38,10 @@ TensorInfo InfoOf(const Graph& graph, ValueId id) {
   if (value.constant.valid()) {
     info.constant = true;
     info.data = graph[value.constant].bytes.data();
+    info.assumed = graph[value.constant].missing;
   }
   return info;
 }
-
-// Passes packing on, and remembers which of a site's inputs were packed.
-class PackingRecorder : public kernels::PackedWeights {
- public:
-  PackingRecorder(kernels::PackedWeights& store, const KernelSite& site)
-      : store_(store), site_(site) {}
-
-  Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
-                           const Fill& fill) override {
-    for (size_t i = 0; i < site_.inputs.size() && i < 64; ++i) {
-      const TensorInfo& input = site_.inputs[i];
-      if (input.constant && input.data == data && input.size() == plain) {
-        inputs_ |= uint64_t{1} << i;
-      }
-    }
-    return store_.Pack(data, plain, layout, packed, fill);
-  }
-  void Forget(const void* data, Bytes size) override { store_.Forget(data, size); }
-  uint64_t inputs() const { return inputs_; }
-
- private:
-  kernels::PackedWeights& store_;
-  const KernelSite& site_;
-  uint64_t inputs_ = 0;
-};
 
 // Lets go of constants as soon as every node that reads them has packed them.
 class ConstantReaders {
@@ -78,6 +54,13 @@ class ConstantReaders {
       }
       for (const ValueId output : body.outputs) Count(output, 1);
     }
+  }
+
+  // Whether the value is the constant at `data`, and one node alone reads it.
+  bool IsOnlyRead(ValueId value, const void* data) const {
+    if (!value.valid() || !graph_[value].constant.valid()) return false;
+    const graph::ConstantId constant = graph_[value].constant;
+    return graph_[constant].bytes.data() == data && readers_[constant.index()] == 1;
   }
 
   void Packed(const Node& node, uint64_t inputs) {
@@ -100,6 +83,43 @@ class ConstantReaders {
   Graph& graph_;
   const bool lets_go_;
   std::vector<int> readers_;  // that need the plain form, by constant
+};
+
+// Passes packing on where the forms asked for allow it, and remembers which of a site's inputs were
+// packed.
+class PackingRecorder : public kernels::PackedWeights {
+ public:
+  PackingRecorder(kernels::PackedWeights& store, const KernelSite& site, WeightForms forms,
+                  const ConstantReaders& readers)
+      : store_(store), site_(site), forms_(forms), readers_(readers) {}
+
+  // What others read plain stays beside the packed form.
+  bool Wants(const void* data, Bytes plain, Bytes packed, Bytes workspace) const override {
+    if (forms_ == WeightForms::kPacked) return true;
+    const bool alone = std::ranges::any_of(site_.node().inputs, [&](ValueId input) {
+      return readers_.IsOnlyRead(input, data);
+    });
+    return packed - (alone ? plain : Bytes(0)) <= workspace;
+  }
+  Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
+                           const Fill& fill) override {
+    for (size_t i = 0; i < site_.inputs.size() && i < 64; ++i) {
+      const TensorInfo& input = site_.inputs[i];
+      if (input.constant && input.data == data && input.size() == plain) {
+        inputs_ |= uint64_t{1} << i;
+      }
+    }
+    return store_.Pack(data, plain, layout, packed, fill);
+  }
+  void Forget(const void* data, Bytes size) override { store_.Forget(data, size); }
+  uint64_t inputs() const { return inputs_; }
+
+ private:
+  kernels::PackedWeights& store_;
+  const KernelSite& site_;
+  const WeightForms forms_;
+  const ConstantReaders& readers_;
+  uint64_t inputs_ = 0;
 };
 
 // A packed constant lies where its packed form does, which is no place in a group.
@@ -145,8 +165,10 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
       for (const ValueId input : node.inputs) site.inputs.push_back(InfoOf(graph, input));
       for (const ValueId output : node.outputs) site.outputs.push_back(InfoOf(graph, output));
       std::optional<PackingRecorder> recorder;
-      if (store != nullptr && MayPack(node)) {
-        site.packed_weights = &recorder.emplace(*store, site);
+      const bool packs =
+          store != nullptr && MayPack(node) && options.weight_forms != WeightForms::kPlain;
+      if (packs) {
+        site.packed_weights = &recorder.emplace(*store, site, options.weight_forms, readers);
       }
       PLIMSOLL_ASSIGN(model.kernels[id.index()], kernels::PrepareKernel(site));
       if (!recorder) continue;
@@ -293,6 +315,7 @@ class Compilation {
     plan.fold_at_load = false;
     plan.lifetimes.workspaces = WorkspacesOf(model);
     PLIMSOLL_ASSIGN(model.planned, PlanModel(model.graph, plan));
+    model.plan_options = std::move(plan);
     return {};
   }
 

@@ -13,12 +13,20 @@
 
 namespace plimsoll::compile {
 
+// The form in which kernels read constants that they could pack.
+enum class WeightForms {
+  kPacked,   // packed: fastest
+  kSmaller,  // packed or plain, whichever holds fewer bytes, a plain one's workspace included
+  kPlain,    // as they are
+};
+
 struct CompileOptions {
   PlanOptions plan;
   bool optimise = true;               // off: the graph runs as it is, node by node
   bool host_operators_apart = false;  // on a stream of their own, where they are independent
   // Where packed constants go; null: kernels read constants as they are.
   kernels::PackedWeights* packed_weights = nullptr;
+  WeightForms weight_forms = WeightForms::kPacked;
   // Told of the graph when its constants are those that kernels will read, before any does; may
   // change where they lie.
   std::function<Status(graph::Graph& graph)> hold_constants;
@@ -36,6 +44,7 @@ struct CompiledModel {
   // more.
   std::vector<uint64_t> packed_inputs;
   PlannedModel planned;
+  PlanOptions plan_options;  // by which it was planned: kernels' workspaces are among them
   std::vector<PassReport> passes;
   Bytes input_fusion_size;  // as PlanOptions has it
 };

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/mapped_pages.h"
+#include "compile/assumed_constants.h"
 #include "compile/bodies.h"
 #include "compile/rewriter.h"
 #include "compile/shapes.h"
@@ -142,12 +143,13 @@ class Folding {
     graph::ConstantTensor part = graph_[constant];
     const auto offset = static_cast<size_t>(window.offset.value());
     const auto length = static_cast<size_t>(size->value());
-    if (part.type != type.data_type || part.missing || offset > part.bytes.size() ||
-        length > part.bytes.size() - offset) {
+    if (part.type != type.data_type || (part.missing && !IsAssumed(part)) ||
+        offset > part.bytes.size() || length > part.bytes.size() - offset) {
       return std::nullopt;
     }
     const bool whole = length == part.bytes.size();
-    if (!whole && (*size <= kAlwaysFolded || !LieInFile(part.bytes))) return std::nullopt;
+    const bool in_file = part.missing ? !part.external_file.empty() : LieInFile(part.bytes);
+    if (!whole && (*size <= kAlwaysFolded || !in_file)) return std::nullopt;
     part.dims = StaticDims(*type.shape);
     part.bytes = part.bytes.subspan(offset, length);
     return part;
@@ -158,26 +160,59 @@ class Folding {
     if (!kernels::IsDeterministic(node)) return false;
     if (kernels::FindKernel(node.domain, node.op, node.version) == nullptr) return false;
     if (transposes_ == Transposes::kLeaveToProducts && IsForProducts(node)) return false;
-    std::vector<HostTensor> inputs;
     Bytes read;
+    bool assumed = false;
     for (const ValueId input : node.inputs) {
-      inputs.emplace_back();
       if (!input.valid()) continue;
       if (!graph_[input].constant.valid()) return false;
-      auto tensor = kernels::ToHostTensor(graph_[graph_[input].constant]);
-      if (!tensor.ok()) return false;
-      inputs.back() = *std::move(tensor);
-      read += inputs.back().size();
+      const graph::ConstantTensor& constant = graph_[graph_[input].constant];
+      if (constant.missing && !IsAssumed(constant)) return false;
+      assumed |= constant.missing;
+      read += constant.Size();
     }
     if (!InferAgain(id) || WouldGrow(node, read)) return false;
-    const auto made = kernels::RunOnce(graph_, id, inputs);
+    const auto made = assumed ? AssumeOutputs(id) : RunOnce(id);
     if (!made.ok()) return false;
     const std::vector<ValueId> outputs = node.outputs;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i].valid()) rewriter_.MakeConstant(outputs[i], kernels::ToConstant((*made)[i]));
+      if (outputs[i].valid()) rewriter_.MakeConstant(outputs[i], (*made)[i]);
     }
     Retire(id);
     return true;
+  }
+
+  Result<std::vector<graph::ConstantTensor>> RunOnce(NodeId id) const {
+    std::vector<HostTensor> inputs;
+    for (const ValueId input : graph_[id].inputs) {
+      inputs.emplace_back();
+      if (!input.valid()) continue;
+      PLIMSOLL_ASSIGN(inputs.back(), kernels::ToHostTensor(graph_[graph_[input].constant]));
+    }
+    PLIMSOLL_ASSIGN(const std::vector<HostTensor> made, kernels::RunOnce(graph_, id, inputs));
+    std::vector<graph::ConstantTensor> constants;
+    for (const HostTensor& tensor : made) constants.push_back(kernels::ToConstant(tensor));
+    return constants;
+  }
+
+  // What the node would make of constants whose data is missing; fails where only that data tells
+  // the size of an output.
+  Result<std::vector<graph::ConstantTensor>> AssumeOutputs(NodeId id) const {
+    std::vector<graph::ConstantTensor> constants;
+    for (const ValueId output : graph_[id].outputs) {
+      constants.emplace_back();
+      if (!output.valid()) continue;
+      const graph::ValueType& type = graph_[output].type;
+      if (!SizeOf(type)) {
+        return Error{.kind = ErrorKind::kUnsupported,
+                     .code = "plan.weights",
+                     .what = "cannot work out a constant",
+                     .where = Describe(graph_, id),
+                     .why = "its size depends on weights that are missing",
+                     .remedy = "put the file of the weights beside the model"};
+      }
+      PLIMSOLL_ASSIGN(constants.back(), AssumedConstant(type.data_type, StaticDims(*type.shape)));
+    }
+    return constants;
   }
 
   bool IsForProducts(const graph::Node& node) const {

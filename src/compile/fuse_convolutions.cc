@@ -78,25 +78,33 @@ class Fusing {
     }
     const std::optional<ChannelLine> line = ChannelLineOf(graph_, graph_[reader], made, *channels);
     if (!line) return false;
-    std::vector<double> bias(line->shift);
+    Numbers bias{line->shift, line->assumed};
     if (const ValueId old = InputOf(node, kBias); old.valid()) {
-      const std::vector<double> elements = ElementsOf(graph_, old, *channels);
-      if (elements.size() != bias.size()) return false;
-      for (size_t c = 0; c < bias.size(); ++c) bias[c] += elements[c] * line->scale[c];
+      const Numbers before = NumbersOf(graph_, old, *channels);
+      if (before.elements.size() != bias.elements.size()) return false;
+      for (size_t c = 0; c < bias.elements.size(); ++c) {
+        bias.elements[c] += before.elements[c] * line->scale[c];
+      }
+      bias.assumed |= before.assumed;
     }
     ValueId new_weights = weights;
     if (std::ranges::any_of(line->scale, [](double scale) { return scale != 1; })) {
-      auto scaled = ScaledSlices(graph_[graph_[weights].constant], line->scale);
+      auto scaled =
+          ScaledSlices(graph_[graph_[weights].constant], {line->scale, line->assumed});
       if (!scaled) return false;
       new_weights = rewriter_.AddConstant(reader, StrCat(graph_[weights].name, "/scaled"),
                                           *std::move(scaled));
     }
-    const bool biased = InputOf(node, kBias).valid() ||
-                        std::ranges::any_of(bias, [](double element) { return element != 0; });
-    const ValueId new_bias =
-        biased
-            ? rewriter_.AddConstant(reader, StrCat(graph_[made].name, "/bias"), Float32Vector(bias))
-            : ValueId();
+    const bool biased =
+        InputOf(node, kBias).valid() ||
+        std::ranges::any_of(bias.elements, [](double element) { return element != 0; });
+    ValueId new_bias;
+    if (biased) {
+      auto vector = Float32Vector(bias);
+      if (!vector) return false;
+      new_bias =
+          rewriter_.AddConstant(reader, StrCat(graph_[made].name, "/bias"), *std::move(vector));
+    }
     const ValueId x = node.inputs[kX];
     Become(reader, id, {x, new_weights, new_bias}, {});
     return true;

@@ -190,21 +190,26 @@ class Fusing {
     }
     const ValueId vector = AsBias(other, made, reader);
     if (!vector.valid()) return false;
-    const std::vector<double> factors = ElementsOf(graph_, vector, kMostColumns);
-    std::vector<double> bias;
+    const Numbers factors = NumbersOf(graph_, vector, kMostColumns);
+    std::optional<graph::ConstantTensor> bias;
     if (product.bias.valid()) {
-      bias = ElementsOf(graph_, product.bias, kMostColumns);
-      if (bias.size() != factors.size()) return false;
-      for (size_t i = 0; i < bias.size(); ++i) bias[i] *= factors[i];
+      Numbers numbers = NumbersOf(graph_, product.bias, kMostColumns);
+      if (numbers.elements.size() != factors.elements.size()) return false;
+      for (size_t i = 0; i < numbers.elements.size(); ++i) {
+        numbers.elements[i] *= factors.elements[i];
+      }
+      numbers.assumed |= factors.assumed;
+      bias = Float32Vector(numbers);
+      if (!bias) return false;
     }
     const graph::ConstantTensor& weights = graph_[graph_[product.b].constant];
     auto scaled = product.swap_b ? ScaledSlices(weights, factors) : ScaledColumns(weights, factors);
-    if (factors.empty() || !scaled) return false;
+    if (factors.elements.empty() || !scaled) return false;
     product.b = rewriter_.AddConstant(reader, StrCat(graph_[product.b].name, "/scaled"),
                                       *std::move(scaled));
-    if (product.bias.valid()) {
+    if (bias) {
       product.bias = rewriter_.AddConstant(reader, StrCat(graph_[product.bias].name, "/scaled"),
-                                           Float32Vector(bias));
+                                           *std::move(bias));
     }
     return true;
   }

@@ -90,7 +90,8 @@ std::vector<Option> MemoryOptions() {
           .default_value = "None",
           .legal = {.words = {"None", "MemoryPriority"}},
           .meaning = "MemoryPriority: planning searches longer for an order and a placement with a "
-                     "low peak, and never ends above what None gives.",
+                     "low peak, and weights are kept packed or plain, whichever is smaller; what "
+                     "that takes of the device is never above what None takes.",
           .apply =
               [](const OptionValue& value, RunConfig& config) {
                 config.memory_config.memory_optimization_policy =

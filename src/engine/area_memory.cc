@@ -40,8 +40,8 @@ Error CannotStay(const Area& area, Bytes held, std::string why) {
 }  // namespace
 
 AreaMemory::AreaMemory(std::shared_ptr<device::Device> device, device::DeviceId id,
-                       std::shared_ptr<std::atomic<int64_t>> reserved)
-    : device_(std::move(device)), id_(id), reserved_(std::move(reserved)) {}
+                       std::shared_ptr<MemoryLedger> ledger)
+    : device_(std::move(device)), id_(id), ledger_(std::move(ledger)) {}
 
 AreaMemory::~AreaMemory() {
   if (held_.empty()) return;
@@ -49,12 +49,20 @@ AreaMemory::~AreaMemory() {
   for (auto& [key, held] : held_) GiveBack(held);
 }
 
-void AreaMemory::Count(Bytes change) { *reserved_ += change.value(); }
+// `asked`: how much of it somebody needs, from now on.
+void AreaMemory::Count(Held& held, Bytes asked, Bytes reserved) {
+  ledger_->CountArea(held.of_host, asked - held.asked, reserved);
+  held.asked = asked;
+}
 
 Result<std::byte*> AreaMemory::Take(const Area& area) {
   Held& held = held_[{area.type, area.key}];
   const auto base = [&] { return reinterpret_cast<std::byte*>(held.base); };
-  if (area.bytes <= held.size) return base();
+  held.of_host = area.type == plan::MemoryType::kHost;
+  if (area.bytes <= held.size) {
+    Count(held, std::max(held.asked, area.bytes), Bytes(0));
+    return base();
+  }
   const device::MemoryType type = DeviceType(area.type);
   if (area.grows && held.size == Bytes(0) && held.range.size == Bytes(0)) {
     PLIMSOLL_TRY(Reserve(held, area.bytes));
@@ -107,14 +115,14 @@ Status AreaMemory::Grow(Held& held, Bytes size, device::MemoryType type) {
   held.chunks.push_back(chunk);
   held.chunk_sizes.push_back(more);
   held.size += more;
-  Count(more);
+  Count(held, size, more);
   return {};
 }
 
 Status AreaMemory::TakePlain(Held& held, Bytes size, device::MemoryType type) {
   PLIMSOLL_ASSIGN(held.base, device_->memory().AllocatePlain(id_, size, type));
   held.size = size;
-  Count(size);
+  Count(held, size, size);
   return {};
 }
 
@@ -131,12 +139,10 @@ void AreaMemory::GiveBack(Held& held) {
   } else if (held.size > Bytes(0)) {
     Warn(memory.FreePlain(id_, held.base));
   }
-  Count(Bytes(0) - held.size);
+  Count(held, Bytes(0), Bytes(0) - held.size);
+  const bool of_host = held.of_host;
   held = {};
-}
-
-Bytes ReservedFor(const Area& area, Bytes granularity) {
-  return area.grows ? area.bytes.RoundUp(granularity.value()) : area.bytes;
+  held.of_host = of_host;
 }
 
 }  // namespace plimsoll::engine

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/memory_ledger.h"
 #include "engine/program.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/status.h"
@@ -19,12 +19,12 @@ namespace plimsoll::engine {
 // graph. One that grows too has a range of reserved addresses and grows by mapping; where the
 // device cannot reserve addresses, it stays as large as it was when first taken.
 //
-// Not thread-safe, but several may count into one `reserved`. Keeps the device alive, and gives
+// Not thread-safe, but several may count into one ledger. Keeps the device alive, and gives
 // everything back after the device was synchronised.
 class AreaMemory {
  public:
   AreaMemory(std::shared_ptr<device::Device> device, device::DeviceId id,
-             std::shared_ptr<std::atomic<int64_t>> reserved);
+             std::shared_ptr<MemoryLedger> ledger);
   ~AreaMemory();
   AreaMemory(const AreaMemory&) = delete;
   AreaMemory& operator=(const AreaMemory&) = delete;
@@ -36,6 +36,8 @@ class AreaMemory {
  private:
   struct Held {
     device::Address base = 0;
+    bool of_host = false;
+    Bytes asked;                          // at most
     Bytes size;                           // that can be used
     device::AddressRange range;           // reserved; empty: a plain block
     std::vector<device::ChunkId> chunks;  // mapped one behind the other
@@ -47,15 +49,12 @@ class AreaMemory {
   Status Grow(Held& held, Bytes size, device::MemoryType type);
   Status TakePlain(Held& held, Bytes size, device::MemoryType type);
   void GiveBack(Held& held);
-  void Count(Bytes change);
+  void Count(Held& held, Bytes asked, Bytes reserved);
 
   const std::shared_ptr<device::Device> device_;
   const device::DeviceId id_;
-  const std::shared_ptr<std::atomic<int64_t>> reserved_;
+  const std::shared_ptr<MemoryLedger> ledger_;
   std::map<Key, Held> held_;
 };
-
-// What an area takes from a device of this granularity.
-Bytes ReservedFor(const Area& area, Bytes granularity);
 
 }  // namespace plimsoll::engine

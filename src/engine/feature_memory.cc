@@ -44,14 +44,22 @@ std::shared_ptr<Allocator> Plain(const Physical& physical, Keep keep) {
 
 }  // namespace
 
+FeatureMap::FeatureMap(std::shared_ptr<Allocator> allocator, const memory::Block& block,
+                       std::shared_ptr<MemoryLedger> kept)
+    : allocator_(std::move(allocator)), block_(block), kept_(std::move(kept)) {
+  if (kept_ != nullptr) kept_->CountKept(block_.size);
+}
+
 FeatureMap& FeatureMap::operator=(FeatureMap&& other) noexcept {
   std::swap(allocator_, other.allocator_);
   std::swap(block_, other.block_);
+  std::swap(kept_, other.kept_);
   return *this;
 }
 
 FeatureMap::~FeatureMap() {
   if (allocator_ == nullptr) return;
+  if (kept_ != nullptr) kept_->CountKept(Bytes(0) - block_.size);
   if (const Status freed = allocator_->Free(block_); !freed.ok()) {
     Log(LogLevel::kWarning, freed.error().Text());
   }
@@ -63,13 +71,17 @@ FeatureMemory::FeatureMemory(std::shared_ptr<device::Device> device, device::Dev
       id_(id),
       policy_(policy),
       of_the_caller_(of_the_caller != nullptr),
-      areas_reserved_(std::make_shared<std::atomic<int64_t>>(0)) {
+      ledger_(std::make_shared<MemoryLedger>()) {
   if (of_the_caller_) {
     static_ = dynamic_ = std::move(of_the_caller);
     return;
   }
   const bool expands = ReservesAddresses(*device_, id);
-  physical_ = std::make_shared<memory::PhysicalMemoryAllocator>(device_, id);
+  // Tensors may outlive the session, and with them what the physical memory reports to.
+  memory::PhysicalMemoryOptions reports;
+  reports.observer = ledger_.get();
+  physical_ = Physical(new memory::PhysicalMemoryAllocator(device_, id, reports),
+                       [ledger = ledger_](memory::PhysicalMemoryAllocator* old) { delete old; });
   const auto range = [&]() -> std::shared_ptr<Allocator> {
     if (!expands) return Plain(physical_, Keep::kUntilLarger);
     memory::StreamOrderedOptions options;
@@ -89,7 +101,10 @@ Result<FeatureMap> FeatureMemory::Take(GraphShapes shapes, Bytes size, std::stri
   if (size == Bytes(0)) return FeatureMap();
   const auto& allocator = shapes == GraphShapes::kStatic ? static_ : dynamic_;
   PLIMSOLL_ASSIGN(const memory::Block block, allocator->Allocate({.size = size, .tag = graph}));
-  return FeatureMap(allocator, block);
+  if (of_the_caller_) ledger_->SetMapsReserved(allocator->statistics().reserved);
+  if (KeptWhileLoaded(shapes)) return FeatureMap(allocator, block, ledger_);
+  ledger_->CountLent(shapes == GraphShapes::kStatic && static_ != dynamic_, size);
+  return FeatureMap(allocator, block, nullptr);
 }
 
 bool FeatureMemory::KeptWhileLoaded(GraphShapes shapes) const {
@@ -97,64 +112,52 @@ bool FeatureMemory::KeptWhileLoaded(GraphShapes shapes) const {
 }
 
 kernels::AllocateTensor FeatureMemory::TensorAllocator() const {
-  if (!tensors_from_range_) return kernels::AllocateOnHeap;
-  return [allocator = dynamic_](graph::DataType type,
-                                const kernels::Dims& dims) -> Result<kernels::HostTensor> {
-    if (type == graph::DataType::kString) return kernels::AllocateOnHeap(type, dims);
+  const auto allocator = tensors_from_range_ ? dynamic_ : nullptr;
+  return [allocator, ledger = ledger_](graph::DataType type,
+                                       const kernels::Dims& dims) -> Result<kernels::HostTensor> {
     kernels::HostTensor tensor{.type = type, .dims = dims, .data = nullptr};
-    PLIMSOLL_ASSIGN(const memory::Block block,
-                    allocator->Allocate({.size = tensor.size(), .tag = "tensors"}));
-    auto held = std::make_shared<FeatureMap>(allocator, block);
-    tensor.data = std::shared_ptr<void>(held, held->base());
+    const bool of_heap = allocator == nullptr || type == graph::DataType::kString;
+    if (of_heap) {
+      PLIMSOLL_ASSIGN(tensor, kernels::AllocateOnHeap(type, dims));
+    } else {
+      PLIMSOLL_ASSIGN(const memory::Block block,
+                      allocator->Allocate({.size = tensor.size(), .tag = "tensors"}));
+      auto held = std::make_shared<FeatureMap>(allocator, block, nullptr);
+      tensor.data = std::shared_ptr<void>(held, held->base());
+    }
+    ledger->CountTensor(of_heap, tensor.size());
+    void* const at = tensor.data.get();
+    const auto uncount = [ledger, of_heap, size = tensor.size(),
+                          memory = std::move(tensor.data)](void*) {
+      ledger->CountTensor(of_heap, Bytes(0) - size);
+    };
+    tensor.data = std::shared_ptr<void>(at, uncount);
     return tensor;
   };
 }
 
 std::unique_ptr<AreaMemory> FeatureMemory::MakeAreas() const {
-  return std::make_unique<AreaMemory>(device_, id_, areas_reserved_);
+  return std::make_unique<AreaMemory>(device_, id_, ledger_);
 }
 
 Bytes FeatureMemory::reserved() const {
-  const Bytes maps = of_the_caller_ ? static_->statistics().reserved : physical_->reserved();
-  return maps + Bytes(*areas_reserved_);
+  if (of_the_caller_) ledger_->SetMapsReserved(static_->statistics().reserved);
+  return ledger_->reserved();
 }
 
 Bytes FeatureMemory::peak_reserved() const {
-  const Bytes maps =
-      of_the_caller_ ? static_->statistics().peak_reserved : physical_->peak_reserved();
-  return maps + Bytes(*areas_reserved_);
+  if (!of_the_caller_) return ledger_->peak_reserved();
+  return std::max(ledger_->peak_reserved(), static_->statistics().peak_reserved);
 }
+
+Bytes FeatureMemory::asked() const { return ledger_->asked(); }
 
 Result<Bytes> FeatureMemory::Trim() {
   PLIMSOLL_ASSIGN(Bytes released, static_->Trim());
+  ledger_->Trimmed();
   if (dynamic_ == static_) return released;
   PLIMSOLL_ASSIGN(const Bytes more, dynamic_->Trim());
   return released + more;
-}
-
-Bytes ReservedFor(StaticMemoryPolicy policy, std::span<const GraphSize> graphs, Bytes granularity) {
-  Bytes sum;  // of static graphs
-  Bytes largest_static;
-  Bytes largest_dynamic;
-  Bytes beside;
-  for (const GraphSize& graph : graphs) {
-    beside += graph.beside;
-    const bool fixed = graph.shapes == GraphShapes::kStatic;
-    if (fixed) sum += graph.size;
-    Bytes& largest = fixed ? largest_static : largest_dynamic;
-    largest = std::max(largest, graph.size);
-  }
-  const auto range = [&](Bytes size) { return size.RoundUp(granularity.value()); };
-  switch (policy) {
-    case StaticMemoryPolicy::kByGraph:
-      return beside + sum + largest_dynamic.RoundUp(memory::kBlockAlignment);
-    case StaticMemoryPolicy::kSharedStatic:
-      return beside + range(largest_static) + largest_dynamic.RoundUp(memory::kBlockAlignment);
-    case StaticMemoryPolicy::kExpandableDynamic:
-      return beside + sum + range(largest_dynamic);
-    default:
-      return beside + range(std::max(largest_static, largest_dynamic));
-  }
 }
 
 }  // namespace plimsoll::engine

@@ -1,16 +1,14 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string_view>
 
 #include "config/run_config.h"
 #include "engine/area_memory.h"
+#include "engine/memory_ledger.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/bytes.h"
-#include "plimsoll/base/memory_observer.h"
 #include "plimsoll/base/status.h"
 #include "plimsoll/device/device.h"
 #include "plimsoll/memory/allocator.h"
@@ -24,8 +22,9 @@ enum class GraphShapes { kStatic, kDynamic };
 class FeatureMap {
  public:
   FeatureMap() = default;
-  FeatureMap(std::shared_ptr<memory::Allocator> allocator, const memory::Block& block)
-      : allocator_(std::move(allocator)), block_(block) {}
+  // `kept`: counts there while it is held.
+  FeatureMap(std::shared_ptr<memory::Allocator> allocator, const memory::Block& block,
+             std::shared_ptr<MemoryLedger> kept);
   FeatureMap(FeatureMap&& other) noexcept { *this = std::move(other); }
   FeatureMap& operator=(FeatureMap&& other) noexcept;
   ~FeatureMap();
@@ -36,6 +35,7 @@ class FeatureMap {
  private:
   std::shared_ptr<memory::Allocator> allocator_;
   memory::Block block_;
+  std::shared_ptr<MemoryLedger> kept_;  // may be null
 };
 
 // Where the graphs of a session take their feature maps from, as `static_memory_policy` says:
@@ -64,11 +64,15 @@ class FeatureMemory {
   // For what a graph needs beside its feature map; counted here, whatever the policy.
   std::unique_ptr<AreaMemory> MakeAreas() const;
   // For tensors whose sizes only a run tells: from the range under 3 and 4, else the heap's.
+  // Counted here while they live.
   kernels::AllocateTensor TensorAllocator() const;
 
   Policy policy() const { return policy_; }
-  Bytes reserved() const;
-  Bytes peak_reserved() const;  // of feature maps, and what areas take now
+  Bytes reserved() const;       // feature maps and areas of the device
+  Bytes peak_reserved() const;  // the most there ever was
+  Bytes asked() const;          // of what is reserved (MemoryLedger)
+  Bytes host() const { return ledger_->host(); }  // areas of host memory
+  Bytes heap() const { return ledger_->heap(); }  // tensors of node by node runs, at most
   // Gives back what no graph holds.
   Result<Bytes> Trim();
 
@@ -77,7 +81,7 @@ class FeatureMemory {
   const device::DeviceId id_;
   const Policy policy_;
   const bool of_the_caller_;
-  const std::shared_ptr<std::atomic<int64_t>> areas_reserved_;
+  const std::shared_ptr<MemoryLedger> ledger_;
   bool tensors_from_range_ = false;
   std::shared_ptr<memory::PhysicalMemoryAllocator> physical_;
   std::shared_ptr<memory::Allocator> static_;
@@ -86,17 +90,5 @@ class FeatureMemory {
 
 // Of the CPU device that a session makes for itself: fine, since feature maps are often small.
 inline constexpr Bytes kSessionGranularity = KiB(64);
-
-// The memory of one graph.
-struct GraphSize {
-  GraphShapes shapes = GraphShapes::kStatic;
-  Bytes size;         // of its feature map
-  Bytes beside = {};  // of its areas
-};
-
-// What these graphs reserve under a policy once each has run, one after the other, on a device of
-// this granularity.
-Bytes ReservedFor(config::StaticMemoryPolicy policy, std::span<const GraphSize> graphs,
-                  Bytes granularity);
 
 }  // namespace plimsoll::engine

@@ -139,6 +139,13 @@ Result<Bytes> GraphVariables::FeatureMapSize(std::span<const Tensor> inputs) {
   return graph_->FeatureMapSize(read_);
 }
 
+Status GraphVariables::Reserve(std::span<const Tensor> inputs) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
+  Fill(inputs, {});
+  return graph_->Reserve(read_);
+}
+
 Status GraphVariables::Failed(const Error& error, int64_t step, int64_t steps, bool half_applied) {
   Error told = error;
   if (steps > 1) told.where = StrCat("step ", step + 1, " of ", steps, ": ", error.where);

@@ -58,6 +58,7 @@ class GraphVariables {
                                                     std::string* reason);
   Result<std::string> BatchFor(std::span<const Tensor> inputs, const std::string& named);
   Result<Bytes> FeatureMapSize(std::span<const Tensor> inputs);
+  Status Reserve(std::span<const Tensor> inputs);
   Status Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
              const RunOptions& options, int64_t steps);
   Result<std::vector<kernels::HostValue>> RunValues(std::vector<kernels::HostValue> inputs,

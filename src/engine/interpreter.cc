@@ -67,6 +67,15 @@ Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& optio
   return outputs;
 }
 
+void Interpreter::AddTo(HeldWeights& weights) const {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const HostTensor& tensor = values_[i].tensor;
+    if (graph_.values[i].constant.valid() && tensor.data != nullptr) {
+      weights.emplace(tensor.data.get(), tensor.size());
+    }
+  }
+}
+
 Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
   const graph::Subgraph& body = graph_[id];
   for (size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) {

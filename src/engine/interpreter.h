@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/host_side.h"
+#include "engine/session_weights.h"
 #include "engine/stream_set.h"
 #include "graph/graph.h"
 #include "kernels/host_value.h"
@@ -42,6 +43,7 @@ class Interpreter {
   // One value for each input of the graph, in order; gives one for each output.
   Result<std::vector<kernels::HostValue>> Run(std::vector<kernels::HostValue> inputs,
                                               const Options& options);
+  void AddTo(HeldWeights& weights) const;  // constants that runs have read so far
 
  private:
   using Values = std::vector<kernels::HostValue>;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/mapped_pages.h"
+#include "compile/assumed_constants.h"
 #include "compile/batch_labels.h"
 #include "compile/compile_model.h"
 #include "compile/gear_plan.h"
@@ -35,7 +36,8 @@ LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options,
     : name_(std::move(name)),
       graph_(std::move(graph)),
       options_(options),
-      packed_(std::move(weights)),
+      packed_(std::move(weights),
+              options.only_plan ? PackedStore::Makes::kCounts : PackedStore::Makes::kForms),
       memory_(std::move(memory)),
       areas_(memory_->MakeAreas()) {}
 
@@ -43,8 +45,9 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
                                                        std::shared_ptr<FeatureMemory> memory,
                                                        std::shared_ptr<SessionWeights> weights,
                                                        std::string name) {
+  if (options.only_plan) PLIMSOLL_TRY(compile::AssumeMissing(graph));
   for (const graph::ConstantTensor& constant : graph.constants) {
-    if (constant.missing) return kernels::ToHostTensor(constant).error();
+    if (constant.missing && !options.only_plan) return kernels::ToHostTensor(constant).error();
   }
   PLIMSOLL_TRY(CheckReuseIndexes(graph, options.plan.lifetimes.reuse));
   PLIMSOLL_ASSIGN(
@@ -86,12 +89,29 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
     for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
     DropMappedPages(read);
   }
-  PLIMSOLL_TRY(loaded->packed_.Externalise(loaded->graph_));
+  PLIMSOLL_TRY(loaded->HoldConstants(loaded->graph_));
   for (const graph::ConstantTensor& constant : loaded->graph_.constants) {
     loaded->packed_.AddLasting(constant.bytes.data());
   }
   PLIMSOLL_TRY(loaded->MakeGears());
   return loaded;
+}
+
+// Constants as files, where the session keeps them so. Addresses of those that are missing are never
+// another's, so these stay.
+Status LoadedGraph::HoldConstants(Graph& graph) {
+  for (const graph::ConstantTensor& constant : graph.constants) {
+    if (!constant.missing) continue;
+    assumed_.push_back(constant.storage);
+    packed_.AddLasting(constant.bytes.data());
+  }
+  return packed_.Externalise(graph);
+}
+
+Status LoadedGraph::CheckRuns() const {
+  if (!options_.only_plan) return {};
+  return BadArgument("run.only_plan", name_, "it was loaded to be planned alone",
+                     "load it in a session that runs");
 }
 
 Status LoadedGraph::CheckCount(size_t inputs) const {
@@ -112,6 +132,17 @@ Status LoadedGraph::CheckInputs(std::span<const Tensor> inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     PLIMSOLL_TRY(ranges_.Check(i, inputs[i].dims));
     PLIMSOLL_TRY(CheckPort(inputs_[i].name, inputs_[i].type, "input", inputs[i]));
+  }
+  return {};
+}
+
+Status LoadedGraph::CheckShapes(std::span<const Tensor> inputs) const {
+  PLIMSOLL_TRY(CheckCount(inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs_[i].type.is_tensor()) continue;  // its shape says nothing
+    PLIMSOLL_TRY(ranges_.Check(i, inputs[i].dims));
+    PLIMSOLL_TRY(
+        CheckPort(inputs_[i].name, inputs_[i].type, "input", inputs[i], Memory::kNotLookedAt));
   }
   return {};
 }
@@ -140,9 +171,7 @@ Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims)
 }
 
 Status LoadedGraph::SetExecutable(Entry& entry, compile::CompiledModel model) {
-  const auto hold = [this](const graph::ConstantTensor& constant) {
-    return options_.pack_weights ? packed_.Hold(constant) : kernels::ToHostTensor(constant);
-  };
+  const auto hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
   PLIMSOLL_ASSIGN(entry.executable, Executable::Build(std::move(model), hold, packed_.memories()));
   const bool several = StreamedRun::StreamsOf(*entry.executable) > 1;
   if (several && options_.streams_of != nullptr) entry.streamed.emplace(entry.executable);
@@ -204,12 +233,9 @@ Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std:
   options.plan.lifetimes.one_shape = takes_one_shape_;
   options.plan.gear = gear;
   options.optimise = options_.optimise;
-  if (options_.pack_weights) {
-    options.packed_weights = options_.optimise ? &packed_ : nullptr;
-    options.hold_constants = [this](Graph& final) { return packed_.Externalise(final); };
-  } else {
-    options.packed_weights = options_.optimise ? &no_packing_ : nullptr;
-  }
+  options.packed_weights = options_.optimise ? &packed_ : nullptr;
+  options.weight_forms = options_.weight_forms.value_or(options.weight_forms);
+  options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   options.host_operators_apart = options_.host_operators_apart && !takes_one_shape_;
   return compile::CompileModel(std::move(graph), options);
 }
@@ -243,16 +269,20 @@ void LoadedGraph::ForgetLongestUnused() {
 Result<std::shared_ptr<const Executable>> LoadedGraph::Compile(std::span<const Tensor> inputs,
                                                                std::string* reason) {
   const std::lock_guard lock(mutex_);
-  PLIMSOLL_TRY(CheckCount(inputs.size()));
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs_[i].type.is_tensor()) continue;  // its shape says nothing
-    PLIMSOLL_TRY(ranges_.Check(i, inputs[i].dims));
-    PLIMSOLL_TRY(
-        CheckPort(inputs_[i].name, inputs_[i].type, "input", inputs[i], Memory::kNotLookedAt));
-  }
+  PLIMSOLL_TRY(CheckShapes(inputs));
   PLIMSOLL_ASSIGN(Entry * entry, EntryFor(inputs));
   if (reason != nullptr) *reason = entry->reason;
   return entry->executable;
+}
+
+Status LoadedGraph::Reserve(std::span<const Tensor> inputs) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckShapes(inputs));
+  PLIMSOLL_ASSIGN(Entry * entry, EntryFor(inputs));
+  if (entry->executable != nullptr) return TakeMemory(entry->executable->program()).status();
+  return BadArgument("run.dynamic", "feature map",
+                     StrCat("its size is known only after the run: ", entry->reason),
+                     "run it to see what it takes");
 }
 
 Result<LoadedGraph::RunMemory> LoadedGraph::TakeMemory(const Program& program) {
@@ -375,6 +405,7 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
 Status LoadedGraph::Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                         const RunOptions& options, bool* half_applied) {
   const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckRuns());
   PLIMSOLL_TRY(CheckInputs(inputs));
   PLIMSOLL_ASSIGN(const std::string batch, batches_.Choose(options.batch, inputs));
   if (outputs.size() != outputs_.size()) {
@@ -416,6 +447,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue>
 Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inputs,
                                                       const RunOptions& options) {
   const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(CheckRuns());
   PLIMSOLL_TRY(CheckCount(inputs.size()));
   std::vector<Tensor> tensors;
   bool plain = true;
@@ -456,12 +488,18 @@ std::shared_ptr<const Executable> LoadedGraph::last_executable() const {
   return entries_.empty() ? nullptr : entries_.front().executable;
 }
 
-HeldWeights LoadedGraph::Weights() const {
+HeldWeights LoadedGraph::PlainWeights() const {
   HeldWeights weights;
-  packed_.AddTo(weights);
   for (const Entry& entry : entries_) {
     if (entry.executable != nullptr) entry.executable->AddTo(weights);
   }
+  if (interpreter_) interpreter_->AddTo(weights);
+  return weights;
+}
+
+HeldWeights LoadedGraph::Weights() const {
+  HeldWeights weights = PlainWeights();
+  packed_.AddTo(weights);
   return weights;
 }
 
@@ -476,6 +514,7 @@ GraphMemory LoadedGraph::memory() const {
   memory.feature_map = last_feature_map_;
   memory.plans = static_cast<int>(entries_.size());
   memory.weights = SumOf(Weights());
+  memory.packed = packed_.packed(PlainWeights());
   if (!entries_.empty() && entries_.front().executable != nullptr) {
     const Executable& executable = *entries_.front().executable;
     const auto& planned = executable.model().planned;

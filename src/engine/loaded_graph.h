@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/compile_model.h"
 #include "compile/pass.h"
 #include "compile/plan_model.h"
 #include "config/run_config.h"
@@ -16,7 +17,6 @@
 #include "engine/feature_memory.h"
 #include "engine/input_ranges.h"
 #include "engine/interpreter.h"
-#include "engine/no_packing.h"
 #include "engine/packed_store.h"
 #include "engine/plain_graph.h"
 #include "engine/ports.h"
@@ -34,7 +34,11 @@ namespace plimsoll::engine {
 
 struct LoadOptions {
   bool optimise = true;       // off: the graph as the file has it, node by node
-  bool pack_weights = true;   // off: the graph can be compiled and looked at, but must not run
+  // The graph is compiled to be looked at: its memory can be taken (Reserve), but it does not run.
+  // Constants are neither packed nor copied, only counted, and their data may be missing.
+  bool only_plan = false;
+  // The form of constants that kernels can pack; none: as memory_optimization_policy says.
+  std::optional<compile::WeightForms> weight_forms;
   size_t kept_plans = 64;     // sets of shapes that stay compiled; the last one always does
   compile::PlanOptions plan;  // how hard to plan, and what to obey
   bool open_shapes = false;   // compile_dynamic_mode: the sizes of inputs are the caller's choice
@@ -54,6 +58,7 @@ struct GraphMemory {
   Bytes planned_peak;   // of the plan that ran last; 0 before
   Bytes feature_map;    // that the last run took, with the regions beside it
   Bytes weights;        // constants that kernels read, packed or plain, shared ones included
+  PackedStore::Packed packed;
   int plans = 0;        // kept
   Bytes merged_blocks;  // of that plan: continuous groups of all gears, given to nobody else
   Bytes merged_cost;    // what these add to the arena
@@ -84,6 +89,10 @@ class LoadedGraph {
   // them. Null: they cannot be planned, and `reason` says why.
   Result<std::shared_ptr<const Executable>> Compile(std::span<const Tensor> inputs,
                                                     std::string* reason = nullptr);
+
+  // Takes the memory that a run over inputs of these shapes takes, and gives back what such a run
+  // gives back. Fails with run.dynamic where only the run tells how much that is.
+  Status Reserve(std::span<const Tensor> inputs);
 
   // Runs over the caller's memory. Outputs must be of the type and shape that the run makes. Inputs
   // that the plan updates (PlanOptions::updates) hold their new values afterwards; a run that fails
@@ -133,8 +142,12 @@ class LoadedGraph {
 
   LoadedGraph(graph::Graph graph, const LoadOptions& options, std::shared_ptr<FeatureMemory> memory,
               std::shared_ptr<SessionWeights> weights, std::string name);
-  HeldWeights Weights() const;  // the caller holds the lock
+  HeldWeights PlainWeights() const;  // the caller holds the lock
+  HeldWeights Weights() const;       // likewise
+  Status HoldConstants(graph::Graph& graph);
+  Status CheckRuns() const;
   Status CheckCount(size_t inputs) const;
+  Status CheckShapes(std::span<const Tensor> inputs) const;
   Status CheckInputs(std::span<const Tensor> inputs) const;
   Result<Entry*> EntryFor(std::span<const Tensor> inputs);
   Result<Entry> MakeEntry(const std::vector<kernels::Dims>& dims);
@@ -175,7 +188,7 @@ class LoadedGraph {
   RunBatches batches_;
   std::vector<compile::PassReport> passes_;
   PackedStore packed_;
-  NoPacking no_packing_;
+  std::vector<std::shared_ptr<const void>> assumed_;  // addresses of constants that are missing
   std::list<Entry> entries_;       // most recently used first
   std::vector<const void*> read_;  // by the run that goes on: one for each input
   std::vector<void*> written_;     // likewise for each output

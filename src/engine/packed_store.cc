@@ -6,10 +6,16 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
+namespace {
+
+constexpr std::string_view kPlainLayout = "plain";
+
+}  // namespace
 
 PackedStore::Key PackedStore::KeyOf(std::span<const std::byte> constant,
                                     std::string_view layout) const {
-  const std::string kind = session_->memory().Kind();
+  const std::string kind =
+      StrCat(session_->memory().Kind(), makes_ == Makes::kCounts ? ", counted" : "");
   if (const auto hash = lease_.HashAt(constant)) {
     return {StrCat("weight ", hash->Text(), " in ", kind, " as ", layout), true};
   }
@@ -23,6 +29,18 @@ PackedStore::Key PackedStore::KeyOf(std::span<const std::byte> constant,
           true};
 }
 
+Result<std::shared_ptr<void>> PackedStore::MakeForm(std::span<const std::byte> constant, Bytes size,
+                                                    const Fill& fill) {
+  const bool counts = makes_ == Makes::kCounts;
+  // Large pages are the device's, which has numbers alone where nothing is made.
+  const Bytes wanted = counts && !session_->memory().large_pages() ? Bytes(1) : size;
+  PLIMSOLL_ASSIGN(std::shared_ptr<void> memory, session_->memory().Allocate(wanted));
+  if (counts) return memory;
+  PLIMSOLL_TRY(fill(memory.get()));
+  Drop(constant);
+  return memory;
+}
+
 Result<SharedForms::Form> PackedStore::FormOf(std::span<const std::byte> constant,
                                               std::string_view layout, Bytes size,
                                               const Fill& fill) {
@@ -30,14 +48,12 @@ Result<SharedForms::Form> PackedStore::FormOf(std::span<const std::byte> constan
   const Key key = KeyOf(constant, layout);
   if (const auto known = forms_.find(key.text); known != forms_.end()) return known->second.held;
   const auto make = [&]() -> Result<SharedForms::Form> {
-    PLIMSOLL_ASSIGN(const std::shared_ptr<void> memory, session_->memory().Allocate(size));
-    PLIMSOLL_TRY(fill(memory.get()));
-    Drop(constant);
+    PLIMSOLL_ASSIGN(const std::shared_ptr<void> memory, MakeForm(constant, size, fill));
     return std::make_shared<const SharedForms::Held>(SharedForms::Held{memory});
   };
   PLIMSOLL_ASSIGN(SharedForms::Form form,
                   key.shared ? SharedForms::OfProcess().FindOrMake(key.text, make) : make());
-  forms_.emplace(key.text, Form{form, size});
+  forms_.emplace(key.text, Form{form, size, constant, layout != kPlainLayout});
   memories_->push_back(form->memory);
   return form;
 }
@@ -73,12 +89,25 @@ void PackedStore::AddLasting(const void* data) {
   lasting_.insert(data);
 }
 
+// The address that ToHostTensor would give, or one of its own where that copies.
+Result<kernels::HostTensor> PackedStore::Counted(const graph::ConstantTensor& constant) const {
+  kernels::HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
+  if (kernels::IsReadInPlace(constant)) {
+    tensor.data = std::shared_ptr<void>(std::const_pointer_cast<void>(constant.storage),
+                                        const_cast<std::byte*>(constant.bytes.data()));
+    return tensor;
+  }
+  PLIMSOLL_ASSIGN(tensor.data, session_->memory().Allocate(Bytes(1)));
+  return tensor;
+}
+
 Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& constant) {
   const bool stays = !session_->memory().large_pages() || constant.bytes.empty();
-  if (stays) return kernels::ToHostTensor(constant);
+  if (stays && makes_ == Makes::kForms) return kernels::ToHostTensor(constant);
+  if (stays) return Counted(constant);
   const Bytes size(static_cast<int64_t>(constant.bytes.size()));
   PLIMSOLL_ASSIGN(const SharedForms::Form form,
-                  FormOf(constant.bytes, "plain", size, [&](void* memory) {
+                  FormOf(constant.bytes, kPlainLayout, size, [&](void* memory) {
                     std::memcpy(memory, constant.bytes.data(), constant.bytes.size());
                     return Status();
                   }));
@@ -90,6 +119,22 @@ Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& const
 void PackedStore::AddTo(HeldWeights& weights) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, form] : forms_) weights.emplace(form.held->memory.get(), form.size);
+}
+
+PackedStore::Packed PackedStore::packed(const HeldWeights& plain_held) const {
+  const std::lock_guard lock(mutex_);
+  Packed sum;
+  std::set<const void*> seen;
+  for (const auto& [key, form] : forms_) {
+    if (!form.packed) continue;
+    sum.packed += form.size;
+    if (!seen.insert(form.constant.data()).second) continue;
+    ++sum.weights;
+    const Bytes plain(std::ssize(form.constant));
+    sum.plain += plain;
+    if (plain_held.contains(form.constant.data())) sum.kept_plain += plain;
+  }
+  return sum;
 }
 
 }  // namespace plimsoll::engine

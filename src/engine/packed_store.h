@@ -24,9 +24,13 @@ namespace plimsoll::engine {
 // forms are the graph's own: telling it by its bytes would read every weight once more. Any other
 // is told by a hash of its bytes, since its memory may be another constant's later, and its forms
 // are shared inside the session.
+//
+// A store that only counts makes no form: each has an address of its own, with nothing behind it.
 class PackedStore : public kernels::PackedWeights {
  public:
-  explicit PackedStore(std::shared_ptr<SessionWeights> session) : session_(std::move(session)) {}
+  enum class Makes { kForms, kCounts };
+  explicit PackedStore(std::shared_ptr<SessionWeights> session, Makes makes = Makes::kForms)
+      : session_(std::move(session)), makes_(makes) {}
 
   Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
                            const Fill& fill) override;
@@ -43,6 +47,16 @@ class PackedStore : public kernels::PackedWeights {
 
   void AddTo(HeldWeights& weights) const;
 
+  // What packing costs: the packed constants, and how many bytes they have in either form.
+  struct Packed {
+    size_t weights = 0;
+    Bytes packed;
+    Bytes plain;
+    Bytes kept_plain;  // of those that others read plain, which `plain_held` has
+    Bytes more() const { return packed + kept_plain - plain; }  // than plain forms alone
+  };
+  Packed packed(const HeldWeights& plain_held) const;
+
   // The memory of the packed forms, also of those to come, without the store's hold on files: what
   // was compiled with them may outlive the store.
   std::shared_ptr<const void> memories() const { return memories_; }
@@ -51,6 +65,8 @@ class PackedStore : public kernels::PackedWeights {
   struct Form {
     SharedForms::Form held;
     Bytes size;
+    std::span<const std::byte> constant;  // where it lay; not read
+    bool packed = true;                   // else a copy of the plain form
   };
   using Memories = std::vector<std::shared_ptr<const void>>;
   struct Key {
@@ -62,8 +78,12 @@ class PackedStore : public kernels::PackedWeights {
   Key KeyOf(std::span<const std::byte> constant, std::string_view layout) const;
   Result<SharedForms::Form> FormOf(std::span<const std::byte> constant, std::string_view layout,
                                    Bytes size, const Fill& fill);
+  Result<kernels::HostTensor> Counted(const graph::ConstantTensor& constant) const;
+  Result<std::shared_ptr<void>> MakeForm(std::span<const std::byte> constant, Bytes size,
+                                         const Fill& fill);
 
   const std::shared_ptr<SessionWeights> session_;
+  const Makes makes_;
   mutable std::mutex mutex_;
   std::set<const void*> lasting_;
   // Before the forms: a shared form must go before the weight that others compare theirs with.

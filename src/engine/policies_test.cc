@@ -139,23 +139,25 @@ TEST(PoliciesTest, R15_Policy4LetsStaticAndDynamicGraphsDrawOnTheSameChunks) {
 TEST(PoliciesTest, PredictedAndActualReservedAgreeToTheByte) {
   for (const auto policy : kPolicies) {
     const auto session = MakeSession(With(policy));
-    std::vector<GraphSize> sizes;
-    for (const int64_t rows : {300, 900, 1, 1500, 64}) {
-      const GraphId id = MustAdd(*session, Sums(rows));
-      sizes.push_back({GraphShapes::kStatic, SizeFor(*session, id, rows)});
-      ExpectRight(*session, id, rows);
-    }
-    EXPECT_EQ(session->Memory().feature_maps_reserved,
-              ReservedFor(policy, sizes, kSessionGranularity))
-        << "policy " << static_cast<int>(policy);
-    for (const int64_t rows : {700, 1100, 200}) {
-      const GraphId id = MustAdd(*session, Sums(Dim::Symbol("rows")));
-      sizes.push_back({GraphShapes::kDynamic, SizeFor(*session, id, rows)});
-      ExpectRight(*session, id, rows);
-    }
-    EXPECT_EQ(session->Memory().feature_maps_reserved,
-              ReservedFor(policy, sizes, kSessionGranularity))
-        << "policy " << static_cast<int>(policy);
+    SessionOptions alone = With(policy);
+    alone.load.only_plan = true;
+    const auto planned = MakeSession(alone);
+    const auto expect_same = [&] {
+      const DeviceBytes taken = session->Memory().device;
+      const DeviceBytes told = planned->Memory().device;
+      EXPECT_EQ(taken.feature_maps, told.feature_maps) << "policy " << static_cast<int>(policy);
+      EXPECT_EQ(taken.total(), told.total()) << "policy " << static_cast<int>(policy);
+      EXPECT_EQ(session->Memory().feature_maps_reserved, planned->Memory().feature_maps_reserved);
+    };
+    const auto run = [&](const Dim& size, int64_t rows) {
+      ExpectRight(*session, MustAdd(*session, Sums(size)), rows);
+      ASSERT_TRUE(planned->Reserve(MustAdd(*planned, Sums(size)), Views({Zeros(rows)})).ok());
+    };
+    for (const int64_t rows : {300, 900, 1, 1500, 64}) run(rows, rows);
+    expect_same();
+    for (const int64_t rows : {700, 1100, 200}) run(Dim::Symbol("rows"), rows);
+    expect_same();
+    EXPECT_GT(planned->Memory().device.total(), Bytes(0));
   }
 }
 

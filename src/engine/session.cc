@@ -24,6 +24,16 @@ Result<device::DeviceId> ChooseDevice(const SessionOptions& options, const devic
                .remedy = StrCat("give a number from 0 to ", device.Count() - 1)};
 }
 
+// Numbers alone can be taken without end.
+constexpr Bytes kEndless = GiB(1 << 12);
+
+Result<std::unique_ptr<device::Device>> MakeDeviceFor(const SessionOptions& options) {
+  const bool numbers = options.load.only_plan;
+  return device::MakeDevice(numbers ? "fake" : "cpu",
+                            {.capacity = numbers ? kEndless : Bytes(0),
+                             .granularity = kSessionGranularity});
+}
+
 LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device::Device> device,
                            device::DeviceId id) {
   LoadOptions load = options.load;
@@ -34,6 +44,9 @@ LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device
   }
   if (load.dynamic_dims.empty()) load.dynamic_dims = options.config.dynamic_dims;
   load.host_operators_apart |= options.config.ac_parallel_enable;
+  const bool smaller = options.config.memory_config.memory_optimization_policy ==
+                       config::MemoryOptimizationPolicy::kMemoryPriority;
+  if (!load.weight_forms && smaller) load.weight_forms = compile::WeightForms::kSmaller;
   load.streams_of = std::move(device);
   load.streams_device = id;
   load.threads = options.threads;
@@ -56,7 +69,7 @@ Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> 
 Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) {
   std::shared_ptr<device::Device> device = options.device;
   if (device == nullptr) {
-    PLIMSOLL_ASSIGN(device, device::MakeDevice("cpu", {.granularity = kSessionGranularity}));
+    PLIMSOLL_ASSIGN(device, MakeDeviceFor(options));
   }
   PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device));
   return std::unique_ptr<Session>(new Session(options, std::move(device), id));
@@ -115,6 +128,13 @@ Result<std::shared_ptr<const Executable>> Session::Compile(GraphId id,
   PrepareThread();
   if (const auto variables = FindVariables(id)) return variables->Compile(inputs, reason);
   return graph->Compile(inputs, reason);
+}
+
+Status Session::Reserve(GraphId id, std::span<const Tensor> inputs) {
+  PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  PrepareThread();
+  if (const auto variables = FindVariables(id)) return variables->Reserve(inputs);
+  return graph->Reserve(inputs);
 }
 
 Status Session::Run(GraphId id, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -209,11 +229,25 @@ SessionMemory Session::Memory() const {
   }
   HeldWeights weights;
   for (const auto& graph : graphs) graph->AddWeightsTo(weights);
-  return {.feature_maps_reserved = memory_->reserved(),
-          .peak_feature_maps_reserved = memory_->peak_reserved(),
-          .weights = SumOf(weights),
-          .variables = variables_.bytes(),
-          .variables_reserved = variables_.reserved()};
+  SessionMemory held{.feature_maps_reserved = memory_->reserved(),
+                     .peak_feature_maps_reserved = memory_->peak_reserved(),
+                     .weights = SumOf(weights),
+                     .variables = variables_.bytes(),
+                     .variables_reserved = variables_.reserved(),
+                     .host = memory_->host(),
+                     .device = {}};
+  const bool of_host = options_.config.variable_placement == config::VariablePlacement::kHost;
+  const Bytes pages = weights_->memory().reserved();
+  DeviceBytes& device = held.device;
+  device.weights = held.weights;
+  device.feature_maps = memory_->asked() + memory_->heap();
+  if (!of_host) device.variables = held.variables;
+  const Bytes variables_taken = of_host ? Bytes(0) : held.variables_reserved - pages;
+  const Bytes weights_taken = weights_->memory().large_pages() ? pages : held.weights;
+  const Bytes taken = held.peak_feature_maps_reserved + memory_->heap() + weights_taken +
+                      variables_taken;
+  device.granularity = taken - device.total();
+  return held;
 }
 
 Result<RunRecord> Session::LastRun(GraphId id) const {

@@ -33,6 +33,17 @@ struct SessionOptions {
   std::shared_ptr<memory::Allocator> allocator;
 };
 
+// What a session takes from its device, by what it is for.
+struct DeviceBytes {
+  Bytes weights;
+  // Feature maps as static_memory_policy has them, areas beside them (memory of another type, values
+  // that keep their addresses), and tensors of graphs that are run node by node.
+  Bytes feature_maps;
+  Bytes variables;
+  Bytes granularity;  // what rounding up adds: to the pages and chunks of the device
+  Bytes total() const { return weights + feature_maps + variables + granularity; }
+};
+
 // What a session holds now.
 struct SessionMemory {
   Bytes feature_maps_reserved;       // taken from the device
@@ -40,6 +51,8 @@ struct SessionMemory {
   Bytes weights;                     // what several graphs share counts once
   Bytes variables;
   Bytes variables_reserved;  // for them, and for constants where huge pages are asked for
+  Bytes host;                // areas in memory of the host
+  DeviceBytes device;        // the most of everything together
 };
 
 // Holds models and runs them on the CPU: add, run, unload by id.
@@ -55,6 +68,7 @@ struct SessionMemory {
 // when that run has ended.
 class Session {
  public:
+  // With LoadOptions::only_plan no memory is taken either: the device is one of numbers.
   static Result<std::unique_ptr<Session>> Create(const SessionOptions& options);
 
   // `variables` names the inputs that are variables of the session, and the outputs that replace
@@ -74,6 +88,9 @@ class Session {
   Result<std::vector<kernels::HostValue>> RunValues(GraphId id,
                                                     std::vector<kernels::HostValue> inputs,
                                                     const RunOptions& options = {});
+  // Takes the memory that a run over inputs of these shapes takes, and runs nothing: after it,
+  // Memory() tells what the session needs. Fails with run.dynamic where only a run tells.
+  Status Reserve(GraphId id, std::span<const Tensor> inputs);
   // The graph's memory goes back to the device, or to the pool that other graphs take from.
   Status Unload(GraphId id);
   // Gives back to the device what no graph holds.

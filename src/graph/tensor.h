@@ -20,11 +20,14 @@ struct ConstantTensor {
   std::string name;
   DataType type = DataType::kUndefined;
   std::vector<int64_t> dims;
-  std::span<const std::byte> bytes;       // empty for strings, and when the data is missing
+  std::span<const std::byte> bytes;       // empty for strings, and where `missing`
   std::vector<std::string_view> strings;  // for string tensors
   std::shared_ptr<const void> storage;    // what keeps `bytes` and `strings` valid
-  bool missing = false;                   // declared in an external file that is not there
-  std::string external_file;              // where external data lies, relative to the model
+  // Declared in an external file that is not there. Who compiles such a model to look at it gives
+  // `bytes` addresses without data (compile::AssumeMissing), which nobody reads.
+  bool missing = false;
+  std::string external_file;  // where external data lies, relative to the model
+  Bytes external_offset;      // likewise, from the start of the file
 
   int64_t ElementCount() const;  // saturates
   Bytes Size() const;            // what the elements take, whether or not the data is there

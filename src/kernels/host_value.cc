@@ -79,6 +79,12 @@ std::shared_ptr<void> AllocateBytes(Bytes size) {
   return std::shared_ptr<void>(memory, [](void* old) { operator delete(old, kAlignment); });
 }
 
+bool IsReadInPlace(const graph::ConstantTensor& constant) {
+  const auto width = static_cast<uintptr_t>(std::max(graph::Bits(constant.type) / 8, 1));
+  const bool aligned = reinterpret_cast<uintptr_t>(constant.bytes.data()) % width == 0;
+  return constant.type != graph::DataType::kString && aligned && constant.storage != nullptr;
+}
+
 Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant) {
   if (constant.missing) {
     return Error{
@@ -90,9 +96,7 @@ Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant) {
         .remedy = "put the file beside the model"};
   }
   HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
-  const auto width = static_cast<uintptr_t>(std::max(graph::Bits(constant.type) / 8, 1));
-  const bool aligned = reinterpret_cast<uintptr_t>(constant.bytes.data()) % width == 0;
-  if (constant.type != graph::DataType::kString && aligned && constant.storage != nullptr) {
+  if (IsReadInPlace(constant)) {
     tensor.data = std::shared_ptr<void>(std::const_pointer_cast<void>(constant.storage),
                                         const_cast<std::byte*>(constant.bytes.data()));
     return tensor;

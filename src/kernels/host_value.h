@@ -45,6 +45,9 @@ std::shared_ptr<void> AllocateBytes(Bytes size);
 // A tensor in such memory.
 Result<HostTensor> AllocateOnHeap(graph::DataType type, const Dims& dims);
 
+// Whether the elements of a constant can be read where they lie.
+bool IsReadInPlace(const graph::ConstantTensor& constant);
+
 // The elements of a constant as a host tensor: shared with what holds them where they are aligned
 // to their element, else copied. Fails (run.weights_missing) when the data is not there.
 Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant);

@@ -9,7 +9,8 @@ namespace {
 template <typename Number>
 std::vector<Number> ReadAll(const TensorInfo& tensor) {
   std::vector<Number> numbers;
-  if (tensor.data == nullptr || tensor.type == graph::DataType::kString) return numbers;
+  const bool known = tensor.data != nullptr && !tensor.assumed;
+  if (!known || tensor.type == graph::DataType::kString) return numbers;
   const int64_t count = tensor.elements();
   numbers.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {

@@ -28,6 +28,7 @@ struct TensorInfo {
   // prepared just before it runs. std::string objects for strings. May be unaligned for constants.
   const void* data = nullptr;
   bool constant = false;  // `data` stays what it is for as long as the kernel lives
+  bool assumed = false;   // likewise, but `data` is an address alone: its elements are not known
   bool sized = true;      // of an output: `dims` are known; else the kernel's maker fills them in
 
   bool present() const { return type != graph::DataType::kUndefined; }
@@ -44,6 +45,12 @@ class PackedWeights {
  public:
   virtual ~PackedWeights() = default;
   using Fill = std::function<Status(void* packed)>;
+  // Whether to pack the constant at `data`. A kernel that is told no reads it as it is, and takes
+  // `workspace` more in each run.
+  virtual bool Wants(const void* /*data*/, Bytes /*plain*/, Bytes /*packed*/,
+                     Bytes /*workspace*/) const {
+    return true;
+  }
   // The packed form `layout` (a text that tells it from every other form) of the constant at
   // `data`: made by `fill` at the first call, 64-byte aligned, valid for as long as the object.
   // The plain form may be gone from memory after it.

@@ -78,7 +78,7 @@ Result<ExternalFiles::Slice> ExternalFiles::Find(const Entries& entries, Bytes e
                                   "dimensions need ", expected.value()));
   }
   PLIMSOLL_ASSIGN(const std::shared_ptr<const MappedFile> file, Open(location, where));
-  Slice slice{std::string(location), file == nullptr, {}, file};
+  Slice slice{std::string(location), file == nullptr, offset, {}, file};
   if (slice.missing) return slice;
   const Bytes size(static_cast<int64_t>(file->bytes().size()));
   if (offset > size || expected > size - offset) {

@@ -26,6 +26,7 @@ class ExternalFiles {
   struct Slice {
     std::string file;  // relative to the model
     bool missing = false;
+    Bytes offset;
     ByteSpan bytes;
     std::shared_ptr<const void> storage;
   };

@@ -264,6 +264,7 @@ Result<ConstantTensor> DecodeTensor(const Source& source, ByteSpan message, Exte
     tensor.storage = std::move(slice.storage);
     tensor.missing = slice.missing;
     tensor.external_file = std::move(slice.file);
+    tensor.external_offset = slice.offset;
   } else {
     PLIMSOLL_TRY(TakeElements(source, parts, tensor));
   }

@@ -67,38 +67,47 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   const ProductShape& own = product.shape_;
   const int64_t elements = PanelElements(own.depth, own.columns);
   const TensorInfo& tensor = site.inputs[b];
-  if (tensor.constant && site.packed_weights != nullptr && tensor.elements() > 0) {
-    product.way_ = Way::kPacked;
-    const std::string layout = StrCat("panels ", own.b_count, "x", own.depth, "x", own.columns, "/",
-                                      own.b_depth_stride, "/", own.b_column_stride);
-    PLIMSOLL_ASSIGN(const void* const packed,
-                    site.packed_weights->Pack(
-                        tensor.data, tensor.size(), layout,
-                        Bytes(own.b_count * elements * int64_t{sizeof(float)}), [&](void* to) {
-                          for (int64_t i = 0; i < own.b_count; ++i) {
-                            product.PackConstant(
-                                static_cast<const float*>(tensor.data) + i * own.b_size(),
-                                static_cast<float*>(to) + i * elements, *site.packed_weights);
-                          }
-                          return Status();
-                        }));
-    product.packed_ = static_cast<const float*>(packed);
+  const Bytes packed_size(own.b_count * elements * int64_t{sizeof(float)});
+  const Bytes panels = product.ChooseUnpacked(site.most_workspace - workspace.total());
+  const bool packs = tensor.constant && site.packed_weights != nullptr && tensor.elements() > 0 &&
+                     site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels);
+  if (!packs) {
+    if (panels > Bytes(0)) product.panels_ = workspace.Take(panels);
     return product;
   }
-  if (own.columns == 1 && own.b_depth_stride == 1 && own.a_depth_stride == 1) {
-    product.way_ = Way::kDots;
-  } else if (own.b_column_stride == 1 && own.rows <= kFewRows) {
-    product.way_ = Way::kInPlace;
-  } else if (own.b_depth_stride == 1 && own.a_depth_stride == 1 && own.rows <= kFewRowsForDots) {
-    product.way_ = Way::kDots;
-  }
-  if (product.way_ == Way::kDots) return product;
-  product.PlanPieces(std::min(kPieceBytes, site.most_workspace - workspace.total()));
-  if (product.way_ == Way::kInPlace && own.columns % kPanelWidth == 0) return product;
-  const int64_t depth = (own.depth + product.piece_parts_ - 1) / product.piece_parts_;
-  product.panels_ =
-      workspace.Take(Bytes(PanelElements(depth, product.piece_columns_) * int64_t{sizeof(float)}));
+  product.way_ = Way::kPacked;
+  const std::string layout = StrCat("panels ", own.b_count, "x", own.depth, "x", own.columns, "/",
+                                    own.b_depth_stride, "/", own.b_column_stride);
+  PLIMSOLL_ASSIGN(const void* const packed,
+                  site.packed_weights->Pack(
+                      tensor.data, tensor.size(), layout, packed_size, [&](void* to) {
+                        for (int64_t i = 0; i < own.b_count; ++i) {
+                          product.PackConstant(
+                              static_cast<const float*>(tensor.data) + i * own.b_size(),
+                              static_cast<float*>(to) + i * elements, *site.packed_weights);
+                        }
+                        return Status();
+                      }));
+  product.packed_ = static_cast<const float*>(packed);
   return product;
+}
+
+// How to read B as it is; gives what that takes of the workspace.
+Bytes FloatProduct::ChooseUnpacked(Bytes room) {
+  way_ = Way::kPack;
+  if (shape_.columns == 1 && shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1) {
+    way_ = Way::kDots;
+  } else if (shape_.b_column_stride == 1 && shape_.rows <= kFewRows) {
+    way_ = Way::kInPlace;
+  } else if (shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1 &&
+             shape_.rows <= kFewRowsForDots) {
+    way_ = Way::kDots;
+  }
+  if (way_ == Way::kDots) return {};
+  PlanPieces(std::min(kPieceBytes, room));
+  if (way_ == Way::kInPlace && shape_.columns % kPanelWidth == 0) return {};
+  const int64_t depth = (shape_.depth + piece_parts_ - 1) / piece_parts_;
+  return Bytes(PanelElements(depth, piece_columns_) * int64_t{sizeof(float)});
 }
 
 // All the depth at once where enough columns fit; else the parts that sums are broken into anyway.

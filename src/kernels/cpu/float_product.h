@@ -21,7 +21,7 @@ struct Addend {
 
 // Float32 products over gemm.h: C = activation(scale * A x B + bias + other). Made once for fixed
 // shapes; Run is const and may be called by several threads, each with its own workspace. B is
-// packed once where it is constant and the site has a place for it; else it is read as it lies when
+// packed once where it is constant and the site wants it packed; else it is read as it lies when
 // A has few rows, and packed piece by piece in each run when it has many. Pieces are as large as
 // the site's most_workspace allows, and change no number.
 class FloatProduct {
@@ -46,6 +46,7 @@ class FloatProduct {
   };
   struct Part;  // of one product, for one thread
 
+  Bytes ChooseUnpacked(Bytes room);
   void PlanPieces(Bytes room);
   void RunPacking(const Part& piece, const float* b, float* panels, bool packed) const;
   void PackPiece(const Part& piece, const float* b, float* panels) const;

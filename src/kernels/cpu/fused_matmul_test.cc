@@ -63,6 +63,26 @@ Floats Expected(const ProductCase& one, const HostTensor& a, const HostTensor& b
   return made;
 }
 
+// Wants nothing packed.
+class UnwantedWeights final : public PackedWeights {
+ public:
+  bool Wants(const void*, Bytes, Bytes, Bytes) const override { return false; }
+  Result<const void*> Pack(const void*, Bytes, std::string_view, Bytes, const Fill&) override {
+    ADD_FAILURE() << "it was packed all the same";
+    return static_cast<const void*>(this);
+  }
+  void Forget(const void*, Bytes) override {}
+};
+
+TEST(FusedMatMulTest, AMatrixThatIsPackedInEachRunTakesASliceOfPanels) {
+  const ProductCase one{1, 20, 3000, 2000, false, false, true};
+  const HostTensor a = Wavy({1, 20, 3000});
+  const HostTensor b = Wavy({3000, 2000});
+  const auto prepared = Prepare(Product(one), {a, b});
+  ASSERT_TRUE(prepared.ok());
+  EXPECT_LE(prepared->kernel->workspace(), MiB(1));
+}
+
 TEST(FusedMatMulTest, EveryWayThroughTheProductGivesTheSameNumbers) {
   const ProductCase cases[] = {
       {1, 37, 50, 70, false, false, true}, {2, 13, 400, 33, false, false, false},
@@ -71,6 +91,7 @@ TEST(FusedMatMulTest, EveryWayThroughTheProductGivesTheSameNumbers) {
       {1, 1, 64, 200, false, false, true}, {2, 3, 64, 45, false, false, false},
       {2, 2, 64, 45, false, true, false},  {1, 1, 1, 1, false, false, true},
       {2, 5, 0, 7, false, false, false},   {1, 300, 500, 17, false, false, true},
+      {3, 10, 700, 430, false, false, true},  {2, 11, 1000, 300, false, true, false},
   };
   for (const ProductCase& one : cases) {
     const HostTensor a = Matrix(one, one.rows, one.depth, one.transpose_a, false, 1);
@@ -78,8 +99,13 @@ TEST(FusedMatMulTest, EveryWayThroughTheProductGivesTheSameNumbers) {
     const HostTensor bias = Wavy({one.columns}, 3);
     const HostTensor residual = Wavy({one.batch, one.rows, one.columns}, 4);
     const Floats expected = Expected(one, a, b, bias, residual);
-    for (const bool constant : {false, true}) {
-      HeapPackedWeights weights;
+    HeapPackedWeights packing;
+    UnwantedWeights plain;
+    struct Way {
+      bool constant;
+      PackedWeights& weights;
+    };
+    for (const auto& [constant, weights] : {Way{false, packing}, Way{true, packing}, Way{true, plain}}) {
       const auto prepared = Prepare(Product(one), {a, b, bias, residual},
                                     constant ? std::set<size_t>{1} : std::set<size_t>{}, &weights);
       ASSERT_TRUE(prepared.ok()) << prepared.error().Text();

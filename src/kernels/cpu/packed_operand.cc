@@ -25,7 +25,9 @@ Result<PackedOperand> PackedOperand::Make(const KernelSite& site, size_t input, 
   if (given == wanted) return operand;
   PLIMSOLL_ASSIGN(Primitive reorder, onednn::MakeReorder(given, wanted));
   const TensorInfo& tensor = site.inputs[input];
-  if (IsPackedOnce(site, input)) {
+  const Bytes unpacked = wanted.size() + reorder.scratchpad();
+  if (IsPackedOnce(site, input) &&
+      site.packed_weights->Wants(tensor.data, tensor.size(), wanted.size() * pieces, unpacked)) {
     PLIMSOLL_ASSIGN(HostTensor scratchpad,
                     AllocateOnHeap(graph::DataType::kUint8, {reorder.scratchpad().value()}));
     const auto fill = [&](void* packed) {
