@@ -29,10 +29,7 @@ bool IsOurs(const Node& node, std::string_view op) {
 class Blocking {
  public:
   Blocking(Graph& graph, bool filled_only)
-      : graph_(graph),
-        rewriter_(graph),
-        block_(kernels::BlockSize()),
-        filled_only_(filled_only) {}
+      : graph_(graph), rewriter_(graph), block_(kernels::BlockSize()), filled_only_(filled_only) {}
 
   int Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {

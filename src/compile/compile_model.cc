@@ -6,10 +6,10 @@
 #include "compile/bodies.h"
 #include "compile/compact.h"
 #include "compile/host_operators.h"
+#include "compile/prepare_kernels.h"
 #include "compile/shapes.h"
 #include "compile/slice_regions.h"
 #include "compile/streams.h"
-#include "kernels/kernel_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
@@ -21,162 +21,10 @@ using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 using graph::ValueType;
-using kernels::KernelSite;
-using kernels::TensorInfo;
 
 bool IsPlainTensor(const ValueType& type) {
   return type.is_tensor() && type.data_type != DataType::kString && type.shape &&
          graph::IsStatic(*type.shape);
-}
-
-TensorInfo InfoOf(const Graph& graph, ValueId id) {
-  TensorInfo info;
-  if (!id.valid()) return info;
-  const graph::Value& value = graph[id];
-  info.type = value.type.data_type;
-  info.dims = graph::StaticDims(*value.type.shape);
-  if (value.constant.valid()) {
-    info.constant = true;
-    info.data = graph[value.constant].bytes.data();
-    info.assumed = graph[value.constant].missing;
-  }
-  return info;
-}
-
-// Lets go of constants as soon as every node that reads them has packed them.
-class ConstantReaders {
- public:
-  ConstantReaders(Graph& graph, bool lets_go)
-      : graph_(graph), lets_go_(lets_go), readers_(graph.constants.size()) {
-    for (const graph::Subgraph& body : graph.subgraphs) {
-      for (const NodeId id : body.nodes) {
-        for (const ValueId input : graph[id].inputs) Count(input, 1);
-      }
-      for (const ValueId output : body.outputs) Count(output, 1);
-    }
-  }
-
-  // Whether the value is the constant at `data`, and one node alone reads it.
-  bool IsOnlyRead(ValueId value, const void* data) const {
-    if (!value.valid() || !graph_[value].constant.valid()) return false;
-    const graph::ConstantId constant = graph_[value].constant;
-    return graph_[constant].bytes.data() == data && readers_[constant.index()] == 1;
-  }
-
-  void Packed(const Node& node, uint64_t inputs) {
-    for (size_t i = 0; i < node.inputs.size() && i < 64; ++i) {
-      if (((inputs >> i) & 1) == 0) continue;
-      Count(node.inputs[i], -1);
-      const graph::ConstantId constant = graph_[node.inputs[i]].constant;
-      if (readers_[constant.index()] > 0 || !lets_go_) continue;
-      graph_.constants[constant.index()].bytes = {};
-      graph_.constants[constant.index()].storage.reset();
-    }
-  }
-
- private:
-  void Count(ValueId value, int change) {
-    if (!value.valid() || !graph_[value].constant.valid()) return;
-    readers_[graph_[value].constant.index()] += change;
-  }
-
-  Graph& graph_;
-  const bool lets_go_;
-  std::vector<int> readers_;  // that need the plain form, by constant
-};
-
-// Passes packing on where the forms asked for allow it, and remembers which of a site's inputs were
-// packed.
-class PackingRecorder : public kernels::PackedWeights {
- public:
-  PackingRecorder(kernels::PackedWeights& store, const KernelSite& site, WeightForms forms,
-                  const ConstantReaders& readers)
-      : store_(store), site_(site), forms_(forms), readers_(readers) {}
-
-  // What others read plain stays beside the packed form.
-  bool Wants(const void* data, Bytes plain, Bytes packed, Bytes workspace) const override {
-    if (forms_ == WeightForms::kPacked) return true;
-    const bool alone = std::ranges::any_of(site_.node().inputs, [&](ValueId input) {
-      return readers_.IsOnlyRead(input, data);
-    });
-    return packed - (alone ? plain : Bytes(0)) <= workspace;
-  }
-  Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
-                           const Fill& fill) override {
-    for (size_t i = 0; i < site_.inputs.size() && i < 64; ++i) {
-      const TensorInfo& input = site_.inputs[i];
-      if (input.constant && input.data == data && input.size() == plain) {
-        inputs_ |= uint64_t{1} << i;
-      }
-    }
-    return store_.Pack(data, plain, layout, packed, fill);
-  }
-  void Forget(const void* data, Bytes size) override { store_.Forget(data, size); }
-  uint64_t inputs() const { return inputs_; }
-
- private:
-  kernels::PackedWeights& store_;
-  const KernelSite& site_;
-  const WeightForms forms_;
-  const ConstantReaders& readers_;
-  uint64_t inputs_ = 0;
-};
-
-// A packed constant lies where its packed form does, which is no place in a group.
-bool MayPack(const Node& node) {
-  return node.memory.continuous_input == graph::MemoryAttributes::Continuous::kNone &&
-         !node.memory.no_address_refresh;
-}
-
-// Says yes to every packing and does none: for kernels that are made to be looked at.
-class NoPacking : public kernels::PackedWeights {
- public:
-  Result<const void*> Pack(const void*, Bytes, std::string_view, Bytes, const Fill&) override {
-    return static_cast<const void*>(this);
-  }
-  void Forget(const void*, Bytes) override {}
-};
-
-// What kernels are made for.
-enum class Purpose {
-  kToRun,   // they pack their constants, whose plain form goes where nobody reads it
-  kToLook,  // to know what they need
-};
-
-// Kernels for every node that carries no body, in the order of the bodies. `most_workspace` is what
-// is welcome of each node's; empty: as much as they like.
-Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpose purpose,
-                      const std::vector<Bytes>& most_workspace) {
-  const Graph& graph = model.graph;
-  ConstantReaders readers(model.graph, purpose == Purpose::kToRun);
-  NoPacking no_packing;
-  kernels::PackedWeights* const store =
-      purpose == Purpose::kToLook && options.packed_weights != nullptr ? &no_packing
-                                                                       : options.packed_weights;
-  model.kernels.resize(graph.nodes.size());
-  model.packed_inputs.resize(graph.nodes.size());
-  for (const graph::Subgraph& body : graph.subgraphs) {
-    for (const NodeId id : body.nodes) {
-      const Node& node = graph[id];
-      if (!SubgraphsOf(node).empty()) continue;
-      KernelSite site{.graph = graph, .id = id, .inputs = {}, .outputs = {}};
-      site.outputs_cleared = !node.memory.needs_clearing.empty();
-      if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
-      for (const ValueId input : node.inputs) site.inputs.push_back(InfoOf(graph, input));
-      for (const ValueId output : node.outputs) site.outputs.push_back(InfoOf(graph, output));
-      std::optional<PackingRecorder> recorder;
-      const bool packs =
-          store != nullptr && MayPack(node) && options.weight_forms != WeightForms::kPlain;
-      if (packs) {
-        site.packed_weights = &recorder.emplace(*store, site, options.weight_forms, readers);
-      }
-      PLIMSOLL_ASSIGN(model.kernels[id.index()], kernels::PrepareKernel(site));
-      if (!recorder) continue;
-      model.packed_inputs[id.index()] = recorder->inputs();
-      readers.Packed(node, recorder->inputs());
-    }
-  }
-  return {};
 }
 
 // One way to bring a graph to kernels and a plan, as far as it takes to know its peak.
@@ -217,7 +65,8 @@ class Compilation {
  private:
   // What kernels and layouts need not go below: nothing where memory comes first.
   Bytes Target() const {
-    return options_.plan.memory_priority ? Bytes(0) : options_.plain_peak.value_or(Bytes(kSaturated));
+    return options_.plan.memory_priority ? Bytes(0)
+                                         : options_.plain_peak.value_or(Bytes(kSaturated));
   }
 
   Result<Attempt> Try(BlockedLayouts layouts) const {
@@ -241,16 +90,18 @@ class Compilation {
   // Makes what lives at the highest steps slice by slice, again and again while that lowers them.
   Status SliceAtPeak(Attempt& best) const {
     constexpr int kMostRounds = 4;
+    constexpr size_t kMostNodes = 20'000;  // beyond that each round takes too long
     const bool one_stream = best.model.planned.timeline.steps_of_stream.size() < 2;
-    if (!options_.optimise || !one_stream) return {};
+    const bool small = best.model.planned.order.size() <= kMostNodes;
+    if (!options_.optimise || !one_stream || !small) return {};
     const Bytes before = best.peak();
     for (int round = 0; round < kMostRounds; ++round) {
       const std::vector<ValueId> seeds = LargeAtPeak(best.model);
       bool lower = false;
       for (const int64_t slices : {2, 4}) {
         // Larger slices cost no time; smaller ones read weights too often.
-        const SliceSizes sizes = options_.plan.memory_priority ? SliceSizes{slices, 16, 8}
-                                                               : SliceSizes{slices, 128, 32};
+        const SliceSizes sizes =
+            options_.plan.memory_priority ? SliceSizes{slices, 16, 8} : SliceSizes{slices, 128, 32};
         Attempt sliced;
         sliced.layouts = best.layouts;
         sliced.blocked = best.blocked;
@@ -295,8 +146,8 @@ class Compilation {
     for (size_t i = 0; i < model.graph.values.size(); ++i) {
       const ValueId value(i);
       if (begin[i] < 0 || !model.graph[value].producer.valid() || size(value) * 16 < peak) continue;
-      const bool high = high_before[static_cast<size_t>(end[i])] >
-                        high_before[static_cast<size_t>(begin[i])];
+      const bool high =
+          high_before[static_cast<size_t>(end[i])] > high_before[static_cast<size_t>(begin[i])];
       if (high) large.push_back(value);
     }
     std::stable_sort(large.begin(), large.end(),
@@ -305,8 +156,7 @@ class Compilation {
   }
 
   Status Plan(Attempt& attempt) const {
-    PLIMSOLL_TRY(
-        PrepareKernels(attempt.model, options_, Purpose::kToLook, attempt.most_workspace));
+    PLIMSOLL_TRY(PrepareKernels(attempt.model, options_, Purpose::kToLook, attempt.most_workspace));
     return PlanWithKernels(attempt.model);
   }
 
@@ -405,15 +255,35 @@ class Compilation {
       slices.gained = attempt.sliced_by;
       techniques.push_back(std::move(slices));
     }
-    const int lowered = static_cast<int>(
-        std::count_if(attempt.most_workspace.begin(), attempt.most_workspace.end(),
-                      [](Bytes most) { return most != Bytes(kSaturated); }));
+    NameWorkspaceAbovePlain(attempt.model);
+    const int lowered =
+        static_cast<int>(std::count_if(attempt.most_workspace.begin(), attempt.most_workspace.end(),
+                                       [](Bytes most) { return most != Bytes(kSaturated); }));
     if (lowered == 0) return;
     Technique workspaces;
     workspaces.name = "kernels with smaller workspaces";
     workspaces.taken = lowered;
     workspaces.gained = attempt.lowered_by;
     techniques.push_back(std::move(workspaces));
+  }
+
+  // Where the peak is above plain lives after all, it is a workspace that lifts it.
+  void NameWorkspaceAbovePlain(CompiledModel& model) const {
+    const Bytes above =
+        FeatureMapPeak(model.planned) - options_.plain_peak.value_or(Bytes(kSaturated));
+    const std::vector<Bytes> live = LiveBytes(model.planned);
+    if (above <= Bytes(0) || live.empty()) return;
+    const auto top = std::max_element(live.begin(), live.end());
+    const NodeId node = model.planned.timeline.steps[static_cast<size_t>(top - live.begin())].node;
+    const auto& kernel = model.kernels[node.index()];
+    if (kernel == nullptr || kernel->workspace() == Bytes(0)) return;
+    Technique workspace;
+    workspace.name = StrCat("workspace of ", FormatBytes(kernel->workspace()), " at ",
+                            Describe(model.graph, node));
+    workspace.taken = 1;
+    workspace.gained = Bytes(0) - above;
+    workspace.reason = StrCat("holds ", kernel->workspace_purpose(), " and cannot be smaller");
+    model.planned.techniques.push_back(std::move(workspace));
   }
 
   const CompileOptions& options_;
@@ -451,7 +321,8 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
 Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   std::vector<PassReport> passes;
   if (options.optimise) PLIMSOLL_TRY(Simplify(graph, passes));
-  PLIMSOLL_ASSIGN(CompiledModel model, Compilation(options, std::move(graph), std::move(passes)).Run());
+  PLIMSOLL_ASSIGN(CompiledModel model,
+                  Compilation(options, std::move(graph), std::move(passes)).Run());
   model.input_fusion_size = options.plan.input_fusion_size;
   return model;
 }

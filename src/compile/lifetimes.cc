@@ -270,9 +270,9 @@ class ProblemBuilder {
 
   // What comes to life at once is cleared at once, and held as a whole.
   static std::vector<Piece> InOnePiece(const Block& block) {
-    const bool at_once = std::all_of(
-        block.pieces.begin(), block.pieces.end(),
-        [&](const Piece& piece) { return piece.birth == block.pieces.front().birth; });
+    const bool at_once =
+        std::all_of(block.pieces.begin(), block.pieces.end(),
+                    [&](const Piece& piece) { return piece.birth == block.pieces.front().birth; });
     if (!at_once) return block.pieces;
     return {{Bytes(0), block.bytes, block.pieces.front().birth, block.end}};
   }

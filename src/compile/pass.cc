@@ -96,8 +96,8 @@ Status Simplify(Graph& graph, std::vector<PassReport>& reports) {
 
 Result<int> ChooseLayouts(Graph& graph, BlockedLayouts where, std::vector<PassReport>& reports) {
   if (where == BlockedLayouts::kNowhere) return 0;
-  const int blocked = RunPasses(
-      graph, where == BlockedLayouts::kWherePossible ? kLayout : kFilledLayout, reports);
+  const int blocked =
+      RunPasses(graph, where == BlockedLayouts::kWherePossible ? kLayout : kFilledLayout, reports);
   Clean(graph, kFolding, reports);
   graph = Compact(graph);
   PLIMSOLL_TRY(InferShapes(graph));

@@ -12,7 +12,7 @@ using graph::NodeId;
 using graph::ValueId;
 
 constexpr size_t kMostNodesSearchedAgain = 20'000;
-constexpr size_t kMostTries = 256;          // of single joins
+constexpr size_t kMostTries = 256;             // of single joins
 constexpr size_t kMostNodesTried = 2'000'000;  // nodes times tries
 
 // The first and the last place of the order at which each storage is touched.

@@ -17,8 +17,8 @@ struct PlanDraft {
   Storages storages;
   std::vector<PlannedUpdate> updates;
   BodySchedule root;
-  Order order;       // rows of `root`
-  int64_t peak = 0;  // the largest sum of bytes that live at one moment
+  Order order;               // rows of `root`
+  int64_t peak = 0;          // the largest sum of bytes that live at one moment
   std::vector<bool> copied;  // by node: joins that were declined; empty: none
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compile/graph_for_tests.h"
 #include "compile/shapes.h"
 #include "graph/builder.h"
 
@@ -223,6 +224,55 @@ TEST(PlanModelTest, TheSameModelGivesTheSamePlanWithAnyNumberOfThreads) {
   const PlannedModel second = MustPlan(graph, three);
   EXPECT_EQ(first.order, second.order);
   EXPECT_EQ(first.plan.offsets, second.plan.offsets);
+}
+
+// Layers that each read all earlier ones, written as one Concat a layer.
+TEST(PlanModelTest, ConcatsThatGrowTakeNoMoreThanTheLastOfThem) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", Floats({1, 8, 128}));
+  std::vector<ValueId> features = {builder.Node("Sigmoid", {x})};
+  constexpr int kLayers = 6;
+  for (int i = 0; i < kLayers; ++i) {
+    const ValueId all = builder.Node("Concat", features, With("axis", int64_t{1}));
+    features.push_back(builder.Node("ReduceMax", {all}, With("axes", std::vector<int64_t>{1})));
+  }
+  const ValueId all = builder.Node("Concat", features, With("axis", int64_t{1}));
+  builder.Output(builder.Node("ReduceSum", {all}));
+  Graph graph = builder.Build();
+  const PlannedModel model = MustPlan(graph);
+  EXPECT_EQ(FeatureMap(model), (8 + kLayers) * 128 * 4);
+  EXPECT_LT(Bytes(FeatureMap(model)), model.file_order_lower_bound);
+}
+
+TEST(PlanModelTest, AHalfOfASplitThatNobodyNeedsAnyMoreIsUsedAgain) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", Floats({1, 2, 1024}));
+  const ValueId whole = builder.Node("Sigmoid", {x});
+  const auto halves =
+      builder.Nodes("Split", {whole, builder.Int64s("sizes", {1, 1})}, 2, With("axis", int64_t{1}));
+  ValueId left = builder.Node("MatMul", {halves[0], builder.Input("a", Floats({1024, 1024}))});
+  for (const char* name : {"b", "c", "d"}) {
+    left = builder.Node("MatMul", {left, builder.Input(name, Floats({1024, 1024}))});
+  }
+  builder.Output(builder.Node("ReduceSum", {builder.Node("Mul", {left, halves[1]})}));
+  Graph graph = builder.Build();
+  const PlannedModel model = MustPlan(graph);
+  // The half that waits, and two for the chain.
+  EXPECT_EQ(FeatureMap(model), 3 * kTensor);
+}
+
+TEST(PlanModelTest, ThePlanSaysWhatItsTechniquesBrought) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", Kilo());
+  const ValueId a = builder.Node("MatMul", {x, builder.Input("w", Floats({1024, 1024}))});
+  const ValueId b = builder.Node("Sigmoid", {a});
+  builder.Output(builder.Node("ReduceSum", {b}));
+  Graph graph = builder.Build();
+  const PlannedModel model = MustPlan(graph);
+  ASSERT_EQ(model.techniques.size(), 1u);
+  EXPECT_EQ(model.techniques[0].name, "in place");
+  EXPECT_EQ(model.techniques[0].taken, 1);
+  EXPECT_EQ(model.techniques[0].gained, Bytes(kTensor));
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ class Builder {
     }
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const int32_t storage = storages_.places[i].storage;
-      const bool whole = storage >= 0 && !schedule.pinned[static_cast<size_t>(storage)] &&
-                         parts_.Of(i) == nullptr;
+      const bool whole =
+          storage >= 0 && !schedule.pinned[static_cast<size_t>(storage)] && parts_.Of(i) == nullptr;
       schedule.values[i] = {whole ? storages_.fresh[i].RoundUp(kRounding).value() : 0, storage};
     }
     schedule.values.insert(schedule.values.end(), part_values_.begin(), part_values_.end());

@@ -100,7 +100,8 @@ class Slicing {
 
   bool Add(NodeId id, Region& region) const {
     const Node& node = graph_[id];
-    if (region.nodes.size() == kMostNodes || !place_.contains(id) || !MayRewrite(node)) return false;
+    if (region.nodes.size() == kMostNodes || !place_.contains(id) || !MayRewrite(node))
+      return false;
     if (sliced_[node.outputs[0].index()]) return false;
     const std::optional<SliceRule> rule = SliceRuleOf(graph_, id);
     if (!rule) return false;
@@ -179,8 +180,8 @@ class Slicing {
     const ValueId whole = node.outputs[0];
     node.outputs.clear();
     node.name = StrCat(node.name, "/slice", number);
-    const int64_t channels =
-        std::min(slice.end * rule.channels_a_step, rule.channels) - slice.begin * rule.channels_a_step;
+    const int64_t channels = std::min(slice.end * rule.channels_a_step, rule.channels) -
+                             slice.begin * rule.channels_a_step;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       ValueId& input = node.inputs[i];
       if (rule.operands[i] == SliceOperand::kWhole) continue;
@@ -221,8 +222,8 @@ class Slicing {
     ConstantTensor part = graph_[graph_[value].constant];
     const auto row = static_cast<size_t>(part.Size().value() / std::max<int64_t>(part.dims[0], 1));
     if (!part.bytes.empty()) {
-      part.bytes = part.bytes.subspan(static_cast<size_t>(begin) * row,
-                                      static_cast<size_t>(rows) * row);
+      part.bytes =
+          part.bytes.subspan(static_cast<size_t>(begin) * row, static_cast<size_t>(rows) * row);
     }
     part.dims[0] = rows;
     part.name = StrCat(part.name, "/slice", number);

@@ -18,8 +18,8 @@ using graph::Shape;
 using graph::ValueId;
 
 constexpr std::array<std::string_view, 18> kElementwise = {
-    "Relu",      "LeakyRelu", "Elu", "Selu",    "Celu",        "Tanh", "Swish",    "HardSwish", "Gelu",
-    "Mish",      "Abs",       "Neg", "Sigmoid", "HardSigmoid", "Exp",  "Softplus", "Erf",       "Sqrt"};
+    "Relu", "LeakyRelu", "Elu", "Selu",    "Celu",        "Tanh", "Swish",    "HardSwish", "Gelu",
+    "Mish", "Abs",       "Neg", "Sigmoid", "HardSigmoid", "Exp",  "Softplus", "Erf",       "Sqrt"};
 constexpr std::array<std::string_view, 6> kBinary = {"Add", "Sub", "Mul", "Div", "Max", "Min"};
 constexpr std::array<std::string_view, 3> kPools = {"MaxPool", "AveragePool", "GlobalAveragePool"};
 
@@ -113,8 +113,7 @@ class Rules {
   }
 
   bool Pool(bool blocked) {
-    const int64_t channels =
-        blocked ? node_.attributes.Int("channels", 0) : output_[1].number();
+    const int64_t channels = blocked ? node_.attributes.Int("channels", 0) : output_[1].number();
     return SlicedAsOutput(0) && CountChannels(blocked, channels);
   }
 

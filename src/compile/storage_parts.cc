@@ -157,9 +157,8 @@ class Divider {
   // A cell comes with the smallest value that is written there before it is anything else's.
   void AddBrought(std::vector<ValueId> members, const std::vector<Bytes>& cuts,
                   const std::vector<int32_t>& part_of) {
-    std::stable_sort(members.begin(), members.end(), [&](ValueId a, ValueId b) {
-      return PlaceOf(a).bytes < PlaceOf(b).bytes;
-    });
+    std::stable_sort(members.begin(), members.end(),
+                     [&](ValueId a, ValueId b) { return PlaceOf(a).bytes < PlaceOf(b).bytes; });
     PaintedCells bringer(cuts);
     for (const ValueId value : members) {
       if (storages_.fresh[value.index()] == Bytes(0)) continue;
@@ -171,9 +170,8 @@ class Divider {
       const int32_t index = parts_.row_of[static_cast<size_t>(bringer[cell])];
       std::vector<StorageParts::Brought>& brought = parts_.rows[static_cast<size_t>(index)].brought;
       const auto known =
-          std::find_if(brought.begin(), brought.end(), [&](const StorageParts::Brought& one) {
-            return one.part == part_of[cell];
-          });
+          std::find_if(brought.begin(), brought.end(),
+                       [&](const StorageParts::Brought& one) { return one.part == part_of[cell]; });
       if (known != brought.end()) {
         known->bytes += bringer.bytes(cell);
       } else {

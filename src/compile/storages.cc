@@ -98,7 +98,8 @@ class Finder {
     }
     for (const ValueId output : node.outputs) OpenOutput(output);
     if (into_output && !IsCleared(node, node.outputs[0])) GiveWindows(windows);
-    if (rules_.views == ViewRules::kAll && node.domain.empty() && node.op == "If") JoinBranches(node);
+    if (rules_.views == ViewRules::kAll && node.domain.empty() && node.op == "If")
+      JoinBranches(node);
   }
 
   // The new value `part` lies in the storage of `whole`, unless it is an output of the model that

@@ -53,7 +53,8 @@ struct Storages {
 // What must not be joined; empty lists name nothing.
 struct StorageRules {
   ViewRules views = ViewRules::kAll;
-  std::vector<bool> kept = {};   // by node: what it makes is not written over on its way into an output
+  std::vector<bool> kept =
+      {};  // by node: what it makes is not written over on its way into an output
   std::vector<bool> apart = {};  // by value: an output into whose memory nothing else is written
   // By value: is no part of another, except by reference_output, since where it starts in that one
   // would change with the shapes.

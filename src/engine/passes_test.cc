@@ -5,8 +5,11 @@
 #include <filesystem>
 #include <random>
 
+#include "compile/compact.h"
 #include "compile/graph_for_tests.h"
 #include "compile/pass.h"
+#include "compile/shapes.h"
+#include "compile/slice_regions.h"
 #include "engine/interpreter.h"
 #include "onnx/model_reader.h"
 
@@ -318,6 +321,53 @@ TEST(PassesTest, ChannelsThatDoNotFillTheirBlocksGiveTheSameResults) {
   for (const int64_t width : {1, 7, 20}) {
     const Graph after = ExpectSameResults(ConvolutionalGraph(width), Specialise);
     EXPECT_EQ(CountOf(after, "plimsoll::FusedConv"), 7) << width;
+  }
+}
+
+// Every tensor that can be made slice by slice is.
+Status SliceAll(Graph& graph, std::vector<compile::PassReport>& reports) {
+  PLIMSOLL_TRY(Specialise(graph, reports));
+  std::vector<ValueId> seeds;
+  for (size_t i = 0; i < graph.values.size(); ++i) seeds.push_back(ValueId(i));
+  EXPECT_GT(compile::SliceRegions(graph, seeds, {.slices = 3}), 0);
+  graph = compile::Compact(graph);
+  return compile::InferShapes(graph);
+}
+
+TEST(PassesTest, SlicesOfChannelsGiveTheSameResults) {
+  for (const int64_t width : {20, 32, 60}) {
+    GraphBuilder builder;
+    const ValueId x = builder.Input("x", FloatTensor({1, 3, 12, 10}));
+    ValueId y = builder.Node(
+        "Relu",
+        {builder.Node("Conv",
+                      {x, Weights(builder, "w", {width, 3, 3, 3}), Weights(builder, "b", {width})},
+                      ConvAttributes())});
+    Attributes grouped = ConvAttributes();
+    grouped.Set("group", width);
+    grouped.Set("strides", Ints{2, 2});
+    y = builder.Node("Conv", {y, Weights(builder, "d", {width, 1, 3, 3})}, grouped);
+    y = builder.Node("Conv", {y, Weights(builder, "e", {2 * width, width, 1, 1})});
+    Attributes pooling = With("kernel_shape", Ints{2, 2});
+    pooling.Set("strides", Ints{2, 2});
+    y = builder.Node("MaxPool", {y}, pooling);
+    builder.Output(builder.Node(
+        "Sigmoid", {builder.Node("Conv", {y, Weights(builder, "f", {4, 2 * width, 1, 1})})}));
+    ExpectSameResults(compile::Inferred(builder), SliceAll);
+  }
+}
+
+TEST(PassesTest, SlicesOfRowsGiveTheSameResults) {
+  for (const graph::Shape& shape : {graph::Shape{1, 37, 8}, graph::Shape{5, 7, 8}}) {
+    GraphBuilder builder;
+    const ValueId x = builder.Node("Tanh", {builder.Input("x", FloatTensor(shape))});
+    const ValueId gate =
+        builder.Node("Sigmoid", {builder.Node("MatMul", {x, Weights(builder, "g", {8, 40})})});
+    const ValueId up = builder.Node("MatMul", {x, Weights(builder, "u", {8, 40})});
+    const ValueId down =
+        builder.Node("MatMul", {builder.Node("Mul", {gate, up}), Weights(builder, "d", {40, 8})});
+    builder.Output(builder.Node("ReduceSum", {builder.Node("Add", {down, x})}));
+    ExpectSameResults(compile::Inferred(builder), SliceAll);
   }
 }
 

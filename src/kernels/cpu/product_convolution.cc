@@ -276,7 +276,7 @@ class ProductConvolution final : public Kernel {
   Coefficients coefficients_;
   int64_t part_channels_ = 1;
   int64_t columns_ = kPanelWidth;  // output places of a stretch
-  bool on_stack_ = false;  // where the panels are
+  bool on_stack_ = false;          // where the panels are
   int64_t panels_ = 0;             // places in the workspace
   int64_t tile_ = 0;
   Bytes workspace_;

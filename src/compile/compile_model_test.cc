@@ -1,0 +1,89 @@
+#include "compile/compile_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compile/graph_for_tests.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Attributes;
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::ValueId;
+using Ints = std::vector<int64_t>;
+
+ValueId Weights(GraphBuilder& builder, const std::string& name, Ints dims) {
+  size_t count = 1;
+  for (const int64_t dim : dims) count *= static_cast<size_t>(dim);
+  return builder.Float32s(name, std::move(dims), std::vector<float>(count, 0.25F));
+}
+
+Attributes SameSize() {
+  Attributes attributes = With("pads", Ints{1, 1, 1, 1});
+  attributes.Set("kernel_shape", Ints{3, 3});
+  return attributes;
+}
+
+CompiledModel MustCompile(const Graph& graph, const CompileOptions& options) {
+  auto model = CompileModel(graph, options);
+  EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().Text());
+  return std::move(*model);
+}
+
+const Technique* Find(const CompiledModel& model, std::string_view name) {
+  const auto& all = model.planned.techniques;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Technique& one) { return one.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+// Convolutions of few channels, whose blocked form is larger than the plain one, between operators
+// that need the plain one.
+Graph NarrowConvolutions() {
+  GraphBuilder builder;
+  ValueId y = builder.Input("x", FloatTensor({1, 3, 32, 32}));
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = std::to_string(i);
+    y = builder.Node("Conv", {y, Weights(builder, "w" + name, {3, 3, 3, 3})}, SameSize());
+    y = builder.Node("CumSum", {y, builder.Int64s("axis" + name, {2})});
+  }
+  builder.Output(builder.Node("ReduceSum", {y}));
+  return Inferred(builder);
+}
+
+TEST(CompileModelTest, ThePeakIsNotAboveThatOfPlainLives) {
+  const Graph graph = NarrowConvolutions();
+  CompileOptions options;
+  const Bytes fastest = FeatureMapPeak(MustCompile(graph, options).planned);
+  options.plain_peak = PlainPeak(graph);
+  EXPECT_GT(fastest, *options.plain_peak);
+  EXPECT_LE(FeatureMapPeak(MustCompile(graph, options).planned), *options.plain_peak);
+}
+
+TEST(CompileModelTest, TheReportNamesWhatWasSliced) {
+  GraphBuilder builder;
+  const ValueId x = builder.Node("Relu", {builder.Input("x", FloatTensor({1, 512, 16}))});
+  const ValueId wide = builder.Node("MatMul", {x, Weights(builder, "up", {16, 256})});
+  const ValueId y = builder.Node("MatMul", {wide, Weights(builder, "down", {256, 16})});
+  builder.Output(builder.Node("ReduceSum", {y}));
+  const CompiledModel model = MustCompile(Inferred(builder), {});
+  const Technique* slices = Find(model, "slice by slice");
+  ASSERT_NE(slices, nullptr);
+  EXPECT_EQ(slices->taken, 1);
+  EXPECT_GT(slices->gained, Bytes(0));
+}
+
+TEST(CompileModelTest, MemoryPriorityNeverTakesMore) {
+  const Graph graph = NarrowConvolutions();
+  CompileOptions options;
+  options.plain_peak = PlainPeak(graph);
+  const Bytes usual = FeatureMapPeak(MustCompile(graph, options).planned);
+  options.plan.memory_priority = true;
+  EXPECT_LE(FeatureMapPeak(MustCompile(graph, options).planned), usual);
+}
+
+}  // namespace
+}  // namespace plimsoll::compile

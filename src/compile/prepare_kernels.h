@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "compile/compile_model.h"
+#include "plimsoll/base/bytes.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::compile {
+
+// What kernels are made for.
+enum class Purpose {
+  kToRun,   // they pack their constants, whose plain form goes where nobody reads it
+  kToLook,  // to know what they need
+};
+
+// Kernels for every node that carries no body, in the order of the bodies. `most_workspace` is what
+// is welcome of each node's; empty: as much as they like.
+Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpose purpose,
+                      const std::vector<Bytes>& most_workspace);
+
+}  // namespace plimsoll::compile

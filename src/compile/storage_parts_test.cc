@@ -1,0 +1,98 @@
+#include "compile/storage_parts.h"
+
+#include <gtest/gtest.h>
+
+#include "compile/constants.h"
+#include "compile/graph_for_tests.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::ValueId;
+using Ints = std::vector<int64_t>;
+
+struct Divided {
+  Storages storages;
+  StorageParts parts;
+};
+
+Divided Divide(const Graph& graph) {
+  Divided divided;
+  divided.storages = FindStorages(graph, FindConstantValues(graph));
+  divided.parts = DivideStorages(graph, divided.storages);
+  return divided;
+}
+
+TEST(StoragePartsTest, OutputsOfASplitGoAloneAndComeWithItsInput) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1, 8, 64}));
+  const ValueId whole = builder.Node("Sigmoid", {x});
+  const auto halves =
+      builder.Nodes("Split", {whole, builder.Int64s("sizes", {3, 5})}, 2, With("axis", int64_t{1}));
+  builder.Output(builder.Node("ReduceSum", {halves[0]}));
+  builder.Output(builder.Node("ReduceSum", {halves[1]}));
+  const Graph graph = Inferred(builder);
+  const Divided divided = Divide(graph);
+  EXPECT_EQ(divided.parts.count, 2);
+  const StorageParts::Row* all = divided.parts.Of(whole.index());
+  ASSERT_NE(all, nullptr);
+  EXPECT_EQ(all->covered.size(), 2u);
+  ASSERT_EQ(all->brought.size(), 2u);
+  EXPECT_EQ(all->brought[0].bytes + all->brought[1].bytes, Bytes(8 * 64 * 4));
+  const StorageParts::Row* first = divided.parts.Of(halves[0].index());
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->covered.size(), 1u);
+  EXPECT_TRUE(first->brought.empty());
+}
+
+TEST(StoragePartsTest, InputsThatOnlyTheConcatReadsGoTogether) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1, 8, 64}));
+  const ValueId a = builder.Node("Sigmoid", {x});
+  const ValueId b = builder.Node("Tanh", {x});
+  const ValueId joined = builder.Node("Concat", {a, b}, With("axis", int64_t{1}));
+  builder.Output(builder.Node("ReduceSum", {joined}));
+  const Graph graph = Inferred(builder);
+  const Divided divided = Divide(graph);
+  EXPECT_EQ(divided.storages.places[a.index()].storage, divided.storages.places[b.index()].storage);
+  EXPECT_EQ(divided.parts.count, 0);
+}
+
+TEST(StoragePartsTest, AnInputOfAConcatThatAnotherReadsGoesAlone) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1, 8, 64}));
+  const ValueId a = builder.Node("Sigmoid", {x});
+  const ValueId b = builder.Node("Tanh", {x});
+  const ValueId joined = builder.Node("Concat", {a, b}, With("axis", int64_t{1}));
+  builder.Output(builder.Node("ReduceSum", {joined}));
+  builder.Output(builder.Node("ReduceMax", {a}));
+  const Graph graph = Inferred(builder);
+  const Divided divided = Divide(graph);
+  EXPECT_EQ(divided.parts.count, 2);
+  EXPECT_EQ(divided.parts.Of(joined.index())->covered.size(), 2u);
+  EXPECT_TRUE(divided.parts.Of(joined.index())->brought.empty());
+  EXPECT_EQ(divided.parts.Of(a.index())->brought.size(), 1u);
+}
+
+TEST(StoragePartsTest, TheBeginningOfALaterConcatIsTheEarlierOne) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1, 8, 64}));
+  const ValueId a = builder.Node("Sigmoid", {x});
+  const ValueId b = builder.Node("Tanh", {a});
+  const ValueId first = builder.Node("Concat", {a, b}, With("axis", int64_t{1}));
+  const ValueId c = builder.Node("ReduceMax", {first}, With("axes", Ints{1}));
+  const ValueId second = builder.Node("Concat", {a, b, c}, With("axis", int64_t{1}));
+  builder.Output(builder.Node("ReduceSum", {second}));
+  const Graph graph = Inferred(builder);
+  const Storages storages = FindStorages(graph, FindConstantValues(graph));
+  for (const ValueId value : {a, b, first, c}) {
+    EXPECT_EQ(storages.places[value.index()].storage, storages.places[second.index()].storage);
+  }
+  EXPECT_EQ(storages.places[first.index()].offset, Bytes(0));
+  EXPECT_EQ(storages.fresh[second.index()], Bytes(0));
+}
+
+}  // namespace
+}  // namespace plimsoll::compile
