@@ -4,7 +4,7 @@ network_families.py PROGRAM [--count N] [--seed S] [--keep FOLDER] [--policy NAM
 
 Families: DenseNet (every layer reads all earlier ones, as one long Concat or as a chain of them), U-Net (skips joined at the end),
 NASNet (cells of random branches that are added and joined), Inception (parallel branches joined), ShuffleNet (split, one half goes on,
-shuffle), CSP (split, one half through layers, all of their outputs joined) and a mix. Widths, depths, sizes and operators are drawn from the seed.
+shuffle) and CSP (split, one half through layers, all of their outputs joined). Widths, depths, sizes and operators are drawn from the seed.
 Needs numpy and onnx; exits with 1 where a peak is above plain lives."""
 import argparse
 import collections
