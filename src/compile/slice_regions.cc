@@ -57,6 +57,8 @@ class Slicing {
     return true;
   }
 
+  Bytes constants() const { return constants_; }
+
  private:
   Bytes SizeOf(ValueId value) const { return PlannedSize(graph_[value].type); }
 
@@ -226,6 +228,7 @@ class Slicing {
           part.bytes.subspan(static_cast<size_t>(begin) * row, static_cast<size_t>(rows) * row);
     }
     part.dims[0] = rows;
+    constants_ += part.Size();
     part.name = StrCat(part.name, "/slice", number);
     std::string name = part.name;
     return rewriter_.AddConstant(place, std::move(name), std::move(part));
@@ -266,15 +269,17 @@ class Slicing {
   Rewriter rewriter_;
   std::map<NodeId, int64_t> place_;  // of the root's nodes as they were
   std::vector<bool> sliced_;         // by value: is a slice, or was cut into slices
+  Bytes constants_;
 };
 
 }  // namespace
 
-int SliceRegions(Graph& graph, const std::vector<ValueId>& seeds, const SliceSizes& sizes) {
+Sliced SliceRegions(Graph& graph, const std::vector<ValueId>& seeds, const SliceSizes& sizes) {
   Slicing slicing(graph);
-  int count = 0;
-  for (const ValueId seed : seeds) count += slicing.Slice(seed, sizes) ? 1 : 0;
-  return count;
+  Sliced sliced;
+  for (const ValueId seed : seeds) sliced.regions += slicing.Slice(seed, sizes) ? 1 : 0;
+  sliced.constants = slicing.constants();
+  return sliced;
 }
 
 }  // namespace plimsoll::compile

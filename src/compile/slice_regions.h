@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "plimsoll/base/bytes.h"
 
 namespace plimsoll::compile {
 
@@ -11,14 +12,18 @@ namespace plimsoll::compile {
 // the slices of what they make are put side by side without a copy. Less is alive at a time, and
 // operands that every slice reads are read more often.
 //
-// `seeds` are tensors that would be better smaller, the most important first. Gives how many
-// regions were sliced. Shapes must be static; new ones are inferred.
+// `seeds` are tensors that would be better smaller, the most important first. Shapes must be
+// static; new ones are inferred.
 struct SliceSizes {
   int64_t slices = 2;  // of a region, at most
   int64_t least_rows = 1;
   int64_t least_channels = 1;
 };
-int SliceRegions(graph::Graph& graph, const std::vector<graph::ValueId>& seeds,
-                 const SliceSizes& sizes);
+struct Sliced {
+  int regions = 0;
+  Bytes constants;  // of which slices are read from now on, and packed apart
+};
+Sliced SliceRegions(graph::Graph& graph, const std::vector<graph::ValueId>& seeds,
+                    const SliceSizes& sizes);
 
 }  // namespace plimsoll::compile

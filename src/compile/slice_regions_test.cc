@@ -46,7 +46,7 @@ int CountOf(const Graph& graph, std::string_view op) {
 
 TEST(SliceRegionsTest, RowsOfTwoProductsComeSliceBySlice) {
   Layers layers = TwoProducts({1, 96, 8});
-  ASSERT_EQ(SliceRegions(layers.graph, {layers.wide}, {.slices = 3, .least_rows = 16}), 1);
+  ASSERT_EQ(SliceRegions(layers.graph, {layers.wide}, {.slices = 3, .least_rows = 16}).regions, 1);
   const Graph sliced = Compact(layers.graph);
   EXPECT_EQ(CountOf(sliced, "MatMul"), 6);
   EXPECT_EQ(CountOf(sliced, "Slice"), 3);
@@ -55,15 +55,15 @@ TEST(SliceRegionsTest, RowsOfTwoProductsComeSliceBySlice) {
 
 TEST(SliceRegionsTest, SlicesAreNotSmallerThanAskedFor) {
   Layers layers = TwoProducts({1, 96, 8});
-  EXPECT_EQ(SliceRegions(layers.graph, {layers.wide}, {.slices = 4, .least_rows = 64}), 0);
+  EXPECT_EQ(SliceRegions(layers.graph, {layers.wide}, {.slices = 4, .least_rows = 64}).regions, 0);
   // Rows of all axes but the last count together.
   layers = TwoProducts({12, 8, 8});
-  EXPECT_EQ(SliceRegions(layers.graph, {layers.wide}, {.slices = 2, .least_rows = 48}), 1);
+  EXPECT_EQ(SliceRegions(layers.graph, {layers.wide}, {.slices = 2, .least_rows = 48}).regions, 1);
 }
 
 TEST(SliceRegionsTest, WhatTheModelReturnsIsNotSliced) {
   Layers layers = TwoProducts({1, 96, 8}, true);
-  EXPECT_EQ(SliceRegions(layers.graph, {layers.wide}, {.slices = 2}), 0);
+  EXPECT_EQ(SliceRegions(layers.graph, {layers.wide}, {.slices = 2}).regions, 0);
 }
 
 TEST(SliceRegionsTest, ChannelsOfAConvolutionAndAPoolComeSliceBySlice) {
@@ -74,10 +74,10 @@ TEST(SliceRegionsTest, ChannelsOfAConvolutionAndAPoolComeSliceBySlice) {
   pooling.Set("strides", Ints{2, 2});
   builder.Output(builder.Node("ReduceSum", {builder.Node("MaxPool", {wide}, pooling)}));
   Graph graph = Inferred(builder);
-  ASSERT_EQ(SliceRegions(graph, {wide}, {.slices = 2, .least_channels = 16}), 1);
+  ASSERT_EQ(SliceRegions(graph, {wide}, {.slices = 2, .least_channels = 16}).regions, 1);
   const Graph sliced = Compact(graph);
   EXPECT_EQ(OperatorsOf(sliced), "Conv MaxPool Conv MaxPool Concat ReduceSum");
-  EXPECT_EQ(SliceRegions(graph, {wide}, {.slices = 2}), 0);  // no second time
+  EXPECT_EQ(SliceRegions(graph, {wide}, {.slices = 2}).regions, 0);  // no second time
 }
 
 TEST(SliceRulesTest, APackOfImagesHasNoChannelsInOneRun) {

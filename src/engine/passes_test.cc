@@ -329,7 +329,7 @@ Status SliceAll(Graph& graph, std::vector<compile::PassReport>& reports) {
   PLIMSOLL_TRY(Specialise(graph, reports));
   std::vector<ValueId> seeds;
   for (size_t i = 0; i < graph.values.size(); ++i) seeds.push_back(ValueId(i));
-  EXPECT_GT(compile::SliceRegions(graph, seeds, {.slices = 3}), 0);
+  EXPECT_GT(compile::SliceRegions(graph, seeds, {.slices = 3}).regions, 0);
   graph = compile::Compact(graph);
   return compile::InferShapes(graph);
 }
