@@ -1,6 +1,9 @@
 #include "kernels/kernel_table.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/families.h"
@@ -23,6 +26,24 @@ const Table& AllRows() {
   return *table;
 }
 
+// A small workspace that the site has no room for lies on the stack of the thread that runs.
+class StackWorkspaceKernel final : public Kernel {
+ public:
+  static constexpr Bytes kMost = Bytes(64 << 10);
+
+  explicit StackWorkspaceKernel(KernelPointer kernel) : kernel_(std::move(kernel)) {}
+
+  std::string_view implementation() const override { return kernel_->implementation(); }
+  Status Run(const KernelCall& call) const override {
+    alignas(64) std::array<std::byte, static_cast<size_t>(kMost.value())> workspace;
+    return kernel_->Run(
+        {.inputs = call.inputs, .outputs = call.outputs, .workspace = workspace.data()});
+  }
+
+ private:
+  KernelPointer kernel_;
+};
+
 }  // namespace
 
 const KernelRow* FindKernel(std::string_view domain, std::string_view name, int version) {
@@ -40,7 +61,14 @@ Result<KernelPointer> PrepareKernel(KernelSite& site) {
     return site.Unsupported(StrCat("there is no CPU kernel for ", graph::OperatorName(node),
                                    " of version ", node.version));
   }
-  return row->make(site);
+  const Bytes most = site.most_workspace;
+  site.most_workspace = std::max(most, StackWorkspaceKernel::kMost);
+  Result<KernelPointer> made = row->make(site);
+  site.most_workspace = most;
+  PLIMSOLL_ASSIGN(KernelPointer kernel, std::move(made));
+  const Bytes workspace = kernel->workspace();
+  if (workspace <= most || workspace > StackWorkspaceKernel::kMost) return kernel;
+  return KernelPointer(std::make_unique<const StackWorkspaceKernel>(std::move(kernel)));
 }
 
 }  // namespace plimsoll::kernels

@@ -24,7 +24,8 @@ struct KernelRow {
 
 const KernelRow* FindKernel(std::string_view domain, std::string_view name, int version);
 
-// The kernel for a site; kUnsupported where the operator has no row.
+// The kernel for a site; kUnsupported where the operator has no row. A workspace of at most 64 KiB
+// that exceeds the site's most_workspace is the stack of the thread that runs, and counts as none.
 Result<KernelPointer> PrepareKernel(KernelSite& site);
 
 }  // namespace plimsoll::kernels

@@ -123,6 +123,7 @@ inline int64_t AttentionSlots(const AttentionShape& shape) {
 // How attention goes about its work.
 struct AttentionWay {
   bool row_by_row = false;  // without panels
+  int64_t piece_rows = 0;   // with panels of a few keys at a time: query rows at once; else 0
   Bytes slot;               // scratch of one thread
   int64_t slots = 1;        // threads that work at once
 
@@ -130,6 +131,7 @@ struct AttentionWay {
   static AttentionWay Within(const AttentionShape& shape, Bytes slot, Bytes most) {
     const int64_t allowed = most.value() / std::max<int64_t>(slot.value(), 1);
     return {.row_by_row = false,
+            .piece_rows = 0,
             .slot = slot,
             .slots = std::clamp<int64_t>(allowed, 1, AttentionSlots(shape))};
   }

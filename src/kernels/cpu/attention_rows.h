@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/attention_core.h"
 #include "kernels/cpu/float_rows.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/matrix_vector.h"
 
 namespace plimsoll::kernels::cpu {
@@ -39,12 +40,19 @@ class FloatSource {
 
   float factor() const { return factor_; }
   void PackKeys(int64_t batch, int64_t head, float* panels) const {
-    PackPanels(keys_ + k_.At(batch, head), k_.column, k_.row, 0, shape_.width, 0, shape_.keys,
-               shape_.width, panels);
+    PackKeys(batch, head, 0, shape_.keys, panels);
   }
   void PackValues(int64_t batch, int64_t head, float* panels) const {
-    PackPanels(values_ + v_.At(batch, head), v_.row, v_.column, 0, shape_.keys, 0,
-               shape_.value_width, shape_.keys, panels);
+    PackValues(batch, head, 0, shape_.keys, panels);
+  }
+  // The same of some keys only.
+  void PackKeys(int64_t batch, int64_t head, int64_t first, int64_t count, float* panels) const {
+    PackPanels(keys_ + k_.At(batch, head, first), k_.column, k_.row, 0, shape_.width, 0, count,
+               shape_.width, panels);
+  }
+  void PackValues(int64_t batch, int64_t head, int64_t first, int64_t count, float* panels) const {
+    PackPanels(values_ + v_.At(batch, head, first), v_.row, v_.column, 0, count, 0,
+               shape_.value_width, count, panels);
   }
   std::pair<const float*, int64_t> Queries(int64_t batch, int64_t head, int64_t first, int64_t,
                                            float*) const {
@@ -113,11 +121,103 @@ void AttendRowByRow(const AttentionShape& shape, const FloatSource& source, cons
   });
 }
 
-// Panels where they pay; fewer threads, and at last no panels, where `most` asks for it.
+// Keys, or values, in panels of a few keys at a time: rows of scores are kept whole.
+struct AttentionPieces {
+  static constexpr int64_t kKeys = 64;
+  static constexpr int64_t kMostRows = 48;
+  static constexpr int64_t kLeastRows = 12;
+
+  static int64_t Keys(const AttentionShape& shape) {
+    return std::min(kKeys, PanelColumns(shape.keys));
+  }
+  static int64_t PanelSize(const AttentionShape& shape) {
+    return Keys(shape) * std::max(shape.width, PanelColumns(shape.value_width));
+  }
+  static Bytes Size(const AttentionShape& shape, int64_t rows) {
+    const int64_t elements = PanelSize(shape) + rows * PanelColumns(shape.keys);
+    return (Bytes(elements) * static_cast<int64_t>(sizeof(float))).RoundUp(64);
+  }
+};
+
+// Rows [first, first + count) of one query head.
+template <typename Rows>
+void AttendPieces(const AttentionShape& shape, const FloatSource& source, const Rows& rows,
+                  int64_t batch, int64_t query_head, int64_t first, int64_t count, float* panels) {
+  const int64_t head = query_head / shape.group();
+  const int64_t stride = PanelColumns(shape.keys);
+  const int64_t piece = AttentionPieces::Keys(shape);
+  float* const scores = panels + AttentionPieces::PanelSize(shape);
+  int64_t end = 0;
+  for (int64_t i = first; i < first + count; ++i) end = std::max(end, rows.Range(batch, i).end);
+  const auto [queries, query_stride] = source.Queries(batch, query_head, first, count, nullptr);
+  for (int64_t key = 0; key < end; key += piece) {
+    const int64_t some = std::min(piece, end - key);
+    source.PackKeys(batch, head, key, some, panels);
+    RunGemm({.rows = count,
+             .columns = some,
+             .depth = shape.width,
+             .a = queries,
+             .a_row_stride = query_stride,
+             .b = {panels, kPanelWidth, shape.width * kPanelWidth},
+             .scale = source.factor(),
+             .c = scores + key,
+             .c_stride = stride});
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    rows.Finish(batch, query_head, first + i, rows.Range(batch, first + i), end,
+                scores + i * stride);
+  }
+  const auto [results, result_stride] = source.Results(batch, query_head, first, nullptr);
+  for (int64_t i = 0; end == 0 && i < count; ++i) {
+    std::fill_n(results + i * result_stride, shape.value_width, 0.0f);
+  }
+  for (int64_t key = 0; key < end; key += piece) {
+    const int64_t some = std::min(piece, end - key);
+    source.PackValues(batch, head, key, some, panels);
+    RunGemm({.rows = count,
+             .columns = shape.value_width,
+             .depth = some,
+             .a = scores + key,
+             .a_row_stride = stride,
+             .b = {panels, kPanelWidth, some * kPanelWidth},
+             .c = results,
+             .c_stride = result_stride,
+             .accumulate = key > 0});
+  }
+}
+
+// As Attend, with panels of a few keys at a time.
+template <typename Rows>
+void AttendByPieces(const AttentionShape& shape, const FloatSource& source, const Rows& rows,
+                    const AttentionWay& way, void* workspace) {
+  ParallelFor(way.slots, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t slot = begin; slot < end; ++slot) {
+      auto* const panels =
+          reinterpret_cast<float*>(static_cast<char*>(workspace) + slot * way.slot.value());
+      for (int64_t unit = slot; unit < shape.batch * shape.query_heads; unit += way.slots) {
+        for (int64_t first = 0; first < shape.queries; first += way.piece_rows) {
+          AttendPieces(shape, source, rows, unit / shape.query_heads, unit % shape.query_heads,
+                       first, std::min(way.piece_rows, shape.queries - first), panels);
+        }
+      }
+    }
+  });
+}
+
+// Panels where they pay; fewer threads, panels of fewer keys, and at last none, where `most` asks
+// for it.
 inline AttentionWay FloatAttentionWay(const AttentionShape& shape, Bytes most) {
   const Bytes panels = AttentionScratch<float, FloatSource::kCopiesRows>::Size(shape);
-  const Bytes row = Bytes(PanelColumns(shape.keys)) * static_cast<int64_t>(sizeof(float));
   if (!HasFewQueries(shape) && panels <= most) return AttentionWay::Within(shape, panels, most);
+  using Pieces = AttentionPieces;
+  for (int64_t rows = Pieces::kMostRows; rows >= Pieces::kLeastRows; rows /= 2) {
+    const Bytes size = Pieces::Size(shape, rows);
+    if (HasFewQueries(shape) || size > most) continue;
+    AttentionWay way = AttentionWay::Within(shape, size, most);
+    way.piece_rows = rows;
+    return way;
+  }
+  const Bytes row = Bytes(PanelColumns(shape.keys)) * static_cast<int64_t>(sizeof(float));
   AttentionWay way = AttentionWay::Within(shape, row, most);
   way.row_by_row = true;
   return way;
@@ -128,6 +228,8 @@ void AttendFloat(const AttentionShape& shape, const FloatSource& source, const R
                  const AttentionWay& way, void* workspace) {
   if (way.row_by_row) {
     AttendRowByRow(shape, source, rows, way.slots, workspace);
+  } else if (way.piece_rows > 0) {
+    AttendByPieces(shape, source, rows, way, workspace);
   } else {
     Attend<float>(shape, source, rows, way.slots, workspace);
   }

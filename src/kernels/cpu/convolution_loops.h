@@ -33,6 +33,11 @@ T WindowSum(const Window& window, Data x, Weights w, const Window::Sizes& place)
   for (size_t axis = 0; axis < Window::kAxes; ++axis) {
     origin[axis] = place[axis] * window.strides[axis] - window.begin[axis];
   }
+  const int64_t step = window.dilations[2];
+  const int64_t left = std::max<int64_t>(-origin[2], 0);
+  const int64_t right = std::max<int64_t>(window.input[2] - origin[2], 0);
+  const int64_t first = step == 1 ? left : (left + step - 1) / step;
+  const int64_t last = std::min(step == 1 ? right : (right + step - 1) / step, window.kernel[2]);
   T sum = 0;
   for (int64_t a = 0; a < window.kernel[0]; ++a) {
     const int64_t z = origin[0] + a * window.dilations[0];
@@ -42,10 +47,7 @@ T WindowSum(const Window& window, Data x, Weights w, const Window::Sizes& place)
       if (y < 0 || y >= window.input[1]) continue;
       const Data row = x + (z * window.input[1] + y) * window.input[2];
       const Weights weights = w + (a * window.kernel[1] + b) * window.kernel[2];
-      for (int64_t c = 0; c < window.kernel[2]; ++c) {
-        const int64_t column = origin[2] + c * window.dilations[2];
-        if (column >= 0 && column < window.input[2]) sum += row[column] * weights[c];
-      }
+      for (int64_t c = first; c < last; ++c) sum += row[origin[2] + c * step] * weights[c];
     }
   }
   return sum;

@@ -54,7 +54,7 @@ Result<KernelPointer> MakeDeterminant(KernelSite& site) {
             to[i] = static_cast<T>(static_cast<Wide<T>>(Determinant(matrix, size)));
           }
         },
-        Bytes(size * size * int64_t{sizeof(double)}));
+        Bytes(size * size * int64_t{sizeof(double)}), "one matrix in float64");
   });
   if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));
   return kernel;

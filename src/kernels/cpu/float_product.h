@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <string_view>
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/fused_activation.h"
@@ -26,6 +27,8 @@ struct Addend {
 // the site's most_workspace allows, and change no number.
 class FloatProduct {
  public:
+  static constexpr std::string_view kWorkspacePurpose = "pieces of the right matrix in panels";
+
   // `b` is the input of the site that holds B. Unsupported where the activation has no loop.
   static Result<FloatProduct> Make(const KernelSite& site, size_t b, ProductShape shape,
                                    float scale, const FusedActivation& activation,

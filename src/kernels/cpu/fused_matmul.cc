@@ -43,7 +43,7 @@ Result<KernelPointer> MakeFusedMatMul(KernelSite& site) {
                     static_cast<const float*>(call.inputs[1]), bias, residual,
                     static_cast<float*>(call.outputs[0]), call.workspace);
       },
-      workspace.total());
+      workspace.total(), FloatProduct::kWorkspacePurpose);
 }
 
 constexpr KernelRow kRows[] = {

@@ -161,7 +161,7 @@ Result<KernelPointer> MakeLoss(KernelSite& site) {
           loss.Run<T>(call);
           return {};
         },
-        workspace);
+        workspace, "losses of some labels");
   });
   if (kernel == nullptr) return site.Unsupported("a loss is of floats");
   return kernel;

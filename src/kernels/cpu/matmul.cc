@@ -26,7 +26,7 @@ Result<KernelPointer> MakeFloatMatMul(const KernelSite& site, ProductShape shape
                     static_cast<const float*>(call.inputs[1]), {}, {},
                     static_cast<float*>(call.outputs[0]), call.workspace);
       },
-      workspace.total());
+      workspace.total(), FloatProduct::kWorkspacePurpose);
 }
 
 Result<KernelPointer> MakeMatMul(KernelSite& site) {
@@ -76,7 +76,7 @@ Result<KernelPointer> MakeFloatGemm(const KernelSite& site, ProductShape shape,
                     static_cast<const float*>(call.inputs[1]), bias, {},
                     static_cast<float*>(call.outputs[0]), call.workspace);
       },
-      workspace.total());
+      workspace.total(), FloatProduct::kWorkspacePurpose);
 }
 
 template <typename T>

@@ -142,7 +142,7 @@ Result<KernelPointer> MakeNonMaxSuppression(KernelSite& site) {
                static_cast<const float*>(call.inputs[1]), static_cast<int64_t*>(call.workspace),
                most, static_cast<int64_t*>(call.outputs[0]));
       },
-      Bytes(what.boxes * int64_t{sizeof(int64_t)}));
+      Bytes(what.boxes * int64_t{sizeof(int64_t)}), "boxes in order");
 }
 
 constexpr KernelRow kRows[] = {

@@ -95,7 +95,9 @@ class RecurrentKernel final : public Kernel {
         shape.gates * shape.hidden + (kernel->gathers_ ? shape.features : int64_t{0});
     kernel->PlanStretch(Bytes(row) * int64_t{sizeof(T)}, site.most_workspace - workspace.total());
     PLIMSOLL_TRY(kernel->PlanData(site, workspace));
-    kernel->sums_ = take(shape.gates * kernel->stretch_ * shape.StateSize());
+    // The sums of one step lie as its gates do, and become them.
+    kernel->sums_ = kernel->stretch_ > 1 ? take(shape.gates * kernel->stretch_ * shape.StateSize())
+                                         : kernel->gates_;
     if (kernel->gathers_) kernel->rows_ = take(kernel->stretch_ * shape.batch * shape.features);
     kernel->workspace_ = workspace.total();
     return KernelPointer(std::move(kernel));
@@ -280,7 +282,7 @@ class RecurrentKernel final : public Kernel {
     T* const gates = At<T>(call.workspace, gates_);
     T* const hidden = At<T>(call.workspace, hidden_);
     T* const carried = gates + shape_.gates * shape_.StateSize();
-    for (int64_t item = 0; item < shape_.batch; ++item) {
+    for (int64_t item = 0; stretch_ > 1 && item < shape_.batch; ++item) {
       for (int64_t gate = 0; gate < shape_.gates; ++gate) {
         const int64_t row = gate * stretch_ * shape_.batch + RowOf(number, base, step, item);
         std::copy_n(sums + row * shape_.hidden, shape_.hidden,

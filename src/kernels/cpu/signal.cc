@@ -95,7 +95,7 @@ Result<KernelPointer> MakeFourier(KernelSite& site) {
   VisitType<AllFloats>(signal.type, [&]<typename T>() {
     kernel = MakeKernel(
         [shape, transform](const KernelCall& call) { RunTransform<T>(call, shape, transform); },
-        WorkspaceOf(transform));
+        WorkspaceOf(transform), "one lane of complex numbers in float64");
   });
   if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(signal.type)));
   return kernel;
@@ -158,7 +158,7 @@ Result<KernelPointer> MakeShortTimeFourier(KernelSite& site) {
   VisitType<AllFloats>(signal.type, [&]<typename T>() {
     kernel = MakeKernel(
         [shape, transform](const KernelCall& call) { RunFrames<T>(call, shape, transform); },
-        WorkspaceOf(transform));
+        WorkspaceOf(transform), "one lane of complex numbers in float64");
   });
   if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(signal.type)));
   return kernel;

@@ -140,7 +140,8 @@ Result<KernelPointer> MakeUnique(KernelSite& site) {
     const int64_t expected = site.outputs[0].dims[has_axis ? axis : 0];
     kernel =
         MakeKernel([=](const KernelCall& call) { RunUnique<T>(call, split, sorted, expected); },
-                   Bytes(Groups::kArrays * split.length * int64_t{sizeof(int64_t)}));
+                   Bytes(Groups::kArrays * split.length * int64_t{sizeof(int64_t)}),
+                   "slices in order, and their groups");
   };
   if (data.type == graph::DataType::kString) {
     make.template operator()<std::string>();

@@ -49,6 +49,7 @@ class WidenedKernel final : public Kernel {
 
   Bytes workspace() const override { return workspace_; }
   std::string_view implementation() const override { return kernel_->implementation(); }
+  std::string_view workspace_purpose() const override { return "half tensors as float32"; }
 
   Status Run(const KernelCall& call) const override {
     std::array<const void*, kMost> inputs = {};
@@ -114,6 +115,7 @@ Result<KernelPointer> MakeWidened(KernelSite& site, KernelMaker make) {
   WorkspaceLayout layout;
   std::vector<HalfTensor> inputs = PlaceWide(wide.inputs, layout);
   std::vector<HalfTensor> outputs = PlaceWide(wide.outputs, layout);
+  wide.most_workspace = site.most_workspace - layout.total();
   PLIMSOLL_ASSIGN(KernelPointer kernel, make(wide));
   return KernelPointer(std::make_unique<const WidenedKernel>(std::move(kernel), std::move(inputs),
                                                              std::move(outputs), layout));
