@@ -151,6 +151,8 @@ TEST(FoldConstantsTest, LeavesRandomNumbersMissingWeightsAndSpecialMemory) {
   builder.Output(builder.Node("Abs", {present}));
   Graph graph = Inferred(builder);
   graph.constants[0].missing = true;
+  graph.constants[0].bytes = {};
+  graph.constants[0].storage.reset();
   graph.nodes.back().memory.fixed_address = true;
   EXPECT_EQ(FoldConstants(graph), 0);
   EXPECT_EQ(OperatorsOf(graph), "RandomNormal Neg Abs");
