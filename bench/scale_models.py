@@ -81,7 +81,7 @@ class Body:
         count = 1
         for dim in dims:
             count *= dim
-        data = (struct.pack("<f", (self.values + 1) % 8191 * 1e-5) * count)
+        data = struct.pack("<f", (self.values + 1) * 1e-7) * count
         head = b"".join(field(1, dim) for dim in dims)
         self.constants.append(head + field(2, FLOAT) + field(8, name := self.name()) + field(9, data))
         return name
