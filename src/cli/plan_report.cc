@@ -40,17 +40,17 @@ void AddRegions(const compile::PlannedModel& model, PlanReport& report) {
 }
 
 std::vector<Bytes> Waterline(const compile::PlannedModel& model) {
-  std::vector<Bytes> change(model.timeline.steps.size() + 1);
+  std::vector<Bytes> change(model.timeline.steps.size() + 2);
   for (const Block& block : model.blocks.blocks) {
     if (block.home != Home::kFeatureMap) continue;
     for (const Piece& piece : block.pieces) {
       change[static_cast<size_t>(piece.birth)] += piece.bytes;
-      change[static_cast<size_t>(std::max(block.end, piece.birth + 1))] -= piece.bytes;
+      change[static_cast<size_t>(piece.end)] -= piece.bytes;
     }
   }
   std::vector<Bytes> live;
   Bytes now;
-  for (size_t i = 0; i + 1 < change.size(); ++i) live.push_back(now += change[i]);
+  for (size_t i = 0; i + 2 < change.size(); ++i) live.push_back(now += change[i]);
   return live;
 }
 
@@ -60,10 +60,10 @@ void DescribePeak(const Graph& graph, const compile::PlannedModel& model, PlanRe
   const int64_t step = top - report.waterline.begin();
   report.peak_node = Describe(graph, model.timeline.steps[static_cast<size_t>(step)].node);
   for (const Block& block : model.blocks.blocks) {
-    if (block.home != Home::kFeatureMap || block.end <= step) continue;
+    if (block.home != Home::kFeatureMap) continue;
     Bytes bytes;
     for (const Piece& piece : block.pieces) {
-      if (piece.birth <= step) bytes += piece.bytes;
+      if (piece.birth <= step && step < piece.end) bytes += piece.bytes;
     }
     if (bytes > Bytes(0)) report.peak_owners.push_back({graph[block.values[0]].name, bytes});
   }

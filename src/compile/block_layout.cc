@@ -28,7 +28,11 @@ bool IsOurs(const Node& node, std::string_view op) {
 
 class Blocking {
  public:
-  explicit Blocking(Graph& graph) : graph_(graph), rewriter_(graph), block_(kernels::BlockSize()) {}
+  Blocking(Graph& graph, bool filled_only)
+      : graph_(graph),
+        rewriter_(graph),
+        block_(kernels::BlockSize()),
+        filled_only_(filled_only) {}
 
   int Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
@@ -47,7 +51,9 @@ class Blocking {
  private:
   void Visit(NodeId id) {
     const Node& node = graph_[id];
-    switch (RuleFor(graph_, node, block_)) {
+    const BlockRule rule = RuleFor(graph_, node, block_);
+    if (rule != BlockRule::kNone && filled_only_ && !IsFilled(node)) return;
+    switch (rule) {
       case BlockRule::kNone:
         return;
       case BlockRule::kConvolution:
@@ -65,6 +71,11 @@ class Blocking {
         }
         return;
     }
+  }
+
+  bool IsFilled(const Node& node) const {
+    const auto filled = [&](ValueId image) { return *DimOf(graph_, image, 1) % block_ == 0; };
+    return filled(node.outputs[0]) && filled(node.inputs[0]);
   }
 
   bool IsNative(ValueId value) const { return native_.contains(value); }
@@ -218,6 +229,7 @@ class Blocking {
   Graph& graph_;
   Rewriter rewriter_;
   int64_t block_;
+  bool filled_only_;
   std::map<ValueId, ValueId> native_;     // plain values that a node makes in blocked form
   std::map<ValueId, ValueId> reordered_;  // others, brought to the blocked form
   int blocked_ = 0;
@@ -225,6 +237,8 @@ class Blocking {
 
 }  // namespace
 
-int BlockLayout(Graph& graph) { return Blocking(graph).Run(); }
+int BlockLayout(Graph& graph) { return Blocking(graph, false).Run(); }
+
+int BlockFilledLayout(Graph& graph) { return Blocking(graph, true).Run(); }
 
 }  // namespace plimsoll::compile

@@ -11,4 +11,7 @@ namespace plimsoll::compile {
 // tensors.
 int BlockLayout(graph::Graph& graph);
 
+// The same where every tensor's channels fill their blocks, so that no form is larger than another.
+int BlockFilledLayout(graph::Graph& graph);
+
 }  // namespace plimsoll::compile

@@ -1,9 +1,9 @@
 #include "compile/blocks.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "compile/offset_forest.h"
+#include "compile/painted_cells.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -11,34 +11,38 @@ namespace {
 using graph::Graph;
 using graph::ValueId;
 
-// Bytes [offset, offset + bytes) of a block, written at a step.
-struct Written {
-  Bytes offset;
-  Bytes bytes;
+// Bytes [begin, end) of a block, touched at a step.
+struct Touch {
+  Bytes begin;
+  Bytes end;
   int64_t step = 0;
+  bool writes = false;
 };
 
-// Cuts the block where pieces begin and end; each cut lives from the first write that covers it.
-std::vector<Piece> CutPieces(Bytes bytes, const std::vector<Written>& written) {
-  std::vector<Bytes> cuts = {Bytes(0), bytes};
-  for (const Written& write : written) {
-    cuts.push_back(write.offset);
-    cuts.push_back(write.offset + write.bytes);
+// Cuts the block where what is touched begins and ends. `touches` are in the order of their steps.
+std::vector<Piece> CutPieces(const Block& block, const std::vector<Touch>& touches) {
+  std::vector<Bytes> cuts = {Bytes(0), block.bytes};
+  for (const Touch& touch : touches) {
+    cuts.push_back(std::min(touch.begin, block.bytes));
+    cuts.push_back(std::min(touch.end, block.bytes));
   }
-  std::sort(cuts.begin(), cuts.end());
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  TidyCuts(cuts);
+  PaintedCells births(cuts);
+  PaintedCells ends(cuts);
+  for (const Touch& touch : touches) {
+    if (touch.writes) births.Paint(touch.begin, touch.end, touch.step);
+  }
+  for (auto touch = touches.rbegin(); touch != touches.rend(); ++touch) {
+    ends.Paint(touch->begin, touch->end, touch->step + 1);
+  }
   std::vector<Piece> pieces;
-  for (size_t i = 0; i + 1 < cuts.size() && cuts[i] < bytes; ++i) {
-    int64_t birth = std::numeric_limits<int64_t>::max();
-    for (const Written& write : written) {
-      const bool covers = write.offset <= cuts[i] && cuts[i + 1] <= write.offset + write.bytes;
-      if (covers) birth = std::min(birth, write.step);
-    }
-    if (birth == std::numeric_limits<int64_t>::max()) birth = 0;
-    if (!pieces.empty() && pieces.back().birth == birth) {
-      pieces.back().bytes += cuts[i + 1] - cuts[i];
+  for (size_t i = 0; i < births.size(); ++i) {
+    const int64_t birth = std::max<int64_t>(births[i], 0);
+    const int64_t end = std::max(ends[i], birth + 1);
+    if (!pieces.empty() && pieces.back().birth == birth && pieces.back().end == end) {
+      pieces.back().bytes += births.bytes(i);
     } else {
-      pieces.push_back({cuts[i], cuts[i + 1] - cuts[i], birth});
+      pieces.push_back({cuts[i], births.bytes(i), birth, end});
     }
   }
   return pieces;
@@ -73,32 +77,31 @@ Blocks BuildBlocks(const Graph& graph, const Storages& storages, const Timeline&
     built.offset_of[i] = at.offset + place.offset;
     built.blocks[static_cast<size_t>(block)].values.push_back(ValueId(i));
   }
-  std::vector<std::vector<Written>> written(built.blocks.size());
+  std::vector<std::vector<Touch>> touches(built.blocks.size());
   for (const Access& access : timeline.accesses) {
     const size_t value = access.value.index();
     const auto block = static_cast<size_t>(built.block_of[value]);
     built.blocks[block].accesses.push_back(access);
     built.blocks[block].end = std::max(built.blocks[block].end, access.step + 1);
-    if (access.writes) {
-      written[block].push_back({built.offset_of[value], storages.places[value].bytes, access.step});
-    }
+    const Bytes begin = built.offset_of[value];
+    touches[block].push_back(
+        {begin, begin + storages.places[value].bytes, access.step, access.writes});
   }
   for (size_t i = 0; i < built.blocks.size(); ++i) {
-    built.blocks[i].pieces = CutPieces(built.blocks[i].bytes, written[i]);
+    built.blocks[i].pieces = CutPieces(built.blocks[i], touches[i]);
   }
   return built;
 }
 
 Bytes LiveBound(const Blocks& blocks, const Timeline& timeline, int64_t rounding) {
-  std::vector<Bytes> change(timeline.steps.size() + 1);
+  std::vector<Bytes> change(timeline.steps.size() + 2);
   for (const Block& block : blocks.blocks) {
     if (block.home != Home::kFeatureMap) continue;
-    const auto end = static_cast<size_t>(block.end);
     Bytes counted;
     for (const Piece& piece : block.pieces) {
       const Bytes rounded = (piece.offset + piece.bytes).RoundUp(rounding);
       change[static_cast<size_t>(piece.birth)] += rounded - counted;
-      change[end] -= rounded - counted;
+      change[static_cast<size_t>(piece.end)] -= rounded - counted;
       counted = rounded;
     }
   }

@@ -9,15 +9,17 @@
 
 namespace plimsoll::compile {
 
-// A run of bytes of a block that comes to life at one moment.
+// A run of bytes of a block with a life of its own: from the first step that writes any of it to
+// the last that touches any.
 struct Piece {
   Bytes offset;
   Bytes bytes;
   int64_t birth = 0;  // step
+  int64_t end = 0;    // one past the last step
 };
 
 // Storages that share bytes once in-place decisions are made: what the planner places as one. Its
-// pieces lie side by side, cover it, and die together.
+// pieces lie side by side and cover it.
 struct Block {
   Home home = Home::kFeatureMap;
   Bytes bytes;

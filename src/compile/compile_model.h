@@ -22,6 +22,9 @@ struct CompileOptions {
   // Told of the graph when its constants are those that kernels will read, before any does; may
   // change where they lie.
   std::function<Status(graph::Graph& graph)> hold_constants;
+  // What plain lives take in the file's order: the peak is kept from being above it. Nothing: not
+  // known, and the fastest kernels are taken.
+  std::optional<Bytes> plain_peak;
 };
 
 // A model that is ready to run inside a plan: every node that runs has its kernel, every byte its

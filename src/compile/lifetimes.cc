@@ -184,7 +184,7 @@ class ProblemBuilder {
 
   void AddBlock(const Block& block) {
     if (block.home == Home::kFeatureMap || block.home == Home::kStaged) {
-      AddPlanned(block, block.home == Home::kStaged ? LastStep() : block.end, {});
+      AddPlanned(block, block.home == Home::kStaged, {});
       return;
     }
     const ZeroCopyVerdict verdict = JudgeZeroCopy(graph_, stable_, block, options_.reuse);
@@ -201,7 +201,7 @@ class ProblemBuilder {
     if (verdict.allowed) return;
     planned_.notes.push_back({PortNames(block), "is copied: " + verdict.reason});
     const bool read_at_the_end = block.home != Home::kInput || HoldsOutput(block);
-    AddPlanned(block, read_at_the_end ? LastStep() : block.end, verdict.reason);
+    AddPlanned(block, read_at_the_end, verdict.reason);
   }
 
   // An input that the model gives back as it is.
@@ -239,12 +239,14 @@ class ProblemBuilder {
     }
   }
 
-  void AddPlanned(const Block& block, int64_t end, const std::string& no_zero_copy) {
+  void AddPlanned(const Block& block, bool read_at_the_end, const std::string& no_zero_copy) {
     const Wishes wishes = WishesOf(graph_, stable_, block);
-    const bool one_piece = block.pieces.size() == 1;
+    const std::vector<Piece> pieces =
+        wishes.clearing && options_.clear_together ? InOnePiece(block) : block.pieces;
+    const bool one_piece = pieces.size() == 1;
     const RegionId region = RegionFor(block, wishes);
     std::vector<BufferId> members;
-    for (const Piece& piece : block.pieces) {
+    for (const Piece& piece : pieces) {
       plan::Buffer buffer;
       buffer.name = NameOf(block, piece);
       buffer.size = piece.bytes;
@@ -255,7 +257,7 @@ class ProblemBuilder {
       if (wishes.clearing && one_piece && options_.clear_together) buffer.atomic_addr_clean_id = 0;
       buffer.batch = BatchNamed(BatchOf(graph_, block));
       const bool given = block.home == Home::kInput || block.home == Home::kVariable;
-      SetLife(buffer, block, given ? 0 : piece.birth, std::max(end, piece.birth + 1));
+      SetLife(buffer, block, given ? 0 : piece.birth, read_at_the_end ? LastStep() : piece.end);
       members.push_back(planned_.problem.AddBuffer(std::move(buffer)));
     }
     if (members.empty()) return;
@@ -264,6 +266,15 @@ class ProblemBuilder {
       planned_.problem.contiguous.push_back(
           {.members = members, .padded = false, .merge_batches = false});
     }
+  }
+
+  // What comes to life at once is cleared at once, and held as a whole.
+  static std::vector<Piece> InOnePiece(const Block& block) {
+    const bool at_once = std::all_of(
+        block.pieces.begin(), block.pieces.end(),
+        [&](const Piece& piece) { return piece.birth == block.pieces.front().birth; });
+    if (!at_once) return block.pieces;
+    return {{Bytes(0), block.bytes, block.pieces.front().birth, block.end}};
   }
 
   bool IsKept(const Block& block) const {

@@ -53,6 +53,7 @@ constexpr Pass kFusing[] = {
 };
 
 constexpr Pass kLayout[] = {{"block_layout", BlockLayout}};
+constexpr Pass kFilledLayout[] = {{"block_layout", BlockFilledLayout}};
 
 constexpr Pass kFolding[] = {{"fold_constants", FoldConstants}};
 constexpr Pass kFoldingBeforeFusing[] = {{"fold_constants", FoldBeforeFusing}};
@@ -93,12 +94,14 @@ Status Simplify(Graph& graph, std::vector<PassReport>& reports) {
   return InferShapes(graph);
 }
 
-Status Specialise(Graph& graph, std::vector<PassReport>& reports) {
-  PLIMSOLL_TRY(Simplify(graph, reports));
-  RunPasses(graph, kLayout, reports);
+Result<int> ChooseLayouts(Graph& graph, BlockedLayouts where, std::vector<PassReport>& reports) {
+  if (where == BlockedLayouts::kNowhere) return 0;
+  const int blocked = RunPasses(
+      graph, where == BlockedLayouts::kWherePossible ? kLayout : kFilledLayout, reports);
   Clean(graph, kFolding, reports);
   graph = Compact(graph);
-  return InferShapes(graph);
+  PLIMSOLL_TRY(InferShapes(graph));
+  return blocked;
 }
 
 }  // namespace plimsoll::compile

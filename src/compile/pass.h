@@ -20,8 +20,12 @@ struct PassReport {
 // ids change. Appends a report a pass.
 Status Simplify(graph::Graph& graph, std::vector<PassReport>& reports);
 
-// Rewrites for one set of sizes, all shapes static: what sizes decide worked out, blocked layouts
-// where they pay, the rest as above.
-Status Specialise(graph::Graph& graph, std::vector<PassReport>& reports);
+// Where tensors take the form that convolutions are fastest on (BlockLayout).
+enum class BlockedLayouts { kWherePossible, kWhereFilled, kNowhere };
+
+// Chooses layouts for one set of sizes, all shapes static, of a graph that has been simplified.
+// Gives how many nodes work on blocked tensors.
+Result<int> ChooseLayouts(graph::Graph& graph, BlockedLayouts where,
+                          std::vector<PassReport>& reports);
 
 }  // namespace plimsoll::compile

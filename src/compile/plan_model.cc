@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compile/constants.h"
+#include "compile/plan_draft.h"
 #include "compile/schedule_builder.h"
 #include "compile/stream_waits.h"
 #include "plimsoll/base/text.h"
@@ -45,8 +46,8 @@ class Joins {
 
   void Add(const BodySchedule& body, const Order& order) {
     for (const InPlaceTaken& taken : WalkOrder(body.schedule, order).in_place) {
-      const ValueId output(static_cast<size_t>(taken.output));
-      const ValueId input(static_cast<size_t>(taken.input));
+      const ValueId output = body.ValueAt(taken.output);
+      const ValueId input = body.ValueAt(taken.input);
       if (!IsKept(output) && !IsKept(input)) joins_.push_back({output, input});
     }
   }
@@ -64,19 +65,11 @@ class Joins {
 };
 
 Bytes FileOrderBound(const Graph& graph, const std::vector<bool>& constant) {
-  const Storages plain = FindStorages(graph, constant, ViewRules::kPlain);
+  const Storages plain = FindStorages(graph, constant, {.views = ViewRules::kPlain});
   const BodySchedule root = BuildSchedule(graph, plain, constant, Graph::kRoot, false);
   const Timeline timeline =
       BuildTimeline(graph, plain, constant, NodesInOrder(root, FileOrder(root)));
   return LiveBound(BuildBlocks(graph, plain, timeline, {}), timeline, plan::kDefaultAlignment);
-}
-
-// Values that must start where they start whatever the shapes.
-std::vector<bool> Alone(const StableValues& stable, const PlanOptions& options) {
-  if (options.lifetimes.one_shape) return {};
-  std::vector<bool> alone(stable.keys.size());
-  for (size_t i = 0; i < alone.size(); ++i) alone[i] = !stable.keys[i].empty();
-  return alone;
 }
 
 void NoteUnknownBatches(const AssignerChoice& choice, PlannedBuffers& buffers) {
@@ -87,29 +80,21 @@ void NoteUnknownBatches(const AssignerChoice& choice, PlannedBuffers& buffers) {
   }
 }
 
-Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
-  PlannedModel model;
-  model.constant = options.fold_at_load ? FindConstantValues(graph) : StoredConstants(graph);
-  model.weights = WeightBytes(graph, model.constant);
-  model.file_order_lower_bound = FileOrderBound(graph, model.constant);
-  const ReuseRules rules = MakeReuseRules(graph, options.lifetimes.reuse);
-  const StableValues stable = FindStableValues(graph);
-  Storages storages = FindStorages(graph, model.constant, ViewRules::kAll, rules.kept,
-                                   NewValues(graph, options.updates), Alone(stable, options));
-  model.updates = JoinUpdates(graph, options.updates, storages);
+// Gives every byte of the draft its place. `model` knows the graph's constants and bounds.
+Result<PlannedModel> Place(const Graph& graph, const PlanDraft& draft, const StableValues& stable,
+                           const ReuseRules& rules, const PlanOptions& options,
+                           PlannedModel model) {
+  const Storages& storages = draft.storages;
+  model.updates = draft.updates;
   model.overwrites = storages.overwrites;
-  const BodySchedule root = BuildSchedule(graph, storages, model.constant, Graph::kRoot,
-                                          options.in_place, options.lifetimes.workspaces);
-  const Order order = options.search_order ? SearchOrder(root.schedule, options.order_effort)
-                                           : TopologicalOrder(root.schedule, options.order_mode);
   Joins joins(graph, storages, rules);
-  joins.Add(root, order);
+  joins.Add(draft.root, draft.order);
   for (size_t i = 1; i < graph.subgraphs.size(); ++i) {
     const BodySchedule body = BuildSchedule(graph, storages, model.constant, SubgraphId(i),
                                             options.in_place, options.lifetimes.workspaces);
     joins.Add(body, FileOrder(body));
   }
-  model.order = NodesInOrder(root, order);
+  model.order = NodesInOrder(draft.root, draft.order);
   model.timeline = BuildTimeline(graph, storages, model.constant, model.order);
   PLIMSOLL_TRY(VerifyUpdates(graph, storages, model.timeline));
   model.blocks = BuildBlocks(graph, storages, model.timeline, joins.joins());
@@ -124,11 +109,47 @@ Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
   return model;
 }
 
+Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
+  PlannedModel known;
+  known.constant = options.fold_at_load ? FindConstantValues(graph) : StoredConstants(graph);
+  known.weights = WeightBytes(graph, known.constant);
+  known.file_order_lower_bound = FileOrderBound(graph, known.constant);
+  const ReuseRules rules = MakeReuseRules(graph, options.lifetimes.reuse);
+  const StableValues stable = FindStableValues(graph);
+  PlanDrafts drafts(graph, known.constant, rules, stable, options);
+  const PlanDraft best = drafts.Best();
+  PLIMSOLL_ASSIGN(PlannedModel model, Place(graph, best, stable, rules, options, known));
+  model.techniques = drafts.Techniques(best);
+  if (FeatureMapPeak(model) <= known.file_order_lower_bound) return model;
+  // Blocks of several pieces may leave gaps between them that plain buffers do not.
+  const PlanDraft separate = drafts.Separate();
+  if (Bytes(separate.peak) >= FeatureMapPeak(model)) return model;
+  PLIMSOLL_ASSIGN(PlannedModel plain, Place(graph, separate, stable, rules, options, known));
+  if (FeatureMapPeak(plain) >= FeatureMapPeak(model)) return model;
+  plain.techniques = drafts.Techniques(separate);
+  return plain;
+}
+
 }  // namespace
 
 Bytes FeatureMapPeak(const PlannedModel& model) {
   return model.plan.regions[model.buffers.feature_map.index()].size;
 }
+
+std::vector<Bytes> LiveBytes(const PlannedModel& model) {
+  std::vector<Bytes> live(model.timeline.steps.size() + 1);
+  const int64_t last = std::ssize(live) - 1;
+  for (const plan::Buffer& buffer : model.buffers.problem.buffers) {
+    if (buffer.region != model.buffers.feature_map) continue;
+    live[static_cast<size_t>(std::min(buffer.life.begin, last))] += buffer.size;
+    live[static_cast<size_t>(std::min(buffer.life.end, last))] -= buffer.size;
+  }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  live.pop_back();
+  return live;
+}
+
+Bytes PlainPeak(const Graph& graph) { return FileOrderBound(graph, FindConstantValues(graph)); }
 
 Result<PlannedModel> PlanModel(const Graph& graph, const PlanOptions& options) {
   PLIMSOLL_ASSIGN(PlannedModel usual, PlanOnce(graph, options));

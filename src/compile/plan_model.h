@@ -59,11 +59,18 @@ struct PlannedModel {
   std::vector<Technique> techniques;
 };
 
-// Plans a graph whose shapes have been inferred. A symbol without a number counts as 1. Fails where
-// the plan does not pass the verifier, which is a bug of ours and says so.
 // The plan's waterline: what its feature map takes.
 Bytes FeatureMapPeak(const PlannedModel& model);
 
+// What lives in the feature map at each step of a run on one stream, buffers as large as they are.
+std::vector<Bytes> LiveBytes(const PlannedModel& model);
+
+// What the graph needs with plain lives in the file's order (PlannedModel::file_order_lower_bound),
+// planning nothing. Shapes must have been inferred.
+Bytes PlainPeak(const graph::Graph& graph);
+
+// Plans a graph whose shapes have been inferred. A symbol without a number counts as 1. Fails where
+// the plan does not pass the verifier, which is a bug of ours and says so.
 Result<PlannedModel> PlanModel(const graph::Graph& graph, const PlanOptions& options = {});
 
 }  // namespace plimsoll::compile

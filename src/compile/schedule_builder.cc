@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compile/bodies.h"
+#include "compile/storage_parts.h"
 #include "kernels/catalogue.h"
 
 namespace plimsoll::compile {
@@ -23,22 +24,28 @@ class Builder {
         storages_(storages),
         constant_(constant),
         in_place_(in_place),
-        workspaces_(workspaces) {}
+        workspaces_(workspaces),
+        parts_(DivideStorages(graph, storages)) {
+    AddPartValues();
+  }
 
   BodySchedule Build(SubgraphId body) {
     BodySchedule built;
     Schedule& schedule = built.schedule;
-    schedule.storages = static_cast<int32_t>(storages_.storages.size());
-    schedule.pinned.resize(storages_.storages.size());
+    schedule.storages = static_cast<int32_t>(storages_.storages.size()) + parts_.count;
+    schedule.pinned.resize(static_cast<size_t>(schedule.storages));
     schedule.values.resize(graph_.values.size());
     for (size_t i = 0; i < storages_.storages.size(); ++i) {
       schedule.pinned[i] = storages_.storages[i].home != Home::kFeatureMap;
     }
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const int32_t storage = storages_.places[i].storage;
-      const bool ours = storage >= 0 && !schedule.pinned[static_cast<size_t>(storage)];
-      schedule.values[i] = {ours ? storages_.fresh[i].RoundUp(kRounding).value() : 0, storage};
+      const bool whole = storage >= 0 && !schedule.pinned[static_cast<size_t>(storage)] &&
+                         parts_.Of(i) == nullptr;
+      schedule.values[i] = {whole ? storages_.fresh[i].RoundUp(kRounding).value() : 0, storage};
     }
+    schedule.values.insert(schedule.values.end(), part_values_.begin(), part_values_.end());
+    built.written_by_part = written_by_part_;
     std::map<int32_t, std::vector<int32_t>> readers;  // of a storage, so far
     for (const NodeId id : graph_[body].nodes) {
       if (Folded(id)) continue;
@@ -52,6 +59,60 @@ class Builder {
  private:
   // What the planner rounds sizes to in the feature map.
   static constexpr int64_t kRounding = 512;
+
+  // One value a part that nobody writes, which nodes read to hold the part; then one a value that
+  // brings a part.
+  void AddPartValues() {
+    const auto storages = static_cast<int32_t>(storages_.storages.size());
+    for (int32_t part = 0; part < parts_.count; ++part) {
+      part_values_.push_back({0, storages + part});
+      written_by_part_.emplace_back();
+    }
+    first_brought_.resize(parts_.rows.size());
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      const StorageParts::Row* row = parts_.Of(i);
+      if (row == nullptr) continue;
+      first_brought_[static_cast<size_t>(parts_.row_of[i])] = PartValue(part_values_.size());
+      for (const auto& [part, bytes] : row->brought) {
+        part_values_.push_back({bytes.RoundUp(kRounding).value(), storages + part});
+        written_by_part_.emplace_back(i);
+      }
+    }
+  }
+
+  int32_t PartValue(size_t index) const {
+    return static_cast<int32_t>(graph_.values.size() + index);
+  }
+
+  // The value that stands for what writing this one brings.
+  int32_t BroughtBy(ValueId value, size_t index) const {
+    return first_brought_[static_cast<size_t>(parts_.row_of[value.index()])] +
+           static_cast<int32_t>(index);
+  }
+
+  void AddParts(ScheduleNode& row) const {
+    std::vector<int32_t> held;
+    const auto hold = [&](int32_t value) {
+      const StorageParts::Row* parts = parts_.Of(static_cast<size_t>(value));
+      if (parts == nullptr) return;
+      for (const int32_t part : parts->covered) {
+        held.push_back(PartValue(static_cast<size_t>(part)));
+      }
+    };
+    for (const int32_t value : row.reads) hold(value);
+    const size_t writes = row.writes.size();
+    for (size_t i = 0; i < writes; ++i) {
+      hold(row.writes[i]);
+      const ValueId value(static_cast<size_t>(row.writes[i]));
+      const StorageParts::Row* parts = parts_.Of(value.index());
+      for (size_t k = 0; parts != nullptr && k < parts->brought.size(); ++k) {
+        row.writes.push_back(BroughtBy(value, k));
+      }
+    }
+    std::sort(held.begin(), held.end());
+    held.erase(std::unique(held.begin(), held.end()), held.end());
+    row.reads.insert(row.reads.end(), held.begin(), held.end());
+  }
 
   bool Folded(NodeId id) const {
     const Node& node = graph_[id];
@@ -103,6 +164,7 @@ class Builder {
     for (const int32_t value : row.reads) {
       readers[storages_.places[static_cast<size_t>(value)].storage].push_back(number);
     }
+    AddParts(row);
     return row;
   }
 
@@ -137,8 +199,12 @@ class Builder {
       if (!IsAllOfItsStorage(input) || storages_.fresh[output.index()] == Bytes(0)) continue;
       if (!SameStreamThroughout(input, node.memory.stream)) continue;
       if (ReadsItElsewhere(node, pair, pairs)) continue;
-      row.in_place.push_back(
-          {static_cast<int32_t>(output.index()), static_cast<int32_t>(input.index())});
+      int32_t written = static_cast<int32_t>(output.index());
+      if (const StorageParts::Row* parts = parts_.Of(output.index())) {
+        if (parts->brought.size() != 1) continue;
+        written = BroughtBy(output, 0);
+      }
+      row.in_place.push_back({written, static_cast<int32_t>(input.index())});
     }
   }
 
@@ -163,7 +229,7 @@ class Builder {
 
   bool IsAllOfItsStorage(ValueId value) const {
     const ValuePlace& place = PlaceOf(value);
-    return place.storage >= 0 && place.offset == Bytes(0) &&
+    return place.storage >= 0 && parts_.Of(value.index()) == nullptr && place.offset == Bytes(0) &&
            place.bytes == storages_.storages[static_cast<size_t>(place.storage)].bytes;
   }
 
@@ -200,6 +266,10 @@ class Builder {
   const std::vector<bool>& constant_;
   bool in_place_;
   const std::vector<Bytes>& workspaces_;
+  const StorageParts parts_;
+  std::vector<ScheduleValue> part_values_;
+  std::vector<ValueId> written_by_part_;  // by part value; not valid: nobody writes it
+  std::vector<int32_t> first_brought_;    // by row of parts_
   mutable std::vector<int> streams_;
 };
 

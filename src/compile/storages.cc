@@ -1,6 +1,7 @@
 #include "compile/storages.h"
 
 #include <algorithm>
+#include <span>
 
 #include "compile/batch_labels.h"
 #include "compile/bodies.h"
@@ -21,16 +22,8 @@ using graph::ValueId;
 // holds it, and where in it.
 class Finder {
  public:
-  Finder(const Graph& graph, const std::vector<bool>& constant, ViewRules rules,
-         const std::vector<bool>& kept, const std::vector<bool>& apart,
-         const std::vector<bool>& alone)
-      : graph_(graph),
-        constant_(constant),
-        rules_(rules),
-        kept_(kept),
-        apart_(apart),
-        alone_(alone),
-        is_output_(graph.values.size()) {
+  Finder(const Graph& graph, const std::vector<bool>& constant, const StorageRules& rules)
+      : graph_(graph), constant_(constant), rules_(rules), is_output_(graph.values.size()) {
     found_.places.resize(graph.values.size());
     found_.fresh.resize(graph.values.size());
     for (const ValueId output : graph.root().outputs) is_output_[output.index()] = true;
@@ -39,7 +32,7 @@ class Finder {
   Storages Find() {
     for (const ValueId input : graph_.root().inputs) Open(input, Home::kInput);
     Body(Graph::kRoot);
-    if (rules_ == ViewRules::kAll) JoinIntoOutputs();
+    if (rules_.views == ViewRules::kAll) JoinIntoOutputs();
     return Flatten();
   }
 
@@ -78,7 +71,11 @@ class Finder {
                        });
   }
 
-  bool LiesAlone(ValueId value) const { return !alone_.empty() && alone_[value.index()]; }
+  bool LiesAlone(ValueId value) const { return IsNamed(rules_.alone, value.index()); }
+
+  static bool IsNamed(const std::vector<bool>& list, size_t index) {
+    return !list.empty() && list[index];
+  }
 
   void OpenOutput(ValueId value) {
     Open(value, value.valid() && is_output_[value.index()] ? Home::kOutput : Home::kFeatureMap);
@@ -86,11 +83,12 @@ class Finder {
 
   void Visit(NodeId id) {
     const Node& node = graph_[id];
-    const bool considered = rules_ == ViewRules::kAll || IsPlainView(node);
-    const std::vector<WindowOf> windows =
-        considered ? WindowsOf(graph_, id) : std::vector<WindowOf>();
-    const bool into_output = !windows.empty() && windows[0].whole == node.outputs[0];
     const bool references = !node.memory.reference_outputs.empty();
+    const bool considered = rules_.views == ViewRules::kAll || IsPlainView(node);
+    const bool copied = IsNamed(rules_.copied, id.index()) && !IsPlainView(node) && !references;
+    const std::vector<WindowOf> windows =
+        considered && !copied ? WindowsOf(graph_, id) : std::vector<WindowOf>();
+    const bool into_output = !windows.empty() && windows[0].whole == node.outputs[0];
     if (!into_output) {
       for (const WindowOf& window : windows) {
         const bool may_be_part =
@@ -99,14 +97,8 @@ class Finder {
       }
     }
     for (const ValueId output : node.outputs) OpenOutput(output);
-    if (into_output && !IsCleared(node, node.outputs[0])) {
-      for (const WindowOf& window : windows) {
-        if (GiveWindow(window)) {
-          found_.fresh[window.whole.index()] -= found_.places[window.part.index()].bytes;
-        }
-      }
-    }
-    if (rules_ == ViewRules::kAll && node.domain.empty() && node.op == "If") JoinBranches(node);
+    if (into_output && !IsCleared(node, node.outputs[0])) GiveWindows(windows);
+    if (rules_.views == ViewRules::kAll && node.domain.empty() && node.op == "If") JoinBranches(node);
   }
 
   // The new value `part` lies in the storage of `whole`, unless it is an output of the model that
@@ -130,26 +122,67 @@ class Finder {
     return true;
   }
 
-  // The value `part`, made earlier, is written straight into `whole`.
-  bool GiveWindow(const WindowOf& window) {
-    if (constant_[window.part.index()]) return false;
-    const ValuePlace& part = found_.places[window.part.index()];
-    const ValuePlace& whole = found_.places[window.whole.index()];
-    if (part.storage < 0 || whole.storage < 0) return false;
+  // Each part goes into the whole, alone or as one of several that already lie side by side as they
+  // will there: [a, b] of an earlier Concat is the beginning of [a, b, c].
+  void GiveWindows(std::span<const WindowOf> windows) {
+    for (size_t first = 0; first < windows.size();) {
+      const size_t count = SideBySide(windows.subspan(first));
+      if (GiveRun(windows.subspan(first, count))) {
+        for (const WindowOf& window : windows.subspan(first, count)) {
+          found_.fresh[window.whole.index()] -= found_.places[window.part.index()].bytes;
+        }
+      }
+      first += count;
+    }
+  }
+
+  // How many of the parts, from the first, lie one behind the other in one storage from its start
+  // to its end; 1 where they do not.
+  size_t SideBySide(std::span<const WindowOf> windows) {
+    const int32_t storage = found_.places[windows[0].part.index()].storage;
+    if (storage < 0) return 1;
+    const int32_t root = forest_.Root(storage).holder;
+    const Bytes all = found_.storages[static_cast<size_t>(root)].bytes;
+    Bytes reached;
+    for (size_t i = 0; i < windows.size(); ++i) {
+      const ValuePlace& part = found_.places[windows[i].part.index()];
+      if (part.storage < 0 || part.bytes == Bytes(0)) return 1;
+      const auto [holder, offset] = forest_.Root(part.storage);
+      if (holder != root || offset + part.offset != reached) return 1;
+      reached += part.bytes;
+      if (reached == all) return i + 1;
+    }
+    return 1;
+  }
+
+  bool GiveWindow(const WindowOf& window) { return GiveRun({&window, 1}); }
+
+  // Values made earlier, which lie side by side, are written straight into `whole`.
+  bool GiveRun(std::span<const WindowOf> parts) {
+    const WindowOf& first = parts[0];
+    const ValuePlace& whole = found_.places[first.whole.index()];
+    if (whole.storage < 0) return false;
+    Bytes bytes;
+    for (const WindowOf& window : parts) {
+      if (constant_[window.part.index()]) return false;
+      if (found_.places[window.part.index()].storage < 0) return false;
+      if (StreamOf(window.part) != StreamOf(window.whole)) return false;
+      bytes += found_.places[window.part.index()].bytes;
+    }
+    const ValuePlace& part = found_.places[first.part.index()];
     const auto [root, offset] = forest_.Root(part.storage);
-    if (root == forest_.Root(whole.storage).holder) return false;
-    const bool covers = offset + part.offset == Bytes(0) &&
-                        part.bytes == found_.storages[static_cast<size_t>(root)].bytes;
-    const bool ours = found_.storages[static_cast<size_t>(root)].home == Home::kFeatureMap;
-    const bool same_stream = StreamOf(window.part) == StreamOf(window.whole);
+    const int32_t into = forest_.Root(whole.storage).holder;
+    if (root == into) return false;
+    const Storage& given = found_.storages[static_cast<size_t>(root)];
+    const bool covers = offset + part.offset == Bytes(0) && bytes == given.bytes;
     const bool alone = alone_storage_[static_cast<size_t>(root)];
     // What runs of other batches write must not go into an output that these do not make.
-    const bool same_batch = batches_[static_cast<size_t>(root)] ==
-                            batches_[static_cast<size_t>(forest_.Root(whole.storage).holder)];
-    if (!covers || !ours || !same_stream || !same_batch || alone || part.bytes == Bytes(0)) {
+    const bool same_batch =
+        batches_[static_cast<size_t>(root)] == batches_[static_cast<size_t>(into)];
+    if (!covers || given.home != Home::kFeatureMap || !same_batch || alone || bytes == Bytes(0)) {
       return false;
     }
-    forest_.Put(root, whole.storage, whole.offset + window.offset);
+    forest_.Put(root, whole.storage, whole.offset + first.offset);
     return true;
   }
 
@@ -195,7 +228,7 @@ class Finder {
     }
   }
 
-  bool IsKept(NodeId node) const { return !kept_.empty() && kept_[node.index()]; }
+  bool IsKept(NodeId node) const { return IsNamed(rules_.kept, node.index()); }
 
   void CountReader(ValueId value, std::vector<int>& readers) {
     if (!value.valid() || found_.places[value.index()].storage < 0) return;
@@ -203,7 +236,7 @@ class Finder {
   }
 
   bool JoinIntoOutput(ValueId output, ValueId input, const std::vector<int>& readers) {
-    if (!apart_.empty() && apart_[output.index()]) return false;
+    if (IsNamed(rules_.apart, output.index())) return false;
     const ValuePlace& into = found_.places[output.index()];
     const ValuePlace& from = found_.places[input.index()];
     if (into.storage < 0 || from.storage < 0 || found_.fresh[output.index()] != into.bytes) {
@@ -243,10 +276,7 @@ class Finder {
 
   const Graph& graph_;
   const std::vector<bool>& constant_;
-  ViewRules rules_;
-  const std::vector<bool>& kept_;
-  const std::vector<bool>& apart_;
-  const std::vector<bool>& alone_;
+  const StorageRules& rules_;
   std::vector<bool> is_output_;
   OffsetForest forest_;               // of storages: which hold which
   std::vector<bool> alone_storage_;   // by storage: never lies in another
@@ -256,10 +286,26 @@ class Finder {
 
 }  // namespace
 
-Storages FindStorages(const Graph& graph, const std::vector<bool>& constant, ViewRules rules,
-                      const std::vector<bool>& kept, const std::vector<bool>& apart,
-                      const std::vector<bool>& alone) {
-  return Finder(graph, constant, rules, kept, apart, alone).Find();
+Storages FindStorages(const Graph& graph, const std::vector<bool>& constant,
+                      const StorageRules& rules) {
+  return Finder(graph, constant, rules).Find();
+}
+
+std::vector<NodeId> JoiningNodes(const Graph& graph, const Storages& storages) {
+  std::vector<NodeId> found;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (IsPlainView(node) || !node.memory.reference_outputs.empty()) continue;
+    const std::vector<WindowOf> windows = WindowsOf(graph, NodeId(i));
+    const bool joins = std::any_of(windows.begin(), windows.end(), [&](const WindowOf& window) {
+      const ValuePlace& part = storages.places[window.part.index()];
+      const ValuePlace& whole = storages.places[window.whole.index()];
+      return part.storage >= 0 && part.storage == whole.storage && part.bytes < whole.bytes &&
+             part.offset == whole.offset + window.offset;
+    });
+    if (joins) found.push_back(NodeId(i));
+  }
+  return found;
 }
 
 }  // namespace plimsoll::compile

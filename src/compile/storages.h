@@ -50,12 +50,22 @@ struct Storages {
   std::vector<bool> overwrites;
 };
 
-// What a node of `kept` makes (by node; empty: none) is not written over on its way into an output.
-// Into the memory of an output that is `apart` (by value; empty: none) nothing else is written.
-// A value that lies `alone` (likewise) is no part of another, except by reference_output: where it
-// starts in that one would change with the shapes.
-Storages FindStorages(const graph::Graph& graph, const std::vector<bool>& constant, ViewRules rules,
-                      const std::vector<bool>& kept = {}, const std::vector<bool>& apart = {},
-                      const std::vector<bool>& alone = {});
+// What must not be joined; empty lists name nothing.
+struct StorageRules {
+  ViewRules views = ViewRules::kAll;
+  std::vector<bool> kept = {};   // by node: what it makes is not written over on its way into an output
+  std::vector<bool> apart = {};  // by value: an output into whose memory nothing else is written
+  // By value: is no part of another, except by reference_output, since where it starts in that one
+  // would change with the shapes.
+  std::vector<bool> alone = {};
+  std::vector<bool> copied = {};  // by node: Concat, Split and the like that move their bytes
+};
+
+Storages FindStorages(const graph::Graph& graph, const std::vector<bool>& constant,
+                      const StorageRules& rules = {});
+
+// Nodes of which some value is a part of a larger one that holds others too: those that
+// StorageRules::copied may keep from it.
+std::vector<graph::NodeId> JoiningNodes(const graph::Graph& graph, const Storages& storages);
 
 }  // namespace plimsoll::compile

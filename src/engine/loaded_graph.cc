@@ -76,6 +76,7 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
       std::all_of(loaded->inputs_.begin(), loaded->inputs_.end(), [](const Port& port) {
         return port.type.is_tensor() && port.type.shape && graph::IsStatic(*port.type.shape);
       });
+  loaded->plain_.emplace(loaded->graph_);
   if (options.optimise) {
     // What passes read of the weights and replaced is needed no more; what is still needed comes
     // back from the file.
@@ -128,7 +129,7 @@ Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims)
     // No other shapes will come: nobody else holds the constants while they are packed.
     graph_.constants.clear();
   }
-  auto model = CompileGraph(std::move(graph));
+  auto model = CompileGraph(std::move(graph), dims);
   const Status made = model.ok() ? SetExecutable(entry, *std::move(model)) : model.status();
   if (!made.ok()) {
     if (takes_one_shape_) failure_ = made.error();
@@ -162,14 +163,8 @@ KernelThreads LoadedGraph::ThreadsOnStreams() const {
 }
 
 Result<Graph> LoadedGraph::GraphFor(const std::vector<Dims>& dims) const {
-  Graph graph = graph_;
-  const std::vector<ValueId> ports = graph.root().inputs;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    graph::ValueType& type = graph[ports[i]].type;
-    if (type.is_tensor()) type.shape = graph::ShapeOf(dims[i]);
-  }
-  const Status inferred = compile::InferShapes(graph);
-  if (!inferred.ok()) return ranges_.Explain(inferred.error());
+  Result<Graph> graph = WithShapes(graph_, dims);
+  if (!graph.ok()) return ranges_.Explain(graph.error());
   return graph;
 }
 
@@ -183,7 +178,8 @@ Status LoadedGraph::MakeGears() {
       return BadArgument("config.gears", StrCat("gear ", gear.label), *std::move(reason),
                          "load it without gears");
     }
-    PLIMSOLL_ASSIGN(compile::CompiledModel model, CompileGraph(std::move(graph), gear.label));
+    PLIMSOLL_ASSIGN(compile::CompiledModel model,
+                    CompileGraph(std::move(graph), gear.dims, gear.label));
     models.push_back(std::move(model));
   }
   std::vector<compile::GearPlan> plans;
@@ -199,8 +195,10 @@ Status LoadedGraph::MakeGears() {
   return {};
 }
 
-Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std::string& gear) {
+Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std::vector<Dims>& dims,
+                                                         const std::string& gear) {
   compile::CompileOptions options;
+  options.plain_peak = plain_->Peak(dims);
   options.plan = options_.plan;
   options.plan.lifetimes.feature_map_moves |= !memory_->KeptWhileLoaded(shapes());
   options.plan.lifetimes.one_shape = takes_one_shape_;

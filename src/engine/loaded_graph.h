@@ -18,6 +18,7 @@
 #include "engine/interpreter.h"
 #include "engine/no_packing.h"
 #include "engine/packed_store.h"
+#include "engine/plain_graph.h"
 #include "engine/ports.h"
 #include "engine/run_batches.h"
 #include "engine/run_options.h"
@@ -143,7 +144,9 @@ class LoadedGraph {
   KernelThreads ThreadsOnStreams() const;
   void ForgetLongestUnused();
   Result<graph::Graph> GraphFor(const std::vector<kernels::Dims>& dims) const;
-  Result<compile::CompiledModel> CompileGraph(graph::Graph graph, const std::string& gear = {});
+  Result<compile::CompiledModel> CompileGraph(graph::Graph graph,
+                                              const std::vector<kernels::Dims>& dims,
+                                              const std::string& gear = {});
   Result<RunMemory> TakeMemory(const Program& program);
   Status Bind(Entry& entry, std::byte* arena);
   Status RunPlanned(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -159,6 +162,7 @@ class LoadedGraph {
 
   mutable std::mutex mutex_;
   std::string name_;
+  std::optional<PlainGraph> plain_;
   graph::Graph graph_;  // simplified; shapes as far as they hold for every run
   LoadOptions options_;
   // Every input's size is fixed. Then the constants go to the one plan, and are not here after.

@@ -63,6 +63,9 @@ struct KernelSite {
   // Outputs that the operator needs zeroed (MemoryAttributes::needs_clearing) are zero when a run
   // begins. Else the kernel clears them itself.
   bool outputs_cleared = false;
+  // The largest workspace that is welcome. A maker with several implementations takes the fastest
+  // that keeps to it; where none does, the one with the smallest workspace.
+  Bytes most_workspace = Bytes(kSaturated);
 
   const graph::Node& node() const { return graph[id]; }
   const graph::Attributes& attributes() const { return node().attributes; }
@@ -94,17 +97,23 @@ class Kernel {
   virtual Status Run(const KernelCall& call) const = 0;
   // Which implementation this is, for reports and tests: "jit:avx2", "ours".
   virtual std::string_view implementation() const { return "ours"; }
+  // What the workspace is for, in a few words for reports: "input and output in blocks of
+  // channels". Empty where it is a fixed small amount, or none.
+  virtual std::string_view workspace_purpose() const { return {}; }
 };
 
 using KernelPointer = std::unique_ptr<const Kernel>;
 
-// A kernel out of a callable (const KernelCall&) -> Status or void, and the workspace it needs.
+// A kernel out of a callable (const KernelCall&) -> Status or void, the workspace it needs and what
+// for. The text must outlive the kernel.
 template <typename Body>
-KernelPointer MakeKernel(Body body, Bytes workspace = {}) {
+KernelPointer MakeKernel(Body body, Bytes workspace = {}, std::string_view purpose = {}) {
   class BodyKernel final : public Kernel {
    public:
-    BodyKernel(Body body, Bytes workspace) : body_(std::move(body)), workspace_(workspace) {}
+    BodyKernel(Body body, Bytes workspace, std::string_view purpose)
+        : body_(std::move(body)), workspace_(workspace), purpose_(purpose) {}
     Bytes workspace() const override { return workspace_; }
+    std::string_view workspace_purpose() const override { return purpose_; }
     Status Run(const KernelCall& call) const override {
       if constexpr (std::is_void_v<decltype(body_(call))>) {
         body_(call);
@@ -117,8 +126,9 @@ KernelPointer MakeKernel(Body body, Bytes workspace = {}) {
    private:
     Body body_;
     Bytes workspace_;
+    std::string_view purpose_;
   };
-  return std::make_unique<const BodyKernel>(std::move(body), workspace);
+  return std::make_unique<const BodyKernel>(std::move(body), workspace, purpose);
 }
 
 }  // namespace plimsoll::kernels

@@ -61,7 +61,7 @@ struct Work {
   HeadStrides q, y;
   Joined key, value;
   double factor = 1;
-  int64_t slots = 1;
+  AttentionWay way;
   int64_t scratch = 0;  // where it begins in the workspace
 };
 
@@ -150,7 +150,6 @@ Result<Work> ReadNode(const KernelSite& site) {
   }
   work.factor = attributes.Float(
       "scale", 1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(query.width, 1))));
-  work.slots = AttentionSlots(rules.shape);
   return work;
 }
 
@@ -180,11 +179,11 @@ void Run(const Work& work, const KernelCall& call) {
     FloatSource source(shape, work.q, work.key.strides, work.value.strides, work.y,
                        static_cast<float>(work.factor));
     source.SetOperands(call.inputs[kQuery], keys, values, call.outputs[kResult]);
-    AttendFloat(shape, source, rows, work.slots, scratch);
+    AttendFloat(shape, source, rows, work.way, scratch);
   } else {
     WideSource<T> source(shape, work.q, work.key.strides, work.value.strides, work.y, work.factor);
     source.SetOperands(call.inputs[kQuery], keys, values, call.outputs[kResult]);
-    Attend<Wide<T>>(shape, source, rows, work.slots, scratch);
+    Attend<Wide<T>>(shape, source, rows, work.way.slots, scratch);
   }
 }
 
@@ -198,11 +197,10 @@ Result<KernelPointer> MakeAttention(KernelSite& site) {
   }
   KernelPointer kernel;
   VisitType<AllFloats>(site.inputs[kQuery].type, [&]<typename T>() {
-    work.scratch = workspace.Take(std::is_same_v<T, float>
-                                      ? FloatAttentionWorkspace(work.rules.shape, work.slots)
-                                      : AttentionWorkspace<Wide<T>>(work.rules.shape, work.slots));
+    work.way = AttentionWayOf<T>(work.rules.shape, site.most_workspace - workspace.total());
+    work.scratch = workspace.Take(work.way.workspace());
     kernel = MakeKernel([work = std::move(work)](const KernelCall& call) { Run<T>(work, call); },
-                        workspace.total());
+                        workspace.total(), kAttentionPurpose);
   });
   if (kernel == nullptr) return site.Unsupported("attention is of floats");
   return kernel;

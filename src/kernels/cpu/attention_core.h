@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "kernels/cpu/panel_product.h"
 #include "kernels/parallel.h"
@@ -10,6 +11,9 @@
 // softmax(Q K^T) V, a block of query rows at a time: the scores of one block are all that is ever
 // kept of the score matrix. What happens to a row of scores is the caller's.
 namespace plimsoll::kernels::cpu {
+
+inline constexpr std::string_view kAttentionPurpose =
+    "keys and values of a head in panels, and the scores of some queries";
 
 // How far apart the elements of one operand lie, whatever its layout.
 struct HeadStrides {
@@ -52,8 +56,9 @@ struct KeyRange {
   int64_t end = 0;
 };
 
-// Scratch of one thread. Elements of type Wide; the parts begin on cache lines.
-template <typename Wide>
+// Scratch of one thread. Elements of type Wide; the parts begin on cache lines. Queries and results
+// have a part only where a source `copies` them.
+template <typename Wide, bool copies>
 struct AttentionScratch {
   Wide* keys;
   Wide* values;
@@ -64,12 +69,14 @@ struct AttentionScratch {
   static int64_t Lines(int64_t elements) {
     return Bytes(SaturatingMultiply(elements, sizeof(Wide))).RoundUp(64).value();
   }
+  static int64_t CopiedRows(const AttentionShape& shape) { return copies ? shape.BlockRows() : 0; }
   static Bytes Size(const AttentionShape& shape) {
     const int64_t rows = shape.BlockRows();
+    const int64_t copied = CopiedRows(shape);
     return Bytes(Lines(PanelElements(shape.width, shape.keys))) +
            Bytes(Lines(PanelElements(shape.keys, shape.value_width))) +
-           Bytes(Lines(rows * PanelColumns(shape.keys))) + Bytes(Lines(rows * shape.width)) +
-           Bytes(Lines(rows * shape.value_width));
+           Bytes(Lines(rows * PanelColumns(shape.keys))) + Bytes(Lines(copied * shape.width)) +
+           Bytes(Lines(copied * shape.value_width));
   }
   AttentionScratch(const AttentionShape& shape, char* memory) {
     const int64_t rows = shape.BlockRows();
@@ -81,21 +88,16 @@ struct AttentionScratch {
     keys = take(PanelElements(shape.width, shape.keys));
     values = take(PanelElements(shape.keys, shape.value_width));
     scores = take(rows * PanelColumns(shape.keys));
-    queries = take(rows * shape.width);
-    results = take(rows * shape.value_width);
+    queries = take(CopiedRows(shape) * shape.width);
+    results = take(CopiedRows(shape) * shape.value_width);
   }
 };
-
-template <typename Wide>
-Bytes AttentionWorkspace(const AttentionShape& shape, int64_t slots) {
-  return AttentionScratch<Wide>::Size(shape) * slots;
-}
 
 // Rows [first, first + count) of one query head: what they look at decides how much is worked out.
 template <typename Wide, typename Source, typename Rows>
 void AttendBlock(const AttentionShape& shape, const Source& source, const Rows& rows, int64_t batch,
                  int64_t head, int64_t first, int64_t count,
-                 const AttentionScratch<Wide>& scratch) {
+                 const AttentionScratch<Wide, Source::kCopiesRows>& scratch) {
   const int64_t stride = PanelColumns(shape.keys);
   int64_t end = 0;
   for (int64_t i = first; i < first + count; ++i) end = std::max(end, rows.Range(batch, i).end);
@@ -118,7 +120,24 @@ inline int64_t AttentionSlots(const AttentionShape& shape) {
   return std::max<int64_t>(std::min<int64_t>(Threads(), shape.units()), 1);
 }
 
+// How attention goes about its work.
+struct AttentionWay {
+  bool row_by_row = false;  // without panels
+  Bytes slot;               // scratch of one thread
+  int64_t slots = 1;        // threads that work at once
+
+  // As many threads as there is work for, or fewer where all their scratch is to keep to `most`.
+  static AttentionWay Within(const AttentionShape& shape, Bytes slot, Bytes most) {
+    const int64_t allowed = most.value() / std::max<int64_t>(slot.value(), 1);
+    return {.row_by_row = false,
+            .slot = slot,
+            .slots = std::clamp<int64_t>(allowed, 1, AttentionSlots(shape))};
+  }
+  Bytes workspace() const { return slot * slots; }
+};
+
 // Source tells where the operands are:
+//   kCopiesRows: whether queries and results go through scratch;
 //   PackKeys(batch, head, panels), PackValues(batch, head, panels): of one key and value head;
 //   factor(): what the products are multiplied by;
 //   Queries(batch, head, first, count, scratch), Results(batch, head, first, scratch): rows and how
@@ -130,11 +149,12 @@ inline int64_t AttentionSlots(const AttentionShape& shape) {
 template <typename Wide, typename Source, typename Rows>
 void Attend(const AttentionShape& shape, const Source& source, const Rows& rows, int64_t slots,
             void* workspace) {
-  const int64_t size = AttentionScratch<Wide>::Size(shape).value();
+  using Scratch = AttentionScratch<Wide, Source::kCopiesRows>;
+  const int64_t size = Scratch::Size(shape).value();
   const int64_t block = shape.BlockRows();
   ParallelFor(slots, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot) {
-      const AttentionScratch<Wide> scratch(shape, static_cast<char*>(workspace) + slot * size);
+      const Scratch scratch(shape, static_cast<char*>(workspace) + slot * size);
       for (int64_t unit = slot; unit < shape.units(); unit += slots) {
         const int64_t batch = unit / shape.heads;
         const int64_t head = unit % shape.heads;

@@ -24,6 +24,8 @@ inline void SoftmaxOrZeros(float* scores, int64_t count) {
 // Operands of float32, used where they lie.
 class FloatSource {
  public:
+  static constexpr bool kCopiesRows = false;
+
   FloatSource(const AttentionShape& shape, const HeadStrides& q, const HeadStrides& k,
               const HeadStrides& v, const HeadStrides& y, float factor)
       : shape_(shape), q_(q), k_(k), v_(v), y_(y), factor_(factor) {}
@@ -111,18 +113,23 @@ void AttendRowByRow(const AttentionShape& shape, const FloatSource& source, cons
   });
 }
 
-inline Bytes FloatAttentionWorkspace(const AttentionShape& shape, int64_t slots) {
-  if (!HasFewQueries(shape)) return AttentionWorkspace<float>(shape, slots);
-  return Bytes(PanelColumns(shape.keys)) * static_cast<int64_t>(sizeof(float)) * slots;
+// Panels where they pay; fewer threads, and at last no panels, where `most` asks for it.
+inline AttentionWay FloatAttentionWay(const AttentionShape& shape, Bytes most) {
+  const Bytes panels = AttentionScratch<float, FloatSource::kCopiesRows>::Size(shape);
+  const Bytes row = Bytes(PanelColumns(shape.keys)) * static_cast<int64_t>(sizeof(float));
+  if (!HasFewQueries(shape) && panels <= most) return AttentionWay::Within(shape, panels, most);
+  AttentionWay way = AttentionWay::Within(shape, row, most);
+  way.row_by_row = true;
+  return way;
 }
 
 template <typename Rows>
 void AttendFloat(const AttentionShape& shape, const FloatSource& source, const Rows& rows,
-                 int64_t slots, void* workspace) {
-  if (HasFewQueries(shape)) {
-    AttendRowByRow(shape, source, rows, slots, workspace);
+                 const AttentionWay& way, void* workspace) {
+  if (way.row_by_row) {
+    AttendRowByRow(shape, source, rows, way.slots, workspace);
   } else {
-    Attend<float>(shape, source, rows, slots, workspace);
+    Attend<float>(shape, source, rows, way.slots, workspace);
   }
 }
 

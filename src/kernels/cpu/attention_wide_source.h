@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kernels/cpu/attention_core.h"
+#include "kernels/cpu/attention_rows.h"
 #include "kernels/element_types.h"
 
 namespace plimsoll::kernels::cpu {
@@ -13,6 +13,7 @@ template <typename T>
 class WideSource {
  public:
   using W = Wide<T>;
+  static constexpr bool kCopiesRows = true;
 
   WideSource(const AttentionShape& shape, const HeadStrides& q, const HeadStrides& k,
              const HeadStrides& v, const HeadStrides& y, double factor)
@@ -98,5 +99,16 @@ class WideSource {
   const T* values_ = nullptr;
   T* results_ = nullptr;
 };
+
+// How attention over elements of type T goes about its work.
+template <typename T>
+AttentionWay AttentionWayOf(const AttentionShape& shape, Bytes most) {
+  if constexpr (std::is_same_v<T, float>) {
+    return FloatAttentionWay(shape, most);
+  } else {
+    using Scratch = AttentionScratch<Wide<T>, WideSource<T>::kCopiesRows>;
+    return AttentionWay::Within(shape, Scratch::Size(shape), most);
+  }
+}
 
 }  // namespace plimsoll::kernels::cpu

@@ -48,7 +48,7 @@ bool MatrixContraction::Fits(const Contraction& contraction) {
          contraction.kept_count() * contraction.summed_count() >= kWorthwhile;
 }
 
-MatrixContraction::MatrixContraction(const Contraction& contraction) {
+MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_workspace) {
   for (const ContractedAxis& axis : contraction.kept) {
     if (axis.size == 1) continue;
     const bool is_row = axis.b == 0;
@@ -60,11 +60,33 @@ MatrixContraction::MatrixContraction(const Contraction& contraction) {
   }
   if (Stride(depth_.a) == 1) a_stride_ = rows_.count == 1 ? depth_.count : Stride(rows_.a);
   if (Stride(columns_.c) == 1) c_stride_ = rows_.count == 1 ? columns_.count : Stride(rows_.c);
+  // Of the packed columns: with fewer, what is gathered of A is gathered too often.
+  constexpr int64_t kColumnBytes = 1 << 20;
+  constexpr int64_t kRows = 48;
+  constexpr int64_t kFewColumns = 64;
+  constexpr int64_t kFewRows = 12;
+  const int64_t all = std::max(PanelColumns(columns_.count), kPanelWidth);
+  const int64_t panel = std::max<int64_t>(depth_.count, 1) * kPanelWidth * int64_t{sizeof(float)};
+  const int64_t many = std::clamp(kColumnBytes / panel * kPanelWidth, kFewColumns, all);
+  const int64_t slots = std::clamp<int64_t>(rows_.count / kRows, 1, Threads());
+  const Pieces choices[] = {{many, kRows, slots},
+                            {many, kRows, 1},
+                            {std::min(kFewColumns, all), kRows, 1},
+                            {kPanelWidth, kFewRows, 1}};
+  for (const Pieces& pieces : choices) {
+    Place(pieces);
+    if (workspace_ <= most_workspace) break;
+  }
+}
+
+void MatrixContraction::Place(const Pieces& pieces) {
   constexpr int64_t kFloat = sizeof(float);
+  pieces_ = pieces;
   WorkspaceLayout layout;
-  layout.Take(Bytes(PanelElements(depth_.count, columns_.count)) * kFloat);
-  if (a_stride_ == 0) a_offset_ = layout.Take(Bytes(rows_.count * depth_.count) * kFloat);
-  if (c_stride_ == 0) c_offset_ = layout.Take(Bytes(rows_.count * columns_.count) * kFloat);
+  layout.Take(Bytes(depth_.count * pieces.columns) * kFloat);
+  const int64_t rows = pieces.rows * pieces.slots;
+  if (a_stride_ == 0) a_offset_ = layout.Take(Bytes(rows * depth_.count) * kFloat);
+  if (c_stride_ == 0) c_offset_ = layout.Take(Bytes(rows * pieces.columns) * kFloat);
   workspace_ = layout.total();
 }
 
@@ -78,49 +100,70 @@ void MatrixContraction::Run(const float* a, const float* b, void* workspace, flo
 }
 
 void MatrixContraction::RunOne(const float* a, const float* b, void* workspace, float* c) const {
-  auto* panels = static_cast<float*>(workspace);
-  const int64_t b_row = Stride(depth_.b);
-  const int64_t b_column = Stride(columns_.b);
-  if (b_row != 0 && b_column != 0) {
-    PackPanels(b, b_row, b_column, 0, depth_.count, 0, columns_.count, depth_.count, panels);
-  } else {
-    std::fill_n(panels, PanelElements(depth_.count, columns_.count), 0.0f);
-    for (int64_t column = 0; column < columns_.count; ++column) {
-      float* to = panels + PanelOffset(depth_.count, column);
-      const float* from = b + OffsetIn(columns_.b, column);
-      for (int64_t d = 0; d < depth_.count; ++d) to[d * kPanelWidth] = from[OffsetIn(depth_.b, d)];
+  auto* const panels = static_cast<float*>(workspace);
+  const int64_t tiles = (rows_.count + pieces_.rows - 1) / pieces_.rows;
+  for (int64_t column = 0; column < columns_.count; column += pieces_.columns) {
+    const int64_t count = std::min(pieces_.columns, columns_.count - column);
+    PackColumns(b, column, count, panels);
+    ParallelFor(pieces_.slots, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t slot = begin; slot < end; ++slot) {
+        const int64_t row = slot * pieces_.rows;
+        float* const gathered = At<float>(workspace, a_offset_) + row * depth_.count;
+        float* const made = At<float>(workspace, c_offset_) + row * pieces_.columns;
+        for (int64_t tile = slot; tile < tiles; tile += pieces_.slots) {
+          const int64_t first = tile * pieces_.rows;
+          RunTile(a, first, std::min(first + pieces_.rows, rows_.count), column, count, panels,
+                  gathered, made, c);
+        }
+      }
+    });
+  }
+}
+
+void MatrixContraction::PackColumns(const float* b, int64_t first, int64_t count,
+                                    float* panels) const {
+  const int64_t row_step = Stride(depth_.b);
+  const int64_t column_step = Stride(columns_.b);
+  if (row_step != 0 && column_step != 0) {
+    PackPanels(b + first * column_step, row_step, column_step, 0, depth_.count, 0, count,
+               depth_.count, panels);
+    return;
+  }
+  std::fill_n(panels, PanelElements(depth_.count, count), 0.0f);
+  for (int64_t column = 0; column < count; ++column) {
+    float* to = panels + PanelOffset(depth_.count, column);
+    const float* from = b + OffsetIn(columns_.b, first + column);
+    for (int64_t d = 0; d < depth_.count; ++d) to[d * kPanelWidth] = from[OffsetIn(depth_.b, d)];
+  }
+}
+
+void MatrixContraction::RunTile(const float* a, int64_t first, int64_t last, int64_t column,
+                                int64_t count, const float* panels, float* gathered, float* made,
+                                float* c) const {
+  const float* left = a + first * a_stride_;
+  if (a_stride_ == 0) {
+    const int64_t step = Stride(depth_.a);
+    for (int64_t row = first; row < last; ++row) {
+      const float* const from = a + OffsetIn(rows_.a, row);
+      float* const to = gathered + (row - first) * depth_.count;
+      for (int64_t d = 0; d < depth_.count; ++d) {
+        to[d] = from[step != 0 ? d * step : OffsetIn(depth_.a, d)];
+      }
+    }
+    left = gathered;
+  }
+  float* const results = c_stride_ != 0 ? c + first * c_stride_ + column : made;
+  MultiplyPanels(last - first, count, depth_.count, left, a_stride_ != 0 ? a_stride_ : depth_.count,
+                 panels, depth_.count, 1.0f, results, c_stride_ != 0 ? c_stride_ : pieces_.columns);
+  if (c_stride_ != 0) return;
+  const int64_t step = Stride(columns_.c);
+  for (int64_t row = first; row < last; ++row) {
+    float* const to = c + OffsetIn(rows_.c, row);
+    const float* const from = made + (row - first) * pieces_.columns;
+    for (int64_t i = 0; i < count; ++i) {
+      to[step != 0 ? (column + i) * step : OffsetIn(columns_.c, column + i)] = from[i];
     }
   }
-  constexpr int64_t kRowsAtOnce = 48;
-  ParallelFor(rows_.count, kRowsAtOnce, [&](int64_t begin, int64_t end) {
-    for (int64_t first = begin; first < end; first += kRowsAtOnce) {
-      const int64_t last = std::min(first + kRowsAtOnce, end);
-      const float* left = a + first * a_stride_;
-      if (a_stride_ == 0) {
-        float* packed = At<float>(workspace, a_offset_);
-        for (int64_t row = first; row < last; ++row) {
-          const float* from = a + OffsetIn(rows_.a, row);
-          for (int64_t d = 0; d < depth_.count; ++d) {
-            packed[row * depth_.count + d] = from[OffsetIn(depth_.a, d)];
-          }
-        }
-        left = packed + first * depth_.count;
-      }
-      float* made = c_stride_ != 0 ? c + first * c_stride_
-                                   : At<float>(workspace, c_offset_) + first * columns_.count;
-      MultiplyPanels(last - first, columns_.count, depth_.count, left,
-                     a_stride_ != 0 ? a_stride_ : depth_.count, panels, depth_.count, 1.0f, made,
-                     c_stride_ != 0 ? c_stride_ : columns_.count);
-      if (c_stride_ != 0) continue;
-      for (int64_t row = first; row < last; ++row) {
-        float* to = c + OffsetIn(rows_.c, row);
-        const float* from = made + (row - first) * columns_.count;
-        for (int64_t column = 0; column < columns_.count; ++column) {
-          to[OffsetIn(columns_.c, column)] = from[column];
-        }
-      }
-    }
-  });
 }
 
 }  // namespace plimsoll::kernels::cpu

@@ -30,13 +30,13 @@ struct Contraction {
 
 // A contraction of float32 as products of matrices, one for each place of the letters that both
 // operands and the result have. What does not lie as a product wants it is gathered into the
-// workspace first.
+// workspace first, piece by piece; pieces shrink where `most_workspace` asks for it.
 class MatrixContraction {
  public:
   // Whether every summed letter is in both operands, and there are enough of them to pay.
   static bool Fits(const Contraction& contraction);
 
-  explicit MatrixContraction(const Contraction& contraction);
+  MatrixContraction(const Contraction& contraction, Bytes most_workspace);
 
   Bytes workspace() const;
   void Run(const float* a, const float* b, void* workspace, float* c) const;
@@ -52,11 +52,24 @@ class MatrixContraction {
   // The distance between neighbours where there is one for all of them, else 0.
   static int64_t Stride(const Groups& groups);
 
+  // How much is worked on at once.
+  struct Pieces {
+    int64_t columns = 0;  // of B, packed for all rows
+    int64_t rows = 0;     // of A and C, by one thread
+    int64_t slots = 1;    // threads
+  };
+
+  void Place(const Pieces& pieces);
   void RunOne(const float* a, const float* b, void* workspace, float* c) const;
+  void PackColumns(const float* b, int64_t first, int64_t count, float* panels) const;
+  // Rows [first, last) of C, in columns [column, column + count) whose panels are packed.
+  void RunTile(const float* a, int64_t first, int64_t last, int64_t column, int64_t count,
+               const float* panels, float* gathered, float* made, float* c) const;
 
   Axes batch_, rows_, columns_, depth_;
   int64_t a_stride_ = 0;  // between the rows of A where it is used as it lies, else 0
   int64_t c_stride_ = 0;  // likewise for C
+  Pieces pieces_;
   int64_t a_offset_ = 0, c_offset_ = 0;  // in the workspace, behind the panels of B
   Bytes workspace_;
 };

@@ -1,5 +1,5 @@
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/float_convolution.h"
+#include "kernels/cpu/product_convolution.h"
 #include "kernels/cpu/widened.h"
 #include "plimsoll/base/text.h"
 
@@ -36,16 +36,6 @@ KernelPointer MakeLoops(const ConvolutionShape& shape) {
   });
 }
 
-// oneDNN wants windows that begin inside the padded output and end within one stride of its end.
-bool FitsOneDnn(const Window& window) {
-  for (size_t axis = 0; axis < Window::kAxes; ++axis) {
-    if (window.begin[axis] < 0 || window.TransposedEnd(axis) + window.strides[axis] <= 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 Result<KernelPointer> MakeConvTranspose(KernelSite& site) {
   PLIMSOLL_ASSIGN(const ConvolutionShape shape, ReadTransposed(site));
   const DataType type = site.inputs[0].type;
@@ -53,9 +43,8 @@ Result<KernelPointer> MakeConvTranspose(KernelSite& site) {
   if (type != DataType::kFloat32) {
     return site.Unsupported(StrCat("there is no convolution of ", graph::Name(type)));
   }
-  if (site.inputs[0].elements() > 0 && site.outputs[0].elements() > 0 && FitsOneDnn(shape.window)) {
-    Result<KernelPointer> fast = MakeFloatConvolution(site, {.shape = shape, .transposed = true});
-    if (fast.ok()) return fast;
+  if (site.inputs[0].elements() > 0 && site.outputs[0].elements() > 0) {
+    return MakeProductTransposed(site, shape);
   }
   return MakeLoops<float>(shape);
 }

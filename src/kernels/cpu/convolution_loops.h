@@ -26,8 +26,9 @@ Result<ConvolutionShape> ReadConvolution(const KernelSite& site, const Dims& dat
                                          const Dims& weights, const Dims& output);
 
 // The sum over the kernel's places of x * w for one output place; `x` and `w` begin at one channel.
-template <typename T>
-T WindowSum(const Window& window, const T* x, const T* w, const Window::Sizes& place) {
+// They are pointers, or read like pointers.
+template <typename T, typename Data, typename Weights>
+T WindowSum(const Window& window, Data x, Weights w, const Window::Sizes& place) {
   Window::Sizes origin;
   for (size_t axis = 0; axis < Window::kAxes; ++axis) {
     origin[axis] = place[axis] * window.strides[axis] - window.begin[axis];
@@ -39,8 +40,8 @@ T WindowSum(const Window& window, const T* x, const T* w, const Window::Sizes& p
     for (int64_t b = 0; b < window.kernel[1]; ++b) {
       const int64_t y = origin[1] + b * window.dilations[1];
       if (y < 0 || y >= window.input[1]) continue;
-      const T* row = x + (z * window.input[1] + y) * window.input[2];
-      const T* weights = w + (a * window.kernel[1] + b) * window.kernel[2];
+      const Data row = x + (z * window.input[1] + y) * window.input[2];
+      const Weights weights = w + (a * window.kernel[1] + b) * window.kernel[2];
       for (int64_t c = 0; c < window.kernel[2]; ++c) {
         const int64_t column = origin[2] + c * window.dilations[2];
         if (column >= 0 && column < window.input[2]) sum += row[column] * weights[c];
@@ -50,30 +51,39 @@ T WindowSum(const Window& window, const T* x, const T* w, const Window::Sizes& p
   return sum;
 }
 
+// Calls run(map, filter, x, w) for every output map of every image: which one it is, its filter,
+// and where its channels and its weights [filters, channels of a group, kernel...] begin.
+template <typename RunMap>
+void ConvolveMaps(const ConvolutionShape& shape, const RunMap& run) {
+  ParallelFor(shape.batch * shape.filters, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t map = begin; map < end; ++map) {
+      const int64_t image = map / shape.filters;
+      const int64_t filter = map % shape.filters;
+      const int64_t first = filter / shape.GroupFilters() * shape.GroupChannels();
+      run(map, filter, (image * shape.channels + first) * shape.window.InputSize(),
+          filter * shape.GroupChannels() * shape.window.KernelSize());
+    }
+  });
+}
+
 // Weights [filters, channels of a group, kernel...]; bias may be null.
 template <typename T>
 void Convolve(const ConvolutionShape& shape, const T* data, const T* weights, const T* bias,
               T* output) {
   const Window& window = shape.window;
-  ParallelFor(shape.batch * shape.filters, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t map = begin; map < end; ++map) {
-      const int64_t image = map / shape.filters;
-      const int64_t filter = map % shape.filters;
-      const int64_t group = filter / shape.GroupFilters();
-      const T* x =
-          data + (image * shape.channels + group * shape.GroupChannels()) * window.InputSize();
-      const T* w = weights + filter * shape.GroupChannels() * window.KernelSize();
-      T* y = output + map * window.OutputSize();
-      for (int64_t a = 0; a < window.output[0]; ++a) {
-        for (int64_t b = 0; b < window.output[1]; ++b) {
-          for (int64_t c = 0; c < window.output[2]; ++c) {
-            T sum = bias == nullptr ? T(0) : bias[filter];
-            for (int64_t channel = 0; channel < shape.GroupChannels(); ++channel) {
-              sum += WindowSum(window, x + channel * window.InputSize(),
-                               w + channel * window.KernelSize(), {a, b, c});
-            }
-            *y++ = sum;
+  ConvolveMaps(shape, [&](int64_t map, int64_t filter, int64_t x_map, int64_t w_map) {
+    const T* x = data + x_map;
+    const T* w = weights + w_map;
+    T* y = output + map * window.OutputSize();
+    for (int64_t a = 0; a < window.output[0]; ++a) {
+      for (int64_t b = 0; b < window.output[1]; ++b) {
+        for (int64_t c = 0; c < window.output[2]; ++c) {
+          T sum = bias == nullptr ? T(0) : bias[filter];
+          for (int64_t channel = 0; channel < shape.GroupChannels(); ++channel) {
+            sum += WindowSum<T>(window, x + channel * window.InputSize(),
+                                w + channel * window.KernelSize(), {a, b, c});
           }
+          *y++ = sum;
         }
       }
     }

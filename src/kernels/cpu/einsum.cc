@@ -1,6 +1,7 @@
 #include "graph/operators/einsum.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "kernels/cpu/contraction.h"
@@ -175,10 +176,19 @@ class EinsumPlanner {
 };
 
 template <typename Wide>
-Result<KernelPointer> MakeSteps(const EinsumPlanner& planner, graph::DataType type) {
+Result<KernelPointer> MakeSteps(const EinsumPlanner& planner, const KernelSite& site) {
+  const graph::DataType type = site.inputs[0].type;
   const size_t count = planner.inputs().size();
   std::vector<Step<Wide>> steps;
   WorkspaceLayout layout;
+  // A result is read by the next step only, so that two places serve for all of them in turn.
+  std::array<Bytes, 2> results;
+  for (size_t done = 2; done < count; ++done) {
+    Bytes& place = results[done % 2];
+    place = std::max(
+        place, Bytes(ElementCount(planner.After(done).sizes)) * static_cast<int64_t>(sizeof(Wide)));
+  }
+  const std::array<int64_t, 2> places = {layout.Take(results[0]), layout.Take(results[1])};
   Bytes scratch;
   Lettered left = planner.inputs()[0];
   for (size_t done = std::min<size_t>(count, 2); done <= count; ++done) {
@@ -188,14 +198,12 @@ Result<KernelPointer> MakeSteps(const EinsumPlanner& planner, graph::DataType ty
                         done, left, count > 1 ? &planner.inputs()[done - 1] : nullptr, made),
                     .matrices = std::nullopt,
                     .right = done - 1,
-                    .result = is_last ? -1
-                                      : layout.Take(Bytes(ElementCount(made.sizes)) *
-                                                    static_cast<int64_t>(sizeof(Wide))),
+                    .result = is_last ? -1 : places[done % 2],
                     .left = WideElementsOf<Wide>(done <= 2 ? type : kDataTypeOf<Wide>),
                     .elements = WideElementsOf<Wide>(type),
                     .made = WideElementsOf<Wide>(is_last ? type : kDataTypeOf<Wide>)};
     if (std::is_same_v<Wide, float> && MatrixContraction::Fits(step.contraction)) {
-      step.matrices.emplace(step.contraction);
+      step.matrices.emplace(step.contraction, site.most_workspace - layout.total());
       scratch = std::max(scratch, step.matrices->workspace());
     }
     steps.push_back(std::move(step));
@@ -221,7 +229,7 @@ Result<KernelPointer> MakeSteps(const EinsumPlanner& planner, graph::DataType ty
           a = c;
         }
       },
-      layout.total());
+      layout.total(), "results of pairs of operands, and operands as products want them");
 }
 
 Result<KernelPointer> MakeEinsum(KernelSite& site) {
@@ -238,9 +246,9 @@ Result<KernelPointer> MakeEinsum(KernelSite& site) {
   }
   const graph::DataType type = site.inputs[0].type;
   const EinsumPlanner planner(site, *equation);
-  if (type == graph::DataType::kFloat32) return MakeSteps<float>(planner, type);
-  if (VisitType<AllFloats>(type, []<typename T>() {})) return MakeSteps<double>(planner, type);
-  if (VisitType<AllIntegers>(type, []<typename T>() {})) return MakeSteps<int64_t>(planner, type);
+  if (type == graph::DataType::kFloat32) return MakeSteps<float>(planner, site);
+  if (VisitType<AllFloats>(type, []<typename T>() {})) return MakeSteps<double>(planner, site);
+  if (VisitType<AllIntegers>(type, []<typename T>() {})) return MakeSteps<int64_t>(planner, site);
   return site.Unsupported("Einsum is of numbers");
 }
 

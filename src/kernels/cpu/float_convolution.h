@@ -10,15 +10,16 @@ namespace plimsoll::kernels::cpu {
 // (may be left out; as the output in shape and form, added before the activation).
 struct FloatConvolution {
   ConvolutionShape shape;
-  bool transposed = false;      // weights are [channels, filters of a group, kernel...]
   bool source_blocked = false;  // see kernels/blocking.h
   bool destination_blocked = false;
   FusedActivation activation = {};
 };
 
 // Prepares it over oneDNN. Where oneDNN is fast only in another form than the node's, data goes
-// through the workspace. Constant weights are packed once where the site has a place for them, else
-// in each run. The residual may be the output's own memory, which saves a copy of it.
+// through the workspace, a few filters at a time; where that is more than the site's
+// most_workspace, or oneDNN is not fast, it becomes a product (product_convolution.h). Constant
+// weights are packed once where the site has a place for them, else in each run. The residual may
+// be the output's own memory, which saves a copy of it.
 Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatConvolution& wanted);
 
 }  // namespace plimsoll::kernels::cpu

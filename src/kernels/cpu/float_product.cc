@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cpu/float32_functions.h"
 #include "kernels/cpu/float_rows.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/panel_product.h"
@@ -19,43 +18,13 @@ constexpr int64_t kFewRowsForDots = 4;
 // A block of C of this size stays in the second cache until its activation is applied.
 constexpr int64_t kBlockRows = 192;
 constexpr int64_t kBlockColumns = 512;
+// Of B, packed at once in a run: with fewer columns A is read too often.
+constexpr Bytes kPieceBytes = Bytes(1 << 20);
+constexpr int64_t kPieceColumns = 128;
 // Of a constant that is packed: read, then let go.
 constexpr int64_t kSliceElements = int64_t{1} << 21;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
-
-UnaryLoop LoopOf(FusedActivation::Kind kind) {
-  using Kind = FusedActivation::Kind;
-  switch (kind) {
-    case Kind::kRelu:
-      return Float32().relu;
-    case Kind::kLeakyRelu:
-      return Float32().leaky_relu;
-    case Kind::kClip:
-      return Float32().clip;
-    case Kind::kSigmoid:
-      return Float32().sigmoid;
-    case Kind::kTanh:
-      return Float32().tanh;
-    case Kind::kSwish:
-      return Float32().swish;
-    case Kind::kHardSigmoid:
-      return Float32().hard_sigmoid;
-    case Kind::kHardSwish:
-      return Float32().hard_swish;
-    case Kind::kGelu:
-      return Float32().gelu;
-    case Kind::kGeluTanh:
-      return Float32().tanh_gelu;
-    case Kind::kElu:
-      return Float32().elu;
-    case Kind::kMish:
-      return Float32().mish;
-    case Kind::kNone:
-      return nullptr;
-  }
-  return nullptr;
-}
 
 // c = addend, or c += addend.
 void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, bool onto,
@@ -83,6 +52,8 @@ struct FloatProduct::Part {
   int64_t rows = 0;
   int64_t first_column = 0;
   int64_t columns = 0;
+  int64_t from = 0;  // of the depth
+  int64_t depth = 0;
 };
 
 Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, ProductShape shape,
@@ -90,8 +61,8 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
                                         WorkspaceLayout& workspace) {
   FloatProduct product;
   product.scale_ = scale;
-  product.activation_ = LoopOf(activation.kind);
-  product.coefficients_ = {.alpha = activation.alpha, .beta = activation.beta};
+  product.activation_ = activation.Float32Loop();
+  product.coefficients_ = activation.coefficients();
   product.shape_ = std::move(shape);
   const ProductShape& own = product.shape_;
   const int64_t elements = PanelElements(own.depth, own.columns);
@@ -114,26 +85,62 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
     product.packed_ = static_cast<const float*>(packed);
     return product;
   }
-  int64_t scratch = elements;
-  if (own.b_column_stride == 1 && own.rows <= kFewRows) {
+  if (own.columns == 1 && own.b_depth_stride == 1 && own.a_depth_stride == 1) {
+    product.way_ = Way::kDots;
+  } else if (own.b_column_stride == 1 && own.rows <= kFewRows) {
     product.way_ = Way::kInPlace;
-    scratch = own.columns % kPanelWidth == 0 ? 0 : PanelElements(own.depth, kPanelWidth);
   } else if (own.b_depth_stride == 1 && own.a_depth_stride == 1 && own.rows <= kFewRowsForDots) {
     product.way_ = Way::kDots;
-    scratch = 0;
   }
-  product.panels_ = workspace.Take(Bytes(scratch * int64_t{sizeof(float)}));
+  if (product.way_ == Way::kDots) return product;
+  product.PlanPieces(std::min(kPieceBytes, site.most_workspace - workspace.total()));
+  if (product.way_ == Way::kInPlace && own.columns % kPanelWidth == 0) return product;
+  const int64_t depth = (own.depth + product.piece_parts_ - 1) / product.piece_parts_;
+  product.panels_ =
+      workspace.Take(Bytes(PanelElements(depth, product.piece_columns_) * int64_t{sizeof(float)}));
   return product;
 }
 
-void FloatProduct::PackMatrix(const float* b, float* panels) const {
-  const int64_t count = PanelColumns(shape_.columns) / kPanelWidth;
-  const int64_t grain = std::max<int64_t>(kThreadWork / (shape_.depth * kPanelWidth + 1), 1);
+// All the depth at once where enough columns fit; else the parts that sums are broken into anyway.
+void FloatProduct::PlanPieces(Bytes room) {
+  const bool only_tail = way_ == Way::kInPlace;
+  const int64_t all = PanelColumns(only_tail ? shape_.columns % kPanelWidth : shape_.columns);
+  const int64_t enough = std::min<int64_t>(all, kPieceColumns * Threads());
+  const auto columns_of_depth = [&](int64_t depth) {
+    const int64_t panel = std::max<int64_t>(depth, 1) * kPanelWidth * int64_t{sizeof(float)};
+    return std::max<int64_t>(room.value(), 0) / panel * kPanelWidth;
+  };
+  piece_parts_ = 1;
+  if (columns_of_depth(shape_.depth) < enough) {
+    piece_parts_ = std::max<int64_t>(GemmDepthParts(shape_.depth), 1);
+  }
+  const int64_t depth = (shape_.depth + piece_parts_ - 1) / piece_parts_;
+  piece_columns_ = std::clamp(columns_of_depth(depth), std::min(kPanelWidth, all), all);
+}
+
+// A piece of the columns, packed part by part of the depth. `packed`: it is in the panels already.
+void FloatProduct::RunPacking(const Part& piece, const float* b, float* panels, bool packed) const {
+  for (int64_t i = 0; i < piece_parts_; ++i) {
+    Part part = piece;
+    part.from = shape_.depth * i / piece_parts_;
+    part.depth = shape_.depth * (i + 1) / piece_parts_ - part.from;
+    if (!packed) PackPiece(part, b, panels);
+    // Panels are counted from the matrix's first column on.
+    part.b = {panels - part.first_column * part.depth, kPanelWidth, part.depth * kPanelWidth};
+    RunMatrix(part);
+  }
+}
+
+void FloatProduct::PackPiece(const Part& piece, const float* b, float* panels) const {
+  const float* const first =
+      b + piece.from * shape_.b_depth_stride + piece.first_column * shape_.b_column_stride;
+  const int64_t count = PanelColumns(piece.columns) / kPanelWidth;
+  const int64_t grain = std::max<int64_t>(kThreadWork / (piece.depth * kPanelWidth + 1), 1);
   ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
-    const int64_t first = begin * kPanelWidth;
-    const int64_t last = std::min(end * kPanelWidth, shape_.columns);
-    PackPanels(b + first * shape_.b_column_stride, shape_.b_depth_stride, shape_.b_column_stride, 0,
-               shape_.depth, first, last - first, shape_.depth, panels);
+    const int64_t column = begin * kPanelWidth;
+    const int64_t last = std::min(end * kPanelWidth, piece.columns);
+    PackPanels(first + column * shape_.b_column_stride, shape_.b_depth_stride,
+               shape_.b_column_stride, 0, piece.depth, column, last - column, piece.depth, panels);
   });
 }
 
@@ -161,45 +168,50 @@ void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const
                        float* c, void* workspace) const {
   const int64_t elements = PanelElements(shape_.depth, shape_.columns);
   float* const panels = At<float>(workspace, panels_);
-  int64_t in_panels = -1;
-  for (size_t i = 0; i < shape_.a_matrices.size(); ++i) {
-    const float* const matrix = b + shape_.b_matrices[i] * shape_.b_size();
-    Part whole{.a = a + shape_.a_matrices[i] * shape_.a_size(),
-               .b = {panels, kPanelWidth, shape_.depth * kPanelWidth},
-               .c = c + static_cast<int64_t>(i) * shape_.c_size(),
-               .bias = bias,
-               .other = other,
-               .rows = shape_.rows,
-               .columns = shape_.columns};
-    for (Addend* addend : {&whole.bias, &whole.other}) {
-      if (addend->data != nullptr) {
-        addend->data += static_cast<int64_t>(i) * addend->matrix_stride;
+  const int64_t step = std::max<int64_t>(way_ == Way::kPack ? piece_columns_ : shape_.columns, 1);
+  for (int64_t first = 0; first < shape_.columns; first += step) {
+    int64_t in_panels = -1;
+    for (size_t i = 0; i < shape_.a_matrices.size(); ++i) {
+      const float* const matrix = b + shape_.b_matrices[i] * shape_.b_size();
+      Part part{.a = a + shape_.a_matrices[i] * shape_.a_size(),
+                .b = {},
+                .c = c + static_cast<int64_t>(i) * shape_.c_size(),
+                .bias = bias,
+                .other = other,
+                .rows = shape_.rows,
+                .first_column = first,
+                .columns = std::min(step, shape_.columns - first),
+                .depth = shape_.depth};
+      for (Addend* addend : {&part.bias, &part.other}) {
+        if (addend->data != nullptr) {
+          addend->data += static_cast<int64_t>(i) * addend->matrix_stride;
+        }
       }
-    }
-    if (way_ == Way::kPacked) {
-      whole.b.data = packed_ + shape_.b_matrices[i] * elements;
-    } else if (way_ == Way::kPack && in_panels != shape_.b_matrices[i]) {
-      PackMatrix(matrix, panels);
-      in_panels = shape_.b_matrices[i];
-    } else if (way_ == Way::kDots) {
-      whole.b = {matrix, 1, 0};
-    } else if (way_ == Way::kInPlace) {
-      const int64_t tail = shape_.columns % kPanelWidth;
-      whole.b = {matrix, shape_.b_depth_stride, kPanelWidth};
-      whole.columns -= tail;
-      if (tail > 0) {
-        Part last = whole;
-        last.first_column = whole.columns;
-        last.columns = tail;
-        PackPanels(matrix + whole.columns, shape_.b_depth_stride, 1, 0, shape_.depth, 0, tail,
-                   shape_.depth, panels);
-        // Panels are counted from the matrix's first column on.
-        last.b = {panels - whole.columns / kPanelWidth * kPanelWidth * shape_.depth, kPanelWidth,
-                  kPanelWidth * shape_.depth};
-        RunMatrix(last);
+      switch (way_) {
+        case Way::kPacked:
+          part.b = {packed_ + shape_.b_matrices[i] * elements, kPanelWidth,
+                    shape_.depth * kPanelWidth};
+          break;
+        case Way::kPack:
+          RunPacking(part, matrix, panels, piece_parts_ == 1 && in_panels == shape_.b_matrices[i]);
+          in_panels = shape_.b_matrices[i];
+          continue;
+        case Way::kDots:
+          part.b = {matrix, 1, 0};
+          break;
+        case Way::kInPlace:
+          part.b = {matrix, shape_.b_depth_stride, kPanelWidth};
+          part.columns -= shape_.columns % kPanelWidth;
+          if (part.columns < shape_.columns) {
+            Part tail = part;
+            tail.first_column = part.columns;
+            tail.columns = shape_.columns - part.columns;
+            RunPacking(tail, matrix, panels, false);
+          }
+          break;
       }
+      RunMatrix(part);
     }
-    RunMatrix(whole);
   }
 }
 
@@ -207,7 +219,7 @@ void FloatProduct::RunMatrix(const Part& whole) const {
   if (whole.rows == 0 || whole.columns == 0) return;
   const int64_t panels = (whole.columns + kPanelWidth - 1) / kPanelWidth;
   const auto grain = [&](int64_t slices) {
-    const int64_t work = whole.rows * whole.columns * std::max<int64_t>(shape_.depth, 1) / slices;
+    const int64_t work = whole.rows * whole.columns * std::max<int64_t>(whole.depth, 1) / slices;
     return std::max<int64_t>(kThreadWork / std::max<int64_t>(work, 1), 1);
   };
   if (panels >= Threads() || panels >= whole.rows) {
@@ -231,20 +243,22 @@ void FloatProduct::RunPart(const Part& part) const {
   if (way_ == Way::kDots) return RunDots(part);
   const int64_t last_row = part.first_row + part.rows;
   const int64_t last_column = part.first_column + part.columns;
-  const bool adds = part.bias.data != nullptr || part.other.data != nullptr;
+  const bool is_first = part.from == 0;
+  const bool is_last = part.from + part.depth == shape_.depth;
+  const bool adds = is_first && (part.bias.data != nullptr || part.other.data != nullptr);
   for (int64_t row = part.first_row; row < last_row; row += kBlockRows) {
     for (int64_t column = part.first_column; column < last_column; column += kBlockColumns) {
       Gemm gemm{.rows = std::min(kBlockRows, last_row - row),
                 .columns = std::min(kBlockColumns, last_column - column),
-                .depth = shape_.depth,
-                .a = part.a + row * shape_.a_row_stride,
+                .depth = part.depth,
+                .a = part.a + row * shape_.a_row_stride + part.from * shape_.a_depth_stride,
                 .a_row_stride = shape_.a_row_stride,
                 .a_depth_stride = shape_.a_depth_stride,
                 .b = part.b,
                 .scale = scale_,
                 .c = part.c + row * shape_.columns + column,
                 .c_stride = shape_.columns,
-                .accumulate = adds};
+                .accumulate = adds || !is_first};
       gemm.b.data += column / kPanelWidth * part.b.panel_stride;
       for (int64_t r = 0; adds && r < gemm.rows; ++r) {
         float* const c = gemm.c + r * gemm.c_stride;
@@ -255,7 +269,7 @@ void FloatProduct::RunPart(const Part& part) const {
         }
       }
       RunGemm(gemm);
-      for (int64_t r = 0; activation_ != nullptr && r < gemm.rows; ++r) {
+      for (int64_t r = 0; is_last && activation_ != nullptr && r < gemm.rows; ++r) {
         float* const c = gemm.c + r * gemm.c_stride;
         activation_(c, c, gemm.columns, coefficients_);
       }

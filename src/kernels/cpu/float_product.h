@@ -22,7 +22,8 @@ struct Addend {
 // Float32 products over gemm.h: C = activation(scale * A x B + bias + other). Made once for fixed
 // shapes; Run is const and may be called by several threads, each with its own workspace. B is
 // packed once where it is constant and the site has a place for it; else it is read as it lies when
-// A has few rows, and packed in each run when it has many.
+// A has few rows, and packed piece by piece in each run when it has many. Pieces are as large as
+// the site's most_workspace allows, and change no number.
 class FloatProduct {
  public:
   // `b` is the input of the site that holds B. Unsupported where the activation has no loop.
@@ -45,7 +46,9 @@ class FloatProduct {
   };
   struct Part;  // of one product, for one thread
 
-  void PackMatrix(const float* b, float* panels) const;
+  void PlanPieces(Bytes room);
+  void RunPacking(const Part& piece, const float* b, float* panels, bool packed) const;
+  void PackPiece(const Part& piece, const float* b, float* panels) const;
   void PackConstant(const float* b, float* panels, PackedWeights& store) const;
   void RunMatrix(const Part& whole) const;
   void RunPart(const Part& part) const;
@@ -55,7 +58,9 @@ class FloatProduct {
   float scale_ = 1;
   Way way_ = Way::kPack;
   const float* packed_ = nullptr;
-  int64_t panels_ = 0;  // in the workspace
+  int64_t panels_ = 0;         // in the workspace
+  int64_t piece_columns_ = 0;  // of B that are packed at once
+  int64_t piece_parts_ = 1;    // pieces along the depth
   UnaryLoop activation_ = nullptr;
   Coefficients coefficients_;
 };

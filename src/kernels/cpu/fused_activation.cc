@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "kernels/cpu/float32_functions.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
@@ -33,6 +34,38 @@ constexpr NamedActivation kActivations[] = {
 };
 
 }  // namespace
+
+UnaryLoop FusedActivation::Float32Loop() const {
+  switch (kind) {
+    case Kind::kRelu:
+      return Float32().relu;
+    case Kind::kLeakyRelu:
+      return Float32().leaky_relu;
+    case Kind::kClip:
+      return Float32().clip;
+    case Kind::kSigmoid:
+      return Float32().sigmoid;
+    case Kind::kTanh:
+      return Float32().tanh;
+    case Kind::kSwish:
+      return Float32().swish;
+    case Kind::kHardSigmoid:
+      return Float32().hard_sigmoid;
+    case Kind::kHardSwish:
+      return Float32().hard_swish;
+    case Kind::kGelu:
+      return Float32().gelu;
+    case Kind::kGeluTanh:
+      return Float32().tanh_gelu;
+    case Kind::kElu:
+      return Float32().elu;
+    case Kind::kMish:
+      return Float32().mish;
+    case Kind::kNone:
+      return nullptr;
+  }
+  return nullptr;
+}
 
 Result<FusedActivation> ReadActivation(const KernelSite& site) {
   const std::string name = site.attributes().String("activation", "");

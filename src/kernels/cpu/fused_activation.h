@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cpu/elementwise.h"
 #include "kernels/kernel.h"
 
 namespace plimsoll::kernels::cpu {
@@ -24,6 +25,9 @@ struct FusedActivation {
   Kind kind = Kind::kNone;
   float alpha = 0;
   float beta = 0;
+
+  UnaryLoop Float32Loop() const;  // null for none
+  Coefficients coefficients() const { return {.alpha = alpha, .beta = beta}; }
 };
 
 // Attributes `activation` (a Kind without its k, or empty), `activation_alpha` and

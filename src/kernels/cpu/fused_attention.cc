@@ -57,27 +57,24 @@ struct Operands {
 };
 
 template <typename T>
-KernelPointer MakeFor(Operands operands) {
-  const int64_t slots = AttentionSlots(operands.shape);
-  const Bytes workspace = std::is_same_v<T, float>
-                              ? FloatAttentionWorkspace(operands.shape, slots)
-                              : AttentionWorkspace<Wide<T>>(operands.shape, slots);
+KernelPointer MakeFor(Operands operands, Bytes most) {
+  const AttentionWay way = AttentionWayOf<T>(operands.shape, most);
   return MakeKernel(
-      [operands = std::move(operands), slots](const KernelCall& call) {
+      [operands = std::move(operands), way](const KernelCall& call) {
         const auto& [shape, q, k, v, y, factor, causal, mask] = operands;
         const PlainRows<Wide<T>> rows(shape, mask, causal,
                                       mask.present() ? call.inputs[3] : nullptr);
         if constexpr (std::is_same_v<T, float>) {
           FloatSource source(shape, q, k, v, y, static_cast<float>(factor));
           source.SetOperands(call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0]);
-          AttendFloat(shape, source, rows, slots, call.workspace);
+          AttendFloat(shape, source, rows, way, call.workspace);
         } else {
           WideSource<T> source(shape, q, k, v, y, factor);
           source.SetOperands(call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0]);
-          Attend<Wide<T>>(shape, source, rows, slots, call.workspace);
+          Attend<Wide<T>>(shape, source, rows, way.slots, call.workspace);
         }
       },
-      workspace);
+      way.workspace(), kAttentionPurpose);
 }
 
 double FactorOf(const KernelSite& site, int64_t width) {
@@ -103,8 +100,9 @@ Result<KernelPointer> MakeFlexAttention(KernelSite& site) {
                     .y = StridesOfHeads(q[1], q[2], v[3], false),
                     .factor = FactorOf(site, q[3])};
   KernelPointer kernel;
-  VisitType<AllFloats>(site.inputs[0].type,
-                       [&]<typename T>() { kernel = MakeFor<T>(std::move(operands)); });
+  VisitType<AllFloats>(site.inputs[0].type, [&]<typename T>() {
+    kernel = MakeFor<T>(std::move(operands), site.most_workspace);
+  });
   if (kernel == nullptr) return site.Unsupported("attention is of floats");
   return kernel;
 }
@@ -179,7 +177,7 @@ Result<KernelPointer> MakeFusedAttention(KernelSite& site) {
     }
     operands.mask = AttentionMask(site.inputs[3], operands.shape);
   }
-  return MakeFor<float>(std::move(operands));
+  return MakeFor<float>(std::move(operands), site.most_workspace);
 }
 
 constexpr KernelRow kRows[] = {

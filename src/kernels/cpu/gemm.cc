@@ -26,8 +26,7 @@ constexpr int kVectors = static_cast<int>(kPanelWidth / hn::MaxLanes(kLanes));
 constexpr int kMostRows = kVectors >= 12 ? 1 : 12 / kVectors;
 // One row alone goes over several panels at once, so that sums do not wait for one another.
 constexpr int kRowPanels = 4;
-// A panel's part of this depth stays in the first cache, the part of A in the second.
-constexpr int64_t kDepthBlock = 384;
+// Rows of A that stay in the second cache.
 constexpr int64_t kRowBlock = 192;
 
 // A tile of C: kRows rows and kPanels panels, of which the last may be cut to `last_columns`.
@@ -134,12 +133,12 @@ void Block(const Gemm& gemm, int64_t first, int64_t last, int64_t from, int64_t 
 }
 
 void Multiply(const Gemm& gemm) {
-  const int64_t blocks = (gemm.depth + kDepthBlock - 1) / kDepthBlock;
+  const int64_t parts = GemmDepthParts(gemm.depth);
   for (int64_t row = 0; row < gemm.rows; row += kRowBlock) {
     const int64_t last = std::min(row + kRowBlock, gemm.rows);
-    for (int64_t block = 0; block < blocks; ++block) {
-      const int64_t from = gemm.depth * block / blocks;
-      Block(gemm, row, last, from, gemm.depth * (block + 1) / blocks - from);
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t from = gemm.depth * part / parts;
+      Block(gemm, row, last, from, gemm.depth * (part + 1) / parts - from);
     }
   }
 }

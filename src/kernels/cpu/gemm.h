@@ -28,6 +28,14 @@ struct Gemm {
   bool accumulate = false;
 };
 
+// Sums are broken into this many parts of equal length, each worked out by itself and then added:
+// a caller that goes through the parts in order, accumulating, gets the same numbers.
+constexpr int64_t GemmDepthParts(int64_t depth) {
+  // A panel's part of this depth stays in the first cache.
+  constexpr int64_t kDepthPart = 384;
+  return (depth + kDepthPart - 1) / kDepthPart;
+}
+
 // Works it out in the calling thread over the widest vectors of the machine; allocates nothing.
 // Each element sums its products in one order, whatever the size of the matrices around it.
 void RunGemm(const Gemm& gemm);

@@ -134,8 +134,9 @@ Result<KernelPointer> MakeLinearAttention(KernelSite& site) {
     return site.Unsupported("linear attention is of floats");
   }
   const int64_t units = work.batch * work.heads;
-  const int64_t slots = std::max<int64_t>(std::min<int64_t>(Threads(), units), 1);
   const Bytes slot = (Bytes(work.scratch()) * static_cast<int64_t>(sizeof(float))).RoundUp(64);
+  const int64_t most = site.most_workspace.value() / std::max<int64_t>(slot.value(), 1);
+  const int64_t slots = std::max<int64_t>(std::min({int64_t{Threads()}, units, most}), 1);
   return MakeKernel(
       [work, units, slots, slot](const KernelCall& call) {
         ParallelFor(slots, 1, [&](int64_t begin, int64_t end) {
@@ -145,7 +146,7 @@ Result<KernelPointer> MakeLinearAttention(KernelSite& site) {
           }
         });
       },
-      slot * slots);
+      slot * slots, "the state of a head, for each thread");
 }
 
 constexpr KernelRow kRows[] = {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kernels/cpu/axis_split.h"
@@ -57,17 +58,38 @@ void RunInOwnType(const LocalResponse& local, const KernelCall& call) {
   });
 }
 
+// Half types are summed in float, a few places of a channel at a time.
 template <typename T>
 void RunInFloat(const LocalResponse& local, const KernelCall& call) {
+  constexpr int64_t kPlaces = 256;
   const auto* from = static_cast<const T*>(call.inputs[0]);
   auto* to = static_cast<T*>(call.outputs[0]);
-  const int64_t count = local.split.lanes() * local.split.length;
-  auto* wide = static_cast<float*>(call.workspace);
-  std::copy_n(from, count, wide);
-  const void* const inputs[] = {wide};
-  void* const outputs[] = {wide + count};
-  RunInOwnType<float>(local, {inputs, outputs, nullptr});
-  for (int64_t i = 0; i < count; ++i) to[i] = T(wide[count + i]);
+  const AxisSplit& split = local.split;
+  const auto scale = static_cast<float>(local.alpha / static_cast<double>(local.size));
+  ParallelFor(split.outer * split.length, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t image = begin; image < end; ++image) {
+      const int64_t channel = image % split.length;
+      const int64_t low = std::max<int64_t>(channel - (local.size - 1) / 2, 0);
+      const int64_t high = std::min(channel + local.size / 2, split.length - 1);
+      for (int64_t first = 0; first < split.inner; first += kPlaces) {
+        const int64_t count = std::min(kPlaces, split.inner - first);
+        std::array<float, kPlaces> sums;
+        std::array<float, kPlaces> own;
+        sums.fill(static_cast<float>(local.bias));
+        for (int64_t other = low; other <= high; ++other) {
+          const T* row = from + (image - channel + other) * split.inner + first;
+          for (int64_t i = 0; i < count; ++i) {
+            const float x = row[i];
+            sums[i] += scale * x * x;
+            if (other == channel) own[i] = x;
+          }
+        }
+        Divide(own.data(), sums.data(), count, static_cast<float>(local.beta));
+        T* const results = to + image * split.inner + first;
+        for (int64_t i = 0; i < count; ++i) results[i] = T(sums[i]);
+      }
+    }
+  });
 }
 
 Result<KernelPointer> MakeLocalResponse(KernelSite& site) {
@@ -83,8 +105,7 @@ Result<KernelPointer> MakeLocalResponse(KernelSite& site) {
     kernel = MakeKernel([local](const KernelCall& call) { RunInOwnType<T>(local, call); });
   });
   VisitType<HalfFloats>(data.type, [&]<typename T>() {
-    kernel = MakeKernel([local](const KernelCall& call) { RunInFloat<T>(local, call); },
-                        Bytes(2 * data.elements() * int64_t{sizeof(float)}));
+    kernel = MakeKernel([local](const KernelCall& call) { RunInFloat<T>(local, call); });
   });
   if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));
   return kernel;

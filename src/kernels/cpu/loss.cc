@@ -42,9 +42,11 @@ struct Loss {
   template <typename T>
   Normalizer NormalizerOf(const T* lane) const;
   template <typename T>
-  void LossesOf(const KernelCall& call, int64_t begin, int64_t end) const;
+  void LossesOf(const KernelCall& call, int64_t begin, int64_t end, double* losses) const;
   template <typename T>
-  void Reduce(const KernelCall& call) const;
+  void Run(const KernelCall& call) const;
+  // Labels whose losses are worked out at once, each by its thread; then they are summed in order.
+  int64_t Stretch() const { return std::min<int64_t>(classes.lanes(), 4096); }
   // Weight of a label's class, 0 where the label is ignored.
   template <typename T>
   double WeightOf(const KernelCall& call, int64_t label) const {
@@ -86,18 +88,17 @@ Normalizer Loss::NormalizerOf(const T* lane) const {
   return {largest, std::log(sum)};
 }
 
-// Fills the workspace with one loss a label, and output 1 where it is wanted.
+// The losses of labels [begin, end), and output 1 where it is wanted.
 template <typename T>
-void Loss::LossesOf(const KernelCall& call, int64_t begin, int64_t end) const {
-  auto* losses = static_cast<double*>(call.workspace);
-  for (int64_t i = begin; i < end; ++i) {
+void Loss::LossesOf(const KernelCall& call, int64_t begin, int64_t end, double* losses) const {
+  for (int64_t i = begin; i < end; ++i, ++losses) {
     const int64_t at = i / classes.inner * classes.length * classes.inner + i % classes.inner;
     const T* lane = static_cast<const T*>(call.inputs[0]) + at;
     const Normalizer log_probability = NormalizerOf(lane);
     const int64_t label = LabelAt(call, i);
-    losses[i] = 0;
+    *losses = 0;
     if (!IsIgnored(label)) {
-      losses[i] = -WeightOf<T>(call, label) * log_probability(lane[label * classes.inner]);
+      *losses = -WeightOf<T>(call, label) * log_probability(lane[label * classes.inner]);
     }
     if (!has_log_probabilities) continue;
     T* to = static_cast<T*>(call.outputs[1]) + at;
@@ -108,15 +109,22 @@ void Loss::LossesOf(const KernelCall& call, int64_t begin, int64_t end) const {
 }
 
 template <typename T>
-void Loss::Reduce(const KernelCall& call) const {
-  const auto* losses = static_cast<const double*>(call.workspace);
+void Loss::Run(const KernelCall& call) const {
+  auto* const losses = static_cast<double*>(call.workspace);
   auto* y = static_cast<T*>(call.outputs[0]);
+  const int64_t grain = std::max<int64_t>(4096 / std::max<int64_t>(classes.length, 1), 1);
   double sum = 0;
   double weights = 0;
-  for (int64_t i = 0; i < classes.lanes(); ++i) {
-    if (reduction == Reduction::kNone) y[i] = T(static_cast<Wide<T>>(losses[i]));
-    sum += losses[i];
-    weights += WeightOf<T>(call, LabelAt(call, i));
+  for (int64_t first = 0; first < classes.lanes(); first += Stretch()) {
+    const int64_t count = std::min(Stretch(), classes.lanes() - first);
+    ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+      LossesOf<T>(call, first + begin, first + end, losses + begin);
+    });
+    for (int64_t i = 0; i < count; ++i) {
+      if (reduction == Reduction::kNone) y[first + i] = T(static_cast<Wide<T>>(losses[i]));
+      sum += losses[i];
+      weights += WeightOf<T>(call, LabelAt(call, first + i));
+    }
   }
   if (reduction == Reduction::kSum) y[0] = T(static_cast<Wide<T>>(sum));
   if (reduction == Reduction::kMean) y[0] = T(static_cast<Wide<T>>(sum / weights));
@@ -146,15 +154,11 @@ Result<KernelPointer> MakeLoss(KernelSite& site) {
   loss.ignored = site.attributes().Int("ignore_index", 0);
   KernelPointer kernel;
   VisitType<AllFloats>(scores.type, [&]<typename T>() {
-    const Bytes workspace = Bytes(loss.classes.lanes()) * static_cast<int64_t>(sizeof(double));
+    const Bytes workspace = Bytes(loss.Stretch()) * static_cast<int64_t>(sizeof(double));
     kernel = MakeKernel(
         [loss = std::move(loss)](const KernelCall& call) -> Status {
           PLIMSOLL_TRY(loss.CheckLabels(call));
-          const int64_t grain =
-              std::max<int64_t>(4096 / std::max<int64_t>(loss.classes.length, 1), 1);
-          ParallelFor(loss.classes.lanes(), grain,
-                      [&](int64_t begin, int64_t end) { loss.LossesOf<T>(call, begin, end); });
-          loss.Reduce<T>(call);
+          loss.Run<T>(call);
           return {};
         },
         workspace);

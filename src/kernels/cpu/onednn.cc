@@ -112,14 +112,11 @@ void AppendSum(dnnl_post_ops_t chain) {
 dnnl_status_t Describe(const ConvolutionSpec& spec, DescriptorView bias,
                        const Dims& dilations_minus_one, dnnl_primitive_attr_t attributes,
                        dnnl_primitive_desc_t* made) {
-  const auto create = spec.transposed ? dnnl_deconvolution_forward_primitive_desc_create
-                                      : dnnl_convolution_forward_primitive_desc_create;
-  return create(made, Engine(), dnnl_forward_inference,
-                spec.transposed ? dnnl_deconvolution_direct : dnnl_convolution_direct,
-                spec.source.descriptor()->view(), spec.weights.descriptor()->view(), bias,
-                spec.destination.descriptor()->view(), spec.strides.data(),
-                dilations_minus_one.data(), spec.pads_begin.data(), spec.pads_end.data(),
-                attributes);
+  return dnnl_convolution_forward_primitive_desc_create(
+      made, Engine(), dnnl_forward_inference, dnnl_convolution_direct,
+      spec.source.descriptor()->view(), spec.weights.descriptor()->view(), bias,
+      spec.destination.descriptor()->view(), spec.strides.data(), dilations_minus_one.data(),
+      spec.pads_begin.data(), spec.pads_end.data(), attributes);
 }
 
 dnnl_status_t Describe(const PoolingSpec& spec, dnnl_alg_kind_t kind,
@@ -175,15 +172,12 @@ void AppendSum(dnnl_post_ops_t chain) { dnnl_post_ops_append_sum(chain, 1.0f); }
 dnnl_status_t Describe(const ConvolutionSpec& spec, DescriptorView bias,
                        const Dims& dilations_minus_one, dnnl_primitive_attr_t attributes,
                        dnnl_primitive_desc_t* made) {
-  const auto init = spec.transposed ? dnnl_dilated_deconvolution_forward_desc_init
-                                    : dnnl_dilated_convolution_forward_desc_init;
   dnnl_convolution_desc_t operation;
-  const dnnl_status_t status =
-      init(&operation, dnnl_forward_inference,
-           spec.transposed ? dnnl_deconvolution_direct : dnnl_convolution_direct,
-           spec.source.descriptor()->view(), spec.weights.descriptor()->view(), bias,
-           spec.destination.descriptor()->view(), spec.strides.data(), dilations_minus_one.data(),
-           spec.pads_begin.data(), spec.pads_end.data());
+  const dnnl_status_t status = dnnl_dilated_convolution_forward_desc_init(
+      &operation, dnnl_forward_inference, dnnl_convolution_direct, spec.source.descriptor()->view(),
+      spec.weights.descriptor()->view(), bias, spec.destination.descriptor()->view(),
+      spec.strides.data(), dilations_minus_one.data(), spec.pads_begin.data(),
+      spec.pads_end.data());
   if (status != dnnl_success) return status;
   return dnnl_primitive_desc_create(made, &operation, attributes, Engine(), nullptr);
 }
@@ -306,10 +300,6 @@ Form Form::Plain(const Dims& dims) {
   return Described(dims, dnnl_format_tag_undef, &strides);
 }
 
-Form Form::Strided(const Dims& dims, const Dims& strides) {
-  return Described(dims, dnnl_format_tag_undef, &strides);
-}
-
 Form Form::Blocked(const Dims& dims) {
   constexpr dnnl_format_tag_t kBy8[] = {dnnl_nCw8c, dnnl_nChw8c, dnnl_nCdhw8c};
   constexpr dnnl_format_tag_t kBy16[] = {dnnl_nCw16c, dnnl_nChw16c, dnnl_nCdhw16c};
@@ -372,6 +362,10 @@ std::string_view Primitive::implementation() const { return state_->implementati
 
 bool Primitive::IsReference() const {
   return state_->implementation.find("ref") != std::string::npos;
+}
+
+bool Primitive::MultipliesMatrices() const {
+  return state_->implementation.find("gemm") != std::string::npos;
 }
 
 Status Primitive::Run(const Pointers& pointers) const {
@@ -446,9 +440,7 @@ Result<Primitive> MakeConvolution(const ConvolutionSpec& spec) {
     return MakeAnyConvolution(spec, true);
   };
   Result<Primitive> single = alone();
-  if (!single.ok() || single->implementation().find("gemm") != std::string_view::npos) {
-    return single;
-  }
+  if (!single.ok() || single->MultipliesMatrices()) return single;
   Result<Primitive> shared = MakeAnyConvolution(spec, false);
   const bool same = shared.ok() && shared->implementation() == single->implementation();
   return same ? std::move(shared) : std::move(single);

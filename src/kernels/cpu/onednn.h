@@ -22,10 +22,9 @@ class Form {
 
   Form() = default;
   explicit Form(std::shared_ptr<const Descriptor> descriptor);
-  static Form Plain(const Dims& dims);                         // row-major
-  static Form Strided(const Dims& dims, const Dims& strides);  // in elements
-  static Form Blocked(const Dims& dims);                       // see kernels/blocking.h
-  static Form Chosen(const Dims& dims);                        // by the primitive that uses it
+  static Form Plain(const Dims& dims);    // row-major
+  static Form Blocked(const Dims& dims);  // see kernels/blocking.h
+  static Form Chosen(const Dims& dims);   // by the primitive that uses it
 
   bool present() const { return descriptor_ != nullptr; }
   Bytes size() const;
@@ -69,6 +68,7 @@ class Primitive {
   Bytes scratchpad() const;
   std::string_view implementation() const;  // "jit:avx2"
   bool IsReference() const;                 // a slow implementation that stands in for a fast one
+  bool MultipliesMatrices() const;          // gathers its operand and multiplies matrices
   Status Run(const Pointers& pointers) const;
 
  private:
@@ -78,7 +78,6 @@ class Primitive {
 // Over [batch, channels, spatial...]; lists have one number a spatial axis. Weights are [filters,
 // channels, kernel...], with the groups in front where there is more than one.
 struct ConvolutionSpec {
-  bool transposed = false;  // weights are [filters, channels, ...] also then
   Form source;
   Form weights;
   Form destination;

@@ -54,14 +54,20 @@ std::span<const std::string_view> DefaultsOf(Cell cell) {
 
 template <typename T>
 struct Direction {
-  GateProduct<T> data;                        // all gates, all times
+  GateProduct<T> data;                        // all gates, the times of a stretch
   GateProduct<T> state;                       // gates that take the state itself
   std::optional<GateProduct<T>> reset_state;  // GRU: the last gate takes the reset state
   std::vector<RecurrentActivation> functions;
 };
 
+// What the data adds to the gates is worked out for a stretch of steps at once: enough rows for a
+// product to pay, and no more than stay in the second cache.
+constexpr Bytes kStretchBytes = Bytes(256 << 10);
+constexpr int64_t kStretchRows = 48;
+
 // RNN, GRU and LSTM with every attribute of the standard, over float or double. What the data adds
-// to the gates is worked out for all times at once, the states' part step by step.
+// to the gates is worked out for a stretch of steps at once, the states' part step by step. The
+// workspace does not grow with the sequence.
 template <typename T>
 class RecurrentKernel final : public Kernel {
  public:
@@ -72,22 +78,33 @@ class RecurrentKernel final : public Kernel {
     kernel->late_reset_ = site.attributes().Int("linear_before_reset", 0) != 0;
     kernel->couples_ = site.attributes().Int("input_forget", 0) != 0;
     kernel->has_lengths_ = site.has_input(Ports::kLengths);
-    WorkspaceLayout workspace;
-    PLIMSOLL_TRY(kernel->PlanDirections(site, workspace));
     const RecurrentShape& shape = kernel->shape_;
+    const bool reverses = shape.reversed || shape.directions == 2;
+    kernel->gathers_ = (shape.batch_first && shape.batch > 1) || (kernel->has_lengths_ && reverses);
+    WorkspaceLayout workspace;
     const auto take = [&](int64_t elements) {
       return workspace.Take(Bytes(elements) * int64_t{sizeof(T)});
     };
-    kernel->sums_ = take(shape.gates * shape.sequence * shape.StateSize());
-    kernel->gates_ = take((shape.gates + 1) * shape.StateSize());
+    const bool carries = cell == Cell::kGru && kernel->late_reset_;
+    kernel->gates_ = take((shape.gates + (carries ? 1 : 0)) * shape.StateSize());
     kernel->hidden_ = take(shape.StateSize());
-    kernel->cell_state_ = take(shape.StateSize());
-    kernel->reset_ = take(shape.StateSize());
+    if (cell == Cell::kLstm) kernel->cell_state_ = take(shape.StateSize());
+    if (cell == Cell::kGru && !carries) kernel->reset_ = take(shape.StateSize());
+    PLIMSOLL_TRY(kernel->PlanStates(site, workspace));
+    const int64_t row =
+        shape.gates * shape.hidden + (kernel->gathers_ ? shape.features : int64_t{0});
+    kernel->PlanStretch(Bytes(row) * int64_t{sizeof(T)}, site.most_workspace - workspace.total());
+    PLIMSOLL_TRY(kernel->PlanData(site, workspace));
+    kernel->sums_ = take(shape.gates * kernel->stretch_ * shape.StateSize());
+    if (kernel->gathers_) kernel->rows_ = take(kernel->stretch_ * shape.batch * shape.features);
     kernel->workspace_ = workspace.total();
     return KernelPointer(std::move(kernel));
   }
 
   Bytes workspace() const override { return workspace_; }
+  std::string_view workspace_purpose() const override {
+    return "what the data adds to the gates, for several steps at once";
+  }
 
   Status Run(const KernelCall& call) const override {
     PLIMSOLL_TRY(CheckLengths(call));
@@ -109,13 +126,29 @@ class RecurrentKernel final : public Kernel {
     return port < call.outputs.size() ? static_cast<T*>(call.outputs[port]) : nullptr;
   }
 
-  Status PlanDirections(const KernelSite& site, WorkspaceLayout& workspace) {
+  // How many steps are prepared at once: stretches of equal length, so that none is much shorter.
+  void PlanStretch(Bytes row, Bytes room) {
+    const int64_t row_bytes = std::max<int64_t>(row.value(), 1);
+    const int64_t wanted = std::max(kStretchBytes.value() / row_bytes, kStretchRows);
+    const int64_t rows = std::min(wanted, std::max<int64_t>(room.value(), 0) / row_bytes);
+    const int64_t most = std::max<int64_t>(rows / std::max<int64_t>(shape_.batch, 1), 1);
+    const int64_t stretches = (shape_.sequence + most - 1) / most;
+    stretch_ = stretches == 0 ? 0 : (shape_.sequence + stretches - 1) / stretches;
+  }
+
+  Status PlanData(const KernelSite& site, WorkspaceLayout& workspace) {
+    for (int64_t d = 0; d < shape_.directions; ++d) {
+      PLIMSOLL_ASSIGN(directions_[static_cast<size_t>(d)].data,
+                      GateProduct<T>::Make(site, Ports::kWeights, shape_, d, 0, shape_.gates,
+                                           stretch_ * shape_.batch, workspace));
+    }
+    return {};
+  }
+
+  Status PlanStates(const KernelSite& site, WorkspaceLayout& workspace) {
     const int64_t state_gates = cell_ == Cell::kGru ? 2 : shape_.gates;
     for (int64_t d = 0; d < shape_.directions; ++d) {
       Direction<T> direction;
-      PLIMSOLL_ASSIGN(direction.data,
-                      GateProduct<T>::Make(site, Ports::kWeights, shape_, d, 0, shape_.gates,
-                                           shape_.sequence * shape_.batch, workspace));
       PLIMSOLL_ASSIGN(direction.state, GateProduct<T>::Make(site, Ports::kRecurrence, shape_, d, 0,
                                                             state_gates, shape_.batch, workspace));
       if (cell_ == Cell::kGru) {
@@ -149,10 +182,39 @@ class RecurrentKernel final : public Kernel {
     return {};
   }
 
-  // What the data and the biases add to every gate, [gate][row][hidden].
-  void SumData(const KernelCall& call, int64_t number, T* sums) const {
+  // The first step of the stretch that `step` begins; the last stretch reaches back.
+  int64_t StretchOf(int64_t step) const { return std::min(step, shape_.sequence - stretch_); }
+
+  // Rows of data for the steps of the stretch from `base` on. As they lie: by time, which runs
+  // against the steps in a reversed direction. Gathered: by step.
+  const T* DataRows(const KernelCall& call, int64_t number, int64_t base) const {
+    const T* const data = Input(call, Ports::kData);
+    const int64_t features = shape_.features;
+    if (!gathers_) {
+      const int64_t time = shape_.IsReversed(number) ? shape_.sequence - stretch_ - base : base;
+      return data + time * shape_.batch * features;
+    }
+    T* const rows = At<T>(call.workspace, rows_);
+    for (int64_t i = 0; i < stretch_ * shape_.batch; ++i) {
+      const int64_t item = i % shape_.batch;
+      const int64_t time = TimeOf(call, number, base + i / shape_.batch, item);
+      std::copy_n(data + shape_.Row(std::max<int64_t>(time, 0), item) * features, features,
+                  rows + i * features);
+    }
+    return rows;
+  }
+
+  // Which of those rows a step has for an item.
+  int64_t RowOf(int64_t number, int64_t base, int64_t step, int64_t item) const {
+    const bool backwards = !gathers_ && shape_.IsReversed(number);
+    const int64_t place = backwards ? stretch_ - 1 - (step - base) : step - base;
+    return place * shape_.batch + item;
+  }
+
+  // What the data and the biases add to every gate in a stretch, [gate][row][hidden].
+  void SumData(const KernelCall& call, int64_t number, int64_t base, T* sums) const {
     const T* const bias = Input(call, Ports::kBias);
-    const int64_t rows = shape_.sequence * shape_.batch;
+    const int64_t rows = stretch_ * shape_.batch;
     for (int64_t gate = 0; gate < shape_.gates; ++gate) {
       T* const to = sums + gate * rows * shape_.hidden;
       if (bias == nullptr || rows == 0) {
@@ -169,7 +231,7 @@ class RecurrentKernel final : public Kernel {
       }
     }
     directions_[static_cast<size_t>(number)].data.AddTo(
-        Input(call, Ports::kData), Input(call, Ports::kWeights), sums, call.workspace);
+        DataRows(call, number, base), Input(call, Ports::kWeights), sums, call.workspace);
   }
 
   void LoadState(const T* initial, int64_t number, T* state) const {
@@ -194,10 +256,12 @@ class RecurrentKernel final : public Kernel {
     T* const sums = At<T>(call.workspace, sums_);
     T* const hidden = At<T>(call.workspace, hidden_);
     T* const cell = At<T>(call.workspace, cell_state_);
-    SumData(call, number, sums);
     LoadState(Input(call, Ports::kHidden), number, hidden);
     if (cell_ == Cell::kLstm) LoadState(Input(call, Ports::kCell), number, cell);
-    for (int64_t step = 0; step < shape_.sequence; ++step) RunStep(call, number, step);
+    for (int64_t step = 0; step < shape_.sequence; ++step) {
+      if (step % stretch_ == 0) SumData(call, number, StretchOf(step), sums);
+      RunStep(call, number, StretchOf(step / stretch_ * stretch_), step);
+    }
     StoreState(hidden, number, Output(call, Ports::kLastHidden));
     if (cell_ == Cell::kLstm) StoreState(cell, number, Output(call, Ports::kLastCell));
   }
@@ -209,7 +273,7 @@ class RecurrentKernel final : public Kernel {
     return shape_.IsReversed(number) ? length - 1 - step : step;
   }
 
-  void RunStep(const KernelCall& call, int64_t number, int64_t step) const {
+  void RunStep(const KernelCall& call, int64_t number, int64_t base, int64_t step) const {
     const Direction<T>& direction = directions_[static_cast<size_t>(number)];
     const T* const recurrence = Input(call, Ports::kRecurrence);
     const T* const sums = At<T>(call.workspace, sums_);
@@ -217,9 +281,8 @@ class RecurrentKernel final : public Kernel {
     T* const hidden = At<T>(call.workspace, hidden_);
     T* const carried = gates + shape_.gates * shape_.StateSize();
     for (int64_t item = 0; item < shape_.batch; ++item) {
-      const int64_t time = std::max<int64_t>(TimeOf(call, number, step, item), 0);
       for (int64_t gate = 0; gate < shape_.gates; ++gate) {
-        const int64_t row = gate * shape_.sequence * shape_.batch + shape_.Row(time, item);
+        const int64_t row = gate * stretch_ * shape_.batch + RowOf(number, base, step, item);
         std::copy_n(sums + row * shape_.hidden, shape_.hidden,
                     gates + (gate * shape_.batch + item) * shape_.hidden);
       }
@@ -285,8 +348,11 @@ class RecurrentKernel final : public Kernel {
   bool late_reset_ = false;  // GRU: linear_before_reset
   bool couples_ = false;     // LSTM: input_forget
   bool has_lengths_ = false;
+  bool gathers_ = false;  // rows of data do not lie as steps take them
+  int64_t stretch_ = 0;   // steps whose data is worked on at once
   std::vector<Direction<T>> directions_;
   int64_t sums_ = 0;  // places in the workspace
+  int64_t rows_ = 0;
   int64_t gates_ = 0;
   int64_t hidden_ = 0;
   int64_t cell_state_ = 0;

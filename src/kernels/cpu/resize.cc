@@ -177,7 +177,7 @@ Result<KernelPointer> MakeResize(KernelSite& site) {
         filter.Run(call.inputs[0], call.outputs[0], call.workspace);
         for (const StridedCopy& slab : slabs) slab.Run(outside.element, call.outputs[0]);
       },
-      filter.workspace());
+      filter.workspace(), "rows worked out along the other axes");
 }
 
 constexpr KernelRow kRows[] = {
