@@ -192,7 +192,7 @@ class Blocking {
     const ValueId made = graph_[id].inputs[0];
     const NodeId maker = graph_[made].producer;
     const ValueId plain = graph_[id].outputs[0];
-    if (rewriter_.readers(plain).empty() && !rewriter_.IsOutput(plain)) {
+    if (rewriter_.ReaderCount(plain) == 0 && !rewriter_.IsOutput(plain)) {
       rewriter_.DropUnused(id);
       return;
     }

@@ -1,6 +1,8 @@
 #include "compile/bodies.h"
 
 #include <algorithm>
+#include <unordered_set>
+#include <utility>
 
 namespace plimsoll::compile {
 namespace {
@@ -19,14 +21,36 @@ bool IsInside(const Graph& graph, SubgraphId home, SubgraphId body) {
   return false;
 }
 
+// Values in the order in which they first come, each once.
+class Distinct {
+ public:
+  void Add(ValueId value) {
+    if (values_.size() < kFew) {
+      if (std::find(values_.begin(), values_.end(), value) == values_.end()) {
+        values_.push_back(value);
+      }
+      return;
+    }
+    if (known_.empty()) {
+      for (const ValueId earlier : values_) known_.insert(earlier.index());
+    }
+    if (known_.insert(value.index()).second) values_.push_back(value);
+  }
+  std::vector<ValueId> Take() { return std::move(values_); }
+
+ private:
+  static constexpr size_t kFew = 16;
+
+  std::vector<ValueId> values_;
+  std::unordered_set<size_t> known_;  // once there are more than a few
+};
+
 }  // namespace
 
 std::vector<ValueId> ReadsOf(const Graph& graph, NodeId id) {
-  std::vector<ValueId> reads;
+  Distinct reads;
   const auto add = [&](ValueId value) {
-    if (value.valid() && std::find(reads.begin(), reads.end(), value) == reads.end()) {
-      reads.push_back(value);
-    }
+    if (value.valid()) reads.Add(value);
   };
   for (const ValueId input : graph[id].inputs) add(input);
   for (const SubgraphId body : SubgraphsOf(graph[id])) {
@@ -38,7 +62,7 @@ std::vector<ValueId> ReadsOf(const Graph& graph, NodeId id) {
     }
     for (const ValueId output : graph[body].outputs) outside(output);
   }
-  return reads;
+  return reads.Take();
 }
 
 Bytes PlannedSize(const graph::ValueType& type) {

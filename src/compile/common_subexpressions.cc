@@ -1,9 +1,11 @@
 #include "compile/common_subexpressions.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
+#include <functional>
 #include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "compile/rewriter.h"
 #include "graph/operator_row.h"
@@ -22,10 +24,14 @@ using graph::ValueId;
 // Comparing larger tensors costs more than their repetition does.
 constexpr int64_t kComparedBytes = 1024;
 
-// Texts that are equal exactly when what they stand for is. Every part carries its length or ends
-// with a separator that it cannot contain.
+// Bytes that are equal exactly when what they stand for is: numbers have one length, and every text
+// or list carries its own.
+void AppendNumber(std::string& key, uint64_t number) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
 void AppendText(std::string& key, std::string_view text) {
-  key += StrCat(text.size(), ":");
+  AppendNumber(key, text.size());
   key += text;
 }
 
@@ -39,8 +45,9 @@ bool AppendTensor(std::string& key, const graph::ConstantTensor& tensor) {
     return false;
   }
   AppendText(key, graph::Name(tensor.type));
-  AppendText(key, Join(tensor.dims, ","));
+  AppendBytes(key, tensor.dims.data(), tensor.dims.size() * sizeof(tensor.dims[0]));
   AppendBytes(key, tensor.bytes.data(), tensor.bytes.size());
+  AppendNumber(key, tensor.strings.size());
   for (const std::string_view text : tensor.strings) AppendText(key, text);
   return true;
 }
@@ -59,6 +66,7 @@ struct AppendAttribute {
     return Bytes(list.data(), list.size() * sizeof(double));
   }
   bool operator()(const std::vector<std::string>& list) const {
+    AppendNumber(key, list.size());
     for (const std::string& text : list) AppendText(key, text);
     return true;
   }
@@ -77,42 +85,69 @@ struct AppendAttribute {
   }
 };
 
-std::optional<std::string> KeyOf(const Node& node) {
+// False for a node that is not to be merged; then the key is of no use.
+bool AppendNode(std::string& key, const Node& node) {
   const bool known = graph::FindOperator(node.domain, node.op, node.version) != nullptr;
-  if (!known || !MayRewrite(node) || !kernels::IsDeterministic(node)) return std::nullopt;
-  std::string key;
+  if (!known || !MayRewrite(node) || !kernels::IsDeterministic(node)) return false;
   AppendText(key, node.domain);
   AppendText(key, node.op);
-  key += StrCat(node.version, ";");
-  for (const ValueId input : node.inputs) {
-    key += input.valid() ? StrCat(input.index(), ",") : "-,";
-  }
-  for (const ValueId output : node.outputs) key += output.valid() ? "o" : "-";
-  std::map<std::string_view, const graph::Attribute*> attributes;
-  for (const auto& [name, attribute] : node.attributes) attributes[name] = &attribute;
+  AppendNumber(key, static_cast<uint64_t>(node.version));
+  AppendNumber(key, node.inputs.size());
+  for (const ValueId input : node.inputs) AppendNumber(key, input.valid() ? input.index() + 1 : 0);
+  AppendNumber(key, node.outputs.size());
+  for (const ValueId output : node.outputs) key += output.valid() ? 'o' : '-';
+  std::vector<std::pair<std::string_view, const graph::Attribute*>> attributes;
+  for (const auto& [name, attribute] : node.attributes) attributes.emplace_back(name, &attribute);
+  std::sort(attributes.begin(), attributes.end());
   for (const auto& [name, attribute] : attributes) {
     AppendText(key, name);
-    key += StrCat(attribute->index(), ";");
-    if (!std::visit(AppendAttribute{key}, *attribute)) return std::nullopt;
+    AppendNumber(key, attribute->index());
+    if (!std::visit(AppendAttribute{key}, *attribute)) return false;
   }
-  return key;
+  return true;
 }
+
+// The first of each kind, found by a key that is made anew for every comparison: keys of all would
+// take more memory than the graph.
+template <typename SomeId>
+class FirstOfKind {
+ public:
+  // `append(key, id)` writes the key of `id`; false where it has none. Gives the first with the
+  // same key; `id` itself where it is the first or has none.
+  template <typename Append>
+  SomeId Find(SomeId id, const Append& append) {
+    key_.clear();
+    if (!append(key_, id)) return id;
+    std::vector<SomeId>& alike = first_[std::hash<std::string_view>()(key_)];
+    for (const SomeId earlier : alike) {
+      other_.clear();
+      if (append(other_, earlier) && other_ == key_) return earlier;
+    }
+    alike.push_back(id);
+    return id;
+  }
+
+ private:
+  std::unordered_map<size_t, std::vector<SomeId>> first_;  // by hash of the key
+  std::string key_;
+  std::string other_;
+};
 
 // Weights in files of their own are not compared: without these files, a plan comes to the same.
 int MergeConstants(Rewriter& rewriter) {
   Graph& graph = rewriter.graph();
-  std::map<std::string, ValueId> first;
+  FirstOfKind<ValueId> first;
   int merged = 0;
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const ValueId id(i);
     if (!graph[id].constant.valid() || graph[id].home != Graph::kRoot) continue;
-    if (rewriter.readers(id).empty() || rewriter.IsOutput(id)) continue;
-    std::string key;
-    const graph::ConstantTensor& constant = graph[graph[id].constant];
-    if (!constant.external_file.empty() || !AppendTensor(key, constant)) continue;
-    const auto [known, is_new] = first.emplace(std::move(key), id);
-    if (is_new) continue;
-    rewriter.ReplaceUses(id, known->second);
+    if (rewriter.ReaderCount(id) == 0 || rewriter.IsOutput(id)) continue;
+    const ValueId same = first.Find(id, [&](std::string& key, ValueId value) {
+      const graph::ConstantTensor& constant = graph[graph[value].constant];
+      return constant.external_file.empty() && AppendTensor(key, constant);
+    });
+    if (same == id) continue;
+    rewriter.ReplaceUses(id, same);
     ++merged;
   }
   return merged;
@@ -133,14 +168,13 @@ bool Merge(Rewriter& rewriter, NodeId id, NodeId same) {
 
 int MergeBody(Rewriter& rewriter, SubgraphId body) {
   const Graph& graph = rewriter.graph();
-  std::map<std::string, NodeId> first;
+  FirstOfKind<NodeId> first;
   int merged = 0;
   for (const NodeId id : rewriter.NodesOf(body)) {
     for (const SubgraphId inner : SubgraphsOf(graph[id])) merged += MergeBody(rewriter, inner);
-    std::optional<std::string> key = KeyOf(graph[id]);
-    if (!key) continue;
-    const auto [known, is_new] = first.emplace(*std::move(key), id);
-    if (!is_new && Merge(rewriter, id, known->second)) ++merged;
+    const NodeId same =
+        first.Find(id, [&](std::string& key, NodeId node) { return AppendNode(key, graph[node]); });
+    if (same != id && Merge(rewriter, id, same)) ++merged;
   }
   return merged;
 }

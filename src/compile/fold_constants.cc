@@ -220,7 +220,7 @@ class Folding {
     const ValueId made = node.outputs[0];
     const std::optional<Bytes> size = SizeOf(graph_[made].type);
     if (!size || *size <= kAlwaysFolded || rewriter_.IsOutput(made)) return false;
-    const std::vector<NodeId>& readers = rewriter_.readers(made);
+    const std::vector<NodeId> readers = rewriter_.readers(made);
     return std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
       return graph_[reader].op == "MatMul" && graph_[reader].inputs[1] == made;
     });
@@ -256,7 +256,7 @@ class Folding {
     const std::vector<ValueId> inputs = graph_[id].inputs;
     rewriter_.Drop(id);
     for (const ValueId input : inputs) {
-      if (!input.valid() || !rewriter_.readers(input).empty() || rewriter_.IsOutput(input)) {
+      if (!input.valid() || rewriter_.ReaderCount(input) > 0 || rewriter_.IsOutput(input)) {
         continue;
       }
       if (const graph::ConstantId constant = graph_[input].constant; constant.valid()) {

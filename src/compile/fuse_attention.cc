@@ -134,7 +134,7 @@ class Fusing {
       softmax = inputs[2];
       const NodeId test = PrivateMaker(inputs[0], "IsNaN");
       if (!test.valid() || graph_[test].inputs[0] != softmax || !IsScalar(graph_, inputs[1], 0) ||
-          rewriter_.readers(softmax).size() != 2 || rewriter_.IsOutput(softmax)) {
+          rewriter_.ReaderCount(softmax) != 2 || rewriter_.IsOutput(softmax)) {
         return {};
       }
     }

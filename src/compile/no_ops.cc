@@ -39,7 +39,7 @@ bool IsIdentityPermutation(const Node& node) {
 bool IsInferenceDropout(const Graph& graph, const Rewriter& rewriter, const Node& node) {
   if (!Is(node, "Dropout")) return false;
   if (node.outputs.size() > 1 && node.outputs[1].valid() &&
-      (!rewriter.readers(node.outputs[1]).empty() || rewriter.IsOutput(node.outputs[1]))) {
+      (rewriter.ReaderCount(node.outputs[1]) > 0 || rewriter.IsOutput(node.outputs[1]))) {
     return false;
   }
   const bool may_train = node.inputs.size() > 2 && node.inputs[2].valid();

@@ -12,9 +12,21 @@ namespace {
 
 constexpr int kWordBits = 64;
 
-// A fixed random number for each node: a set's hash is the sum of its nodes'.
-uint64_t Scatter(int32_t node) {
-  uint64_t bits = (static_cast<uint64_t>(node) + 1) * 0x9e3779b97f4a7c15U;
+// A fixed random number for each node: a set's key is the sum of its nodes', twice over. 128 bits:
+// sets that are taken for equal by mistake would spoil a proof.
+struct SetKey {
+  uint64_t one = 0;
+  uint64_t other = 0;
+
+  void Add(const SetKey& node) {
+    one += node.one;
+    other += node.other;
+  }
+  auto operator<=>(const SetKey&) const = default;
+};
+
+uint64_t Scatter(uint64_t number) {
+  uint64_t bits = (number + 1) * 0x9e3779b97f4a7c15U;
   bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
   bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
   return bits ^ (bits >> 31U);
@@ -28,7 +40,9 @@ class Beam {
         floor_(LowestPeak(graph)),
         words_(static_cast<size_t>(graph.size() + kWordBits - 1) / kWordBits),
         levels_(static_cast<size_t>(graph.size()) + 1) {
-    for (int32_t node = 0; node < graph.size(); ++node) hashes_.push_back(Scatter(node));
+    for (int32_t node = 0; node < graph.size(); ++node) {
+      keys_.push_back({Scatter(2 * uint64_t(node)), Scatter(2 * uint64_t(node) + 1)});
+    }
   }
 
   BeamAnswer Run() {
@@ -56,7 +70,7 @@ class Beam {
   struct State {
     int64_t peak = 0;
     int64_t live = 0;
-    uint64_t hash = 0;
+    SetKey key;
     int32_t parent = -1;  // the choice before
     int32_t node = -1;  // the last that was chosen; what ran at once behind it is not written down
     int32_t size = 0;   // nodes that have run
@@ -87,7 +101,7 @@ class Beam {
   }
 
   State Start() {
-    State start{.peak = floor_, .live = graph_.live_before(), .set = NewSet()};
+    State start{.peak = floor_, .live = graph_.live_before(), .key = {}, .set = NewSet()};
     std::fill_n(Done(start.set), 2 * words_, 0);
     for (int32_t node = 0; node < graph_.size(); ++node) {
       if (graph_.predecessors(node).empty()) Flip(Ready(start.set), node);
@@ -121,7 +135,7 @@ class Beam {
   void Run(State& state, int32_t node, const StepCost& cost) {
     state.peak = std::max(state.peak, state.live + cost.rise);
     state.live += cost.delta;
-    state.hash += hashes_[node];
+    state.key.Add(keys_[node]);
     ++state.size;
     if (replaying_) answer_.order.push_back(node);
     uint64_t* done = Done(state.set);
@@ -191,19 +205,18 @@ class Beam {
   // Keeps one state a set, and the best `width` of them, best first.
   void Trim(std::vector<State>& states) {
     std::ranges::sort(states, {}, [](const State& state) {
-      return std::tuple(state.hash, state.peak, state.parent, state.node);
+      return std::tuple(state.key, state.peak, state.parent, state.node);
     });
     std::vector<State> kept;
     for (const State& state : states) {
-      if (!kept.empty() && kept.back().hash == state.hash) {
+      if (!kept.empty() && kept.back().key == state.key) {
         free_sets_.push_back(state.set);
       } else {
         kept.push_back(state);
       }
     }
-    std::ranges::sort(kept, {}, [](const State& state) {
-      return std::tuple(state.peak, state.live, state.hash);
-    });
+    std::ranges::sort(
+        kept, {}, [](const State& state) { return std::tuple(state.peak, state.live, state.key); });
     if (kept.size() > static_cast<size_t>(limits_.width)) {
       dropped_ = true;
       for (size_t i = limits_.width; i < kept.size(); ++i) free_sets_.push_back(kept[i].set);
@@ -216,7 +229,7 @@ class Beam {
   const BeamLimits& limits_;
   const int64_t floor_;
   const size_t words_;
-  std::vector<uint64_t> hashes_;
+  std::vector<SetKey> keys_;
   std::vector<std::vector<State>> levels_;  // by the number of nodes that have run
   std::vector<Choice> choices_;
   std::vector<uint64_t> sets_;

@@ -4,6 +4,7 @@
 
 #include "compile/order_bound.h"
 #include "compile/order_cost.h"
+#include "compile/order_line.h"
 #include "compile/schedule_oracle.h"
 
 namespace plimsoll::compile {
@@ -63,7 +64,7 @@ TEST(OrderBeamTest, AWindowReorderedIsWhatTheWholeOrderBecomes) {
     Order order = FileOrder(schedule);
     const auto begin = static_cast<int32_t>(seed % 7);
     const int32_t end = begin + 7;
-    const OrderGraph window = OrderGraph::Window(whole, order, begin, end);
+    const OrderGraph window = OrderLine(whole, order).Window(begin, end);
     const BeamAnswer answer = SearchBeam(window, kWide);
     ASSERT_EQ(answer.order.size(), 7U);
     EXPECT_LE(LowestPeak(window), answer.peak);

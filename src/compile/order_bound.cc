@@ -73,12 +73,8 @@ class Block {
     const Columns touched = TouchedFrom(storage);
     const OrderGraph::Storage& bytes = graph_.storage(storage);
     if (bytes.held_before > 0 && !bytes.kept) AddWhere(touched, touched, bytes.held_before);
-    for (const int32_t user : graph_.users(storage)) {
-      for (const OrderGraph::Touch& touch : graph_.touches(user)) {
-        if (touch.storage == storage && touch.written > 0) {
-          AddWhere(behind_[user], touched, touch.written);
-        }
-      }
+    for (const OrderGraph::Writer& writer : graph_.writers(storage)) {
+      AddWhere(behind_[writer.node], touched, writer.bytes);
     }
   }
 

@@ -50,7 +50,11 @@ class Sides {
 class Cut {
  public:
   Cut(const OrderGraph& graph, int32_t node)
-      : graph_(graph), node_(node), sides_(graph, node), network_(sides_.vertices()) {
+      : graph_(graph),
+        node_(node),
+        sides_(graph, node),
+        network_(sides_.vertices()),
+        constant_(graph.live_before()) {
     for (int32_t at = 0; at < graph.size(); ++at) {
       for (const int32_t predecessor : graph.predecessors(at)) {
         Arc(sides_[at], sides_[predecessor], FlowNetwork::kUnlimited);
@@ -63,7 +67,7 @@ class Cut {
   CheapestMoment Find(int64_t step_limit) {
     CheapestMoment moment;
     moment.found = network_.Saturate(Sides::kSource, Sides::kTarget, step_limit);
-    moment.steps = network_.steps() + graph_.size();
+    moment.steps = network_.steps() + graph_.size() + graph_.edges();
     if (!moment.found) return moment;
     moment.bytes = constant_ + network_.flow();
     for (int32_t at = 0; at < graph_.size(); ++at) {
@@ -81,24 +85,25 @@ class Cut {
 
   // Bytes of `writers` are live while any of `users` has yet to run.
   void AddStorage(int32_t storage) {
+    const OrderGraph::Storage& bytes = graph_.storage(storage);
     const auto users = graph_.users(storage);
     const auto on = [&](int32_t side) {
       return [this, side](int32_t user) { return sides_[user] == side; };
     };
-    if (std::ranges::all_of(users, on(Sides::kSource)) ||
-        std::ranges::all_of(users, on(Sides::kTarget))) {
-      return;
-    }
-    const int32_t unfinished = VertexOfAny(users);
-    for (const int32_t user : users) {
-      for (const OrderGraph::Touch& touch : graph_.touches(user)) {
-        if (touch.storage != storage || touch.written == 0) continue;
-        if (sides_[user] == Sides::kSource && unfinished == Sides::kTarget) {
-          constant_ += touch.written;
-        } else {
-          Arc(sides_[user], unfinished, touch.written);
-        }
+    constant_ -= bytes.held_before;
+    if (!bytes.kept && std::ranges::all_of(users, on(Sides::kSource))) return;
+    if (bytes.held_before == 0 && std::ranges::all_of(users, on(Sides::kTarget))) return;
+    const int32_t unfinished = bytes.kept ? Sides::kTarget : VertexOfAny(users);
+    const auto add = [&](int32_t side, int64_t written) {
+      if (side == Sides::kSource && unfinished == Sides::kTarget) {
+        constant_ += written;
+      } else {
+        Arc(side, unfinished, written);
       }
+    };
+    if (bytes.held_before > 0) add(Sides::kSource, bytes.held_before);
+    for (const OrderGraph::Writer& writer : graph_.writers(storage)) {
+      add(sides_[writer.node], writer.bytes);
     }
   }
 
@@ -137,7 +142,8 @@ class Cut {
   }
 
   bool MayBeLast(const OrderGraph::Takeover& takeover) const {
-    return graph_.storage(takeover.storage).total == takeover.bytes &&
+    const OrderGraph::Storage& storage = graph_.storage(takeover.storage);
+    return storage.total == takeover.bytes && !storage.kept &&
            std::ranges::none_of(graph_.users(takeover.storage), [&](int32_t user) {
              return user != node_ && sides_[user] == Sides::kTarget;
            });

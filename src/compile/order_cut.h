@@ -17,8 +17,7 @@ struct CheapestMoment {
 
 // Finds it as a minimum cut: a storage costs its bytes when a writer is on the near side and a node
 // that still touches it on the far side. So the waterline at the peak has a lower bound that is
-// often equal to it, and where it is not, the cut says what to run earlier and what later. The
-// graph must be whole: made from a schedule.
+// often equal to it, and where it is not, the cut says what to run earlier and what later.
 CheapestMoment FindCheapestMoment(const OrderGraph& graph, int32_t node, int64_t step_limit);
 
 }  // namespace plimsoll::compile

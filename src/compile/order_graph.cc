@@ -21,6 +21,41 @@ std::vector<int32_t> NumberStorages(const Schedule& schedule) {
   return numbers;
 }
 
+// Numbers for some storages of a larger graph, in the order in which they are met.
+class StorageNumbers {
+ public:
+  StorageNumbers(const OrderGraph& graph, std::span<const int32_t> nodes) {
+    for (const int32_t node : nodes) {
+      for (const OrderGraph::Touch& touch : graph.touches(node)) {
+        numbers_.push_back({touch.storage, static_cast<int32_t>(numbers_.size())});
+      }
+    }
+    std::ranges::sort(numbers_);
+    const auto rest = std::ranges::unique(numbers_, {}, &Numbered::storage);
+    numbers_.erase(rest.begin(), rest.end());
+    std::ranges::sort(numbers_, {}, &Numbered::number);
+    for (size_t i = 0; i < numbers_.size(); ++i) {
+      met_.push_back(numbers_[i].storage);
+      numbers_[i].number = static_cast<int32_t>(i);
+    }
+    std::ranges::sort(numbers_);
+  }
+
+  int32_t operator[](int32_t storage) const {
+    return std::ranges::lower_bound(numbers_, storage, {}, &Numbered::storage)->number;
+  }
+  const std::vector<int32_t>& met() const { return met_; }
+
+ private:
+  struct Numbered {
+    int32_t storage;
+    int32_t number;
+    auto operator<=>(const Numbered&) const = default;
+  };
+  std::vector<Numbered> numbers_;
+  std::vector<int32_t> met_;
+};
+
 }  // namespace
 
 OrderGraph::OrderGraph(const Schedule& schedule) {
@@ -45,119 +80,132 @@ OrderGraph::OrderGraph(const Schedule& schedule) {
     workspaces_.push_back(node.workspace);
     AddTouches(schedule, node, compact);
   }
-  IndexUsers();
-  IndexSuccessors();
+  Index();
 }
 
 void OrderGraph::AddTouches(const Schedule& schedule, const ScheduleNode& node,
                             std::span<const int32_t> compact) {
-  const auto storage_of = [&](int32_t value) { return compact[schedule.values[value].storage]; };
-  std::vector<int32_t> touched;
+  std::vector<Touch> touched;
+  const auto touch = [&](int32_t value, int64_t written) {
+    const int32_t storage = compact[schedule.values[value].storage];
+    if (storage >= 0) touched.push_back({storage, written});
+  };
+  for (const int32_t value : node.reads) touch(value, 0);
+  const size_t reads = touched.size();
+  for (const int32_t value : node.writes) touch(value, schedule.values[value].bytes);
   std::vector<int32_t> written;
-  for (const int32_t value : node.reads) touched.push_back(storage_of(value));
-  for (const int32_t value : node.writes) written.push_back(storage_of(value));
-  touched.insert(touched.end(), written.begin(), written.end());
-  SortAndUnite(touched);
+  for (size_t i = reads; i < touched.size(); ++i) written.push_back(touched[i].storage);
+  SortAndUnite(written);
+  std::ranges::stable_sort(touched, {}, &Touch::storage);
   written_.push_back(0);
-  for (const int32_t storage : touched) {
-    if (storage < 0) continue;
-    Touch touch{.storage = storage};
-    for (const int32_t value : node.writes) {
-      if (storage_of(value) == storage) touch.written += schedule.values[value].bytes;
+  for (size_t i = 0; i < touched.size();) {
+    Touch whole{.storage = touched[i].storage};
+    for (; i < touched.size() && touched[i].storage == whole.storage; ++i) {
+      whole.written += touched[i].written;
     }
-    written_.back() += touch.written;
-    storages_[storage].total += touch.written;
-    touches_.Add(touch);
+    written_.back() += whole.written;
+    storages_[whole.storage].total += whole.written;
+    touches_.Add(whole);
   }
   touches_.EndRow();
-  for (const int32_t output : node.writes) {
+  for (size_t output = 0; output < node.writes.size() && !node.in_place.empty(); ++output) {
+    const int64_t bytes = schedule.values[node.writes[output]].bytes;
     for (const InPlaceChance& chance : node.in_place) {
       const ScheduleValue& input = schedule.values[chance.input];
       const int32_t storage = compact[input.storage];
-      if (chance.output != output || schedule.values[output].bytes == 0 || storage < 0 ||
-          schedule.pinned[input.storage] || std::ranges::find(written, storage) != written.end()) {
+      if (chance.output != node.writes[output] || bytes == 0 || storage < 0 ||
+          schedule.pinned[input.storage] || std::ranges::binary_search(written, storage)) {
         continue;
       }
-      takeovers_.Add({output, storage, schedule.values[output].bytes});
+      takeovers_.Add({static_cast<int32_t>(output), storage, bytes});
     }
   }
   takeovers_.EndRow();
 }
 
-OrderGraph OrderGraph::Window(const OrderGraph& whole, std::span<const int32_t> order,
-                              int32_t begin, int32_t end) {
-  assert(0 <= begin && begin <= end && end <= whole.size());
+OrderGraph OrderGraph::Window(const OrderGraph& whole, const Placed& placed, int32_t begin,
+                              int32_t end) {
+  assert(0 <= begin && begin < end && end <= whole.size());
   OrderGraph window;
-  std::vector<int32_t> nodes(static_cast<size_t>(whole.size()), -1);
-  std::vector<int32_t> storages(static_cast<size_t>(whole.storages()), -1);
-  std::vector<int32_t> place(static_cast<size_t>(whole.size()));
-  for (int32_t i = 0; i < whole.size(); ++i) place[order[i]] = i;
-  for (int32_t i = begin; i < end; ++i) nodes[order[i]] = i - begin;
-
-  for (int32_t storage = 0; storage < whole.storages(); ++storage) {
-    Storage seen;
-    bool inside = false;
-    bool over = true;
-    for (const int32_t user : whole.users(storage)) {
-      inside = inside || nodes[user] >= 0;
-      seen.kept = seen.kept || place[user] >= end;
-      over = over && place[user] < begin;
-      if (place[user] >= begin) continue;
-      for (const Touch& touch : whole.touches(user)) {
-        if (touch.storage == storage) seen.held_before += touch.written;
-      }
+  window.live_before_ = placed.live[begin];
+  const std::span<const int32_t> nodes = placed.order.subspan(begin, end - begin);
+  const StorageNumbers numbers(whole, nodes);
+  for (const int32_t storage : numbers.met()) {
+    Storage seen = whole.storage(storage);
+    for (const Writer& writer : whole.writers(storage)) {
+      if (placed.place[writer.node] < begin) seen.held_before += writer.bytes;
     }
+    seen.kept = seen.kept || placed.last[storage] >= end;
     seen.total = seen.held_before;
-    if (!over) window.live_before_ += seen.held_before;
-    if (!inside) continue;
-    storages[storage] = window.storages();
     window.storages_.push_back(seen);
   }
-  for (int32_t i = begin; i < end; ++i) {
-    const int32_t node = order[i];
+  std::vector<int32_t> before;
+  for (const int32_t node : nodes) {
+    before.clear();
     for (const int32_t predecessor : whole.predecessors(node)) {
-      if (nodes[predecessor] >= 0) window.predecessors_.Add(nodes[predecessor]);
+      const int32_t place = placed.place[predecessor];
+      if (place >= begin) before.push_back(place - begin);
     }
+    SortAndUnite(before);
+    for (const int32_t predecessor : before) window.predecessors_.Add(predecessor);
     window.predecessors_.EndRow();
     for (Touch touch : whole.touches(node)) {
-      touch.storage = storages[touch.storage];
+      touch.storage = numbers[touch.storage];
       window.storages_[touch.storage].total += touch.written;
       window.touches_.Add(touch);
     }
     window.touches_.EndRow();
     for (Takeover takeover : whole.takeovers(node)) {
-      takeover.storage = storages[takeover.storage];
+      takeover.storage = numbers[takeover.storage];
       window.takeovers_.Add(takeover);
     }
     window.takeovers_.EndRow();
     window.workspaces_.push_back(whole.workspace(node));
     window.written_.push_back(whole.written(node));
   }
-  window.IndexUsers();
-  window.IndexSuccessors();
+  window.Index();
   return window;
 }
 
-void OrderGraph::IndexUsers() {
-  std::vector<std::vector<int32_t>> users(storages_.size());
-  for (int32_t node = 0; node < size(); ++node) {
-    for (const Touch& touch : touches(node)) users[touch.storage].push_back(node);
-  }
-  for (const std::vector<int32_t>& row : users) {
-    for (const int32_t node : row) users_.Add(node);
-    users_.EndRow();
-  }
+void OrderGraph::Index() {
+  successors_ = Rows<int32_t>(size(), [&](auto add) {
+    for (int32_t node = 0; node < size(); ++node) {
+      for (const int32_t predecessor : predecessors(node)) add(predecessor, node);
+    }
+  });
+  users_ = Rows<int32_t>(storages(), [&](auto add) {
+    for (int32_t node = 0; node < size(); ++node) {
+      for (const Touch& touch : touches(node)) add(touch.storage, node);
+    }
+  });
+  writers_ = Rows<Writer>(storages(), [&](auto add) {
+    for (int32_t node = 0; node < size(); ++node) {
+      for (const Touch& touch : touches(node)) {
+        if (touch.written > 0) add(touch.storage, Writer{node, touch.written});
+      }
+    }
+  });
 }
 
-void OrderGraph::IndexSuccessors() {
-  std::vector<std::vector<int32_t>> successors(static_cast<size_t>(size()));
-  for (int32_t node = 0; node < size(); ++node) {
-    for (const int32_t predecessor : predecessors(node)) successors[predecessor].push_back(node);
-  }
-  for (const std::vector<int32_t>& row : successors) {
-    for (const int32_t node : row) successors_.Add(node);
-    successors_.EndRow();
-  }
+bool OrderGraph::operator==(const OrderGraph& other) const {
+  return live_before_ == other.live_before_ && predecessors_ == other.predecessors_ &&
+         touches_ == other.touches_ && takeovers_ == other.takeovers_ &&
+         workspaces_ == other.workspaces_ && storages_ == other.storages_;
+}
+
+uint64_t OrderGraph::Hash() const {
+  uint64_t hash = 0;
+  const auto mix = [&](int64_t value) {
+    hash = (hash ^ static_cast<uint64_t>(value)) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 29U;
+  };
+  mix(size());
+  mix(live_before_);
+  for (const int32_t predecessor : predecessors_.items()) mix(predecessor);
+  for (const Touch& touch : touches_.items()) mix(touch.storage * int64_t{31} + touch.written);
+  for (const Storage& storage : storages_) mix(storage.held_before + (storage.kept ? 1 : 0));
+  for (const int64_t workspace : workspaces_) mix(workspace);
+  return hash;
 }
 
 }  // namespace plimsoll::compile

@@ -6,8 +6,6 @@
 #include <functional>
 #include <queue>
 
-#include "compile/order_graph.h"
-
 namespace plimsoll::compile {
 namespace {
 
@@ -93,8 +91,7 @@ Order FromTheEnds(const OrderGraph& graph) {
 
 }  // namespace
 
-Order TopologicalOrder(const Schedule& schedule, OrderMode mode) {
-  const OrderGraph graph(schedule);
+Order TopologicalOrder(const OrderGraph& graph, OrderMode mode) {
   Order order;
   switch (mode) {
     case OrderMode::kBreadthFirst:
@@ -110,8 +107,12 @@ Order TopologicalOrder(const Schedule& schedule, OrderMode mode) {
       order = RunFrom(graph, Earliest());
       break;
   }
-  assert(order.size() == schedule.nodes.size());
+  assert(order.size() == static_cast<size_t>(graph.size()));
   return order;
+}
+
+Order TopologicalOrder(const Schedule& schedule, OrderMode mode) {
+  return TopologicalOrder(OrderGraph(schedule), mode);
 }
 
 }  // namespace plimsoll::compile

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/order_graph.h"
 #include "compile/schedule.h"
 
 namespace plimsoll::compile {
@@ -15,6 +16,7 @@ enum class OrderMode {
 
 // The nodes must not wait for one another in a circle (asserted). Linear, but for kStable, which
 // also sorts.
+Order TopologicalOrder(const OrderGraph& graph, OrderMode mode);
 Order TopologicalOrder(const Schedule& schedule, OrderMode mode);
 
 }  // namespace plimsoll::compile

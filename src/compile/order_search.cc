@@ -1,23 +1,20 @@
 #include "compile/order_search.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <queue>
+#include <unordered_map>
 #include <vector>
 
-#include "compile/order_beam.h"
-#include "compile/order_cost.h"
-#include "compile/order_cut.h"
 #include "compile/order_graph.h"
-#include "compile/order_list.h"
-#include "compile/order_modes.h"
+#include "compile/order_improver.h"
+#include "compile/order_line.h"
+#include "compile/order_parts.h"
+#include "plimsoll/base/bytes.h"
 
 namespace plimsoll::compile {
 namespace {
-
-constexpr int32_t kFirstWidth = 16;
-constexpr int32_t kLastWidth = 1 << 16;
-constexpr int32_t kFirstReach = 16;  // nodes on either side of the peak
-constexpr int32_t kLastReach = 1024;
 
 bool SumFits(const Schedule& schedule) {
   int64_t sum = 0;
@@ -31,137 +28,109 @@ bool SumFits(const Schedule& schedule) {
   return sum < INT64_MAX / 8;
 }
 
-// Holds the best order so far, and improves it by turns until a cut proves that nothing lower
-// exists, or the steps are spent.
+int64_t StepsFor(const OrderEffort& effort, size_t nodes) {
+  const auto times = static_cast<int64_t>(nodes) / OrderEffort::kNodes;
+  return times < 1 ? effort.steps : SaturatingMultiply(effort.steps, times);
+}
+
+// The order of the whole, lowered at its highest part again and again until that part's peak is
+// proven, or nothing further is found there.
 class Search {
  public:
   Search(const Schedule& schedule, const OrderEffort& effort)
-      : schedule_(schedule),
-        graph_(schedule),
-        steps_left_(effort.steps),
-        best_(schedule.nodes.size()) {
-    std::iota(best_.begin(), best_.end(), 0);
-    Measure();
-  }
+      : graph_(schedule),
+        parts_(SplitIntoParts(graph_)),
+        line_(graph_, parts_.order),
+        steps_left_(StepsFor(effort, schedule.nodes.size())),
+        improvers_(0, HashOf, SameGraph) {}
 
-  Order Run() {
-    Peel();
-    Try(best_);
-    for (const OrderMode mode : {OrderMode::kReverseDepthFirst, OrderMode::kDepthFirst}) {
-      if (Over()) break;
-      const Order order = TopologicalOrder(schedule_, mode);
-      Try(order);
-      Try(ListForward(graph_, order, peak_, ListChoice::kLeastLive));
+  FoundOrder Run() {
+    for (size_t i = 0; i < parts_.parts.size(); ++i) Rank(i);
+    while (!heights_.empty() && heights_.top().peak > floor_) {
+      const Height top = heights_.top();
+      heights_.pop();
+      if (!Lower(top.part, top.peak)) break;
+      Rank(top.part);
     }
-    for (int32_t width = kFirstWidth; width <= kLastWidth && !Over(); width *= 4) {
-      while (!Over() && ImproveAroundPeak(width)) Peel();
-    }
-    return std::move(best_);
+    return {line_.order(), floor_};
   }
 
  private:
-  bool Over() const { return proven_ || steps_left_ <= 0; }
+  struct Height {
+    int64_t peak;
+    size_t part;
+    bool operator<(const Height& other) const {
+      return peak != other.peak ? peak < other.peak : part > other.part;
+    }
+  };
+  // Graphs by content; the improver holds its own.
+  using Key = const OrderGraph*;
+  static size_t HashOf(Key graph) { return graph->Hash(); }
+  static bool SameGraph(Key one, Key other) { return *one == *other; }
 
-  void Measure() {
-    const std::vector<int64_t> line = Waterline(graph_, best_);
-    const auto highest = std::ranges::max_element(line);
-    peak_place_ = static_cast<int32_t>(highest - line.begin());
-    peak_ = line.empty() ? 0 : *highest;
-    proven_ = line.empty();
+  void Rank(size_t index) {
+    const OrderPart& part = parts_.parts[index];
+    const int64_t peak = line_.PeakWithin(part.begin, part.end);
+    if (part.end - part.begin == 1) {
+      floor_ = std::max(floor_, peak);
+    } else {
+      heights_.push({peak, index});
+    }
   }
 
-  bool Offer(const Order& order, int64_t peak) {
-    if (peak >= peak_) return false;
-    best_ = order;
-    Measure();
+  // Whether the part's peak is lower than `peak` now.
+  bool Lower(size_t index, int64_t peak) {
+    const OrderPart& part = parts_.parts[index];
+    OrderImprover& improver = ImproverFor(index);
+    if (improver.peak() >= peak) improver.Improve(floor_, steps_left_);
+    floor_ = std::max(floor_, improver.lower_bound());
+    if (improver.peak() >= peak) return false;
+    Order nodes;
+    for (const int32_t node : improver.order()) nodes.push_back(parts_.order[part.begin + node]);
+    line_.Replace(part.begin, nodes);
     return true;
   }
 
-  // Runs early what shrinks and late what grows, again and again while that helps.
-  bool Settle(Order order) {
-    bool better = false;
-    for (int64_t before = PeakOf(order); steps_left_ > 0;) {
-      better = Offer(order, before) || better;
-      order = ListForward(graph_, order, before, ListChoice::kRank);
-      order = ListBackward(graph_, order, before);
-      const int64_t after = PeakOf(order);
-      steps_left_ -= 2 * graph_.size();
-      better = Offer(order, after) || better;
-      if (after >= before) break;
-      before = after;
+  // One for all parts that do the same work.
+  OrderImprover& ImproverFor(size_t index) {
+    const auto [known, is_new] = improver_of_.try_emplace(index, nullptr);
+    if (!is_new) return *known->second;
+    const OrderPart& part = parts_.parts[index];
+    OrderGraph graph = line_.Window(part.begin, part.end);
+    const auto same = improvers_.find(&graph);
+    if (same != improvers_.end()) {
+      known->second = same->second.get();
+    } else {
+      auto improver = std::make_unique<OrderImprover>(std::move(graph));
+      known->second = improver.get();
+      improvers_.emplace(&improver->graph(), std::move(improver));
     }
-    return better;
+    return *known->second;
   }
 
-  void Try(const Order& order) {
-    if (!Over() && Settle(order)) Peel();
-  }
-
-  // Moves the node at the peak to its cheapest moment while that lowers the peak. Where no moment
-  // is cheaper, no order is better.
-  void Peel() {
-    for (bool better = true; better && !Over();) {
-      const int32_t top = best_[peak_place_];
-      const CheapestMoment moment = FindCheapestMoment(graph_, top, steps_left_);
-      steps_left_ -= moment.steps;
-      if (!moment.found) return;
-      proven_ = moment.bytes >= peak_;
-      if (proven_) return;
-      Order order = best_;
-      const auto behind = std::stable_partition(order.begin(), order.end(),
-                                                [&](int32_t node) { return moment.before[node]; });
-      const auto at_peak = std::find(behind, order.end(), top);
-      std::rotate(behind, at_peak, at_peak + 1);
-      better = Settle(std::move(order));
-    }
-  }
-
-  // Searches ever larger windows around the peak until one has a better order.
-  bool ImproveAroundPeak(int32_t width) {
-    for (int32_t reach = kFirstReach; reach <= kLastReach && !Over(); reach *= 2) {
-      const int32_t begin = std::max(0, peak_place_ - reach);
-      const int32_t end = std::min(graph_.size(), peak_place_ + reach);
-      const OrderGraph window = OrderGraph::Window(graph_, best_, begin, end);
-      const BeamAnswer answer =
-          SearchBeam(window, {.width = width, .bound = peak_, .steps = steps_left_});
-      steps_left_ -= answer.steps;
-      if (!answer.order.empty()) {
-        const Order old(best_.begin() + begin, best_.begin() + end);
-        std::ranges::transform(answer.order, best_.begin() + begin,
-                               [&](int32_t node) { return old[node]; });
-        Measure();
-        return true;
-      }
-      if (window.size() < graph_.size()) continue;
-      proven_ = answer.exhaustive;
-      return false;
-    }
-    return false;
-  }
-
-  int64_t PeakOf(const Order& order) const {
-    const std::vector<int64_t> line = Waterline(graph_, order);
-    return *std::ranges::max_element(line);
-  }
-
-  const Schedule& schedule_;
   const OrderGraph graph_;
+  const OrderParts parts_;
+  OrderLine line_;
   int64_t steps_left_;
-  Order best_;
-  int64_t peak_ = 0;
-  int32_t peak_place_ = 0;  // in best_: the first that reaches the peak
-  bool proven_ = false;
+  int64_t floor_ = 0;  // no order of the whole is lower
+  std::priority_queue<Height> heights_;
+  std::unordered_map<size_t, OrderImprover*> improver_of_;  // by part
+  std::unordered_map<Key, std::unique_ptr<OrderImprover>, decltype(&HashOf), decltype(&SameGraph)>
+      improvers_;
 };
 
 }  // namespace
 
+FoundOrder FindOrder(const Schedule& schedule, const OrderEffort& effort) {
+  if (SumFits(schedule)) return Search(schedule, effort).Run();
+  FoundOrder file;
+  file.order.resize(schedule.nodes.size());
+  std::iota(file.order.begin(), file.order.end(), 0);
+  return file;
+}
+
 Order SearchOrder(const Schedule& schedule, const OrderEffort& effort) {
-  if (!SumFits(schedule)) {
-    Order file(schedule.nodes.size());
-    std::iota(file.begin(), file.end(), 0);
-    return file;
-  }
-  return Search(schedule, effort).Run();
+  return FindOrder(schedule, effort).order;
 }
 
 }  // namespace plimsoll::compile

@@ -20,6 +20,21 @@ TEST(OrderSearchTest, FindsTheLowestPeakOfSmallSchedules) {
   }
 }
 
+TEST(OrderSearchTest, WhatIsProvenHoldsForEveryOrder) {
+  int reached = 0;
+  for (uint32_t seed = 3000; seed < 3300; ++seed) {
+    const Schedule schedule = RandomSchedule(seed, 1 + static_cast<int32_t>(seed % 10));
+    const int64_t lowest = Enumerate(schedule).lowest_peak;
+    for (const int64_t steps : {int64_t{0}, int64_t{100}, OrderEffort::kDefault}) {
+      const FoundOrder found = FindOrder(schedule, {.steps = steps});
+      EXPECT_LE(found.lower_bound, lowest) << "seed " << seed << " steps " << steps;
+      const int64_t peak = WalkOrder(schedule, found.order).peak;
+      if (steps == OrderEffort::kDefault && found.lower_bound == peak) ++reached;
+    }
+  }
+  EXPECT_EQ(reached, 300);
+}
+
 TEST(OrderSearchTest, NeverAboveTheFileAndNeverAboveLessEffort) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     const Schedule schedule = RandomSchedule(seed, 30);
@@ -68,6 +83,65 @@ TEST(OrderSearchTest, BranchesRunOneAfterTheOther) {
   const Schedule schedule = WideBranches(40);
   EXPECT_EQ(WalkOrder(schedule, FileOrder(schedule)).peak, 40 * 100 + 1);
   EXPECT_EQ(PeakOf(schedule, OrderEffort::kDefault), 39 + 101);
+}
+
+TEST(OrderSearchTest, EqualLayersAreAllRepaired) {
+  // Layers of three branches, 1 byte -> 100 bytes -> 1 byte, one behind the other.
+  constexpr int32_t kLayers = 500;
+  Schedule schedule;
+  const auto add = [&](std::vector<int32_t> reads, int64_t bytes) {
+    const auto value = static_cast<int32_t>(schedule.values.size());
+    schedule.values.push_back({bytes, schedule.storages++});
+    schedule.pinned.push_back(false);
+    schedule.nodes.push_back(
+        {.reads = std::move(reads), .writes = {value}, .in_place = {}, .after = {}});
+    return value;
+  };
+  int32_t last = add({}, 1);
+  for (int32_t layer = 0; layer < kLayers; ++layer) {
+    std::vector<int32_t> wide;
+    for (int branch = 0; branch < 3; ++branch) wide.push_back(add({last}, 100));
+    std::vector<int32_t> narrow;
+    for (const int32_t value : wide) narrow.push_back(add({value}, 1));
+    last = add(narrow, 1);
+  }
+  EXPECT_EQ(WalkOrder(schedule, FileOrder(schedule)).peak, 301);
+  const FoundOrder found = FindOrder(schedule, {.steps = 1'000});
+  EXPECT_EQ(WalkOrder(schedule, found.order).peak, 103);
+  EXPECT_EQ(found.lower_bound, 103);
+}
+
+// A graph of 30,000 nodes of which each adds two of the last 1,500 values; what nobody reads is
+// added up at the end of the file.
+TEST(OrderSearchTest, LargeGraphsAreNotGivenUp) {
+  constexpr int32_t kNodes = 30'000;
+  std::mt19937 random(11);
+  Schedule schedule;
+  std::vector<bool> read(kNodes);
+  const auto add = [&](int32_t one, int32_t other) {
+    const auto value = static_cast<int32_t>(schedule.values.size());
+    schedule.values.push_back({1, schedule.storages++});
+    schedule.pinned.push_back(false);
+    ScheduleNode node{.reads = {}, .writes = {value}, .in_place = {}, .after = {}};
+    for (const int32_t operand : {one, other}) {
+      if (operand < 0 || std::ranges::count(node.reads, operand) > 0) continue;
+      node.reads.push_back(operand);
+      if (operand < kNodes) read[operand] = true;
+    }
+    schedule.nodes.push_back(std::move(node));
+    return value;
+  };
+  for (int32_t i = 0; i < kNodes; ++i) {
+    const auto recent = static_cast<uint32_t>(std::clamp(i, 1, 1500));
+    add(i - 1 - static_cast<int32_t>(random() % recent),
+        i - 1 - static_cast<int32_t>(random() % recent));
+  }
+  int32_t total = -1;
+  for (int32_t i = 0; i < kNodes; ++i) {
+    if (!read[i]) total = total < 0 ? i : add(total, i);
+  }
+  const int64_t file = WalkOrder(schedule, FileOrder(schedule)).peak;
+  EXPECT_LE(PeakOf(schedule, 0), file / 4);
 }
 
 TEST(OrderSearchTest, ThousandsOfOptimizerStepsThatMayRunAreNoTrouble) {

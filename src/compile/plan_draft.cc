@@ -73,8 +73,13 @@ void PlanDrafts::Measure(PlanDraft& draft) const {
 }
 
 void PlanDrafts::SetOrder(PlanDraft& draft) const {
-  draft.order = options_.search_order ? SearchOrder(draft.root.schedule, options_.order_effort)
-                                      : TopologicalOrder(draft.root.schedule, options_.order_mode);
+  if (options_.search_order) {
+    FoundOrder found = FindOrder(draft.root.schedule, options_.order_effort);
+    draft.order = std::move(found.order);
+    draft.lower_bound = found.lower_bound;
+  } else {
+    draft.order = TopologicalOrder(draft.root.schedule, options_.order_mode);
+  }
   Measure(draft);
 }
 

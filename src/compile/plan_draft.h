@@ -19,6 +19,7 @@ struct PlanDraft {
   BodySchedule root;
   Order order;               // rows of `root`
   int64_t peak = 0;          // the largest sum of bytes that live at one moment
+  int64_t lower_bound = 0;   // of the peak of every order; 0: not known
   std::vector<bool> copied;  // by node: joins that were declined; empty: none
 };
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compile/constants.h"
+#include "compile/order_certificate.h"
 #include "compile/plan_draft.h"
 #include "compile/schedule_builder.h"
 #include "compile/stream_waits.h"
@@ -106,6 +107,9 @@ Result<PlannedModel> Place(const Graph& graph, const PlanDraft& draft, const Sta
                                                    options.gear, options.threads));
   PLIMSOLL_ASSIGN(model.plan, assigner->Assign(model.buffers.problem, options.effort));
   PLIMSOLL_TRY(plan::Verify(model.buffers.problem, model.plan));
+  if (CountsAsThePlanDoes(graph, draft, stable, options.lifetimes)) {
+    model.order_lower_bound = Bytes(draft.lower_bound);
+  }
   return model;
 }
 

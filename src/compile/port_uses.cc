@@ -1,7 +1,5 @@
 #include "compile/port_uses.h"
 
-#include <algorithm>
-
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
@@ -21,7 +19,10 @@ PortUse InputUse(const Graph& graph, const PlannedBuffers& buffers, ValueId valu
 class OutputUses {
  public:
   OutputUses(const Graph& graph, const PlannedBuffers& buffers)
-      : graph_(graph), buffers_(buffers) {}
+      : graph_(graph),
+        buffers_(buffers),
+        first_input_(FirstIn(graph.root().inputs)),
+        first_output_(FirstIn(graph.root().outputs)) {}
 
   PortUse Of(size_t index) const {
     const std::vector<ValueId>& outputs = graph_.root().outputs;
@@ -32,13 +33,13 @@ class OutputUses {
     if (buffers_.problem.buffer(buffer).region != buffers_.zero_copy) {
       return {How::kCopied, buffers_.problem.buffer(buffer).no_zero_copy_reason};
     }
-    if (const ValueId input = Shares(graph_.root().inputs, buffer); input.valid()) {
-      return {How::kCopied, StrCat("it is the input '", graph_[input].name, "' as it is")};
+    if (const size_t input = first_input_[buffer.index()]; input != kNone) {
+      const ValueId same = graph_.root().inputs[input];
+      return {How::kCopied, StrCat("it is the input '", graph_[same].name, "' as it is")};
     }
-    const std::vector<ValueId> before(outputs.begin(),
-                                      outputs.begin() + static_cast<int64_t>(index));
-    if (const ValueId output = Shares(before, buffer); output.valid()) {
-      return {How::kCopied, StrCat("it is the output '", graph_[output].name, "' once more")};
+    if (const size_t output = first_output_[buffer.index()]; output != index) {
+      const ValueId same = outputs[output];
+      return {How::kCopied, StrCat("it is the output '", graph_[same].name, "' once more")};
     }
     const graph::NodeId producer = graph_[value].producer;
     if (producer.valid() && !SubgraphsOf(graph_[producer]).empty()) {
@@ -48,15 +49,22 @@ class OutputUses {
   }
 
  private:
-  ValueId Shares(const std::vector<ValueId>& ports, plan::BufferId buffer) const {
-    const auto found = std::find_if(ports.begin(), ports.end(), [&](ValueId port) {
-      return buffers_.buffer_of[port.index()] == buffer;
-    });
-    return found == ports.end() ? ValueId() : *found;
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+
+  // By buffer: the first of the ports that lies in it.
+  std::vector<size_t> FirstIn(const std::vector<ValueId>& ports) const {
+    std::vector<size_t> first(buffers_.problem.buffers.size(), kNone);
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const plan::BufferId buffer = buffers_.buffer_of[ports[i].index()];
+      if (buffer.valid() && first[buffer.index()] == kNone) first[buffer.index()] = i;
+    }
+    return first;
   }
 
   const Graph& graph_;
   const PlannedBuffers& buffers_;
+  const std::vector<size_t> first_input_;   // by buffer
+  const std::vector<size_t> first_output_;  // by buffer
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "plimsoll/base/text.h"
 
@@ -18,52 +19,104 @@ bool MayRewrite(const graph::Node& node) {
   return IsOrdinary(node.memory) && node.memory.stream == 0;
 }
 
+template <typename Visit>
+void Rewriter::ForEachNode(SubgraphId body, const Visit& visit) const {
+  for (const NodeId node : graph_[body].nodes) {
+    visit(node);
+    for (const SubgraphId inner : SubgraphsOf(graph_[node])) ForEachNode(inner, visit);
+  }
+}
+
 Rewriter::Rewriter(Graph& graph)
-    : graph_(graph), readers_(graph.values.size()), output_(graph.values.size()) {
-  const auto visit = [&](auto&& self, SubgraphId body) -> void {
-    for (const NodeId node : graph_[body].nodes) {
-      for (const ValueId input : graph_[node].inputs) {
-        if (input.valid()) readers_[input.index()].push_back(node);
-      }
-      for (const SubgraphId inner : SubgraphsOf(graph_[node])) self(self, inner);
-    }
+    : graph_(graph),
+      places_(graph.values.size()),
+      output_(graph.values.size()),
+      changed_(graph.subgraphs.size()) {
+  const auto note_outputs = [&](SubgraphId body) {
     for (const ValueId output : graph_[body].outputs) {
       if (output.valid()) output_[output.index()] = true;
     }
   };
-  visit(visit, Graph::kRoot);
+  note_outputs(Graph::kRoot);
+  ForEachNode(Graph::kRoot, [&](NodeId node) {
+    for (const ValueId input : graph_[node].inputs) {
+      if (input.valid()) ++places_[input.index()];
+    }
+    for (const SubgraphId inner : SubgraphsOf(graph_[node])) note_outputs(inner);
+  });
 }
 
-void Rewriter::ForgetReader(ValueId value, NodeId node) {
+Rewriter::~Rewriter() {
+  for (size_t i = 0; i < changed_.size(); ++i) BringUpToDate(SubgraphId(i));
+}
+
+void Rewriter::ListReaders() const {
+  for (size_t i = 0; i < changed_.size(); ++i) BringUpToDate(SubgraphId(i));
+  first_.assign(graph_.values.size() + 1, 0);
+  for (size_t i = 0; i < places_.size(); ++i) first_[i + 1] = first_[i] + places_[i];
+  readers_.resize(first_.back());
+  std::vector<uint32_t> next(first_.begin(), first_.end() - 1);
+  ForEachNode(Graph::kRoot, [&](NodeId node) {
+    for (const ValueId input : graph_[node].inputs) {
+      if (input.valid()) readers_[next[input.index()]++] = node;
+    }
+  });
+}
+
+std::vector<NodeId> Rewriter::readers(ValueId value) const {
+  if (first_.empty()) ListReaders();
+  std::vector<NodeId> ever;
+  if (value.index() + 1 < first_.size()) {
+    ever.assign(readers_.begin() + first_[value.index()],
+                readers_.begin() + first_[value.index() + 1]);
+  }
+  if (const auto added = added_.find(value.index()); added != added_.end()) {
+    ever.insert(ever.end(), added->second.begin(), added->second.end());
+  }
+  std::sort(ever.begin(), ever.end());
+  ever.erase(std::unique(ever.begin(), ever.end()), ever.end());
+  std::vector<NodeId> now;
+  for (const NodeId node : ever) {
+    const std::vector<ValueId>& inputs = graph_[node].inputs;
+    now.insert(now.end(), static_cast<size_t>(std::count(inputs.begin(), inputs.end(), value)),
+               node);
+  }
+  assert(now.size() == places_[value.index()]);
+  return now;
+}
+
+void Rewriter::AddReader(ValueId value, NodeId node) {
   if (!value.valid()) return;
-  std::vector<NodeId>& readers = readers_[value.index()];
-  const auto found = std::find(readers.begin(), readers.end(), node);
-  assert(found != readers.end());
-  readers.erase(found);
+  ++places_[value.index()];
+  if (!first_.empty()) added_[value.index()].push_back(node);
+}
+
+void Rewriter::ForgetReader(ValueId value) {
+  if (!value.valid()) return;
+  assert(places_[value.index()] > 0);
+  --places_[value.index()];
 }
 
 void Rewriter::SetInputs(NodeId node, std::vector<ValueId> inputs) {
-  for (const ValueId old : graph_[node].inputs) ForgetReader(old, node);
+  for (const ValueId old : graph_[node].inputs) ForgetReader(old);
   graph_[node].inputs = std::move(inputs);
-  for (const ValueId input : graph_[node].inputs) {
-    if (input.valid()) readers_[input.index()].push_back(node);
-  }
+  for (const ValueId input : graph_[node].inputs) AddReader(input, node);
 }
 
 void Rewriter::SetInput(NodeId node, size_t index, ValueId value) {
-  ForgetReader(graph_[node].inputs[index], node);
+  ForgetReader(graph_[node].inputs[index]);
   graph_[node].inputs[index] = value;
-  if (value.valid()) readers_[value.index()].push_back(node);
+  AddReader(value, node);
 }
 
 void Rewriter::ReplaceUses(ValueId from, ValueId to) {
   assert(!IsOutput(from));
-  std::vector<NodeId> readers = std::move(readers_[from.index()]);
-  readers_[from.index()].clear();
-  for (const NodeId reader : readers) {
+  const std::vector<NodeId> reading = readers(from);
+  places_[from.index()] = 0;
+  for (const NodeId reader : reading) {
     std::vector<ValueId>& inputs = graph_[reader].inputs;
     *std::find(inputs.begin(), inputs.end(), from) = to;
-    readers_[to.index()].push_back(reader);
+    AddReader(to, reader);
   }
 }
 
@@ -88,17 +141,33 @@ bool Rewriter::StandIn(ValueId value, ValueId other) {
 }
 
 void Rewriter::Drop(NodeId node) {
+  assert(SubgraphsOf(graph_[node]).empty());
   SetInputs(node, {});
-  std::vector<NodeId>& nodes = graph_[graph_[node].home].nodes;
-  nodes.erase(std::find(nodes.begin(), nodes.end(), node));
+  changed_[graph_[node].home.index()] = true;
   graph_[node].home = SubgraphId();
+}
+
+void Rewriter::BringUpToDate(SubgraphId body) const {
+  if (!changed_[body.index()]) return;
+  std::vector<NodeId> nodes;
+  for (const NodeId node : graph_[body].nodes) Append(node, nodes);
+  graph_[body].nodes = std::move(nodes);
+  changed_[body.index()] = false;
+}
+
+// The node, where it is still there, behind what was put before it.
+void Rewriter::Append(NodeId node, std::vector<NodeId>& nodes) const {
+  if (const auto before = inserted_.extract(node.index())) {
+    for (const NodeId other : before.mapped()) Append(other, nodes);
+  }
+  if (!IsDropped(node)) nodes.push_back(node);
 }
 
 void Rewriter::DropUnused(NodeId node) {
   if (!node.valid() || IsDropped(node) || !MayRewrite(graph_[node])) return;
   if (!SubgraphsOf(graph_[node]).empty()) return;
   for (const ValueId output : graph_[node].outputs) {
-    if (output.valid() && (!readers(output).empty() || IsOutput(output))) return;
+    if (output.valid() && (ReaderCount(output) > 0 || IsOutput(output))) return;
   }
   const std::vector<ValueId> inputs = graph_[node].inputs;
   Drop(node);
@@ -112,7 +181,7 @@ ValueId Rewriter::AddValue(SubgraphId home, std::string name) {
   value.name = std::move(name);
   value.home = home;
   graph_.values.push_back(std::move(value));
-  readers_.emplace_back();
+  places_.push_back(0);
   output_.push_back(false);
   return ValueId(graph_.values.size() - 1);
 }
@@ -128,8 +197,8 @@ ValueId Rewriter::InsertBefore(NodeId place, graph::Node node) {
   graph_.nodes.push_back(std::move(node));
   graph_[output].producer = id;
   SetInputs(id, std::move(inputs));
-  std::vector<NodeId>& nodes = graph_[home].nodes;
-  nodes.insert(std::find(nodes.begin(), nodes.end(), place), id);
+  inserted_[place.index()].push_back(id);
+  changed_[home.index()] = true;
   return output;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -14,27 +15,34 @@ bool MayRewrite(const graph::Node& node);
 // Edits a graph and keeps track of who reads what. Values and nodes keep their ids; a dropped node
 // is in no body any more and its `home` is not valid.
 //
-// One rewriter at a time over a graph, and no edits of inputs past it. Making one is linear in the
-// graph; edits of a body's list are linear in that list.
+// One rewriter at a time over a graph, and no edits of inputs past it. The bodies' own lists of
+// nodes are out of date while it works: `NodesOf` knows better, and its end brings them up to date.
+// Making one, and ending it, is linear in the graph; an edit takes as long as what it changes is
+// large.
 class Rewriter {
  public:
   explicit Rewriter(graph::Graph& graph);
+  ~Rewriter();
+  Rewriter(const Rewriter&) = delete;
+  Rewriter& operator=(const Rewriter&) = delete;
 
   graph::Graph& graph() { return graph_; }
   const graph::Graph& graph() const { return graph_; }
 
   // The nodes that list the value as an input, one entry for each place, in every body.
-  const std::vector<graph::NodeId>& readers(graph::ValueId value) const {
-    return readers_[value.index()];
-  }
+  std::vector<graph::NodeId> readers(graph::ValueId value) const;
+  size_t ReaderCount(graph::ValueId value) const { return places_[value.index()]; }
   // Whether a body returns the value.
   bool IsOutput(graph::ValueId value) const { return output_[value.index()]; }
   // Whether one place alone needs the value, so that it may vanish into that reader.
   bool HasOneReader(graph::ValueId value) const {
-    return readers(value).size() == 1 && !IsOutput(value);
+    return ReaderCount(value) == 1 && !IsOutput(value);
   }
   // The nodes of a body that are still in it, as they are now.
-  std::vector<graph::NodeId> NodesOf(graph::SubgraphId body) const { return graph_[body].nodes; }
+  std::vector<graph::NodeId> NodesOf(graph::SubgraphId body) const {
+    BringUpToDate(body);
+    return graph_[body].nodes;
+  }
   bool IsDropped(graph::NodeId node) const { return !graph_[node].home.valid(); }
 
   void SetInputs(graph::NodeId node, std::vector<graph::ValueId> inputs);
@@ -48,7 +56,8 @@ class Rewriter {
   // makes `value` instead. False, and nothing is changed, where that cannot be.
   bool StandIn(graph::ValueId value, graph::ValueId other);
 
-  // Takes the node out of its body. Its outputs must have no readers left, or be made otherwise.
+  // Takes the node, which carries no body, out of its own. Its outputs must have no readers left,
+  // or be made otherwise.
   void Drop(graph::NodeId node);
   // Drops the node where nobody reads what it makes, then what fed it likewise.
   void DropUnused(graph::NodeId node);
@@ -66,11 +75,25 @@ class Rewriter {
 
  private:
   graph::ValueId AddValue(graph::SubgraphId home, std::string name);
-  void ForgetReader(graph::ValueId value, graph::NodeId node);
+  void AddReader(graph::ValueId value, graph::NodeId node);
+  void ForgetReader(graph::ValueId value);
+  template <typename Visit>
+  void ForEachNode(graph::SubgraphId body, const Visit& visit) const;
+  void ListReaders() const;
+  void BringUpToDate(graph::SubgraphId body) const;
+  void Append(graph::NodeId node, std::vector<graph::NodeId>& nodes) const;
 
   graph::Graph& graph_;
-  std::vector<std::vector<graph::NodeId>> readers_;  // by value
-  std::vector<bool> output_;                         // by value
+  std::vector<uint32_t> places_;  // by value: that read it now
+  // Who has read each value since the first time somebody asked: readers_[first_[value]] to
+  // readers_[first_[value + 1]], then `added_`. Some no longer do.
+  mutable std::vector<graph::NodeId> readers_;
+  mutable std::vector<uint32_t> first_;
+  std::unordered_map<size_t, std::vector<graph::NodeId>> added_;  // by value
+  std::vector<bool> output_;                                      // by value
+  mutable std::vector<bool> changed_;  // by body: its list of nodes is out of date
+  // By node: what was put just before it since then, in that order.
+  mutable std::unordered_map<size_t, std::vector<graph::NodeId>> inserted_;
 };
 
 }  // namespace plimsoll::compile

@@ -26,7 +26,7 @@ TEST(RewriterTest, KnowsEveryPlaceThatReadsAValueInAllBodies) {
   builder.Output(builder.Node("If", {condition}, branches));
   Graph graph = Inferred(builder);
 
-  const Rewriter rewriter(graph);
+  Rewriter rewriter(graph);
   EXPECT_EQ(rewriter.readers(x).size(), 3);
   EXPECT_TRUE(rewriter.HasOneReader(y));
   EXPECT_TRUE(rewriter.IsOutput(graph[then_body].outputs[0]));
@@ -43,10 +43,12 @@ TEST(RewriterTest, AnOutputKeepsItsNameWhenAnotherValueStandsInForIt) {
   builder.Output(other);
   Graph graph = Inferred(builder);
 
-  Rewriter rewriter(graph);
-  const NodeId identity = graph[same].producer;
-  ASSERT_TRUE(rewriter.StandIn(same, relu));
-  rewriter.Drop(identity);
+  {
+    Rewriter rewriter(graph);
+    const NodeId identity = graph[same].producer;
+    ASSERT_TRUE(rewriter.StandIn(same, relu));
+    rewriter.Drop(identity);
+  }
   EXPECT_EQ(graph.root().outputs[0], same);
   EXPECT_EQ(MakerOfOutput(graph).op, "Relu");
   EXPECT_EQ(MakerOfOutput(graph, 1).inputs[0], same);
@@ -71,8 +73,12 @@ TEST(RewriterTest, DroppingANodeTakesAlongWhatOnlyItNeeded) {
   const ValueId lost = builder.Node("Neg", {builder.Node("Exp", {kept})});
   builder.Output(builder.Node("Relu", {kept}));
   Graph graph = Inferred(builder);
-  Rewriter rewriter(graph);
-  rewriter.DropUnused(graph[lost].producer);
+  {
+    Rewriter rewriter(graph);
+    rewriter.DropUnused(graph[lost].producer);
+    EXPECT_EQ(rewriter.readers(kept),
+              (std::vector<NodeId>{graph[graph.root().outputs[0]].producer}));
+  }
   EXPECT_EQ(OperatorsOf(graph), "Abs Relu");
 }
 
@@ -82,13 +88,38 @@ TEST(RewriterTest, ANewNodeStandsJustBeforeItsPlace) {
   const ValueId y = builder.Node("Abs", {x});
   builder.Output(builder.Node("Neg", {y}));
   Graph graph = Inferred(builder);
-  Rewriter rewriter(graph);
-  const NodeId neg = graph[graph.root().outputs[0]].producer;
-  const ValueId relu = rewriter.InsertBefore(neg, NewNode(graph[neg], "Relu", {y}));
-  rewriter.SetInput(neg, 0, relu);
+  {
+    Rewriter rewriter(graph);
+    const NodeId neg = graph[graph.root().outputs[0]].producer;
+    const ValueId relu = rewriter.InsertBefore(neg, NewNode(graph[neg], "Relu", {y}));
+    rewriter.SetInput(neg, 0, relu);
+    EXPECT_TRUE(rewriter.HasOneReader(relu));
+  }
   EXPECT_EQ(OperatorsOf(graph), "Abs Relu Neg");
-  EXPECT_TRUE(rewriter.HasOneReader(relu));
   EXPECT_TRUE(InferShapes(graph).ok());
+}
+
+TEST(RewriterTest, NewNodesStandBeforeNewNodesAndBeforeThoseThatAreGone) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2}));
+  const ValueId gone = builder.Node("Abs", {x});
+  const ValueId last = builder.Node("Neg", {x});
+  builder.Output(last);
+  Graph graph = Inferred(builder);
+  {
+    Rewriter rewriter(graph);
+    const NodeId abs = graph[gone].producer;
+    const NodeId neg = graph[last].producer;
+    const ValueId relu = rewriter.InsertBefore(abs, NewNode(graph[neg], "Relu", {x}));
+    const NodeId first = graph[relu].producer;
+    const ValueId exp = rewriter.InsertBefore(first, NewNode(graph[neg], "Exp", {x}));
+    rewriter.SetInput(first, 0, exp);
+    rewriter.Drop(abs);
+    const auto nodes = rewriter.NodesOf(Graph::kRoot);
+    EXPECT_EQ(nodes, (std::vector<NodeId>{graph[exp].producer, first, neg}));
+    rewriter.SetInput(neg, 0, rewriter.InsertBefore(neg, NewNode(graph[neg], "Tanh", {relu})));
+  }
+  EXPECT_EQ(OperatorsOf(graph), "Exp Relu Tanh Neg");
 }
 
 }  // namespace
