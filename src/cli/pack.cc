@@ -111,9 +111,10 @@ std::string InfeasibleText(const plan::BufferTable& table, const plan::PackAnswe
 Status Pack(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const std::optional<Bytes> capacity, ReadCapacity(options));
-  PLIMSOLL_ASSIGN(const std::string csv, ReadTextFile(options.table));
+  PLIMSOLL_ASSIGN(std::string csv, ReadTextFile(options.table));
   if (options.check) return Check(options, csv, capacity);
-  PLIMSOLL_ASSIGN(const plan::BufferTable table, plan::ReadBufferTable(csv, options.table));
+  PLIMSOLL_ASSIGN(plan::BufferTable table, plan::ReadBufferTable(csv, options.table));
+  csv = {};
   plan::PackOptions request;
   request.capacity = capacity;
   if (options.effort < 0) {
@@ -124,7 +125,7 @@ Status Pack(const Options& options) {
   if (options.deadline_ms >= 0) request.effort.deadline_ms = options.deadline_ms;
   request.assigner = options.assigner;
   request.threads = static_cast<int>(options.threads);
-  PLIMSOLL_ASSIGN(const plan::PackAnswer answer, plan::Pack(table, request));
+  PLIMSOLL_ASSIGN(const plan::PackAnswer answer, plan::PackInPlace(table, request));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!options.output.empty()) {
@@ -168,7 +169,8 @@ void AddPack(CLI::App& program, Action& action) {
   command.Text("--capacity", options->capacity, "Be content with any peak up to this");
   command.Whole("--effort", options->effort, -1, kMostSteps,
                 "Search steps; more is slower and never worse; -1: with --capacity until solved, "
-                "else 100,000, or 16 a buffer where that is more");
+                "else 100,000, or 16 a buffer where that is more, and with more than 100,000 "
+                "buffers until the peak is at most 1.0001 of the lower bound");
   command.Real("--deadline", options->deadline_ms,
                "Cut the search after so many ms, 0: never; not given: 10,000 with --capacity and "
                "without --effort, else never");

@@ -14,7 +14,9 @@ namespace plimsoll::plan {
 namespace {
 
 Budget MakeBudget(const Effort& effort) {
-  Budget budget{.steps = effort.steps, .stop_at_capacity = effort.stop_at_capacity};
+  Budget budget{.steps = effort.steps,
+                .stop_at_capacity = effort.stop_at_capacity,
+                .good_enough = effort.good_enough};
   if (effort.deadline_ms > 0) {
     budget.deadline = std::chrono::steady_clock::now() +
                       std::chrono::microseconds(static_cast<int64_t>(effort.deadline_ms * 1000));

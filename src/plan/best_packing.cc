@@ -49,7 +49,7 @@ class RepairedGreedy {
   // Round 0 places in the plain orders.
   PackingAnswer Run(int rounds) {
     std::vector<std::vector<int32_t>> sequences;
-    const int64_t goal = std::max(best_.lower_bound, effort_.capacity);
+    const int64_t goal = effort_.EnoughHeight(best_.lower_bound);
     for (int round = 0; round < rounds; ++round) {
       for (size_t i = 0; i < std::size(kGreedyOrders); ++i) {
         if (Enough(goal, round)) return std::move(best_);

@@ -66,6 +66,21 @@ TEST(BestPackingTest, ACapacityIsEnough) {
   EXPECT_EQ(answer.steps, static_cast<int64_t>(packing.items.size()));
 }
 
+TEST(BestPackingTest, APlacementWithinTheShareAboveTheLowerBoundIsGoodEnough) {
+  const Packing packing = Large(3);
+  const PackingAnswer plain = PackGreedy(packing, kGreedyOrders[0]);
+  const double share =
+      static_cast<double>(plain.height) / static_cast<double>(plain.lower_bound) - 1;
+  const auto steps = [&](double good_enough) {
+    return PackBest(packing, {.steps = 20000, .good_enough = good_enough}).steps;
+  };
+  EXPECT_EQ(steps(share + 0.01), static_cast<int64_t>(packing.items.size()));
+  EXPECT_GT(steps(0), static_cast<int64_t>(packing.items.size()));
+  const Packing small = RandomPacking({.items = 60, .moments = 40, .largest = 50}, 5);
+  EXPECT_LT(PackBest(small, {.steps = 20000, .good_enough = 1}).steps,
+            PackBest(small, {.steps = 20000}).steps);
+}
+
 TEST(BestPackingTest, ACapacityBelowTheLowerBoundIsRefusedWithAPlacementAllTheSame) {
   const Packing packing = Large(4);
   const PackingAnswer answer = PackBest(packing, {.steps = 1000, .capacity = 10});

@@ -23,6 +23,10 @@ class TableReader {
     PLIMSOLL_TRY(ReadHeader());
     BufferTable table;
     table.problem.AddRegion({.name = "pack", .alignment = 1});
+    const auto rows = static_cast<size_t>(std::count(rest_.begin(), rest_.end(), '\n')) + 1;
+    table.problem.buffers.reserve(rows);
+    table.offsets.reserve(rows);
+    table.lines.reserve(rows);
     for (std::string_view line; NextLine(line);) {
       if (Trim(line).empty()) continue;
       PLIMSOLL_TRY(ReadRow(line, table));

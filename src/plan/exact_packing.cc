@@ -64,7 +64,8 @@ class Minimizer {
   using Outcome = PackingSearch::Outcome;
 
   bool Done() const {
-    return low_ >= high_ || deadline_hit_ || steps_ >= effort_.steps ||
+    return high_ * sectioned_.unit <= effort_.EnoughHeight(low_ * sectioned_.unit) ||
+           deadline_hit_ || steps_ >= effort_.steps ||
            (effort_.capacity >= 0 && (high_ <= goal_ || low_ > goal_));
   }
 
@@ -163,8 +164,8 @@ void ImproveExactly(const Packing& packing, const PackingEffort& effort,
                     const ExactTechniques& techniques, PackingAnswer& answer) {
   answer.optimal = answer.height <= answer.lower_bound;
   answer.infeasible = effort.capacity >= 0 && answer.lower_bound > effort.capacity;
-  const bool fits = effort.capacity >= 0 && answer.height <= effort.capacity;
-  if (answer.optimal || answer.infeasible || fits) return;
+  const bool enough = answer.height <= effort.EnoughHeight(answer.lower_bound);
+  if (enough || answer.infeasible) return;
   if (packing.items.size() > kMostItems) return;
   const std::optional<SectionedPacking> sectioned =
       MakeSections(packing, techniques.divisor, kMostOverlaps);

@@ -208,9 +208,11 @@ TEST(PackingSearchTest, BranchingWhereTheFewestComeNextSolvesMoreFullRectangles)
     }
     return count;
   };
-  const int fewest = found(PackingSearch::Pick::kFewest);
-  EXPECT_GT(fewest, 4 * found(PackingSearch::Pick::kSequence) / 3);
-  EXPECT_GT(fewest, 4 * found(PackingSearch::Pick::kTightest) / 3);
+  for (const auto pick : {PackingSearch::Pick::kFewest, PackingSearch::Pick::kTroubled}) {
+    const int fewest = found(pick);
+    EXPECT_GT(fewest, 4 * found(PackingSearch::Pick::kSequence) / 3);
+    EXPECT_GT(fewest, 4 * found(PackingSearch::Pick::kTightest) / 3);
+  }
 }
 
 TEST(ExactPackingTest, RaisingWhatCannotComeNextShortensProofs) {

@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "plan/packing_occupancy.h"
+#include "plan/packing_unit.h"
 
 namespace plimsoll::plan {
 namespace {
-
-bool TakesRoom(const PackingItem& item) { return item.size > 0 && item.begin < item.end; }
 
 // Live sums as a step function: from `time` on, `sum` bytes live.
 struct LiveSum {
@@ -103,6 +102,31 @@ std::vector<double> Priorities(const Packing& packing, GreedyOrder order) {
   return priorities;
 }
 
+template <typename Height>
+PackingAnswer PlaceAll(const Packing& packing, const std::vector<int32_t>& sequence, int64_t unit) {
+  PackingOccupancy<Height> occupancy(packing, unit);
+  PackingAnswer answer;
+  answer.offsets.resize(packing.items.size());
+  const auto place = [&](int32_t index, int64_t offset) {
+    const PackingItem& item = packing.items[index];
+    answer.offsets[index] = offset;
+    if (!TakesRoom(item)) return;
+    occupancy.Place(index, offset);
+    answer.height = std::max(answer.height, offset + item.size);
+  };
+  for (int32_t index : sequence) {
+    if (packing.items[index].fixed >= 0) place(index, packing.items[index].fixed);
+  }
+  constexpr size_t kAhead = 4;
+  for (size_t i = 0; i < sequence.size(); ++i) {
+    const int32_t index = sequence[i];
+    const PackingItem& item = packing.items[index];
+    if (i + kAhead < sequence.size()) occupancy.Prefetch(sequence[i + kAhead]);
+    if (item.fixed < 0) place(index, TakesRoom(item) ? occupancy.LowestGap(index) : 0);
+  }
+  return answer;
+}
+
 }  // namespace
 
 std::string_view Name(GreedyOrder order) {
@@ -133,38 +157,35 @@ int64_t PackingLowerBound(const Packing& packing) {
 }
 
 std::vector<int32_t> GreedySequence(const Packing& packing, GreedyOrder order) {
+  // Everything to sort by lies together: sorting a million indices waits for memory.
+  struct Ranked {
+    double priority;
+    int64_t size;
+    int32_t begin;
+    int32_t index;
+  };
+  std::vector<Ranked> ranked;
+  ranked.reserve(packing.items.size());
   const std::vector<double> priorities = Priorities(packing, order);
-  std::vector<int32_t> sequence(packing.items.size());
-  std::iota(sequence.begin(), sequence.end(), 0);
-  std::sort(sequence.begin(), sequence.end(), [&](int32_t a, int32_t b) {
-    if (priorities[a] != priorities[b]) return priorities[a] > priorities[b];
-    const PackingItem& left = packing.items[a];
-    const PackingItem& right = packing.items[b];
-    if (left.size != right.size) return left.size > right.size;
-    return std::pair(left.begin, a) < std::pair(right.begin, b);
+  for (size_t i = 0; i < priorities.size(); ++i) {
+    const PackingItem& item = packing.items[i];
+    ranked.push_back({priorities[i], item.size, item.begin, static_cast<int32_t>(i)});
+  }
+  std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    if (a.size != b.size) return a.size > b.size;
+    return std::pair(a.begin, a.index) < std::pair(b.begin, b.index);
   });
+  std::vector<int32_t> sequence;
+  sequence.reserve(ranked.size());
+  for (const Ranked& item : ranked) sequence.push_back(item.index);
   return sequence;
 }
 
 PackingAnswer PackInSequence(const Packing& packing, const std::vector<int32_t>& sequence) {
-  PackingOccupancy occupancy(packing);
-  PackingAnswer answer;
-  answer.offsets.resize(packing.items.size());
-  const auto place = [&](int32_t index, int64_t offset) {
-    const PackingItem& item = packing.items[index];
-    answer.offsets[index] = offset;
-    if (!TakesRoom(item)) return;
-    occupancy.Place(index, offset);
-    answer.height = std::max(answer.height, offset + item.size);
-  };
-  for (int32_t index : sequence) {
-    if (packing.items[index].fixed >= 0) place(index, packing.items[index].fixed);
-  }
-  for (int32_t index : sequence) {
-    const PackingItem& item = packing.items[index];
-    if (item.fixed < 0) place(index, TakesRoom(item) ? occupancy.LowestGap(index) : 0);
-  }
-  return answer;
+  const int64_t unit = CommonUnit(packing);
+  return HeightsFit32Bits(packing, unit) ? PlaceAll<uint32_t>(packing, sequence, unit)
+                                         : PlaceAll<int64_t>(packing, sequence, unit);
 }
 
 PackingAnswer PackGreedy(const Packing& packing, GreedyOrder order) {

@@ -47,6 +47,15 @@ RegionPlacement BestOf(std::vector<Placement>& placements, size_t region) {
   return chosen;
 }
 
+// Whether nobody else is asked.
+bool GoodEnough(const Placement& placement, const Budget& budget) {
+  const PackingEffort effort{.good_enough = budget.good_enough};
+  return std::all_of(placement.regions.begin(), placement.regions.end(),
+                     [&](const RegionPlacement& region) {
+                       return region.height <= effort.EnoughHeight(region.lower_bound);
+                     });
+}
+
 }  // namespace
 
 HybridMemAssigner::HybridMemAssigner(int threads, BatchPolicy policy)
@@ -62,9 +71,11 @@ Placement HybridMemAssigner::AssignMemoryWithReuse(const BlockProblem& blocks,
   const Members members = members_.empty() ? MembersFor(blocks) : members_;
   std::vector<Placement> placements(members.size());
   std::atomic<size_t> next = 0;
+  std::atomic<bool> enough = false;
   const auto work = [&] {
-    for (size_t i = next++; i < members.size(); i = next++) {
+    for (size_t i = next++; i < members.size() && !enough; i = next++) {
       placements[i] = members[i]->AssignMemoryWithReuse(blocks, budget);
+      if (i == 0) enough = GoodEnough(placements[0], budget);
     }
   };
   const size_t wanted = threads_ > 0 ? static_cast<size_t>(threads_)
@@ -74,6 +85,7 @@ Placement HybridMemAssigner::AssignMemoryWithReuse(const BlockProblem& blocks,
   work();
   for (std::thread& thread : others) thread.join();
 
+  if (enough) return std::move(placements[0]);
   Placement best;
   for (size_t i = 0; i < blocks.regions.size(); ++i) best.regions.push_back(BestOf(placements, i));
   return best;

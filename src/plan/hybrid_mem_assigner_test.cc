@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -126,6 +127,31 @@ TEST(HybridMemAssignerTest, TiesGoToTheEarlierMember) {
   };
   EXPECT_EQ(winner({first, second}), "block");
   EXPECT_EQ(winner({second, first}), "exact");
+}
+
+// Counts how often it is asked.
+class Counting : public MemAssigner {
+ public:
+  std::string name() const override { return "counting"; }
+  Placement AssignMemoryWithReuse(const BlockProblem& blocks, const Budget& budget) const override {
+    ++asked;
+    return BlockMemAssigner().AssignMemoryWithReuse(blocks, budget);
+  }
+  mutable std::atomic<int> asked = 0;
+};
+
+TEST(HybridMemAssignerTest, NobodyElseIsAskedOnceTheFirstIsGoodEnough) {
+  const Problem problem = Layers(200);
+  const std::shared_ptr<const MemAssigner> first = std::move(*MakeAssigner("greedy_by_start"));
+  const auto asked = [&](double good_enough) {
+    const auto second = std::make_shared<Counting>();
+    const auto plan = HybridMemAssigner({first, second}, 1)
+                          .Assign(problem, {.steps = 10, .good_enough = good_enough});
+    EXPECT_TRUE(plan.ok() && Verify(problem, *plan).ok());
+    return second->asked.load();
+  };
+  EXPECT_EQ(asked(0), 1);
+  EXPECT_EQ(asked(10), 0);
 }
 
 TEST(HybridMemAssignerTest, ADeadlineThatCutsIsToldAndThePlanStillHolds) {

@@ -53,13 +53,21 @@ Effort DefaultEffort(const Problem& problem, std::optional<Bytes> capacity) {
   constexpr int64_t kStepsPerBuffer = 16;
   constexpr int64_t kUnlimitedSteps = int64_t{1} << 60;
   constexpr double kDeadlineMs = 10'000;
+  constexpr int64_t kManyBuffers = 100'000;
+  constexpr double kGoodEnough = 1e-4;
   if (capacity) return {.steps = kUnlimitedSteps, .deadline_ms = kDeadlineMs};
   const auto buffers = static_cast<int64_t>(problem.buffers.size());
-  return {.steps = std::max(Effort().steps, kStepsPerBuffer * buffers)};
+  return {.steps = std::max(Effort().steps, kStepsPerBuffer * buffers),
+          .good_enough = buffers > kManyBuffers ? kGoodEnough : 0};
 }
 
 Result<PackAnswer> Pack(const BufferTable& table, const PackOptions& options) {
-  Problem problem = table.problem;
+  BufferTable copy = table;
+  return PackInPlace(copy, options);
+}
+
+Result<PackAnswer> PackInPlace(BufferTable& table, const PackOptions& options) {
+  Problem& problem = table.problem;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     problem.buffers[i].fixed_offset = table.offsets[i];
   }
@@ -67,7 +75,7 @@ Result<PackAnswer> Pack(const BufferTable& table, const PackOptions& options) {
   problem.regions.front().capacity = options.capacity;
   Effort effort = options.effort;
   effort.stop_at_capacity = options.capacity.has_value();
-  PLIMSOLL_ASSIGN(const MemoryPlan plan, assigner->Assign(problem, effort));
+  PLIMSOLL_ASSIGN(MemoryPlan plan, assigner->Assign(problem, effort));
   problem.regions.front().capacity.reset();
   PLIMSOLL_TRY(Verify(problem, plan));
 
@@ -78,7 +86,7 @@ Result<PackAnswer> Pack(const BufferTable& table, const PackOptions& options) {
   answer.optimal = plan.regions.front().optimal;
   answer.deadline_hit = plan.deadline_hit;
   answer.assigner = plan.assigner;
-  answer.offsets = plan.offsets;
+  answer.offsets = std::move(plan.offsets);
   answer.infeasible = plan.regions.front().infeasible;
   if (answer.infeasible) {
     const Effort effort_left = EffortToExplain(options.effort, plan.steps);
@@ -89,8 +97,8 @@ Result<PackAnswer> Pack(const BufferTable& table, const PackOptions& options) {
 
 Result<PackAnswer> PackText(std::string_view csv, const PackOptions& options,
                             std::string_view file) {
-  PLIMSOLL_ASSIGN(const BufferTable table, ReadBufferTable(csv, file));
-  auto answer = Pack(table, options);
+  PLIMSOLL_ASSIGN(BufferTable table, ReadBufferTable(csv, file));
+  auto answer = PackInPlace(table, options);
   if (answer.ok() || answer.error().code == "plan.unknown_assigner") return answer;
   return InFile(answer.error(), file);
 }

@@ -117,6 +117,20 @@ TEST(PackTest, WithoutACapacityTheDefaultEffortCountsStepsAndNoTime) {
   EXPECT_EQ(DefaultEffort(problem, {}).deadline_ms, 0);
   problem.buffers.resize(10'000);
   EXPECT_EQ(DefaultEffort(problem, {}).steps, 160'000);
+  EXPECT_EQ(DefaultEffort(problem, {}).good_enough, 0);
+  problem.buffers.resize(100'001);
+  EXPECT_EQ(DefaultEffort(problem, {}).good_enough, 1e-4);
+}
+
+TEST(PackTest, InPlaceTheAnswerIsTheSameAndTheTableKeepsItsBuffers) {
+  auto table = ReadBufferTable("id,lower,upper,size,offset\na,0,4,4,8\nb,0,4,4,\nc,2,9,4,\n");
+  ASSERT_TRUE(table.ok());
+  const auto copied = Pack(*table, {.capacity = Bytes(16)});
+  const auto in_place = PackInPlace(*table, {.capacity = Bytes(16)});
+  ASSERT_TRUE(copied.ok() && in_place.ok());
+  EXPECT_EQ(in_place->offsets, copied->offsets);
+  EXPECT_EQ(table->problem.buffers[0].fixed_offset, Offset(8));
+  EXPECT_FALSE(table->problem.regions.front().capacity);
 }
 
 TEST(PackTest, EveryAssignerAnswersAndAnUnknownOneIsRefusedWithTheNearest) {

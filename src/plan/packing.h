@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -29,6 +30,13 @@ struct PackingEffort {
   int64_t steps = 0;       // search steps; the same steps give the same answer everywhere
   double deadline_ms = 0;  // 0: none; only ever a cap
   int64_t capacity = -1;   // stop as soon as a placement is at most this high; -1: minimise
+  double good_enough = 0;  // or at most this share above what is proven to be needed
+
+  // The height that ends the search.
+  int64_t EnoughHeight(int64_t lower_bound) const {
+    const auto more = static_cast<int64_t>(good_enough * static_cast<double>(lower_bound));
+    return std::max(capacity, lower_bound + more);
+  }
 };
 
 struct PackingAnswer {

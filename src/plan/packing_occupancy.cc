@@ -10,7 +10,9 @@ constexpr size_t kMostRanges = 512;
 
 }  // namespace
 
-PackingOccupancy::PackingOccupancy(const Packing& packing) : packing_(packing) {
+template <typename Height>
+PackingOccupancy<Height>::PackingOccupancy(const Packing& packing, int64_t unit)
+    : packing_(packing), unit_(unit) {
   std::vector<int32_t> moments;
   moments.reserve(packing.items.size());
   for (const PackingItem& item : packing.items) moments.push_back(item.begin);
@@ -30,44 +32,10 @@ PackingOccupancy::PackingOccupancy(const Packing& packing) : packing_(packing) {
   gave_up_gaps_.resize(touched_.size());
 }
 
-bool PackingOccupancy::Add(Ranges& ranges, Range added) {
-  auto first = std::lower_bound(ranges.begin(), ranges.end(), added.low,
-                                [](const Range& range, int64_t low) { return range.high < low; });
-  if (first != ranges.end() && first->low <= added.low && added.high <= first->high) return false;
-  auto last = first;
-  while (last != ranges.end() && last->low <= added.high) {
-    added.low = std::min(added.low, last->low);
-    added.high = std::max(added.high, last->high);
-    ++last;
-  }
-  if (first == last) {
-    ranges.insert(first, added);
-  } else {
-    *first = added;
-    ranges.erase(first + 1, last);
-  }
-  return true;
-}
-
-// Counts the narrower half of the gaps as taken.
-void PackingOccupancy::DropNarrowGaps(Ranges& ranges) {
-  std::vector<int64_t> widths;
-  for (size_t i = 1; i < ranges.size(); ++i) widths.push_back(ranges[i].low - ranges[i - 1].high);
-  const auto median = widths.begin() + static_cast<ptrdiff_t>(widths.size() / 2);
-  std::nth_element(widths.begin(), median, widths.end());
-  size_t kept = 0;
-  for (size_t i = 1; i < ranges.size(); ++i) {
-    if (ranges[i].low - ranges[kept].high <= *median) {
-      ranges[kept].high = ranges[i].high;
-    } else {
-      ranges[++kept] = ranges[i];
-    }
-  }
-  ranges.resize(kept + 1);
-}
-
+template <typename Height>
 template <typename Visitor>
-void PackingOccupancy::Visit(Span life, Visitor&& visitor, size_t number, Span within) const {
+void PackingOccupancy<Height>::Visit(Span life, Visitor&& visitor, size_t number,
+                                     Span within) const {
   if (life.first <= within.first && within.last <= life.last) {
     visitor(number, true);
     return;
@@ -78,42 +46,64 @@ void PackingOccupancy::Visit(Span life, Visitor&& visitor, size_t number, Span w
   if (life.last > middle) Visit(life, visitor, 2 * number + 1, {middle, within.last});
 }
 
-int64_t PackingOccupancy::LowestGap(int32_t index) {
-  const PackingItem& item = packing_.items[index];
-  found_.clear();
-  const auto collect = [this](size_t number, bool whole) {
-    const Ranges& ranges = whole ? touched_[number] : covered_[number];
-    if (!ranges.empty()) found_.push_back(&ranges);
-  };
-  Visit(lives_[index], collect, 1, {0, leaves_});
-  cursors_.assign(found_.size(), 0);
-  int64_t offset = 0;
-  size_t unmoved = 0;
-  for (size_t i = 0; unmoved < found_.size(); i = i + 1 == found_.size() ? 0 : i + 1) {
-    const Ranges& ranges = *found_[i];
-    size_t& cursor = cursors_[i];
-    const int64_t before = offset;
-    if (cursor < ranges.size() && ranges[cursor].high <= offset) {
-      cursor =
-          std::upper_bound(ranges.begin() + static_cast<ptrdiff_t>(cursor), ranges.end(), offset,
-                           [](int64_t low, const Range& range) { return low < range.high; }) -
-          ranges.begin();
-    }
-    while (cursor < ranges.size() && ranges[cursor].low < offset + item.size) {
-      offset = std::max(offset, AlignUp(ranges[cursor].high, item.alignment));
-      ++cursor;
-    }
-    unmoved = offset == before ? unmoved + 1 : 1;
+template <typename Height>
+void PackingOccupancy<Height>::Prefetch(int32_t index) const {
+  constexpr int kLevels = 10;  // those above are few enough to stay in a cache
+  const Span life = lives_[index];
+  size_t number = static_cast<size_t>(leaves_) + static_cast<size_t>(life.first);
+  size_t last = static_cast<size_t>(leaves_) + static_cast<size_t>(std::max(life.last - 1, 0));
+  for (int level = 0; level < kLevels && number > 1; ++level, number /= 2, last /= 2) {
+    __builtin_prefetch(&touched_[number]);
+    if (number < covered_.size()) __builtin_prefetch(&covered_[number]);
+    if (last == number) continue;
+    __builtin_prefetch(&touched_[last]);
+    if (last < covered_.size()) __builtin_prefetch(&covered_[last]);
   }
-  return offset;
 }
 
-bool PackingOccupancy::Take(Span life, Range range, size_t number, Span within) {
+template <typename Height>
+int64_t PackingOccupancy<Height>::LowestGap(int32_t index) {
+  const auto size = static_cast<Height>(packing_.items[index].size / unit_);
+  const auto alignment = static_cast<Height>(packing_.items[index].alignment / unit_);
+  ahead_.clear();
+  const auto collect = [this](size_t number, bool whole) {
+    const AddressRanges<Height>& taken = whole ? touched_[number] : covered_[number];
+    if (!taken.empty()) ahead_.push_back(taken.ranges());
+  };
+  Visit(lives_[index], collect, 1, {0, leaves_});
+  Height offset = 0;
+  // Round about, until none of the lists has anything in the way any more.
+  size_t unmoved = 0;
+  for (size_t i = 0; unmoved < ahead_.size();) {
+    const Range* next = ahead_[i].data();
+    const Range* const last = next + ahead_[i].size();
+    const Height before = offset;
+    if (next->high <= offset) {
+      next = std::upper_bound(next, last, offset,
+                              [](Height low, const Range& range) { return low < range.high; });
+    }
+    for (; next != last && next->low < offset + size; ++next) {
+      offset = std::max(offset, AlignUp(next->high, alignment));
+    }
+    if (offset != before) unmoved = 0;
+    if (next == last) {
+      ahead_.erase(ahead_.begin() + static_cast<ptrdiff_t>(i));
+    } else {
+      ahead_[i++] = {next, last};
+      ++unmoved;
+    }
+    if (i == ahead_.size()) i = 0;
+  }
+  return static_cast<int64_t>(offset) * unit_;
+}
+
+template <typename Height>
+bool PackingOccupancy<Height>::Take(Span life, Range range, size_t number, Span within) {
   bool changed = true;
   if (life.first <= within.first && within.last <= life.last) {
-    if (number < covered_.size() && Add(covered_[number], range) &&
+    if (number < covered_.size() && covered_[number].Add(range) &&
         covered_[number].size() > kMostRanges) {
-      DropNarrowGaps(covered_[number]);
+      covered_[number].DropNarrowGaps();
     }
   } else {
     const int32_t middle = within.first + (within.last - within.first) / 2;
@@ -121,17 +111,22 @@ bool PackingOccupancy::Take(Span life, Range range, size_t number, Span within) 
     if (life.last > middle) changed |= Take(life, range, 2 * number + 1, {middle, within.last});
   }
   if (!changed) return false;
-  if (!Add(touched_[number], range)) return gave_up_gaps_[number];
+  if (!touched_[number].Add(range)) return gave_up_gaps_[number];
   if (touched_[number].size() > kMostRanges) {
-    DropNarrowGaps(touched_[number]);
+    touched_[number].DropNarrowGaps();
     gave_up_gaps_[number] = true;
   }
   return true;
 }
 
-void PackingOccupancy::Place(int32_t index, int64_t offset) {
-  const Range range{offset, offset + packing_.items[index].size};
+template <typename Height>
+void PackingOccupancy<Height>::Place(int32_t index, int64_t offset) {
+  const Range range{static_cast<Height>(offset / unit_),
+                    static_cast<Height>((offset + packing_.items[index].size) / unit_)};
   Take(lives_[index], range, 1, {0, leaves_});
 }
+
+template class PackingOccupancy<uint32_t>;
+template class PackingOccupancy<int64_t>;
 
 }  // namespace plimsoll::plan

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <span>
 
 #include "plan/packing_occupancy.h"
 
 namespace plimsoll::plan {
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-constexpr int32_t kNone = -1;
 constexpr int64_t kStepsBetweenClockReads = 64;
 
 }  // namespace
@@ -25,9 +24,16 @@ PackingSearch::PackingSearch(const SectionedPacking& packing, const ExactTechniq
       blocker_(packing.items.size(), kNone),
       remaining_(packing.live.size()),
       crossing_(packing.live.size()),
-      by_bound_(packing.live) {
+      in_section_(packing.live),
+      dirty_(packing.live.size()),
+      failures_(packing.live.size(), 1),
+      buried_in_(packing.items.size()) {
+  for (const std::vector<int32_t>& items : in_section_) {
+    waiting_in_.push_back(static_cast<int32_t>(items.size()));
+  }
   for (size_t i = 0; i < packing_.items.size(); ++i) {
     const SectionedItem& item = packing_.items[i];
+    size_.push_back(item.size);
     floor_[i] = bound_[i] = std::max<int64_t>(item.fixed, 0);
     for (int32_t s = item.first; s < item.last; ++s) remaining_[s] += item.size;
     for (int32_t s = item.first + 1; s < item.last; ++s) ++crossing_[s];
@@ -48,9 +54,9 @@ PackingSearch::Outcome PackingSearch::Run(const std::vector<int32_t>& sequence, 
   rank_.resize(sequence.size());
   for (size_t i = 0; i < sequence.size(); ++i) rank_[sequence[i]] = static_cast<int32_t>(i);
   const Part all{0, static_cast<int32_t>(packing_.live.size()), 0, waiting_.size()};
-  dirty_first_ = all.first;
-  dirty_last_ = all.last;
+  ForgetDirty();
   for (size_t i = 0; i < packing_.items.size(); ++i) {
+    MarkDirty(packing_.items[i]);
     if (floor_[i] + packing_.items[i].size > limits_.capacity) return Outcome::kRefuted;
   }
   if (SectionsFit(all) && SolveParts(all)) return Outcome::kFound;
@@ -102,78 +108,11 @@ bool PackingSearch::SolveParts(const Part& whole) {
   return solved;
 }
 
-int32_t PackingSearch::Choose(const Part& part) const {
-  if (pick_ == Pick::kFewest) {
-    const int32_t item = ChooseFewest(part);
-    if (item != kNone) return item;
-  }
-  return ChooseLowest(part);
-}
-
-int32_t PackingSearch::ChooseFewest(const Part& part) const {
-  int32_t chosen = kNone;
-  int32_t fewest = std::numeric_limits<int32_t>::max();
-  for (int32_t s = part.first; s < part.last; ++s) {
-    // What comes next in the section carries all that waits there.
-    const int64_t highest = limits_.capacity - remaining_[s];
-    int32_t count = 0;
-    int32_t first = kNone;
-    for (int32_t item : packing_.live[s]) {
-      if (placed_[item] || bound_[item] > highest) continue;
-      if (++count == fewest) break;
-      if (!excluded_[item] && (first == kNone || rank_[item] < rank_[first])) first = item;
-    }
-    if (first == kNone || count == fewest || !NothingFitsBelow(first)) continue;
-    fewest = count;
-    chosen = first;
-    if (fewest == 1) break;
-  }
-  return chosen;
-}
-
-bool PackingSearch::NothingFitsBelow(int32_t item) const {
-  for (int32_t other : packing_.Overlaps(item)) {
-    if (!placed_[other] && bound_[other] + packing_.items[other].size <= floor_[item]) return false;
-  }
-  return true;
-}
-
-int32_t PackingSearch::ChooseLowest(const Part& part) const {
-  int64_t lowest = kNever;
-  int32_t chosen = kNone;
-  for (size_t w = part.begin; w < part.end; ++w) {
-    const int32_t item = waiting_[w];
-    if (excluded_[item] || floor_[item] >= lowest) continue;
-    lowest = floor_[item];
-    chosen = item;
-  }
-  if (pick_ == Pick::kSequence || chosen == kNone) return chosen;
-  int64_t most = -1;
-  int32_t tightest = 0;
-  const auto at_lowest = [&](int32_t item) { return !excluded_[item] && floor_[item] == lowest; };
-  for (size_t w = part.begin; w < part.end; ++w) {
-    if (!at_lowest(waiting_[w])) continue;
-    const SectionedItem& item = packing_.items[waiting_[w]];
-    for (int32_t s = item.first; s < item.last; ++s) {
-      if (remaining_[s] < most || (remaining_[s] == most && s >= tightest)) continue;
-      most = remaining_[s];
-      tightest = s;
-    }
-  }
-  for (size_t w = part.begin; w < part.end; ++w) {
-    const SectionedItem& item = packing_.items[waiting_[w]];
-    if (at_lowest(waiting_[w]) && item.first <= tightest && tightest < item.last) {
-      return waiting_[w];
-    }
-  }
-  return chosen;
-}
-
 bool PackingSearch::Place(int32_t item) {
   const SectionedItem& placed = packing_.items[item];
   const int64_t top = floor_[item] + placed.size;
-  dirty_first_ = placed.first;
-  dirty_last_ = placed.last;
+  ForgetDirty();
+  MarkDirty(placed);
   Set(Change::kPlaced, item, 1);
   for (int32_t other : packing_.Overlaps(item)) {
     if (placed_[other] || floor_[other] >= top) continue;
@@ -189,8 +128,7 @@ bool PackingSearch::Place(int32_t item) {
 }
 
 void PackingSearch::Exclude(int32_t item, const Part& part) {
-  dirty_first_ = part.last;
-  dirty_last_ = part.first;
+  ForgetDirty();
   for (size_t w = part.begin; w < part.end; ++w) {
     const int32_t other = waiting_[w];
     if (packing_.items[other].twin != packing_.items[item].twin) continue;
@@ -227,10 +165,12 @@ bool PackingSearch::RaiseExcluded(const Part& part) {
         least = until;
         blocker_[item] = other;
       }
-      if (least == kNever) return false;
-      least = AlignUp(least, raised.alignment);
+      if (least != kNever) least = AlignUp(least, raised.alignment);
       if (least <= bound_[item]) continue;
-      if (least + raised.size > limits_.capacity) return false;
+      if (least > limits_.capacity - raised.size) {
+        Blame(raised);
+        return false;
+      }
       Set(Change::kBound, item, least);
       changed = true;
     }
@@ -246,10 +186,15 @@ bool PackingSearch::SectionsFit(const Part& part) {
   }
   const int32_t first = std::max(dirty_first_, part.first);
   const int32_t last = std::min(dirty_last_, part.last);
-  dirty_first_ = part.last;
-  dirty_last_ = part.first;
+  dirty_first_ = std::numeric_limits<int32_t>::max();
+  dirty_last_ = 0;
   for (int32_t s = first; s < last; ++s) {
-    if (highest + remaining_[s] > limits_.capacity && !SectionFits(s)) return false;
+    if (dirty_[s] != dirty_mark_) continue;
+    dirty_[s] = 0;
+    if (highest + remaining_[s] > limits_.capacity && !SectionFits(s)) {
+      ++failures_[s];
+      return false;
+    }
   }
   return true;
 }
@@ -257,36 +202,23 @@ bool PackingSearch::SectionsFit(const Part& part) {
 // Items stack in a section as jobs on one machine: none starts below its bound, so the highest k
 // bounds carry the sizes of these k items on top of the lowest of them.
 bool PackingSearch::SectionFits(int32_t section) {
-  std::vector<int32_t>& items = by_bound_[section];
-  const int64_t highest_of_first = limits_.capacity - remaining_[section];
-  if (std::all_of(items.begin(), items.end(), [&](int32_t item) {
-        return placed_[item] || bound_[item] <= highest_of_first;
-      })) {
-    return true;
-  }
-  stack_.clear();
-  size_t done = 0;
-  for (int32_t item : items) {
-    if (placed_[item]) {
-      items[done++] = item;
-    } else {
-      stack_.push_back({bound_[item], item});
-    }
-  }
-  for (size_t i = 1; i < stack_.size(); ++i) {
-    const Stacked moving = stack_[i];
+  const std::span<int32_t> items(in_section_[section].data(), waiting_in_[section]);
+  stack_.resize(items.size());
+  for (size_t i = 0; i < items.size(); ++i) {
+    const Stacked moving{bound_[items[i]], items[i]};
     size_t j = i;
     for (; j > 0 && stack_[j - 1].bound > moving.bound; --j) stack_[j] = stack_[j - 1];
     stack_[j] = moving;
   }
-  for (const Stacked& stacked : stack_) items[done++] = stacked.item;
   int64_t above = 0;
-  for (size_t i = stack_.size(); i > 0; --i) {
-    above += packing_.items[stack_[i - 1].item].size;
+  bool fits = true;
+  for (size_t i = items.size(); i > 0; --i) {
+    items[i - 1] = stack_[i - 1].item;
+    above += size_[stack_[i - 1].item];
     const bool counts = techniques_.section_bound || i == 1;
-    if (counts && stack_[i - 1].bound + above > limits_.capacity) return false;
+    if (counts && stack_[i - 1].bound + above > limits_.capacity) fits = false;
   }
-  return !techniques_.not_first || RaiseNotFirst(section);
+  return fits && (!techniques_.not_first || RaiseNotFirst(section));
 }
 
 // The item that comes next carries all that waits in the section. What begins too high for that
@@ -296,7 +228,7 @@ bool PackingSearch::RaiseNotFirst(int32_t section) {
   int64_t least = kNever;
   size_t i = 0;
   for (; i < stack_.size() && stack_[i].bound <= highest; ++i) {
-    least = std::min(least, stack_[i].bound + packing_.items[stack_[i].item].size);
+    least = std::min(least, stack_[i].bound + size_[stack_[i].item]);
   }
   for (; i < stack_.size() && stack_[i].bound < least; ++i) {
     const int32_t item = stack_[i].item;
@@ -308,6 +240,34 @@ bool PackingSearch::RaiseNotFirst(int32_t section) {
     raised_ = true;
   }
   return true;
+}
+
+// One failure, in all sections of `item` together.
+void PackingSearch::Blame(const SectionedItem& item) {
+  const double share = 1.0 / (item.last - item.first);
+  for (int32_t s = item.first; s < item.last; ++s) failures_[s] += share;
+}
+
+void PackingSearch::ForgetDirty() {
+  ++dirty_mark_;
+  dirty_first_ = std::numeric_limits<int32_t>::max();
+  dirty_last_ = 0;
+}
+
+void PackingSearch::MarkDirty(const SectionedItem& item) {
+  dirty_first_ = std::min(dirty_first_, item.first);
+  dirty_last_ = std::max(dirty_last_, item.last);
+  std::fill(dirty_.begin() + item.first, dirty_.begin() + item.last, dirty_mark_);
+}
+
+// Places are undone in reverse, so an item that is put behind those that wait is the next to come
+// back.
+void PackingSearch::TakeFromSection(int32_t section, int32_t item) {
+  int32_t* const items = in_section_[section].data();
+  int32_t* const last = items + --waiting_in_[section];
+  int32_t* const found = std::find(items, last, item);
+  std::copy(found + 1, last + 1, found);
+  *last = item;
 }
 
 bool PackingSearch::OutOfEffort() {
@@ -332,8 +292,7 @@ void PackingSearch::Set(Change change, int32_t index, int64_t value) {
     case Change::kBound:
       trail_.push_back({change, index, bound_[index]});
       bound_[index] = value;
-      dirty_first_ = std::min(dirty_first_, item.first);
-      dirty_last_ = std::max(dirty_last_, item.last);
+      MarkDirty(item);
       break;
     case Change::kExcluded:
       trail_.push_back({change, index, excluded_[index]});
@@ -342,7 +301,10 @@ void PackingSearch::Set(Change change, int32_t index, int64_t value) {
     case Change::kPlaced:
       trail_.push_back({change, index, 0});
       placed_[index] = 1;
-      for (int32_t s = item.first; s < item.last; ++s) remaining_[s] -= item.size;
+      for (int32_t s = item.first; s < item.last; ++s) {
+        remaining_[s] -= item.size;
+        TakeFromSection(s, index);
+      }
       for (int32_t s = item.first + 1; s < item.last; ++s) --crossing_[s];
       break;
   }
@@ -364,7 +326,10 @@ void PackingSearch::Rewind(size_t mark) {
         break;
       case Change::kPlaced:
         placed_[undo.index] = 0;
-        for (int32_t s = item.first; s < item.last; ++s) remaining_[s] += item.size;
+        for (int32_t s = item.first; s < item.last; ++s) {
+          remaining_[s] += item.size;
+          ++waiting_in_[s];
+        }
         for (int32_t s = item.first + 1; s < item.last; ++s) ++crossing_[s];
         break;
     }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -33,6 +34,9 @@ class PackingSearch {
     kTightest,  // the first in the sequence of those in the section with most bytes waiting
     // Any:
     kFewest,  // the first in the sequence of those in the section where the fewest can come next
+    // The same, a section that has often failed in earlier steps and runs counting for so much
+    // less.
+    kTroubled,
   };
   struct Limits {
     int64_t capacity = 0;  // in units of the packing
@@ -54,6 +58,8 @@ class PackingSearch {
   const std::vector<int64_t>& offsets() const { return floor_; }
 
  private:
+  static constexpr int32_t kNone = -1;
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   // What can be solved apart: sections [first, last) and the items waiting there, which are
   // waiting_[begin, end) in order of the sequence.
   struct Part {
@@ -75,9 +81,9 @@ class PackingSearch {
 
   bool Solve(const Part& part);
   bool SolveParts(const Part& whole);
-  int32_t Choose(const Part& part) const;
+  int32_t Choose(const Part& part);
   int32_t ChooseLowest(const Part& part) const;
-  int32_t ChooseFewest(const Part& part) const;
+  int32_t ChooseFewest(const Part& part);
   bool NothingFitsBelow(int32_t item) const;
   bool Place(int32_t item);
   void Exclude(int32_t item, const Part& part);
@@ -86,6 +92,10 @@ class PackingSearch {
   bool SectionsFit(const Part& part);
   bool SectionFits(int32_t section);
   bool RaiseNotFirst(int32_t section);
+  void Blame(const SectionedItem& item);
+  void ForgetDirty();
+  void MarkDirty(const SectionedItem& item);
+  void TakeFromSection(int32_t section, int32_t item);
   bool OutOfEffort();
   void Set(Change change, int32_t index, int64_t value);
   void Rewind(size_t mark);
@@ -99,14 +109,26 @@ class PackingSearch {
   std::vector<int8_t> excluded_;    // by item: refuted at its present floor, so its bound is higher
   std::vector<int8_t> placed_;      // by item
   std::vector<int32_t> blocker_;    // by item: what last explained the bound of an excluded item
+  std::vector<int64_t> size_;       // by item
   std::vector<int64_t> remaining_;  // by section: bytes waiting
   std::vector<int32_t> crossing_;   // by section: waiting items that also live in the one before
-  std::vector<std::vector<int32_t>> by_bound_;  // by section: its items, nearly sorted by bound
-  int32_t dirty_first_ = 0;                     // sections whose fit must be checked again
+  // By section: its items, those that wait first, nearly sorted by bound; then those that were
+  // placed, the last of them first.
+  std::vector<std::vector<int32_t>> in_section_;
+  std::vector<int32_t> waiting_in_;  // by section: how many of these wait
+  // Sections whose fit must be checked again: those of [dirty_first_, dirty_last_) that bear the
+  // present mark.
+  int32_t dirty_first_ = 0;
   int32_t dirty_last_ = 0;
+  std::vector<uint32_t> dirty_;  // by section
+  uint32_t dirty_mark_ = 0;
   bool raised_ = false;  // a section raised a bound since this was reset
 
   std::vector<Stacked> stack_;  // what waits in one section, while it is checked
+
+  std::vector<double> failures_;  // by section: 1 and how often it failed, in this run and earlier
+  uint64_t choice_ = 0;           // number of the present choice
+  std::vector<uint64_t> buried_in_;  // by item: the last choice in which something fits below it
 
   std::vector<Undo> trail_;
   std::vector<int32_t> waiting_;

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "plan/packing_unit.h"
+
 namespace plimsoll::plan {
 namespace {
 
@@ -23,26 +25,6 @@ std::vector<int32_t> SectionMoments(const Packing& packing, std::span<const int3
     if (events[i - 1].second && !events[i].second) moments.push_back(events[i - 1].first);
   }
   return moments;
-}
-
-// The largest number by which all heights of canonical placements can be divided. An alignment that
-// divides every size constrains nothing.
-int64_t CommonUnit(const Packing& packing, std::span<const int32_t> kept) {
-  int64_t unit = 0;
-  for (int32_t index : kept) {
-    unit = std::gcd(unit, packing.items[index].size);
-    unit = std::gcd(unit, std::max<int64_t>(packing.items[index].fixed, 0));
-  }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (int32_t index : kept) {
-      const int64_t alignment = std::max<int64_t>(packing.items[index].alignment, 1);
-      if (unit % alignment == 0 || alignment % unit == 0) continue;
-      unit = std::gcd(unit, alignment);
-      changed = true;
-    }
-  }
-  return std::max<int64_t>(unit, 1);
 }
 
 // Pairs that live together, each counted twice, without listing them.
@@ -85,11 +67,10 @@ std::optional<SectionedPacking> MakeSections(const Packing& packing, bool scale,
                                              size_t overlap_limit) {
   std::vector<int32_t> kept;
   for (size_t i = 0; i < packing.items.size(); ++i) {
-    const PackingItem& item = packing.items[i];
-    if (item.size > 0 && item.begin < item.end) kept.push_back(static_cast<int32_t>(i));
+    if (TakesRoom(packing.items[i])) kept.push_back(static_cast<int32_t>(i));
   }
   SectionedPacking sectioned;
-  if (scale) sectioned.unit = CommonUnit(packing, kept);
+  if (scale) sectioned.unit = CommonUnit(packing);
   const std::vector<int32_t> moments = SectionMoments(packing, kept);
   const auto section = [&](int32_t time) {
     return static_cast<int32_t>(std::lower_bound(moments.begin(), moments.end(), time) -

@@ -15,8 +15,8 @@ using Key = PackingStrategy::Key;
 constexpr PackingStrategy kPlain[] = {
     {Pick::kFewest, Key::kLength, false},    {Pick::kTightest, Key::kSize, true},
     {Pick::kSequence, Key::kArea, false},    {Pick::kTightest, Key::kArea, false},
-    {Pick::kFewest, Key::kArea, false},      {Pick::kTightest, Key::kLength, false},
-    {Pick::kSequence, Key::kLength, true},   {Pick::kFewest, Key::kSize, true},
+    {Pick::kTroubled, Key::kArea, false},    {Pick::kTightest, Key::kLength, false},
+    {Pick::kSequence, Key::kLength, true},   {Pick::kTroubled, Key::kSize, true},
     {Pick::kTightest, Key::kSections, true}, {Pick::kSequence, Key::kSize, true},
 };
 static_assert(std::size(kPlain) == kPlainStrategies);

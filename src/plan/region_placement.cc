@@ -48,7 +48,8 @@ RegionPlacement Uncover(const BlockRegion& region, const CoveringPacking& cover,
 
 PackingEffort EffortFor(const BlockProblem& problem, const BlockRegion& region,
                         const Budget& budget) {
-  PackingEffort effort{.steps = budget.steps, .deadline_ms = budget.MillisecondsLeft()};
+  PackingEffort effort{.steps = budget.steps, .deadline_ms = budget.MillisecondsLeft(),
+                       .good_enough = budget.good_enough};
   const auto& capacity = problem.problem->region(region.region).capacity;
   if (budget.stop_at_capacity && capacity) effort.capacity = capacity->value();
   return effort;

@@ -26,6 +26,7 @@ struct Effort {
   int64_t steps = 100'000;
   double deadline_ms = 0;         // 0: none
   bool stop_at_capacity = false;  // be content with any plan within the regions' capacities
+  double good_enough = 0;         // be content with at most this share above the lower bound
 };
 
 // What to do with buffers that carry a batch label, beyond letting batches overlay each other.

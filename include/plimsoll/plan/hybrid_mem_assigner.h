@@ -10,8 +10,9 @@ namespace plimsoll::plan {
 
 // Runs several assigners at once on one const problem and keeps, region by region, the lowest
 // placement. Members share nothing but the problem, and ties go to the earlier member, so the
-// answer is the same for any number of threads and never worse than any member's. It is the one to
-// use.
+// answer is the same for any number of threads and never worse than any member's. Where the first
+// member's is proven to be the lowest, or good enough for the effort, that is the answer. It is the
+// one to use.
 class HybridMemAssigner : public MemAssigner {
  public:
   using Members = std::vector<std::shared_ptr<const MemAssigner>>;
