@@ -72,7 +72,7 @@ TEST(CompileModelTest, TheReportNamesWhatWasSliced) {
   const CompiledModel model = MustCompile(Inferred(builder), {});
   const Technique* slices = Find(model, "slice by slice");
   ASSERT_NE(slices, nullptr);
-  EXPECT_EQ(slices->taken, 1);
+  EXPECT_GE(slices->taken, 1);
   EXPECT_GT(slices->gained, Bytes(0));
 }
 
