@@ -19,6 +19,8 @@ constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kStretch = 128;
 constexpr int64_t kTileRows = 96;
 constexpr Bytes kMostBytes = Bytes(512 << 10);
+// Threads that there is room for, where that is scarce.
+constexpr int64_t kSlots = 4;
 
 // See MakeProductTransposed.
 class ProductTransposed final : public Kernel {
@@ -73,15 +75,16 @@ class ProductTransposed final : public Kernel {
           window.output[axis] + window.begin[axis] <= window.input[axis] * window.strides[axis];
     }
     tile_filters_ = std::clamp<int64_t>(kTileRows / taps, 1, shape.GroupFilters());
-    slots_ = std::clamp<int64_t>(Threads(), 1, TileCount());
-    const auto lines = [&] { return shape.GroupChannels() + slots_ * tile_filters_ * taps; };
-    const auto room = [&] {
-      return std::min(site.most_workspace, kMostBytes).value() / (lines() * kFloat) / kPanelWidth *
-             kPanelWidth;
+    // Stretches do not depend on the threads, since sums are made stretch by stretch.
+    const int64_t allowed = std::min(site.most_workspace, kMostBytes).value() / kFloat;
+    const auto lines = [&](int64_t slots) {
+      return shape.GroupChannels() + slots * tile_filters_ * taps;
     };
-    while (slots_ > 1 && room() < kPanelWidth) --slots_;
-    columns_ =
-        std::clamp(room(), kPanelWidth, std::min(kStretch, PanelColumns(window.InputSize())));
+    const int64_t most_slots = std::min(kSlots, TileCount());
+    const int64_t room = allowed / lines(most_slots) / kPanelWidth * kPanelWidth;
+    columns_ = std::clamp(room, kPanelWidth, std::min(kStretch, PanelColumns(window.InputSize())));
+    slots_ = std::clamp<int64_t>(Threads(), 1, TileCount());
+    while (slots_ > 1 && lines(slots_) * columns_ > allowed) --slots_;
     WorkspaceLayout workspace;
     panels_ = workspace.Take(Bytes(shape.GroupChannels() * columns_ * kFloat));
     tiles_ = workspace.Take(Bytes(slots_ * tile_filters_ * taps * columns_ * kFloat));
