@@ -98,7 +98,8 @@ std::optional<std::string> KeyOf(const Node& node) {
   return key;
 }
 
-// Weights in files of their own are not compared: without these files, a plan comes to the same.
+// Vectors of floats are weights, or worked out of weights, and are not compared: so a plan comes to
+// the same where the file of the weights is missing.
 int MergeConstants(Rewriter& rewriter) {
   Graph& graph = rewriter.graph();
   std::map<std::string, ValueId> first;
@@ -109,7 +110,8 @@ int MergeConstants(Rewriter& rewriter) {
     if (rewriter.readers(id).empty() || rewriter.IsOutput(id)) continue;
     std::string key;
     const graph::ConstantTensor& constant = graph[graph[id].constant];
-    if (!constant.external_file.empty() || !AppendTensor(key, constant)) continue;
+    const bool weights = graph::IsFloating(constant.type) && constant.ElementCount() > 1;
+    if (weights || !AppendTensor(key, constant)) continue;
     const auto [known, is_new] = first.emplace(std::move(key), id);
     if (is_new) continue;
     rewriter.ReplaceUses(id, known->second);

@@ -90,9 +90,8 @@ class PackingRecorder : public kernels::PackedWeights {
   // What others read plain stays beside the packed form.
   bool Wants(const void* data, Bytes plain, Bytes packed, Bytes workspace) const override {
     if (forms_ == WeightForms::kPacked) return true;
-    const bool alone = std::ranges::any_of(site_.node().inputs, [&](ValueId input) {
-      return readers_.IsOnlyRead(input, data);
-    });
+    const bool alone = std::ranges::any_of(
+        site_.node().inputs, [&](ValueId input) { return readers_.IsOnlyRead(input, data); });
     return packed - (alone ? plain : Bytes(0)) <= workspace;
   }
   Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,

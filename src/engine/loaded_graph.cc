@@ -96,8 +96,8 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
   return loaded;
 }
 
-// Constants as files, where the session keeps them so. Addresses of those that are missing are never
-// another's, so these stay.
+// Constants as files, where the session keeps them so. Addresses of those that are missing are
+// never another's, so these stay.
 Status LoadedGraph::HoldConstants(Graph& graph) {
   for (const graph::ConstantTensor& constant : graph.constants) {
     if (!constant.missing) continue;
@@ -170,7 +170,9 @@ Result<LoadedGraph::Entry> LoadedGraph::MakeEntry(const std::vector<Dims>& dims)
 }
 
 Status LoadedGraph::SetExecutable(Entry& entry, compile::CompiledModel model) {
-  const auto hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
+  const auto hold = [this](const graph::ConstantTensor& constant) {
+    return packed_.Hold(constant);
+  };
   PLIMSOLL_ASSIGN(entry.executable, Executable::Build(std::move(model), hold, packed_.memories()));
   const bool several = StreamedRun::StreamsOf(*entry.executable) > 1;
   if (several && options_.streams_of != nullptr) entry.streamed.emplace(entry.executable);

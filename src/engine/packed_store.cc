@@ -16,6 +16,11 @@ PackedStore::Key PackedStore::KeyOf(std::span<const std::byte> constant,
                                     std::string_view layout) const {
   const std::string kind =
       StrCat(session_->memory().Kind(), makes_ == Makes::kCounts ? ", counted" : "");
+  if (const auto counted = counted_.find(constant.data()); counted != counted_.end()) {
+    return {StrCat("session ", session_->session(), " weight ", counted->second.Text(), " in ",
+                   kind, " as ", layout),
+            true};
+  }
   if (const auto hash = lease_.HashAt(constant)) {
     return {StrCat("weight ", hash->Text(), " in ", kind, " as ", layout), true};
   }
@@ -81,7 +86,15 @@ void PackedStore::Drop(std::span<const std::byte> bytes) const {
 Status PackedStore::Externalise(graph::Graph& graph) {
   if (session_->external() == nullptr) return {};
   const std::lock_guard lock(mutex_);
-  return session_->external()->Hold(graph, lease_);
+  if (makes_ == Makes::kForms) return session_->external()->Hold(graph, lease_);
+  for (graph::ConstantTensor& constant : graph.constants) {
+    if (constant.missing || constant.bytes.empty() || counted_.contains(constant.bytes.data())) {
+      continue;
+    }
+    const WeightHash hash = session_->ShareEqual(constant);
+    counted_.emplace(constant.bytes.data(), hash);
+  }
+  return {};
 }
 
 void PackedStore::AddLasting(const void* data) {

@@ -109,16 +109,15 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   product.way_ = Way::kPacked;
   const std::string layout = StrCat("panels ", own.b_count, "x", own.depth, "x", own.columns, "/",
                                     own.b_depth_stride, "/", own.b_column_stride);
-  PLIMSOLL_ASSIGN(const void* const packed,
-                  site.packed_weights->Pack(
-                      tensor.data, tensor.size(), layout, packed_size, [&](void* to) {
-                        for (int64_t i = 0; i < own.b_count; ++i) {
-                          product.PackConstant(
-                              static_cast<const float*>(tensor.data) + i * own.b_size(),
-                              static_cast<float*>(to) + i * elements, *site.packed_weights);
-                        }
-                        return Status();
-                      }));
+  PLIMSOLL_ASSIGN(
+      const void* const packed,
+      site.packed_weights->Pack(tensor.data, tensor.size(), layout, packed_size, [&](void* to) {
+        for (int64_t i = 0; i < own.b_count; ++i) {
+          product.PackConstant(static_cast<const float*>(tensor.data) + i * own.b_size(),
+                               static_cast<float*>(to) + i * elements, *site.packed_weights);
+        }
+        return Status();
+      }));
   product.packed_ = static_cast<const float*>(packed);
   return product;
 }
