@@ -105,7 +105,9 @@ void PackedStore::AddLasting(const void* data) {
 // The address that ToHostTensor would give, or one of its own where that copies.
 Result<kernels::HostTensor> PackedStore::Counted(const graph::ConstantTensor& constant) const {
   kernels::HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
-  if (kernels::IsReadInPlace(constant)) {
+  const std::lock_guard lock(mutex_);
+  const bool of_file = counted_.contains(constant.bytes.data());  // which is aligned
+  if (of_file || kernels::IsReadInPlace(constant)) {
     tensor.data = std::shared_ptr<void>(std::const_pointer_cast<void>(constant.storage),
                                         const_cast<std::byte*>(constant.bytes.data()));
     return tensor;
