@@ -27,6 +27,7 @@ EXAMPLES = {
     "multi_batch_shape": [([], ["--batch", "gear_1"]), ([], ["--batch", "gear_4"])],
     "tiny_cnn": SIZES + [([*words, "--set", "memory_optimization_policy=MemoryPriority"], extra) for words, extra in SIZES],
     "continuous_gears": SIZES + [(["--shape", "batch=4", "--set", "dynamic_dims=1;4;8"], [])],
+    "reference_output": [([], []), (["--set", "external_weight=True"], [])],
     "tiny_train": [([], []), (["--set", "graph_run_mode=1"], []), (["--set", "graph_run_mode=1", "--set", "variable_placement=Host", "--set", "mix_compile_mode=True"], [])],
 }
 KINDS = (None, None, None, labelled, streamed, grouped, addresses, cleared)

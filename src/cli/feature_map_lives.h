@@ -10,8 +10,8 @@
 namespace plimsoll::cli {
 
 // Which buffers of a plan's feature map hold bytes when: values, workspaces, copies for groups.
-// Steps are those of the plan's timeline; bytes that nobody else may ever use live from the first to
-// the last. Linear in the plan.
+// Steps are those of the plan's timeline; bytes that nobody else may ever use live from the first
+// to the last. Linear in the plan.
 class FeatureMapLives {
  public:
   explicit FeatureMapLives(const compile::PlannedModel& model);

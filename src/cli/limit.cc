@@ -8,12 +8,9 @@ Result<std::optional<Bytes>> ParseLimit(const std::string& text) {
   if (text.empty()) return std::optional<Bytes>();
   const std::optional<Bytes> limit = ParseBytes(text);
   if (limit) return limit;
-  return Error{ErrorKind::kUsage,
-               "cli.size",
-               "size not understood",
-               "--limit",
-               StrCat("'", text, "'"),
-               "write bytes, or a size such as 512MiB"};
+  return Error{ErrorKind::kUsage,      "cli.size",
+               "size not understood",  "--limit",
+               StrCat("'", text, "'"), "write bytes, or a size such as 512MiB"};
 }
 
 Error AboveLimit(const std::string& models, const engine::DeviceBytes& device, Bytes limit,
@@ -23,9 +20,9 @@ Error AboveLimit(const std::string& models, const engine::DeviceBytes& device, B
                "the model does not fit",
                models,
                StrCat("it takes ", device.total(), " from the device, ", device.total() - limit,
-                      " above the limit of ", limit, ": weights ", device.weights,
-                      ", feature map ", device.feature_maps, ", variables ", device.variables,
-                      ", granularity ", device.granularity, details),
+                      " above the limit of ", limit, ": weights ", device.weights, ", feature map ",
+                      device.feature_maps, ", variables ", device.variables, ", granularity ",
+                      device.granularity, details),
                std::move(remedy)};
 }
 

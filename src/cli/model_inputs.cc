@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
+#include <string_view>
 
 #include "cli/npy.h"
 #include "cli/stored_values.h"
@@ -88,13 +90,17 @@ std::vector<compile::ShapeArgument> KnownArguments(
 
 graph::Graph WithoutVariables(const graph::Graph& graph,
                               const std::vector<engine::VariableName>& variables) {
-  graph::Graph rest = graph;
-  std::erase_if(rest[graph::Graph::kRoot].inputs, [&](graph::ValueId input) {
-    return std::any_of(variables.begin(), variables.end(), [&](const engine::VariableName& one) {
-      return one.input == graph[input].name;
-    });
-  });
-  return rest;
+  std::set<std::string_view> names;
+  for (const engine::VariableName& variable : variables) names.insert(variable.input);
+  graph::Graph inputs;
+  inputs.subgraphs.resize(1);
+  for (const graph::ValueId id : graph.root().inputs) {
+    if (names.contains(graph[id].name)) continue;
+    inputs[graph::Graph::kRoot].inputs.emplace_back(inputs.values.size());
+    graph::Value& input = inputs.values.emplace_back(graph[id]);
+    input.constant = {};
+  }
+  return inputs;
 }
 
 Result<std::vector<engine::VariableName>> VariablesOf(const std::string& named, bool training,
@@ -118,9 +124,7 @@ void OpenShapes(graph::Graph& graph, const std::vector<compile::ShapeArgument>& 
 
 Result<std::vector<engine::Tensor>> InputShapes(const graph::Graph& graph,
                                                 const std::vector<compile::ShapeArgument>& shapes) {
-  graph::Graph shaped;
-  shaped.subgraphs = {graph.root()};
-  shaped.values = graph.values;
+  graph::Graph shaped = graph;
   PLIMSOLL_TRY(compile::GiveInputShapes(shaped, shapes).status());
   const auto one = [](const std::string&) { return std::optional(graph::Dim(1)); };
   std::vector<engine::Tensor> inputs;

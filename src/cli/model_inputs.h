@@ -29,7 +29,7 @@ std::vector<compile::ShapeArgument> KnownArguments(
 Result<std::vector<engine::VariableName>> VariablesOf(const std::string& named, bool training,
                                                       const graph::Graph& graph);
 
-// The graph with those inputs alone that are none of these variables.
+// A graph of nothing but those inputs that are none of these variables.
 graph::Graph WithoutVariables(const graph::Graph& graph,
                               const std::vector<engine::VariableName>& variables);
 

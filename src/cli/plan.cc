@@ -94,6 +94,7 @@ struct SessionModel {
   graph::Graph graph;
   std::vector<engine::VariableName> variables;
   std::vector<ShapeArgument> shapes;  // those that it has
+  bool opens = false;                 // these need not be the file's
   std::vector<engine::Tensor> inputs;
 };
 
@@ -105,10 +106,9 @@ Result<SessionModel> ReadSessionModel(const Options& options, const Request& req
   model.shapes = request.shapes;
   if (options.models.size() > 1) model.shapes = KnownArguments(model.graph, request.shapes);
   PLIMSOLL_ASSIGN(model.variables, VariablesOf(options.variables, config.training, model.graph));
+  model.opens = config.compile_dynamic_mode || config.dynamic_inputs_shape_range;
   graph::Graph sized = WithoutVariables(model.graph, model.variables);
-  if (config.compile_dynamic_mode || config.dynamic_inputs_shape_range) {
-    OpenShapes(sized, model.shapes);
-  }
+  if (model.opens) OpenShapes(sized, model.shapes);
   PLIMSOLL_ASSIGN(model.inputs, InputShapes(sized, model.shapes));
   return model;
 }
@@ -116,6 +116,7 @@ Result<SessionModel> ReadSessionModel(const Options& options, const Request& req
 // The file's graph with its shapes.
 Result<graph::Graph> ShapedGraph(const SessionModel& model) {
   graph::Graph graph = model.graph;
+  if (model.opens) OpenShapes(graph, model.shapes);
   PLIMSOLL_TRY(compile::GiveInputShapes(graph, model.shapes).status());
   PLIMSOLL_TRY(compile::InferShapes(graph));
   PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
@@ -123,12 +124,20 @@ Result<graph::Graph> ShapedGraph(const SessionModel& model) {
   return graph;
 }
 
+double MillisecondsSince(std::chrono::steady_clock::time_point start) {
+  const auto taken = std::chrono::steady_clock::now() - start;
+  return std::chrono::duration<double, std::milli>(taken).count();
+}
+
 Result<PlanReport> PlanFile(const Options& options, const graph::Graph& graph,
                             const Request& request) {
   const compile::PlanOptions how =
       engine::PlanOptionsFor(request.session.config, request.session.load.plan);
+  const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const compile::PlannedModel planned, compile::PlanModel(graph, how));
+  const double planning_ms = MillisecondsSince(start);
   PlanReport report = MakePlanReport(graph, planned);
+  report.planning_ms = planning_ms;
   PLIMSOLL_ASSIGN(report.clearing, CompareClearing(graph, planned, how));
   if (!options.csv.empty()) PLIMSOLL_TRY(WriteTextFile(options.csv, PlanCsv(planned)));
   return report;
@@ -166,17 +175,16 @@ Result<PlanReport> PlanOne(const Options& options, const std::string& file, cons
   const auto start = std::chrono::steady_clock::now();
   SessionPlan::Model planned;
   if (!options.plain) {
-    PLIMSOLL_ASSIGN(planned,
-                    session.Add(std::move(model.graph), model.variables, model.inputs));
+    PLIMSOLL_ASSIGN(planned, session.Add(std::move(model.graph), model.variables, model.inputs));
   }
+  const double compiling_ms = MillisecondsSince(start);
   const bool program = planned.executable != nullptr;
-  PLIMSOLL_ASSIGN(PlanReport report, program ? DescribeProgram(options, planned)
-                                             : PlanFile(options, graph, request));
-  const auto taken = std::chrono::steady_clock::now() - start;
-  report.planning_ms = std::chrono::duration<double, std::milli>(taken).count();
-  if (!program) {
-    report.subject =
-        options.plain ? PlanReport::Subject::kFile : PlanReport::Subject::kEstimate;
+  PLIMSOLL_ASSIGN(PlanReport report,
+                  program ? DescribeProgram(options, planned) : PlanFile(options, graph, request));
+  if (program) {
+    report.planning_ms = compiling_ms;
+  } else {
+    report.subject = options.plain ? PlanReport::Subject::kFile : PlanReport::Subject::kEstimate;
     report.reason = planned.reason;
   }
   report.file = file;
@@ -192,8 +200,7 @@ Result<Bytes> TotalOf(const Options& options, const Request& request) {
   PLIMSOLL_ASSIGN(SessionPlan session, SessionPlan::Make(request.session));
   for (const std::string& file : options.models) {
     PLIMSOLL_ASSIGN(SessionModel model, ReadSessionModel(options, request, file));
-    PLIMSOLL_TRY(
-        session.Add(std::move(model.graph), model.variables, model.inputs).status());
+    PLIMSOLL_TRY(session.Add(std::move(model.graph), model.variables, model.inputs).status());
   }
   if (!session.reason().empty()) return LimitUnknown(options.models.front(), session.reason());
   return session.memory().device.total();
@@ -268,8 +275,8 @@ Error DoesNotFit(const PlanReports& reports) {
 
 Status CheckArguments(const Options& options) {
   const auto refuse = [](std::string code, std::string where, std::string why, std::string remedy) {
-    return Error{ErrorKind::kUsage, std::move(code), "cannot plan so", std::move(where),
-                 std::move(why), std::move(remedy)};
+    return Error{ErrorKind::kUsage, std::move(code), "cannot plan so",
+                 std::move(where),  std::move(why),  std::move(remedy)};
   };
   if (options.models.size() > 1 && !options.csv.empty()) {
     return refuse("cli.one_model", "--csv", "it speaks of one model",

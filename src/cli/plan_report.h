@@ -91,7 +91,8 @@ struct PlanReport {
 };
 
 inline constexpr const char* kWhatPackingBuys =
-    "kernels read packed weights from front to back; as they are, each run reads them in strides or "
+    "kernels read packed weights from front to back; as they are, each run reads them in strides "
+    "or "
     "packs them again";
 
 // Of a plan of a graph, whichever it is.

@@ -11,12 +11,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json PackedJson(const engine::PackedStore::Packed& packed) {
-  return {{"weights", packed.weights},
-          {"bytes", packed.packed.value()},
-          {"plain_bytes", packed.plain.value()},
-          {"kept_plain_bytes", packed.kept_plain.value()},
-          {"more_bytes", packed.more().value()},
-          {"reason", kWhatPackingBuys}};
+  return {{"weights", packed.weights},           {"bytes", packed.packed.value()},
+          {"plain_bytes", packed.plain.value()}, {"kept_plain_bytes", packed.kept_plain.value()},
+          {"more_bytes", packed.more().value()}, {"reason", kWhatPackingBuys}};
 }
 
 Json ModelJson(const PlanReport& report) {

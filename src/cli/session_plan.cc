@@ -7,7 +7,6 @@
 namespace plimsoll::cli {
 
 Result<SessionPlan> SessionPlan::Make(engine::SessionOptions options) {
-  options.config.external_weight = false;
   options.load.only_plan = true;
   SessionPlan plan;
   PLIMSOLL_ASSIGN(plan.session_, engine::Session::Create(options));
@@ -22,8 +21,8 @@ Result<SessionPlan::Model> SessionPlan::Add(graph::Graph graph,
     const Error& error = model.error();
     if (error.kind == ErrorKind::kUsage) return error;
     Model without;
-    without.reason = StrCat(error.what, error.where.empty() ? "" : StrCat(", ", error.where), ": ",
-                            error.why);
+    without.reason =
+        StrCat(error.what, error.where.empty() ? "" : StrCat(", ", error.where), ": ", error.why);
     model = std::move(without);
   }
   if (reason_.empty()) reason_ = model->reason;

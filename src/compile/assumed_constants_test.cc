@@ -33,7 +33,8 @@ TEST(AssumedConstantsTest, ConstantsOfOneFileLieAsTheFileHasThem) {
   const ValueId a = builder.Float32s("a", {4}, {1, 2, 3, 4});
   const ValueId b = builder.Float32s("b", {4}, {1, 2, 3, 4});
   const ValueId tied = builder.Float32s("tied", {4}, {1, 2, 3, 4});
-  builder.Output(builder.Node("Add", {x, builder.Node("Add", {a, builder.Node("Add", {b, tied})})}));
+  builder.Output(
+      builder.Node("Add", {x, builder.Node("Add", {a, builder.Node("Add", {b, tied})})}));
   Graph graph = Inferred(builder);
   Lose(graph, a, 0);
   Lose(graph, b, 64);

@@ -89,8 +89,7 @@ class Fusing {
     }
     ValueId new_weights = weights;
     if (std::ranges::any_of(line->scale, [](double scale) { return scale != 1; })) {
-      auto scaled =
-          ScaledSlices(graph_[graph_[weights].constant], {line->scale, line->assumed});
+      auto scaled = ScaledSlices(graph_[graph_[weights].constant], {line->scale, line->assumed});
       if (!scaled) return false;
       new_weights = rewriter_.AddConstant(reader, StrCat(graph_[weights].name, "/scaled"),
                                           *std::move(scaled));

@@ -127,10 +127,8 @@ kernels::AllocateTensor FeatureMemory::TensorAllocator() const {
     }
     ledger->CountTensor(of_heap, tensor.size());
     void* const at = tensor.data.get();
-    const auto uncount = [ledger, of_heap, size = tensor.size(),
-                          memory = std::move(tensor.data)](void*) {
-      ledger->CountTensor(of_heap, Bytes(0) - size);
-    };
+    const auto uncount = [ledger, of_heap, size = tensor.size(), memory = std::move(tensor.data)](
+                             void*) { ledger->CountTensor(of_heap, Bytes(0) - size); };
     tensor.data = std::shared_ptr<void>(at, uncount);
     return tensor;
   };

@@ -68,9 +68,9 @@ class FeatureMemory {
   kernels::AllocateTensor TensorAllocator() const;
 
   Policy policy() const { return policy_; }
-  Bytes reserved() const;       // feature maps and areas of the device
-  Bytes peak_reserved() const;  // the most there ever was
-  Bytes asked() const;          // of what is reserved (MemoryLedger)
+  Bytes reserved() const;                         // feature maps and areas of the device
+  Bytes peak_reserved() const;                    // the most there ever was
+  Bytes asked() const;                            // of what is reserved (MemoryLedger)
   Bytes host() const { return ledger_->host(); }  // areas of host memory
   Bytes heap() const { return ledger_->heap(); }  // tensors of node by node runs, at most
   // Gives back what no graph holds.

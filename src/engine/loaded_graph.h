@@ -33,7 +33,7 @@
 namespace plimsoll::engine {
 
 struct LoadOptions {
-  bool optimise = true;       // off: the graph as the file has it, node by node
+  bool optimise = true;  // off: the graph as the file has it, node by node
   // The graph is compiled to be looked at: its memory can be taken (Reserve), but it does not run.
   // Constants are neither packed nor copied, only counted, and their data may be missing.
   bool only_plan = false;
@@ -55,9 +55,9 @@ struct LoadOptions {
 
 // What a graph holds now.
 struct GraphMemory {
-  Bytes planned_peak;   // of the plan that ran last; 0 before
-  Bytes feature_map;    // that the last run took, with the regions beside it
-  Bytes weights;        // constants that kernels read, packed or plain, shared ones included
+  Bytes planned_peak;  // of the plan that ran last; 0 before
+  Bytes feature_map;   // that the last run took, with the regions beside it
+  Bytes weights;       // constants that kernels read, packed or plain, shared ones included
   PackedStore::Packed packed;
   int plans = 0;        // kept
   Bytes merged_blocks;  // of that plan: continuous groups of all gears, given to nobody else
@@ -189,9 +189,9 @@ class LoadedGraph {
   std::vector<compile::PassReport> passes_;
   PackedStore packed_;
   std::vector<std::shared_ptr<const void>> assumed_;  // addresses of constants that are missing
-  std::list<Entry> entries_;       // most recently used first
-  std::vector<const void*> read_;  // by the run that goes on: one for each input
-  std::vector<void*> written_;     // likewise for each output
+  std::list<Entry> entries_;                          // most recently used first
+  std::vector<const void*> read_;                     // by the run that goes on: one for each input
+  std::vector<void*> written_;                        // likewise for each output
   std::optional<Interpreter> interpreter_;
   std::shared_ptr<FeatureMemory> memory_;
   FeatureMap kept_;  // between runs, where the policy says so

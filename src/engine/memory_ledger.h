@@ -47,8 +47,8 @@ class MemoryLedger : public MemoryObserver {
   Bytes kept_;
   Bytes lent_static_;
   Bytes lent_dynamic_;
-  Bytes tensors_;    // of lent memory, now
-  Bytes heap_;       // now
+  Bytes tensors_;  // of lent memory, now
+  Bytes heap_;     // now
   Bytes heap_most_;
   Bytes peak_;
 };

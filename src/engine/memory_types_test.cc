@@ -104,7 +104,8 @@ TEST(MemoryTypesTest, DynamicGraphsTakeAsMuchAsTheLargestShapesNeed) {
   }
   EXPECT_EQ(watched.device->taken(MemoryType::kP2P), Bytes((4 + 40) * 32 * 4));
   const Bytes with = session->Memory().feature_maps_reserved;
-  EXPECT_EQ(session->Memory().host, Bytes(40 * 32 * 4)) << "memory of the host is none of the device";
+  EXPECT_EQ(session->Memory().host, Bytes(40 * 32 * 4))
+      << "memory of the host is none of the device";
   ASSERT_TRUE(session->Unload(id).ok());
   EXPECT_EQ(session->Memory().feature_maps_reserved, with - Bytes(40 * 32 * 4))
       << "the areas went back with the graph";

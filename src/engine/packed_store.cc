@@ -16,6 +16,11 @@ PackedStore::Key PackedStore::KeyOf(std::span<const std::byte> constant,
                                     std::string_view layout) const {
   const std::string kind =
       StrCat(session_->memory().Kind(), makes_ == Makes::kCounts ? ", counted" : "");
+  if (const auto counted = counted_.find(constant.data()); counted != counted_.end()) {
+    return {StrCat("session ", session_->session(), " weight ", counted->second.Text(), " in ",
+                   kind, " as ", layout),
+            true};
+  }
   if (const auto hash = lease_.HashAt(constant)) {
     return {StrCat("weight ", hash->Text(), " in ", kind, " as ", layout), true};
   }
@@ -81,7 +86,15 @@ void PackedStore::Drop(std::span<const std::byte> bytes) const {
 Status PackedStore::Externalise(graph::Graph& graph) {
   if (session_->external() == nullptr) return {};
   const std::lock_guard lock(mutex_);
-  return session_->external()->Hold(graph, lease_);
+  if (makes_ == Makes::kForms) return session_->external()->Hold(graph, lease_);
+  for (graph::ConstantTensor& constant : graph.constants) {
+    if (constant.missing || constant.bytes.empty() || counted_.contains(constant.bytes.data())) {
+      continue;
+    }
+    const WeightHash hash = session_->ShareEqual(constant);
+    counted_.emplace(constant.bytes.data(), hash);
+  }
+  return {};
 }
 
 void PackedStore::AddLasting(const void* data) {
@@ -92,7 +105,9 @@ void PackedStore::AddLasting(const void* data) {
 // The address that ToHostTensor would give, or one of its own where that copies.
 Result<kernels::HostTensor> PackedStore::Counted(const graph::ConstantTensor& constant) const {
   kernels::HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
-  if (kernels::IsReadInPlace(constant)) {
+  const std::lock_guard lock(mutex_);
+  const bool of_file = counted_.contains(constant.bytes.data());  // which is aligned
+  if (of_file || kernels::IsReadInPlace(constant)) {
     tensor.data = std::shared_ptr<void>(std::const_pointer_cast<void>(constant.storage),
                                         const_cast<std::byte*>(constant.bytes.data()));
     return tensor;

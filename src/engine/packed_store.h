@@ -86,6 +86,7 @@ class PackedStore : public kernels::PackedWeights {
   const Makes makes_;
   mutable std::mutex mutex_;
   std::set<const void*> lasting_;
+  std::map<const void*, WeightHash> counted_;  // constants that would be files
   // Before the forms: a shared form must go before the weight that others compare theirs with.
   WeightLease lease_;
   std::map<std::string, Form> forms_;  // by constant and layout

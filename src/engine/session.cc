@@ -29,9 +29,8 @@ constexpr Bytes kEndless = GiB(1 << 12);
 
 Result<std::unique_ptr<device::Device>> MakeDeviceFor(const SessionOptions& options) {
   const bool numbers = options.load.only_plan;
-  return device::MakeDevice(numbers ? "fake" : "cpu",
-                            {.capacity = numbers ? kEndless : Bytes(0),
-                             .granularity = kSessionGranularity});
+  return device::MakeDevice(numbers ? "fake" : "cpu", {.capacity = numbers ? kEndless : Bytes(0),
+                                                       .granularity = kSessionGranularity});
 }
 
 LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device::Device> device,
@@ -244,8 +243,8 @@ SessionMemory Session::Memory() const {
   if (!of_host) device.variables = held.variables;
   const Bytes variables_taken = of_host ? Bytes(0) : held.variables_reserved - pages;
   const Bytes weights_taken = weights_->memory().large_pages() ? pages : held.weights;
-  const Bytes taken = held.peak_feature_maps_reserved + memory_->heap() + weights_taken +
-                      variables_taken;
+  const Bytes taken =
+      held.peak_feature_maps_reserved + memory_->heap() + weights_taken + variables_taken;
   device.granularity = taken - device.total();
   return held;
 }

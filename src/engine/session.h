@@ -36,8 +36,8 @@ struct SessionOptions {
 // What a session takes from its device, by what it is for.
 struct DeviceBytes {
   Bytes weights;
-  // Feature maps as static_memory_policy has them, areas beside them (memory of another type, values
-  // that keep their addresses), and tensors of graphs that are run node by node.
+  // Feature maps as static_memory_policy has them, areas beside them (memory of another type,
+  // values that keep their addresses), and tensors of graphs that are run node by node.
   Bytes feature_maps;
   Bytes variables;
   Bytes granularity;  // what rounding up adds: to the pages and chunks of the device

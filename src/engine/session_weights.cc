@@ -25,4 +25,14 @@ SessionWeights::SessionWeights(const config::RunConfig& config,
   if (config.external_weight) external_.emplace(config.work_path, session_);
 }
 
+WeightHash SessionWeights::ShareEqual(graph::ConstantTensor& constant) {
+  const WeightHash hash = HashOf(constant.bytes);
+  const std::lock_guard lock(mutex_);
+  const Shared& first =
+      shared_.try_emplace(hash, Shared{constant.bytes, constant.storage}).first->second;
+  constant.bytes = first.bytes;
+  constant.storage = first.storage;
+  return hash;
+}
+
 }  // namespace plimsoll::engine

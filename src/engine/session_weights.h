@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 
 #include "config/run_config.h"
 #include "engine/constant_memory.h"
@@ -26,6 +28,8 @@ class SessionWeights {
                  device::DeviceId id);
 
   ExternalWeights* external() { return external_ ? &*external_ : nullptr; }  // null: off
+  // For graphs that are only counted: makes equal constants one, as files would, and writes none.
+  WeightHash ShareEqual(graph::ConstantTensor& constant);
   ConstantMemory& memory() { return memory_; }
   uint64_t session() const { return session_; }  // its number in this process
 
@@ -33,6 +37,12 @@ class SessionWeights {
   const uint64_t session_;
   std::optional<ExternalWeights> external_;
   ConstantMemory memory_;
+  std::mutex mutex_;
+  struct Shared {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> storage;
+  };
+  std::map<WeightHash, Shared> shared_;
 };
 
 }  // namespace plimsoll::engine

@@ -85,13 +85,13 @@ TEST(FusedMatMulTest, AMatrixThatIsPackedInEachRunTakesASliceOfPanels) {
 
 TEST(FusedMatMulTest, EveryWayThroughTheProductGivesTheSameNumbers) {
   const ProductCase cases[] = {
-      {1, 37, 50, 70, false, false, true}, {2, 13, 400, 33, false, false, false},
-      {3, 20, 24, 40, false, true, false}, {3, 20, 24, 40, true, false, false},
-      {2, 20, 24, 16, true, true, false},  {4, 9, 31, 19, false, false, true},
-      {1, 1, 64, 200, false, false, true}, {2, 3, 64, 45, false, false, false},
-      {2, 2, 64, 45, false, true, false},  {1, 1, 1, 1, false, false, true},
-      {2, 5, 0, 7, false, false, false},   {1, 300, 500, 17, false, false, true},
-      {3, 10, 700, 430, false, false, true},  {2, 11, 1000, 300, false, true, false},
+      {1, 37, 50, 70, false, false, true},   {2, 13, 400, 33, false, false, false},
+      {3, 20, 24, 40, false, true, false},   {3, 20, 24, 40, true, false, false},
+      {2, 20, 24, 16, true, true, false},    {4, 9, 31, 19, false, false, true},
+      {1, 1, 64, 200, false, false, true},   {2, 3, 64, 45, false, false, false},
+      {2, 2, 64, 45, false, true, false},    {1, 1, 1, 1, false, false, true},
+      {2, 5, 0, 7, false, false, false},     {1, 300, 500, 17, false, false, true},
+      {3, 10, 700, 430, false, false, true}, {2, 11, 1000, 300, false, true, false},
   };
   for (const ProductCase& one : cases) {
     const HostTensor a = Matrix(one, one.rows, one.depth, one.transpose_a, false, 1);
@@ -105,7 +105,8 @@ TEST(FusedMatMulTest, EveryWayThroughTheProductGivesTheSameNumbers) {
       bool constant;
       PackedWeights& weights;
     };
-    for (const auto& [constant, weights] : {Way{false, packing}, Way{true, packing}, Way{true, plain}}) {
+    for (const auto& [constant, weights] :
+         {Way{false, packing}, Way{true, packing}, Way{true, plain}}) {
       const auto prepared = Prepare(Product(one), {a, b, bias, residual},
                                     constant ? std::set<size_t>{1} : std::set<size_t>{}, &weights);
       ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
