@@ -107,7 +107,6 @@ bool AppendNode(std::string& key, const Node& node) {
   return true;
 }
 
-<<<<<<< HEAD
 // The first of each kind, found by a key that is made anew for every comparison: keys of all would
 // take more memory than the graph.
 template <typename SomeId>
@@ -137,14 +136,9 @@ class FirstOfKind {
 // Shapes, axes and single numbers may be the same; vectors of weights are not compared, so that a
 // plan comes to the same where their values are not known.
 bool MayBeCompared(const graph::ConstantTensor& constant) {
-  return constant.external_file.empty() &&
-         (!graph::IsFloating(constant.type) || constant.ElementCount() <= 1);
+  return !graph::IsFloating(constant.type) || constant.ElementCount() <= 1;
 }
 
-=======
-// Vectors of floats are weights, or worked out of weights, and are not compared: so a plan comes to
-// the same where the file of the weights is missing.
->>>>>>> 3349a3c047100db7afa404c89fed6ce6743961d0
 int MergeConstants(Rewriter& rewriter) {
   Graph& graph = rewriter.graph();
   FirstOfKind<ValueId> first;
@@ -152,7 +146,6 @@ int MergeConstants(Rewriter& rewriter) {
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const ValueId id(i);
     if (!graph[id].constant.valid() || graph[id].home != Graph::kRoot) continue;
-<<<<<<< HEAD
     if (rewriter.ReaderCount(id) == 0 || rewriter.IsOutput(id)) continue;
     const ValueId same = first.Find(id, [&](std::string& key, ValueId value) {
       const graph::ConstantTensor& constant = graph[graph[value].constant];
@@ -160,16 +153,6 @@ int MergeConstants(Rewriter& rewriter) {
     });
     if (same == id) continue;
     rewriter.ReplaceUses(id, same);
-=======
-    if (rewriter.readers(id).empty() || rewriter.IsOutput(id)) continue;
-    std::string key;
-    const graph::ConstantTensor& constant = graph[graph[id].constant];
-    const bool weights = graph::IsFloating(constant.type) && constant.ElementCount() > 1;
-    if (weights || !AppendTensor(key, constant)) continue;
-    const auto [known, is_new] = first.emplace(std::move(key), id);
-    if (is_new) continue;
-    rewriter.ReplaceUses(id, known->second);
->>>>>>> 3349a3c047100db7afa404c89fed6ce6743961d0
     ++merged;
   }
   return merged;

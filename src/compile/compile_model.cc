@@ -69,7 +69,6 @@ class Compilation {
                                          : options_.plain_peak.value_or(Bytes(kSaturated));
   }
 
-<<<<<<< HEAD
   Result<Attempt> Try(BlockedLayouts layouts) const {
     Attempt attempt;
     attempt.layouts = layouts;
@@ -78,34 +77,6 @@ class Compilation {
     Graph& graph = attempt.model.graph;
     if (options_.optimise) {
       PLIMSOLL_ASSIGN(attempt.blocked, ChooseLayouts(graph, layouts, attempt.model.passes));
-=======
-  Graph& graph_;
-  std::vector<int> readers_;  // that need the plain form, by constant
-};
-
-// Passes packing on where the forms asked for allow it, and remembers which of a site's inputs were
-// packed.
-class PackingRecorder : public kernels::PackedWeights {
- public:
-  PackingRecorder(kernels::PackedWeights& store, const KernelSite& site, WeightForms forms,
-                  const ConstantReaders& readers)
-      : store_(store), site_(site), forms_(forms), readers_(readers) {}
-
-  // What others read plain stays beside the packed form.
-  bool Wants(const void* data, Bytes plain, Bytes packed, Bytes workspace) const override {
-    if (forms_ == WeightForms::kPacked) return true;
-    const bool alone = std::ranges::any_of(
-        site_.node().inputs, [&](ValueId input) { return readers_.IsOnlyRead(input, data); });
-    return packed - (alone ? plain : Bytes(0)) <= workspace;
-  }
-  Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
-                           const Fill& fill) override {
-    for (size_t i = 0; i < site_.inputs.size() && i < 64; ++i) {
-      const TensorInfo& input = site_.inputs[i];
-      if (input.constant && input.data == data && input.size() == plain) {
-        inputs_ |= uint64_t{1} << i;
-      }
->>>>>>> 3349a3c047100db7afa404c89fed6ce6743961d0
     }
     PLIMSOLL_TRY(SpreadBatchLabels(graph, options_.plan.updates));
     PLIMSOLL_TRY(SettleStreams(graph, options_.plan.updates));
