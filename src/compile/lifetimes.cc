@@ -90,6 +90,10 @@ class ProblemBuilder {
         stable_(stable),
         options_(options),
         rules_(MakeReuseRules(graph, options.reuse)) {
+    is_input_.resize(graph.values.size());
+    is_output_.resize(graph.values.size());
+    for (const ValueId input : graph.root().inputs) is_input_[input.index()] = true;
+    for (const ValueId output : graph.root().outputs) is_output_[output.index()] = true;
     planned_.buffer_of.resize(graph.values.size());
     planned_.offset_in_buffer.resize(graph.values.size());
     planned_.feature_map = AddRegion("feature map", plan::RegionKind::kFeatureMap, {});
@@ -206,10 +210,8 @@ class ProblemBuilder {
 
   // An input that the model gives back as it is.
   bool HoldsOutput(const Block& block) const {
-    const std::vector<ValueId>& outputs = graph_.root().outputs;
-    return std::any_of(block.values.begin(), block.values.end(), [&](ValueId value) {
-      return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
-    });
+    return std::any_of(block.values.begin(), block.values.end(),
+                       [&](ValueId value) { return is_output_[value.index()]; });
   }
 
   int64_t FirstStreamSteps() const {
@@ -217,11 +219,10 @@ class ProblemBuilder {
   }
 
   std::vector<ValueId> Ports(const Block& block) const {
-    const graph::Subgraph& root = graph_.root();
-    const auto& ports = block.home == Home::kOutput ? root.outputs : root.inputs;
+    const std::vector<bool>& is_port = block.home == Home::kOutput ? is_output_ : is_input_;
     std::vector<ValueId> found;
     for (const ValueId value : block.values) {
-      if (std::find(ports.begin(), ports.end(), value) != ports.end()) found.push_back(value);
+      if (is_port[value.index()]) found.push_back(value);
     }
     return found;
   }
@@ -332,9 +333,7 @@ class ProblemBuilder {
   void NoteBodyOutputs() {
     for (const Node& node : graph_.nodes) {
       for (const ValueId output : node.outputs) {
-        const auto& outputs = graph_.root().outputs;
-        const bool leaves = std::find(outputs.begin(), outputs.end(), output) != outputs.end();
-        if (!leaves || SubgraphsOf(node).empty()) continue;
+        if (!output.valid() || !is_output_[output.index()] || SubgraphsOf(node).empty()) continue;
         planned_.notes.push_back(
             {graph_[output].name,
              "is copied out of the body: a subgraph's NetOutput has no zero copy"});
@@ -348,6 +347,8 @@ class ProblemBuilder {
   const StableValues& stable_;
   const LifetimeOptions& options_;
   const ReuseRules rules_;
+  std::vector<bool> is_input_;   // by value: of the model
+  std::vector<bool> is_output_;  // likewise
   PlannedBuffers planned_;
 };
 
