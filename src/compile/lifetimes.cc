@@ -246,17 +246,21 @@ class ProblemBuilder {
         wishes.clearing && options_.clear_together ? InOnePiece(block) : block.pieces;
     const bool one_piece = pieces.size() == 1;
     const RegionId region = RegionFor(block, wishes);
+    const bool kept = IsKept(block);
+    const plan::BatchId batch = BatchNamed(BatchOf(graph_, block));
+    const std::map<Bytes, ValueId> starts = StartsIn(block);
     std::vector<BufferId> members;
     for (const Piece& piece : pieces) {
       plan::Buffer buffer;
-      buffer.name = NameOf(block, piece);
+      const auto starting = starts.find(piece.offset);
+      buffer.name = graph_[starting == starts.end() ? block.values[0] : starting->second].name;
       buffer.size = piece.bytes;
       buffer.region = region;
       buffer.is_fixed_addr_prior = !wishes.stable_key.empty();
       buffer.no_zero_copy_reason = no_zero_copy;
-      buffer.exclusive = IsKept(block);
+      buffer.exclusive = kept;
       if (wishes.clearing && one_piece && options_.clear_together) buffer.atomic_addr_clean_id = 0;
-      buffer.batch = BatchNamed(BatchOf(graph_, block));
+      buffer.batch = batch;
       const bool given = block.home == Home::kInput || block.home == Home::kVariable;
       SetLife(buffer, block, given ? 0 : piece.birth, read_at_the_end ? LastStep() : piece.end);
       members.push_back(planned_.problem.AddBuffer(std::move(buffer)));
@@ -284,11 +288,13 @@ class ProblemBuilder {
                        [&](ValueId value) { return rules_.Keeps(graph_[value].producer); });
   }
 
-  std::string NameOf(const Block& block, const Piece& piece) const {
+  // By offset: the first value of the block that starts there.
+  std::map<Bytes, ValueId> StartsIn(const Block& block) const {
+    std::map<Bytes, ValueId> starts;
     for (const ValueId value : block.values) {
-      if (blocks_.offset_of[value.index()] == piece.offset) return graph_[value].name;
+      starts.try_emplace(blocks_.offset_of[value.index()], value);
     }
-    return graph_[block.values[0]].name;
+    return starts;
   }
 
   plan::BatchId BatchNamed(const std::string& label) {
