@@ -90,6 +90,10 @@ class ProblemBuilder {
         stable_(stable),
         options_(options),
         rules_(MakeReuseRules(graph, options.reuse)) {
+    is_input_.resize(graph.values.size());
+    is_output_.resize(graph.values.size());
+    for (const ValueId input : graph.root().inputs) is_input_[input.index()] = true;
+    for (const ValueId output : graph.root().outputs) is_output_[output.index()] = true;
     planned_.buffer_of.resize(graph.values.size());
     planned_.offset_in_buffer.resize(graph.values.size());
     planned_.feature_map = AddRegion("feature map", plan::RegionKind::kFeatureMap, {});
@@ -206,10 +210,8 @@ class ProblemBuilder {
 
   // An input that the model gives back as it is.
   bool HoldsOutput(const Block& block) const {
-    const std::vector<ValueId>& outputs = graph_.root().outputs;
-    return std::any_of(block.values.begin(), block.values.end(), [&](ValueId value) {
-      return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
-    });
+    return std::any_of(block.values.begin(), block.values.end(),
+                       [&](ValueId value) { return is_output_[value.index()]; });
   }
 
   int64_t FirstStreamSteps() const {
@@ -217,11 +219,10 @@ class ProblemBuilder {
   }
 
   std::vector<ValueId> Ports(const Block& block) const {
-    const graph::Subgraph& root = graph_.root();
-    const auto& ports = block.home == Home::kOutput ? root.outputs : root.inputs;
+    const std::vector<bool>& is_port = block.home == Home::kOutput ? is_output_ : is_input_;
     std::vector<ValueId> found;
     for (const ValueId value : block.values) {
-      if (std::find(ports.begin(), ports.end(), value) != ports.end()) found.push_back(value);
+      if (is_port[value.index()]) found.push_back(value);
     }
     return found;
   }
@@ -245,17 +246,21 @@ class ProblemBuilder {
         wishes.clearing && options_.clear_together ? InOnePiece(block) : block.pieces;
     const bool one_piece = pieces.size() == 1;
     const RegionId region = RegionFor(block, wishes);
+    const bool kept = IsKept(block);
+    const plan::BatchId batch = BatchNamed(BatchOf(graph_, block));
+    const std::map<Bytes, ValueId> starts = StartsIn(block);
     std::vector<BufferId> members;
     for (const Piece& piece : pieces) {
       plan::Buffer buffer;
-      buffer.name = NameOf(block, piece);
+      const auto starting = starts.find(piece.offset);
+      buffer.name = graph_[starting == starts.end() ? block.values[0] : starting->second].name;
       buffer.size = piece.bytes;
       buffer.region = region;
       buffer.is_fixed_addr_prior = !wishes.stable_key.empty();
       buffer.no_zero_copy_reason = no_zero_copy;
-      buffer.exclusive = IsKept(block);
+      buffer.exclusive = kept;
       if (wishes.clearing && one_piece && options_.clear_together) buffer.atomic_addr_clean_id = 0;
-      buffer.batch = BatchNamed(BatchOf(graph_, block));
+      buffer.batch = batch;
       const bool given = block.home == Home::kInput || block.home == Home::kVariable;
       SetLife(buffer, block, given ? 0 : piece.birth, read_at_the_end ? LastStep() : piece.end);
       members.push_back(planned_.problem.AddBuffer(std::move(buffer)));
@@ -283,11 +288,13 @@ class ProblemBuilder {
                        [&](ValueId value) { return rules_.Keeps(graph_[value].producer); });
   }
 
-  std::string NameOf(const Block& block, const Piece& piece) const {
+  // By offset: the first value of the block that starts there.
+  std::map<Bytes, ValueId> StartsIn(const Block& block) const {
+    std::map<Bytes, ValueId> starts;
     for (const ValueId value : block.values) {
-      if (blocks_.offset_of[value.index()] == piece.offset) return graph_[value].name;
+      starts.try_emplace(blocks_.offset_of[value.index()], value);
     }
-    return graph_[block.values[0]].name;
+    return starts;
   }
 
   plan::BatchId BatchNamed(const std::string& label) {
@@ -332,9 +339,7 @@ class ProblemBuilder {
   void NoteBodyOutputs() {
     for (const Node& node : graph_.nodes) {
       for (const ValueId output : node.outputs) {
-        const auto& outputs = graph_.root().outputs;
-        const bool leaves = std::find(outputs.begin(), outputs.end(), output) != outputs.end();
-        if (!leaves || SubgraphsOf(node).empty()) continue;
+        if (!output.valid() || !is_output_[output.index()] || SubgraphsOf(node).empty()) continue;
         planned_.notes.push_back(
             {graph_[output].name,
              "is copied out of the body: a subgraph's NetOutput has no zero copy"});
@@ -348,6 +353,8 @@ class ProblemBuilder {
   const StableValues& stable_;
   const LifetimeOptions& options_;
   const ReuseRules rules_;
+  std::vector<bool> is_input_;   // by value: of the model
+  std::vector<bool> is_output_;  // likewise
   PlannedBuffers planned_;
 };
 

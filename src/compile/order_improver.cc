@@ -20,7 +20,7 @@ constexpr int32_t kLastWidth = 1 << 16;
 constexpr int32_t kFirstReach = 16;  // nodes on either side of the peak
 constexpr int32_t kLastReach = 1024;
 constexpr int32_t kMostNodesForBound = 1 << 13;
-constexpr int64_t kCutStepsANode = 64;
+constexpr int64_t kCutStepsANode = 32;
 constexpr int64_t kFirstCutSteps = 1 << 18;
 
 // What the list schedules of one node cost, in looks at a node that could run next.

@@ -1,5 +1,6 @@
 #include "onnx/source.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "plimsoll/base/text.h"
@@ -41,12 +42,17 @@ std::string Printable(std::string_view name) {
 
 std::string Quote(std::string_view name) { return StrCat("'", Printable(name), "'"); }
 
+Budget::Budget(const Source& source)
+    : source_(source),
+      most_(std::clamp(Bytes(static_cast<int64_t>(source.bytes.size())) * kMaxTablesAByte,
+                       kMaxTables, kMaxTablesOfAny)) {}
+
 Status Budget::Spend(size_t bytes) {
   spent_ += Bytes(static_cast<int64_t>(bytes));
-  if (spent_ <= kMaxTables) return {};
+  if (spent_ <= most_) return {};
   return source_.BadFile(
       "onnx.limit", source_.file,
-      StrCat("its nodes, values and attributes take more than ", kMaxTables, " without weights"),
+      StrCat("its nodes, values and attributes take more than ", most_, " without weights"),
       "a real model needs far less: the file is broken or hostile");
 }
 

@@ -41,18 +41,22 @@ inline constexpr int kMaxNesting = 64;  // bodies in bodies, calls in calls
 inline constexpr int kMaxTypeNesting = 16;
 inline constexpr size_t kMaxRank = 64;
 inline constexpr size_t kMaxAttributes = 256;  // of one node
-inline constexpr int64_t kMaxNodes = 1'000'000;
-inline constexpr Bytes kMaxTables = MiB(512);  // records and tables, without the weights
+inline constexpr int64_t kMaxNodes = 10'000'000;
+// Records and tables, without the weights: so much, or as much as a long file may need.
+inline constexpr Bytes kMaxTables = MiB(512);
+inline constexpr int64_t kMaxTablesAByte = 128;  // of the file
+inline constexpr Bytes kMaxTablesOfAny = GiB(16);
 
 // Counts what reading makes out of a file, so that a few hostile bytes (a function that calls
 // another twice, which calls another twice ...) cannot turn into gigabytes.
 class Budget {
  public:
-  explicit Budget(const Source& source) : source_(source) {}
+  explicit Budget(const Source& source);
   Status Spend(size_t bytes);
 
  private:
   const Source& source_;
+  const Bytes most_;
   Bytes spent_;
 };
 
