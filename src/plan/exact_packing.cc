@@ -84,7 +84,6 @@ class Minimizer {
   void Decide(int64_t round) {
     Attempt(goal_, round);
     if (!Done() && low_ < goal_) Attempt(low_, round);
-    if (!Done() && low_ + 1 < goal_) Attempt(low_ + (goal_ - low_) / 2, round);
   }
 
   Outcome Attempt(int64_t capacity, int64_t round) {

@@ -15,7 +15,7 @@ using Key = PackingStrategy::Key;
 constexpr PackingStrategy kPlain[] = {
     {Pick::kFewest, Key::kLength, false},    {Pick::kTightest, Key::kSize, true},
     {Pick::kSequence, Key::kArea, false},    {Pick::kTightest, Key::kArea, false},
-    {Pick::kTroubled, Key::kArea, false},    {Pick::kTightest, Key::kLength, false},
+    {Pick::kFewest, Key::kArea, false},      {Pick::kTightest, Key::kLength, false},
     {Pick::kSequence, Key::kLength, true},   {Pick::kTroubled, Key::kSize, true},
     {Pick::kTightest, Key::kSections, true}, {Pick::kSequence, Key::kSize, true},
 };
