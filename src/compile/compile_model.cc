@@ -179,18 +179,22 @@ class Compilation {
     return workspaces;
   }
 
-  // Tells kernels that lift the peak above the target to take less, where they can.
+  // Tells kernels that lift the peak above the target to take less, where they can; at last all of
+  // them. The lowest of the plans is kept.
   Status LowerWorkspaces(Attempt& attempt) const {
-    constexpr int kMostRounds = 3;
+    constexpr int kMostRounds = 4;
     const Bytes before = attempt.peak();
-    for (int round = 0; round < kMostRounds && attempt.peak() > Target(); ++round) {
+    std::vector<Bytes> most = WorkspacesToKeep(attempt);
+    for (int round = 0; attempt.peak() > Target() && !most.empty(); ++round) {
       Attempt lower;
-      lower.most_workspace = WorkspacesToKeep(attempt);
-      if (lower.most_workspace.empty()) break;
+      lower.most_workspace = std::move(most);
       lower.model.graph = attempt.model.graph;
       lower.model.passes = attempt.model.passes;
       PLIMSOLL_TRY(Plan(lower));
-      if (lower.peak() >= attempt.peak()) break;
+      most.clear();
+      if (round < kMostRounds) most = WorkspacesToKeep(lower);
+      if (round == kMostRounds) most.assign(lower.model.graph.nodes.size(), Bytes(0));
+      if (lower.peak() >= attempt.peak()) continue;
       attempt.model = std::move(lower.model);
       attempt.most_workspace = std::move(lower.most_workspace);
     }

@@ -44,7 +44,7 @@ class Slicing {
   }
 
   bool Slice(ValueId seed, const SliceSizes& sizes) {
-    if (seed.index() < sliced_.size() && sliced_[seed.index()]) return false;
+    if (IsSliced(seed)) return false;
     const std::optional<Region> region = Grow(seed);
     if (!region) return false;
     const SliceRule& rule = region->nodes.begin()->second;
@@ -60,6 +60,10 @@ class Slicing {
   Bytes constants() const { return constants_; }
 
  private:
+  bool IsSliced(ValueId value) const {
+    return value.index() < sliced_.size() && sliced_[value.index()];
+  }
+
   Bytes SizeOf(ValueId value) const { return PlannedSize(graph_[value].type); }
 
   // From the node that makes the seed to nodes whose results are at most half as large, and to
@@ -104,9 +108,8 @@ class Slicing {
     const Node& node = graph_[id];
     if (region.nodes.size() == kMostNodes || !place_.contains(id) || !MayRewrite(node))
       return false;
-    if (sliced_[node.outputs[0].index()]) return false;
     const std::optional<SliceRule> rule = SliceRuleOf(graph_, id);
-    if (!rule) return false;
+    if (!rule || IsSliced(node.outputs[0])) return false;
     if (region.nodes.empty()) {
       region.axis = rule->axis;
       region.length = rule->length;

@@ -80,6 +80,18 @@ TEST(SliceRegionsTest, ChannelsOfAConvolutionAndAPoolComeSliceBySlice) {
   EXPECT_EQ(SliceRegions(graph, {wide}, {.slices = 2}).regions, 0);  // no second time
 }
 
+TEST(SliceRegionsTest, ANodeWithoutItsFirstOutputIsLeftAlone) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({8, 1, 16}));
+  const auto outputs = builder.Nodes(
+      "LSTM", {x, Weights(builder, "w", {1, 32, 16}), Weights(builder, "r", {1, 32, 8})}, 2,
+      With("hidden_size", int64_t{8}));
+  builder.Output(outputs[1]);
+  Graph graph = Inferred(builder);
+  graph.nodes[graph[outputs[1]].producer.index()].outputs[0] = ValueId();
+  EXPECT_EQ(SliceRegions(graph, {outputs[1]}, {.slices = 2}).regions, 0);
+}
+
 TEST(SliceRulesTest, APackOfImagesHasNoChannelsInOneRun) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({2, 3, 16, 16}));
