@@ -185,15 +185,16 @@ class Compilation {
     constexpr int kMostRounds = 4;
     const Bytes before = attempt.peak();
     std::vector<Bytes> most = WorkspacesToKeep(attempt);
-    for (int round = 0; attempt.peak() > Target() && !most.empty(); ++round) {
+    bool told_all = false;
+    for (int round = 0; attempt.peak() > Target() && !told_all; ++round) {
+      told_all = most.empty() || round == kMostRounds;
+      if (told_all) most.assign(attempt.model.graph.nodes.size(), Bytes(0));
       Attempt lower;
       lower.most_workspace = std::move(most);
       lower.model.graph = attempt.model.graph;
       lower.model.passes = attempt.model.passes;
       PLIMSOLL_TRY(Plan(lower));
-      most.clear();
-      if (round < kMostRounds) most = WorkspacesToKeep(lower);
-      if (round == kMostRounds) most.assign(lower.model.graph.nodes.size(), Bytes(0));
+      most = WorkspacesToKeep(lower);
       if (lower.peak() >= attempt.peak()) continue;
       attempt.model = std::move(lower.model);
       attempt.most_workspace = std::move(lower.most_workspace);
