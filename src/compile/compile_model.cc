@@ -63,10 +63,13 @@ class Compilation {
   }
 
  private:
-  // What kernels and layouts need not go below: nothing where memory comes first.
+  // What kernels and layouts need not go below: nothing where memory comes first. Who forbids to
+  // use memory again wants more than plain lives take.
   Bytes Target() const {
-    return options_.plan.memory_priority ? Bytes(0)
-                                         : options_.plain_peak.value_or(Bytes(kSaturated));
+    const ReuseOptions& reuse = options_.plan.lifetimes.reuse;
+    if (options_.plan.memory_priority) return Bytes(0);
+    if (reuse.disabled || !reuse.not_of.empty()) return Bytes(kSaturated);
+    return options_.plain_peak.value_or(Bytes(kSaturated));
   }
 
   Result<Attempt> Try(BlockedLayouts layouts) const {
