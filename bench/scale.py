@@ -38,8 +38,8 @@ def measure(program, path, limit):
 
 
 def ratio(plan):
-    plain = plan.get("plain_peak_bytes") or plan.get("file_order_lower_bound_bytes")
-    peak = plan.get("compiled_peak_bytes", plan["peak_bytes"])
+    plain = plan["plain_peak_bytes"]
+    peak = plan["peak_bytes"]
     return f"{peak / plain:10.4f}" if plain and peak is not None else f"{'':>10}"
 
 
