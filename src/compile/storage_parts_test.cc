@@ -25,6 +25,22 @@ Divided Divide(const Graph& graph) {
   return divided;
 }
 
+struct TwoAndBoth {
+  ValueId first;
+  ValueId second;
+  ValueId both;
+};
+
+// A Concat of two tensors, and a reader of it.
+TwoAndBoth ConcatOfTwo(GraphBuilder& builder) {
+  const ValueId x = builder.Input("x", FloatTensor({1, 8, 64}));
+  const ValueId first = builder.Node("Sigmoid", {x});
+  const ValueId second = builder.Node("Tanh", {x});
+  const ValueId both = builder.Node("Concat", {first, second}, With("axis", int64_t{1}));
+  builder.Output(builder.Node("ReduceSum", {both}));
+  return {first, second, both};
+}
+
 TEST(StoragePartsTest, OutputsOfASplitGoAloneAndComeWithItsInput) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({1, 8, 64}));
@@ -49,11 +65,7 @@ TEST(StoragePartsTest, OutputsOfASplitGoAloneAndComeWithItsInput) {
 
 TEST(StoragePartsTest, InputsThatOnlyTheConcatReadsGoTogether) {
   GraphBuilder builder;
-  const ValueId x = builder.Input("x", FloatTensor({1, 8, 64}));
-  const ValueId a = builder.Node("Sigmoid", {x});
-  const ValueId b = builder.Node("Tanh", {x});
-  const ValueId joined = builder.Node("Concat", {a, b}, With("axis", int64_t{1}));
-  builder.Output(builder.Node("ReduceSum", {joined}));
+  const auto [a, b, joined] = ConcatOfTwo(builder);
   const Graph graph = Inferred(builder);
   const Divided divided = Divide(graph);
   EXPECT_EQ(divided.storages.places[a.index()].storage, divided.storages.places[b.index()].storage);
@@ -62,11 +74,7 @@ TEST(StoragePartsTest, InputsThatOnlyTheConcatReadsGoTogether) {
 
 TEST(StoragePartsTest, AnInputOfAConcatThatAnotherReadsGoesAlone) {
   GraphBuilder builder;
-  const ValueId x = builder.Input("x", FloatTensor({1, 8, 64}));
-  const ValueId a = builder.Node("Sigmoid", {x});
-  const ValueId b = builder.Node("Tanh", {x});
-  const ValueId joined = builder.Node("Concat", {a, b}, With("axis", int64_t{1}));
-  builder.Output(builder.Node("ReduceSum", {joined}));
+  const auto [a, b, joined] = ConcatOfTwo(builder);
   builder.Output(builder.Node("ReduceMax", {a}));
   const Graph graph = Inferred(builder);
   const Divided divided = Divide(graph);
