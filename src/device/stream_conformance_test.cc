@@ -277,6 +277,42 @@ TEST_P(StreamConformance, CopyReachesTheHostAndOtherDevicesButNothingUnmapped) {
   EXPECT_TRUE(device_->SynchronizeStream(kFirst, stream).ok());
 }
 
+TEST_P(StreamConformance, WorkThatReachesMemoryWithoutAccessIsRefusedWhole) {
+  const World world = MakeWorld(*device_, kFirst);  // the second chunk has no access
+  const AddressRange next = Mapped(2);
+  const Address plain_end = world.plain + 1000;
+  const auto copy = [&](Address to, Address from, Bytes size) {
+    return device_->Copy(kFirst, world.stream, to, from, size);
+  };
+  EXPECT_TRUE(copy(next.base, next.base + Units(1), unit_).ok());
+  EXPECT_TRUE(device_->Fill(kFirst, world.stream, next.base, 1, unit_ * 2).ok());
+  EXPECT_TRUE(Refused(
+      device_->Fill(kFirst, world.stream, world.range.base, 1, unit_ + Bytes(1)), kFill));
+  EXPECT_TRUE(Refused(copy(next.base, world.range.base, unit_ * 2), kCopy));
+  EXPECT_TRUE(Refused(copy(plain_end - 1, next.base, Bytes(2)), kCopy));
+  EXPECT_TRUE(Refused(copy(world.range.base - 1, next.base, Bytes(2)), kCopy));
+  EXPECT_TRUE(copy(plain_end - 1, next.base, Bytes(1)).ok());
+  EXPECT_TRUE(device_->SynchronizeStream(kFirst, world.stream).ok());
+}
+
+TEST_P(StreamConformance, AnEventTellsOfItsOwnStreamAlone) {
+  const StreamId held = Stream();
+  const StreamId free = Stream();
+  Gate gate;
+  ASSERT_TRUE(device_->Launch(kFirst, held, gate.Work()).ok());
+  const auto behind = device_->RecordEvent(kFirst, held);
+  const auto beside = device_->RecordEvent(kFirst, free);
+  ASSERT_TRUE(behind.ok() && beside.ok());
+  EXPECT_NE(*behind, *beside);
+  EXPECT_TRUE(device_->EventReached(kFirst, *beside).value());
+  EXPECT_FALSE(device_->EventReached(kFirst, *behind).value());
+  ASSERT_TRUE(device_->DestroyEvent(kFirst, *beside).ok());
+  EXPECT_FALSE(device_->EventReached(kFirst, *behind).value());
+  gate.Open();
+  ASSERT_TRUE(device_->SynchronizeStream(kFirst, held).ok());
+  EXPECT_TRUE(device_->EventReached(kFirst, *behind).value());
+}
+
 TEST_P(StreamConformance, EightThreadsShareADevice) {
   std::atomic<int> failures = 0;
   const auto check = [&failures](bool ok) { failures += ok ? 0 : 1; };
