@@ -108,6 +108,16 @@ TEST_P(CpuMemoryTest, StreamsFillAndCopyRealBytes) {
   EXPECT_TRUE(Holds(reinterpret_cast<Address>(host.data()), unit_, 0x3c));
 }
 
+TEST_P(CpuMemoryTest, ACopyWithinOneChunkMayOverlapItself) {
+  Map(0, Create());
+  const StreamId stream = device_.CreateStream(kFirst).value();
+  for (size_t i = 0; i < 4096; ++i) Pointer(At(0))[i] = static_cast<uint8_t>(i * 7 / 3);
+  std::vector<uint8_t> expected(Pointer(At(0)), Pointer(At(0)) + 4000);
+  ASSERT_TRUE(device_.Copy(kFirst, stream, At(0) + 50, At(0), Bytes(4000)).ok());
+  ASSERT_TRUE(device_.SynchronizeStream(kFirst, stream).ok());
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), Pointer(At(0)) + 50));
+}
+
 TEST(CpuDeviceTest, OneChunkAtTwoAddressesIsOneMemory) {
   CpuDevice device;
   DeviceMemory& memory = device.memory();
@@ -126,7 +136,10 @@ TEST(CpuDeviceTest, OneChunkAtTwoAddressesIsOneMemory) {
 TEST(CpuDeviceTest, MemoryLargerThanTheMachineDoesNotFit) {
   CpuDevice device;
   DeviceMemory& memory = device.memory();
-  const Bytes total = memory.Info(kFirst)->total;
+  const auto info = memory.Info(kFirst);
+  ASSERT_TRUE(info.ok());
+  const Bytes total = info->total;
+  EXPECT_LE(info->free, total);
   EXPECT_EQ(total, SystemMemory().total);
   EXPECT_TRUE(
       Refused(memory.CreateChunk(kFirst, total.RoundUp(MiB(2).value()) + MiB(2), {}).status(),
@@ -142,8 +155,20 @@ TEST(CpuDeviceTest, WhatTheSystemRefusesIsAnErrorWhereTheCapacityLies) {
                       kAllocatePlain, ErrorKind::kDoesNotFit));
   EXPECT_TRUE(Refused(memory.CreateChunk(kFirst, GiB(1 << 20), {}).status(), kCreateChunk,
                       ErrorKind::kDoesNotFit));
-  EXPECT_EQ(memory.Info(kFirst)->total, GiB(int64_t{1} << 30));
+  const auto info = memory.Info(kFirst);
+  ASSERT_TRUE(info.ok());
+  EXPECT_EQ(info->total, GiB(int64_t{1} << 30));
+  EXPECT_LE(info->free, SystemMemory().total) << "no more than the system has";
   EXPECT_TRUE(memory.CreateChunk(kFirst, MiB(2), {}).ok());
+}
+
+TEST(CpuDeviceTest, AfterARefusalAllOfTheCapacityIsFree) {
+  CpuDevice device({.capacity = GiB(1 << 20)});
+  DeviceMemory& memory = device.memory();
+  EXPECT_FALSE(memory.AllocatePlain(kFirst, GiB(1 << 20), MemoryType::kDevice).ok());
+  EXPECT_TRUE(memory.AllocatePlain(kFirst, MiB(2), MemoryType::kDevice).ok());
+  EXPECT_FALSE(memory.CreateChunk(kFirst, GiB(1 << 20) - MiB(4), {}).ok());
+  EXPECT_TRUE(memory.CreateChunk(kFirst, MiB(4), {}).ok());
 }
 
 TEST(CpuDeviceTest, AWaitFromInsideWorkIsRefusedInsteadOfStandingStill) {

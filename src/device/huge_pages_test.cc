@@ -66,15 +66,15 @@ TEST(HugePagesTest, R25_ModeOneEndsWithALoggedErrorWhenTheyAreMissing) {
 
 TEST(HugePagesTest, R25_TheErrorOfTheCpuDeviceNamesTheMissingPool) {
   const PoolLock lock(GiB(1));
-  const auto pool = FindHugePagePool(GiB(1));
-  if (pool && pool->free > 0) GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  if (PoolHasFreePages(PagePolicy::kHuge1G)) {
+    GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  }
   const ErrorLines errors;
   CpuDevice device({.capacity = GiB(4)});
   const auto block = AllocateVariableMemory(device, kFirst, MiB(3), 1);
   ASSERT_FALSE(block.ok());
   ASSERT_EQ(errors.lines().size(), 1u);
-  const std::string wanted =
-      pool ? "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages" : "no pool of 1 GiB pages";
+  const std::string wanted = NameOfGigabytePool();
   EXPECT_NE(block.error().Text().find(wanted), std::string::npos) << block.error().Text();
   EXPECT_NE(errors.lines()[0].find(wanted), std::string::npos);
 }
@@ -171,6 +171,65 @@ TEST(HugePagesTest, ABlockInUseCanBeReleasedLater) {
   EXPECT_EQ(device.outstanding().ranges, 0);
 }
 
+TEST(HugePagesTest, AReleaseThatFailsHalfwayGivesBackWhatItCan) {
+  struct Case {
+    DeviceCall failing;
+    FakeOutstanding left;
+  };
+  for (const Case& c : {Case{kDestroyChunk, {.chunks = 1}}, Case{kReleaseAddress, {.ranges = 1}}}) {
+    FakeDevice device;
+    auto block = AllocateVariableMemory(device, kFirst, MiB(2), 0);
+    ASSERT_TRUE(block.ok());
+    device.Fail({.call = c.failing});
+    EXPECT_TRUE(Refused(block->Release(), c.failing));
+    EXPECT_EQ(device.outstanding(), c.left) << DeviceCallName(c.failing);
+    EXPECT_TRUE(block->Release().ok()) << "nothing is given back twice";
+    EXPECT_EQ(block->address(), 0u);
+  }
+}
+
+TEST(HugePagesTest, BothFailuresOfAReleaseAreToldByTheFirst) {
+  FakeDevice device;
+  auto block = AllocateVariableMemory(device, kFirst, MiB(2), 0);
+  ASSERT_TRUE(block.ok());
+  device.Fail({.call = kDestroyChunk});
+  device.Fail({.call = kReleaseAddress});
+  EXPECT_TRUE(Refused(block->Release(), kDestroyChunk));
+}
+
+TEST(HugePagesTest, APlainBlockThatCannotBeFreedIsKept) {
+  FakeDevice device({.reserves_addresses = false});
+  auto block = AllocateVariableMemory(device, kFirst, MiB(3), 0);
+  ASSERT_TRUE(block.ok());
+  device.Fail({.call = kFreePlain});
+  EXPECT_TRUE(Refused(block->Release(), kFreePlain));
+  EXPECT_EQ(device.outstanding().plain_blocks, 1);
+  EXPECT_TRUE(block->Release().ok());
+  EXPECT_EQ(device.outstanding(), FakeOutstanding{});
+}
+
+TEST(HugePagesTest, PagesAreAlignedToTheirSizeAndSizesRoundedUpToIt) {
+  struct Case {
+    PagePolicy pages;
+    Bytes asked, granularity, size, alignment;
+  };
+  for (const Case& c :
+       {Case{PagePolicy::kHuge1G, MiB(1), KiB(4), GiB(1), GiB(1)},
+        Case{PagePolicy::kHuge2M, MiB(3), KiB(4), MiB(4), MiB(2)},
+        Case{PagePolicy::kTransparent2M, Bytes(1), KiB(4), MiB(2), MiB(2)},
+        Case{PagePolicy::kTransparent2M, Bytes(1), MiB(8), MiB(8), MiB(8)},
+        Case{PagePolicy::kDefault, Bytes(4097), KiB(4), KiB(8), KiB(4)},
+        Case{PagePolicy::kSmall4K, Bytes(1), KiB(4), KiB(4), KiB(4)}}) {
+    FakeDevice device({.granularity = c.granularity, .pages_1g = 1, .pages_2m = 2});
+    ASSERT_TRUE(device.memory().ReserveAddress(kFirst, c.granularity, Bytes(0)).ok());
+    const auto block = AllocateWithPages(device, kFirst, c.asked, c.pages);
+    ASSERT_TRUE(block.ok());
+    EXPECT_EQ(block->size(), c.size);
+    EXPECT_EQ(block->pages(), c.pages);
+    EXPECT_EQ(block->address() % static_cast<uint64_t>(c.alignment.value()), 0u);
+  }
+}
+
 TEST(HugePagesTest, MovingABlockMovesItsMemory) {
   FakeDevice device;
   HugePageBlock kept = AllocateVariableMemory(device, kFirst, MiB(2), 0).value();
@@ -182,6 +241,32 @@ TEST(HugePagesTest, MovingABlockMovesItsMemory) {
   EXPECT_EQ(device.outstanding().chunks, 1);
   moved = HugePageBlock();
   EXPECT_EQ(device.outstanding(), FakeOutstanding{});
+}
+
+TEST(HugePagesTest, APoolIsAsItWasAfterATestThatIsKilled) {
+  std::optional<HugePagePool> before;
+  {
+    const LargerPool pool(MiB(2), 2);
+    before = FindHugePagePool(MiB(2));
+    if (!pool.enlarged()) GTEST_SKIP() << pool.WhyNot();
+  }
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t victim = fork();
+  if (victim == 0) {
+    const LargerPool pool(MiB(2), 3);
+    [[maybe_unused]] const ssize_t told = write(ends[1], pool.enlarged() ? "y" : "n", 1);
+    pause();
+  }
+  char enlarged = 0;
+  ASSERT_EQ(read(ends[0], &enlarged, 1), 1);
+  EXPECT_EQ(FindHugePagePool(MiB(2))->pages, before->pages - 2 + (enlarged == 'y' ? 3 : 0));
+  ASSERT_EQ(kill(victim, SIGKILL), 0);
+  ASSERT_EQ(waitpid(victim, nullptr, 0), victim);
+  close(ends[0]);
+  close(ends[1]);
+  const PoolLock until_it_is_restored(MiB(2));
+  EXPECT_EQ(FindHugePagePool(MiB(2))->pages, before->pages - 2);
 }
 
 // The following use the machine's own pages, and say so where it has none to give.
@@ -197,7 +282,9 @@ TEST(HugePagesTest, R25_ARealGigabytePageServesAndIsGivenBack) {
     ASSERT_TRUE(block.ok()) << block.error().Text();
     EXPECT_EQ(block->size(), GiB(1));
     *reinterpret_cast<char*>(block->address()) = 1;
-    EXPECT_EQ(PagesAt(block->address())->page, GiB(1));
+    const auto pages = PagesAt(block->address());
+    ASSERT_TRUE(pages.has_value());
+    EXPECT_EQ(pages->page, GiB(1));
     EXPECT_EQ(FindHugePagePool(GiB(1))->free, free - 1);
   }
   EXPECT_EQ(FindHugePagePool(GiB(1))->free, free);
@@ -206,8 +293,9 @@ TEST(HugePagesTest, R25_ARealGigabytePageServesAndIsGivenBack) {
 
 TEST(HugePagesTest, R26_RealTwoMegabytePagesComeFromThePool) {
   const PoolLock lock(GiB(1));
-  const auto giant = FindHugePagePool(GiB(1));
-  if (giant && giant->free > 0) GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  if (PoolHasFreePages(PagePolicy::kHuge1G)) {
+    GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  }
   const LargerPool pool(MiB(2), 4);
   if (!pool.enlarged()) GTEST_SKIP() << pool.WhyNot();
   const ErrorLines errors;
@@ -216,7 +304,9 @@ TEST(HugePagesTest, R26_RealTwoMegabytePagesComeFromThePool) {
   ASSERT_TRUE(block.ok()) << block.error().Text();
   EXPECT_EQ(block->pages(), PagePolicy::kHuge2M);
   *reinterpret_cast<char*>(block->address()) = 1;
-  EXPECT_EQ(PagesAt(block->address())->page, MiB(2));
+  const auto pages = PagesAt(block->address());
+  ASSERT_TRUE(pages.has_value());
+  EXPECT_EQ(pages->page, MiB(2));
   EXPECT_EQ(errors.lines().size(), 1u);
 }
 
@@ -230,8 +320,24 @@ TEST(HugePagesTest, DefaultPagesOfAChunkMappedTwiceComeFromThePoolWhereItHasFree
   for (const uint64_t at : {range.base, range.base + static_cast<uint64_t>(MiB(2).value())}) {
     ASSERT_TRUE(memory.Map(kFirst, at, chunk).ok());
     ASSERT_TRUE(memory.SetAccess(kFirst, at, MiB(2)).ok());
-    EXPECT_EQ(PagesAt(at)->page, MiB(2));
+    const auto pages = PagesAt(at);
+    ASSERT_TRUE(pages.has_value());
+    EXPECT_EQ(pages->page, MiB(2));
   }
+}
+
+TEST(HugePagesTest, AChunkThatThePoolCannotGiveLeavesRoomForOneThatItCan) {
+  const LargerPool pool(MiB(2), 2);
+  if (!pool.enlarged()) GTEST_SKIP() << pool.WhyNot();
+  const auto free = FindHugePagePool(MiB(2));
+  ASSERT_TRUE(free.has_value());
+  CpuDevice device({.capacity = GiB(1 << 20)});
+  DeviceMemory& memory = device.memory();
+  const ChunkOptions huge{.pages = PagePolicy::kHuge2M};
+  const auto refused = memory.CreateChunk(kFirst, GiB(16 * 1024) - MiB(2), huge);
+  EXPECT_TRUE(Refused(refused.status(), kCreateChunk, ErrorKind::kDoesNotFit));
+  EXPECT_EQ(FindHugePagePool(MiB(2)), free);
+  EXPECT_TRUE(memory.CreateChunk(kFirst, MiB(2) * free->free, huge).ok());
 }
 
 class TransparentPages : public testing::TestWithParam<bool> {};
@@ -250,7 +356,9 @@ TEST_P(TransparentPages, R27_TransparentPagesAreConfirmedBySmaps) {
     ASSERT_TRUE(memory.SetAccess(kFirst, at, MiB(4)).ok());
     *reinterpret_cast<volatile char*>(at) = 1;
     *reinterpret_cast<volatile char*>(at + static_cast<uint64_t>(MiB(2).value())) = 1;
-    EXPECT_EQ(PagesAt(at)->huge, MiB(4)) << round;
+    const auto pages = PagesAt(at);
+    ASSERT_TRUE(pages.has_value());
+    EXPECT_EQ(pages->huge, MiB(4)) << round;
     ASSERT_TRUE(memory.Unmap(kFirst, at, MiB(4)).ok());
   }
 }
@@ -265,8 +373,10 @@ TEST_P(TransparentPages, SmallPagesStaySmall) {
   ASSERT_TRUE(memory.Map(kFirst, range.base, *chunk).ok());
   ASSERT_TRUE(memory.SetAccess(kFirst, range.base, MiB(4)).ok());
   *reinterpret_cast<volatile char*>(range.base) = 1;
-  EXPECT_EQ(PagesAt(range.base)->huge, Bytes(0));
-  EXPECT_EQ(PagesAt(range.base)->page, KiB(4));
+  const auto pages = PagesAt(range.base);
+  ASSERT_TRUE(pages.has_value());
+  EXPECT_EQ(pages->huge, Bytes(0));
+  EXPECT_EQ(pages->page, KiB(4));
 }
 
 TEST_P(TransparentPages, PoliciesWantWholePages) {

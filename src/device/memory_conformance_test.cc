@@ -262,6 +262,34 @@ TEST_P(MemoryConformance, MemoryInUseByPendingWorkIsNotTakenAway) {
   EXPECT_TRUE(memory_.FreePlain(kFirst, *block).ok());
 }
 
+TEST_P(MemoryConformance, PendingWorkKeepsWhatItTouchesAndNotItsNeighbours) {
+  const AddressRange range = Mapped(3);
+  const StreamId stream = Stream();
+  Gate gate;
+  const StreamId elsewhere = Stream(kSecond);
+  ASSERT_TRUE(device_->Launch(kSecond, elsewhere, gate.Work()).ok());
+  const auto held = device_->RecordEvent(kSecond, elsewhere);
+  ASSERT_TRUE(held.ok());
+  ASSERT_TRUE(device_->WaitEvent(kFirst, stream, *held).ok());
+  ASSERT_TRUE(device_->Fill(kFirst, stream, range.base + Units(1), 1, unit_).ok());
+  EXPECT_TRUE(memory_.Unmap(kFirst, range.base, unit_).ok());
+  EXPECT_TRUE(memory_.Unmap(kFirst, range.base + Units(2), unit_).ok());
+  EXPECT_TRUE(Refused(memory_.Unmap(kFirst, range.base + Units(1), unit_), kUnmap));
+  gate.Open();
+  ASSERT_TRUE(device_->SynchronizeStream(kFirst, stream).ok());
+  EXPECT_TRUE(memory_.Unmap(kFirst, range.base + Units(1), unit_).ok());
+}
+
+TEST_P(MemoryConformance, AllOfTheCapacityCanBeHadInOnePlainBlock) {
+  for (int i = 0; i < 2; ++i) {
+    const auto block = memory_.AllocatePlain(kFirst, kCapacity, MemoryType::kDevice);
+    ASSERT_TRUE(block.ok());
+    EXPECT_EQ(Free(kFirst), Bytes(0));
+    EXPECT_EQ(Free(kSecond), kCapacity);
+    ASSERT_TRUE(memory_.FreePlain(kFirst, *block).ok());
+  }
+}
+
 TEST_P(MemoryConformance, R76_MemoryLandsOnTheNamedDeviceWhileAnotherIsCurrent) {
   ASSERT_TRUE(device_->SetCurrent(kFirst).ok());
   ASSERT_EQ(device_->Current(), kFirst);

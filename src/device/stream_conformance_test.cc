@@ -4,6 +4,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "base/call_in_thread_for_tests.h"
 #include "device/conformance_fixture.h"
 
 namespace plimsoll::device {
@@ -89,12 +90,54 @@ TEST_P(StreamConformance, WorkRunsInOrder) {
 }
 
 TEST_P(StreamConformance, SynchronizeDeviceWaitsForAllItsStreams) {
-  std::atomic<int> done = 0;
-  for (int i = 0; i < 4; ++i) {
-    ASSERT_TRUE(device_->Launch(kSecond, Stream(kSecond), [&done] { ++done; }).ok());
+  constexpr size_t kStreams = 4;
+  std::vector<StreamId> streams;
+  for (size_t i = 0; i < kStreams; ++i) streams.push_back(Stream(kSecond));
+  for (size_t held = 0; held < kStreams; ++held) {
+    Gate gate;
+    std::atomic<int> done = 0;
+    ASSERT_TRUE(device_->Launch(kSecond, streams[held], gate.Work()).ok());
+    for (const StreamId stream : streams) {
+      ASSERT_TRUE(device_->Launch(kSecond, stream, [&done] { ++done; }).ok());
+    }
+    Status status;
+    CallInThread wait([&] { status = device_->SynchronizeDevice(kSecond); });
+    EXPECT_TRUE(wait.Waits()) << "work of stream " << held << " is held";
+    gate.Open();
+    wait.Join();
+    EXPECT_TRUE(status.ok());
+    EXPECT_EQ(done, 4);
   }
+}
+
+TEST_P(StreamConformance, SynchronizeDeviceDoesNotWaitForOtherDevices) {
+  const StreamId elsewhere = Stream(kFirst);
+  const StreamId own = Stream(kSecond);
+  Gate gate;
+  bool done = false;
+  ASSERT_TRUE(device_->Launch(kFirst, elsewhere, gate.Work()).ok());
+  ASSERT_TRUE(device_->Launch(kSecond, own, [&done] { done = true; }).ok());
   ASSERT_TRUE(device_->SynchronizeDevice(kSecond).ok());
-  EXPECT_EQ(done, 4);
+  EXPECT_TRUE(done);
+  gate.Open();
+  EXPECT_TRUE(device_->SynchronizeStream(kFirst, elsewhere).ok());
+}
+
+TEST_P(StreamConformance, SynchronizeStreamWaitsForItsStreamAlone) {
+  const StreamId held = Stream();
+  const StreamId free = Stream();
+  Gate gate;
+  ASSERT_TRUE(device_->Launch(kFirst, held, gate.Work()).ok());
+  bool done = false;
+  ASSERT_TRUE(device_->Launch(kFirst, free, [&done] { done = true; }).ok());
+  ASSERT_TRUE(device_->SynchronizeStream(kFirst, free).ok());
+  EXPECT_TRUE(done);
+  Status status;
+  CallInThread wait([&] { status = device_->SynchronizeStream(kFirst, held); });
+  EXPECT_TRUE(wait.Waits());
+  gate.Open();
+  wait.Join();
+  EXPECT_TRUE(status.ok());
 }
 
 TEST_P(StreamConformance, AnEventIsReachedWhenTheWorkBeforeItIsDone) {
@@ -125,9 +168,29 @@ TEST_P(StreamConformance, AStreamWaitsForAnEventEvenOfAnotherDevice) {
   ASSERT_TRUE(device_->WaitEvent(kSecond, reader, *event).ok());
   ASSERT_TRUE(device_->DestroyEvent(kFirst, *event).ok());
   ASSERT_TRUE(device_->Launch(kSecond, reader, [&] { seen = written; }).ok());
+  Status status;
+  CallInThread wait([&] { status = device_->SynchronizeStream(kSecond, reader); });
+  EXPECT_TRUE(wait.Waits());
   gate.Open();
-  ASSERT_TRUE(device_->SynchronizeStream(kSecond, reader).ok());
+  wait.Join();
+  ASSERT_TRUE(status.ok());
   EXPECT_TRUE(seen);
+}
+
+TEST_P(StreamConformance, AWaitIsForTheWorkBeforeTheEventAndNotBehindIt) {
+  const StreamId writer = Stream();
+  const StreamId reader = Stream();
+  Gate gate;
+  const auto event = device_->RecordEvent(kFirst, writer);
+  ASSERT_TRUE(event.ok());
+  ASSERT_TRUE(device_->Launch(kFirst, writer, gate.Work()).ok());
+  ASSERT_TRUE(device_->WaitEvent(kFirst, reader, *event).ok());
+  bool ran = false;
+  ASSERT_TRUE(device_->Launch(kFirst, reader, [&ran] { ran = true; }).ok());
+  EXPECT_TRUE(device_->SynchronizeStream(kFirst, reader).ok());
+  EXPECT_TRUE(ran);
+  gate.Open();
+  EXPECT_TRUE(device_->SynchronizeStream(kFirst, writer).ok());
 }
 
 TEST_P(StreamConformance, EventsAreDestroyedOnceAndOutliveTheirStream) {
@@ -214,6 +277,41 @@ TEST_P(StreamConformance, CopyReachesTheHostAndOtherDevicesButNothingUnmapped) {
   EXPECT_TRUE(device_->SynchronizeStream(kFirst, stream).ok());
 }
 
+TEST_P(StreamConformance, WorkThatReachesMemoryWithoutAccessIsRefusedWhole) {
+  const World world = MakeWorld(*device_, kFirst);  // the second chunk has no access
+  const AddressRange next = Mapped(2);
+  const Address plain_end = world.plain + 1000;
+  const auto copy = [&](Address to, Address from, Bytes size) {
+    return device_->Copy(kFirst, world.stream, to, from, size);
+  };
+  EXPECT_TRUE(copy(next.base, next.base + Units(1), unit_).ok());
+  EXPECT_TRUE(device_->Fill(kFirst, world.stream, next.base, 1, unit_ * 2).ok());
+  EXPECT_TRUE(Refused(
+      device_->Fill(kFirst, world.stream, world.range.base, 1, unit_ + Bytes(1)), kFill));
+  EXPECT_TRUE(Refused(copy(next.base, world.range.base, unit_ * 2), kCopy));
+  EXPECT_TRUE(Refused(copy(plain_end - 1, next.base, Bytes(2)), kCopy));
+  EXPECT_TRUE(copy(plain_end - 1, next.base, Bytes(1)).ok());
+  EXPECT_TRUE(device_->SynchronizeStream(kFirst, world.stream).ok());
+}
+
+TEST_P(StreamConformance, AnEventTellsOfItsOwnStreamAlone) {
+  const StreamId held = Stream();
+  const StreamId free = Stream();
+  Gate gate;
+  ASSERT_TRUE(device_->Launch(kFirst, held, gate.Work()).ok());
+  const auto behind = device_->RecordEvent(kFirst, held);
+  const auto beside = device_->RecordEvent(kFirst, free);
+  ASSERT_TRUE(behind.ok() && beside.ok());
+  EXPECT_NE(*behind, *beside);
+  EXPECT_TRUE(device_->EventReached(kFirst, *beside).value());
+  EXPECT_FALSE(device_->EventReached(kFirst, *behind).value());
+  ASSERT_TRUE(device_->DestroyEvent(kFirst, *beside).ok());
+  EXPECT_FALSE(device_->EventReached(kFirst, *behind).value());
+  gate.Open();
+  ASSERT_TRUE(device_->SynchronizeStream(kFirst, held).ok());
+  EXPECT_TRUE(device_->EventReached(kFirst, *behind).value());
+}
+
 TEST_P(StreamConformance, EightThreadsShareADevice) {
   std::atomic<int> failures = 0;
   const auto check = [&failures](bool ok) { failures += ok ? 0 : 1; };
@@ -222,10 +320,13 @@ TEST_P(StreamConformance, EightThreadsShareADevice) {
     threads.emplace_back([&, id = t % 2 == 0 ? kFirst : kSecond] {
       const auto stream = device_->CreateStream(id);
       check(stream.ok());
+      if (!stream.ok()) return;
       for (int i = 0; i < 20; ++i) {
         const auto range = memory_.ReserveAddress(id, unit_ * 2, Bytes(0));
         const auto chunk = memory_.CreateChunk(id, unit_, {.mapped_twice = i % 2 == 0});
-        check(range.ok() && chunk.ok() && memory_.Map(id, range->base, *chunk).ok());
+        check(range.ok() && chunk.ok());
+        if (!range.ok() || !chunk.ok()) return;
+        check(memory_.Map(id, range->base, *chunk).ok());
         check(memory_.SetAccess(id, range->base, unit_).ok());
         check(device_->Fill(id, *stream, range->base, 1, KiB(4)).ok());
         check(device_->RecordEvent(id, *stream).ok());

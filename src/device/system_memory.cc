@@ -23,14 +23,15 @@ std::optional<int64_t> ReadNumber(const std::string& path) {
 }
 
 // The directory of the process's control group (version 2), as far as it can be seen from here.
-std::string ControlGroup() {
-  const std::string groups = ReadText("/proc/self/cgroup");
+std::string ControlGroup(const std::string& root) {
+  const std::string all = root + "/sys/fs/cgroup";
+  const std::string groups = ReadText(root + "/proc/self/cgroup");
   for (std::string_view line : Split(groups, '\n')) {
     if (!line.starts_with("0::")) continue;
-    const std::string own = StrCat("/sys/fs/cgroup", line.substr(3));
-    return std::ifstream(own + "/memory.max").good() ? own : "/sys/fs/cgroup";
+    const std::string own = StrCat(all, line.substr(3));
+    return std::ifstream(own + "/memory.max").good() ? own : all;
   }
-  return "/sys/fs/cgroup";
+  return all;
 }
 
 std::optional<Address> ParseHex(std::string_view text) {
@@ -67,11 +68,11 @@ std::optional<Bytes> KilobyteLine(std::string_view text, std::string_view name) 
   return std::nullopt;
 }
 
-MemoryInfo SystemMemory() {
-  const std::string text = ReadText("/proc/meminfo");
+MemoryInfo SystemMemory(const std::string& root) {
+  const std::string text = ReadText(root + "/proc/meminfo");
   MemoryInfo info{KilobyteLine(text, "MemTotal").value_or(Bytes(0)),
                   KilobyteLine(text, "MemAvailable").value_or(Bytes(0))};
-  const std::string group = ControlGroup();
+  const std::string group = ControlGroup(root);
   const auto limit = ReadNumber(group + "/memory.max");
   if (!limit || Bytes(*limit) >= info.total) return info;
   const Bytes used(ReadNumber(group + "/memory.current").value_or(0));
@@ -80,9 +81,9 @@ MemoryInfo SystemMemory() {
   return info;
 }
 
-std::optional<HugePagePool> FindHugePagePool(Bytes page) {
-  const std::string pool =
-      StrCat("/sys/kernel/mm/hugepages/hugepages-", page.value() / KiB(1).value(), "kB/");
+std::optional<HugePagePool> FindHugePagePool(Bytes page, const std::string& root) {
+  const std::string pool = StrCat(root, "/sys/kernel/mm/hugepages/hugepages-",
+                                  page.value() / KiB(1).value(), "kB/");
   const auto pages = ReadNumber(pool + "nr_hugepages");
   const auto free = ReadNumber(pool + "free_hugepages");
   const auto promised = ReadNumber(pool + "resv_hugepages");

@@ -10,8 +10,8 @@
 namespace plimsoll::device {
 
 // Memory of this machine, or of the container (control group) around the process where that has
-// less. Zero where the system does not tell.
-MemoryInfo SystemMemory();
+// less. Zero where the system does not tell. `root` is where the system's files are looked for.
+MemoryInfo SystemMemory(const std::string& root = "");
 
 // The line "name:   123 kB" of a file like /proc/meminfo, in bytes.
 std::optional<Bytes> KilobyteLine(std::string_view text, std::string_view name);
@@ -25,7 +25,7 @@ struct HugePagePool {
 };
 
 // Nothing when the machine has no pages of this size.
-std::optional<HugePagePool> FindHugePagePool(Bytes page);
+std::optional<HugePagePool> FindHugePagePool(Bytes page, const std::string& root = "");
 
 // What /proc/self/smaps says about the mapping that holds an address.
 struct MappingPages {

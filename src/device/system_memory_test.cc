@@ -2,10 +2,92 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 namespace plimsoll::device {
 namespace {
+
+// The files of a system made up, in a folder of its own.
+class MadeUpSystem : public testing::Test {
+ protected:
+  ~MadeUpSystem() override { std::filesystem::remove_all(root_); }
+  void Write(const std::string& path, const std::string& text) const {
+    const std::filesystem::path whole = root_ + path;
+    std::filesystem::create_directories(whole.parent_path());
+    std::ofstream(whole) << text;
+  }
+  void WriteMemory() const {
+    Write("/proc/meminfo", "MemTotal: 1000 kB\nMemFree: 1 kB\nMemAvailable: 600 kB\n");
+  }
+  void WritePool(const std::string& kilobytes, const std::string& free,
+                 const std::string& promised) const {
+    const std::string folder = "/sys/kernel/mm/hugepages/hugepages-" + kilobytes + "kB/";
+    Write(folder + "nr_hugepages", "9\n");
+    Write(folder + "free_hugepages", free);
+    Write(folder + "resv_hugepages", promised);
+  }
+
+  const std::string root_ = testing::TempDir() + "made_up_system_" + std::to_string(getpid());
+};
+
+TEST_F(MadeUpSystem, WithoutAContainerTheMachineCounts) {
+  WriteMemory();
+  EXPECT_EQ(SystemMemory(root_).total, KiB(1000));
+  EXPECT_EQ(SystemMemory(root_).free, KiB(600));
+}
+
+TEST_F(MadeUpSystem, WhatASystemDoesNotTellIsZero) {
+  EXPECT_EQ(SystemMemory(root_).total, Bytes(0));
+  EXPECT_EQ(SystemMemory(root_).free, Bytes(0));
+  EXPECT_EQ(FindHugePagePool(MiB(2), root_), std::nullopt);
+}
+
+TEST_F(MadeUpSystem, AContainerWithLessMemoryThanTheMachineCounts) {
+  struct Case {
+    int64_t limit, used;  // in KiB
+    Bytes total, free;
+  };
+  for (const Case& c : {Case{500, 100, KiB(500), KiB(400)}, Case{900, 100, KiB(900), KiB(600)},
+                        Case{500, 501, KiB(500), Bytes(0)}, Case{1000, 900, KiB(1000), KiB(600)},
+                        Case{2000, 1999, KiB(1000), KiB(600)}}) {
+    WriteMemory();
+    Write("/sys/fs/cgroup/memory.max", std::to_string(c.limit * 1024) + "\n");
+    Write("/sys/fs/cgroup/memory.current", std::to_string(c.used * 1024) + "\n");
+    EXPECT_EQ(SystemMemory(root_).total, c.total) << c.limit;
+    EXPECT_EQ(SystemMemory(root_).free, c.free) << c.limit;
+  }
+  Write("/sys/fs/cgroup/memory.max", "max\n");
+  EXPECT_EQ(SystemMemory(root_).total, KiB(1000));
+}
+
+TEST_F(MadeUpSystem, TheProcessesOwnControlGroupCountsWhereItCanBeSeen) {
+  WriteMemory();
+  Write("/sys/fs/cgroup/memory.max", "409600");
+  Write("/sys/fs/cgroup/memory.current", "0");
+  Write("/proc/self/cgroup", "3:cpu:/elsewhere\n0::/mine\n");
+  EXPECT_EQ(SystemMemory(root_).total, KiB(400));
+  Write("/sys/fs/cgroup/mine/memory.max", "204800");
+  Write("/sys/fs/cgroup/mine/memory.current", "102400");
+  EXPECT_EQ(SystemMemory(root_).total, KiB(200));
+  EXPECT_EQ(SystemMemory(root_).free, KiB(100));
+}
+
+TEST_F(MadeUpSystem, PagesOfAPoolThatArePromisedAreNotFree) {
+  WritePool("2048", "5\n", "2\n");
+  WritePool("1048576", "1\n", "3\n");
+  const auto huge = FindHugePagePool(MiB(2), root_);
+  ASSERT_TRUE(huge.has_value());
+  EXPECT_EQ(huge->path, root_ + "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
+  EXPECT_EQ(huge->pages, 9);
+  EXPECT_EQ(huge->free, 3);
+  const auto giant = FindHugePagePool(GiB(1), root_);
+  ASSERT_TRUE(giant.has_value());
+  EXPECT_EQ(giant->free, 0);
+}
 
 TEST(SystemMemoryTest, TheMachineHasMemoryAndSomeOfItIsFree) {
   const MemoryInfo info = SystemMemory();
@@ -35,8 +117,9 @@ TEST(SystemMemoryTest, SmapsIsReadForTheMappingThatHoldsTheAddress) {
   EXPECT_EQ(pages->page, KiB(4));
   EXPECT_EQ(pages->resident, MiB(4));
   EXPECT_EQ(pages->huge, MiB(4));
-  EXPECT_EQ(PagesAt(0x1fff, kSmaps)->huge, Bytes(0));
-  EXPECT_EQ(PagesAt(0x800000, kSmaps)->resident, KiB(8));
+  EXPECT_EQ(PagesAt(0x1fff, kSmaps), (MappingPages{KiB(4), KiB(4), Bytes(0)}));
+  EXPECT_EQ(PagesAt(0x2000, kSmaps), std::nullopt);
+  EXPECT_EQ(PagesAt(0x800000, kSmaps), (MappingPages{KiB(4), KiB(8), Bytes(0)}));
   EXPECT_EQ(PagesAt(0x3000, kSmaps), std::nullopt);
   EXPECT_EQ(PagesAt(0x3000, "nonsense"), std::nullopt);
 }

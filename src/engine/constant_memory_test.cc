@@ -1,7 +1,6 @@
 #include "engine/constant_memory.h"
 
-#include <fstream>
-
+#include "device/huge_page_pools_for_tests.h"
 #include "engine/models_for_tests.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
@@ -39,13 +38,6 @@ SessionOptions WithPages(HugePages pages, std::shared_ptr<device::Device> device
 
 uint64_t AddressOf(const std::shared_ptr<void>& piece) {
   return reinterpret_cast<uint64_t>(piece.get());
-}
-
-// Whether the machine has 1 GiB pages to give.
-bool HasGigabytePages() {
-  int64_t free = 0;
-  std::ifstream("/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages") >> free;
-  return free > 0;
 }
 
 TEST(ConstantMemoryTest, R23_R24_ModeZeroTakesNothingFromTheDevice) {
@@ -153,14 +145,18 @@ TEST(ConstantMemoryTest, AFailureAtAnyDeviceCallLeavesNothingBehind) {
 }
 
 TEST(ConstantMemoryTest, R25_WithoutGigabytePagesAModelEndsWithTheReasonAndOthersGoOn) {
-  if (HasGigabytePages()) GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  const device::PoolLock lock(GiB(1));
+  if (device::PoolHasFreePages(device::PagePolicy::kHuge1G)) {
+    GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  }
   const auto session = MakeSession(WithPages(HugePages::kOnly1G));
   const ErrorLines lines;
   const GraphId id = MustAdd(*session, AddOne({4}));
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto run = session->RunValues(id, Values({Random({4}, 1)}));
     ASSERT_FALSE(run.ok());
-    EXPECT_NE(run.error().Text().find("nr_hugepages"), std::string::npos) << run.error().Text();
+    EXPECT_NE(run.error().Text().find(device::NameOfGigabytePool()), std::string::npos)
+        << run.error().Text();
   }
   EXPECT_GE(lines.count(), 1);
   graph::GraphBuilder builder;
@@ -170,7 +166,10 @@ TEST(ConstantMemoryTest, R25_WithoutGigabytePagesAModelEndsWithTheReasonAndOther
 }
 
 TEST(ConstantMemoryTest, R23_R26_ConstantsPackedAndPlainLieInLargePagesAndGiveTheSameResults) {
-  if (HasGigabytePages()) GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  const device::PoolLock lock(GiB(1));
+  if (device::PoolHasFreePages(device::PagePolicy::kHuge1G)) {
+    GTEST_SKIP() << "the pool of 1 GiB pages has free ones here";
+  }
   const auto plain = MakeSession();
   const auto large = MakeSession(WithPages(HugePages::k1GThen2M));
   const ErrorLines lines;

@@ -177,7 +177,12 @@ Status CachingMemAllocator::Free(const Block& block) {
   } else {
     Cache(index);
   }
-  return keep_ == Keep::kNothing ? Recycle().status() : Status();
+  if (keep_ != Keep::kNothing) return Status();
+  // The block is freed in any case: what the device does not take back now stays for the next time.
+  if (const Result<Bytes> recycled = Recycle(); !recycled.ok()) {
+    Log(LogLevel::kWarning, recycled.error().Text());
+  }
+  return Status();
 }
 
 Status CachingMemAllocator::RecordStream(const Block& block, StreamId stream) {

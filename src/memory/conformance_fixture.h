@@ -25,10 +25,12 @@ inline constexpr device::DeviceId kDevice{0};
 // A device with one stream and physical memory, released in the right order.
 class Machine {
  public:
-  explicit Machine(std::shared_ptr<device::Device> device, PhysicalMemoryOptions options = {})
+  explicit Machine(std::shared_ptr<device::Device> device, PhysicalMemoryOptions options = {},
+                   ExpandableOptions expandable = {})
       : device_(std::move(device)),
         physical_(std::make_shared<PhysicalMemoryAllocator>(device_, kDevice, options)),
-        stream_(*device_->CreateStream(kDevice)) {}
+        stream_(*device_->CreateStream(kDevice)),
+        expandable_(expandable) {}
 
   static Machine Fake(device::FakeOptions options = {}) {
     return Machine(std::make_shared<device::FakeDevice>(options));
@@ -40,13 +42,18 @@ class Machine {
   device::StreamId stream() const { return stream_; }
   std::unique_ptr<ScalableAllocator> Scalable(ScalableOptions options = {}) const {
     return std::make_unique<ScalableAllocator>(
-        std::make_unique<DeviceAllocator>(physical_, stream_), std::move(options));
+        std::make_unique<DeviceAllocator>(physical_, stream_, expandable_), std::move(options));
+  }
+  std::unique_ptr<StreamOrderedAllocator> StreamOrdered() const {
+    return std::make_unique<StreamOrderedAllocator>(
+        physical_, StreamOrderedOptions{.expandable = expandable_});
   }
 
  private:
   std::shared_ptr<device::Device> device_;
   std::shared_ptr<PhysicalMemoryAllocator> physical_;
   device::StreamId stream_;
+  ExpandableOptions expandable_;
 };
 
 // An allocator under the conformance suite. To put another one under it, add a row.
@@ -66,7 +73,7 @@ inline std::vector<Subject> AllSubjects() {
       {"Scalable", scalable},
       {"StreamOrdered",
        [](const Machine& m) -> std::unique_ptr<Allocator> {
-         return std::make_unique<StreamOrderedAllocator>(m.physical());
+         return m.StreamOrdered();
        }},
       {"Caching", caching(Keep::kAll)},
       {"CachingUntilLarger", caching(Keep::kUntilLarger)},

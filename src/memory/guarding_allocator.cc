@@ -149,25 +149,27 @@ Status GuardingAllocator::Unknown(const Block& block) {
                "free each block once, with the allocator that it came from"};
 }
 
-Status GuardingAllocator::Leave(const Guarded& guarded) {
-  const Result<bool> untouched =
-      Holds(guarded.stream, guarded.address(), kPoisonByte, guarded.size);
-  PLIMSOLL_TRY(under_->Free(guarded.under));
-  PLIMSOLL_TRY(untouched.status());
-  if (*untouched) return Status();
-  return Broken("memory.used_after_free", guarded.address(),
-                "its bytes have changed since it was freed",
-                "free it after the last use, or record the stream that still uses it");
-}
-
 Status GuardingAllocator::ShrinkQuarantine(Bytes to) {
   Status first;
-  while (!quarantine_.empty() && quarantined_ > to) {
-    const Guarded guarded = std::move(quarantine_.front());
-    quarantine_.pop_front();
-    quarantined_ -= guarded.under.size;
-    Status status = Leave(guarded);
+  const auto tell = [&first](Status status) {
     if (first.ok()) first = std::move(status);
+  };
+  while (!quarantine_.empty() && quarantined_ > to) {
+    const Guarded& oldest = quarantine_.front();
+    const Result<bool> untouched = Holds(oldest.stream, oldest.address(), kPoisonByte, oldest.size);
+    if (Status freed = under_->Free(oldest.under); !freed.ok()) {
+      tell(std::move(freed));
+      return first;
+    }
+    if (!untouched.ok()) {
+      tell(untouched.status());
+    } else if (!*untouched) {
+      tell(Broken("memory.used_after_free", oldest.address(),
+                  "its bytes have changed since it was freed",
+                  "free it after the last use, or record the stream that still uses it"));
+    }
+    quarantined_ -= oldest.under.size;
+    quarantine_.pop_front();
   }
   return first;
 }

@@ -115,13 +115,16 @@ Result<Block> ScalableAllocator::AllocateScattered(const Request& request, int64
   return HandOut(request, extent, pool_->AddressOf(*plan_));
 }
 
+inline bool ScalableAllocator::IsLive(const Block& block) const {
+  const ExtentIndex index = block.key.index;
+  return pool_->Holds(index) && (*pool_)[index].state == Extent::State::kBlock &&
+         (*pool_)[index].generation == block.key.generation;
+}
+
 Status ScalableAllocator::Free(const Block& block) {
   CheckThread();
   const ExtentIndex index = block.key.index;
-  if (!pool_->Holds(index) || (*pool_)[index].state != Extent::State::kBlock ||
-      (*pool_)[index].generation != block.key.generation) {
-    return Unknown(block);
-  }
+  if (!IsLive(block)) return Unknown(block);
   Extent& extent = (*pool_)[index];
   ++extent.generation;
   freed_ += extent.requested;
@@ -134,6 +137,10 @@ Status ScalableAllocator::Free(const Block& block) {
   }
   pool_->Give(index);
   return Status();
+}
+
+Status ScalableAllocator::CheckLive(const Block& block) const {
+  return IsLive(block) ? Status() : Unknown(block);
 }
 
 bool ScalableAllocator::calm() const { return freed_ <= pool_->reserved().value() / kCalm; }

@@ -20,6 +20,19 @@ Block Inner(Block block) {
   return block;
 }
 
+Error BadFree(const Block& block, std::string code, std::string why) {
+  return {ErrorKind::kUsage,
+          std::move(code),
+          "cannot free a block",
+          StrCat("address ", block.address),
+          std::move(why),
+          "free each block once, with the allocator that it came from"};
+}
+
+Error Strange(const Block& block) {
+  return BadFree(block, "memory.unknown_block", "this allocator did not hand it out");
+}
+
 }  // namespace
 
 StreamOrderedAllocator::StreamOrderedAllocator(std::shared_ptr<PhysicalMemoryAllocator> physical,
@@ -85,29 +98,35 @@ Result<Block> StreamOrderedAllocator::Allocate(const Request& request) {
 
 Status StreamOrderedAllocator::Free(const Block& block) {
   std::lock_guard lock(mutex_);
-  if (!recorded_.empty()) {
-    const auto recorded = recorded_.find(block.key.index);
-    if (recorded != recorded_.end() && recorded->second.generation == block.key.generation) {
-      PLIMSOLL_TRY(Defer(block, recorded->second.streams));
-      recorded_.erase(recorded);
-      return Status();
-    }
+  if (recorded_.empty()) return FreeNow(block);
+  const auto recorded = recorded_.find(block.key.index);
+  if (recorded == recorded_.end() || recorded->second.generation != block.key.generation) {
+    return FreeNow(block);
   }
-  PLIMSOLL_TRY(FreeNow(block));
+  PLIMSOLL_TRY(CheckLive(block));
+  PLIMSOLL_TRY(Defer(block, recorded->second.streams));
+  recorded->second.deferred = true;
+  // The block is freed in any case: what cannot be asked now is asked again by the next request.
+  if (const Status finished = FreeFinished(); !finished.ok()) {
+    Log(LogLevel::kWarning, finished.error().Text());
+  }
   return Status();
+}
+
+Status StreamOrderedAllocator::CheckLive(const Block& block) {
+  const auto recorded = recorded_.find(block.key.index);
+  if (recorded != recorded_.end() && recorded->second.deferred &&
+      recorded->second.generation == block.key.generation) {
+    return BadFree(block, "memory.freed_twice", "it was freed before");
+  }
+  Pool* pool = PoolOf(block);
+  return pool == nullptr ? Strange(block) : pool->allocator->CheckLive(Inner(block));
 }
 
 Status StreamOrderedAllocator::FreeNow(const Block& block) {
   if (block.key == BlockKey()) return Status();
   Pool* pool = PoolOf(block);
-  if (pool == nullptr) {
-    return Error{ErrorKind::kUsage,
-                 "memory.unknown_block",
-                 "cannot free a block",
-                 StrCat("address ", block.address),
-                 "this allocator did not hand it out",
-                 "free each block once, with the allocator that it came from"};
-  }
+  if (pool == nullptr) return Strange(block);
   pool->allocator->Adopt();
   PLIMSOLL_TRY(pool->allocator->Free(Inner(block)));
   allocated_ -= block.size;
@@ -116,11 +135,11 @@ Status StreamOrderedAllocator::FreeNow(const Block& block) {
 
 Status StreamOrderedAllocator::RecordStream(const Block& block, StreamId stream) {
   std::lock_guard lock(mutex_);
-  Pool* pool = PoolOf(block);
-  if (pool == nullptr) return FreeNow(block);
-  if (pool->stream == stream) return Status();
+  if (block.key == BlockKey()) return Status();
+  PLIMSOLL_TRY(CheckLive(block));
+  if (PoolOf(block)->stream == stream) return Status();
   Recorded& recorded = recorded_[block.key.index];
-  if (recorded.generation != block.key.generation) recorded = {block.key.generation, {}};
+  if (recorded.generation != block.key.generation) recorded = {block.key.generation, {}, false};
   auto& streams = recorded.streams;
   if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
   return Status();
@@ -139,7 +158,7 @@ Status StreamOrderedAllocator::Defer(const Block& block, const std::vector<Strea
     deferred.events.push_back(*event);
   }
   deferred_.push_back(std::move(deferred));
-  return FreeFinished();
+  return Status();
 }
 
 Status StreamOrderedAllocator::FreeFinished() {
@@ -158,6 +177,7 @@ Status StreamOrderedAllocator::FreeFinished() {
     }
     const Block block = deferred->block;
     deferred = deferred_.erase(deferred);
+    recorded_.erase(block.key.index);
     PLIMSOLL_TRY(FreeNow(block));
   }
   return Status();

@@ -16,7 +16,7 @@ class OwnerTable;
 enum class Keep {
   kAll,          // it stays, for a request of its stream that fills at least four fifths of it
   kUntilLarger,  // it stays, for any request that it holds; one that is larger sends it back first
-  kNothing,      // it goes back to the device
+  kNothing,      // it goes back to the device, at once or, where that fails, with a later one
 };
 
 // A cache over plain device memory: each block is a plain allocation of its own, kept when it is

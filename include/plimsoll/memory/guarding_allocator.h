@@ -54,7 +54,7 @@ class GuardingAllocator final : public Allocator {
   Status Fill(StreamId stream, Address at, uint8_t value, Bytes size);
   Result<bool> Holds(StreamId stream, Address at, uint8_t value, Bytes size);
   Status WaitForRecorded(const Guarded& guarded);
-  Status Leave(const Guarded& guarded);
+  // Oldest first; a block that the allocator below does not take back stays. The first error.
   Status ShrinkQuarantine(Bytes to);
   Status Unknown(const Block& block);
 

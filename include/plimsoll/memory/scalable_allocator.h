@@ -55,6 +55,8 @@ class ScalableAllocator final : public Allocator {
   Status RecordStream(const Block& block, StreamId stream) override;
   Result<Bytes> Trim() override;
   MemoryStatistics statistics() const override;
+  // Whether the block was handed out here and not freed since: the error of a free that would fail.
+  Status CheckLive(const Block& block) const;
 
   // Gives all physical memory back and keeps every address; blocks live on without their bytes.
   // Between the two every request is refused with "memory.paused".
@@ -84,6 +86,7 @@ class ScalableAllocator final : public Allocator {
   // Waits for the stream and undoes every range without a block.
   Status UndoIdleStitched();
   Block HandOut(const Request& request, uint32_t extent, Address address);
+  bool IsLive(const Block& block) const;
   bool calm() const;
   Status Unknown(const Block& block) const;
   Error OutOfMemory(const Request& request, const Error& cause) const;

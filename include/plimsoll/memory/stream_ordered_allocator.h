@@ -54,6 +54,7 @@ class StreamOrderedAllocator final : public Allocator {
   struct Recorded {
     uint32_t generation = 0;
     std::vector<StreamId> streams;
+    bool deferred = false;  // freed already
   };
 
   Result<Pool*> PoolOf(StreamId stream);
@@ -61,6 +62,7 @@ class StreamOrderedAllocator final : public Allocator {
   Status FreeNow(const Block& block);
   Status Defer(const Block& block, const std::vector<StreamId>& streams);
   Status FreeFinished();
+  Status CheckLive(const Block& block);
   Result<Bytes> RecycleFor(const ScalableAllocator* asking);
 
   mutable std::recursive_mutex mutex_;
