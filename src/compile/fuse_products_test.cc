@@ -216,6 +216,19 @@ TEST(FuseProductsTest, ATransposeOfTheLastTwoDimensionsGoesIn) {
   }
 }
 
+TEST(FuseProductsTest, ATransposeThatMovesABatchDimensionStays) {
+  for (const Ints& perm : {Ints{0, 1, 3, 2}, Ints{0, 3, 1, 2}, Ints{1, 0, 3, 2}}) {
+    EXPECT_EQ(LeftOf(FuseProducts,
+                     [&](GraphBuilder& b) {
+                       const ValueId x = b.Input("x", FloatTensor({3, 3, 3, 3}));
+                       const ValueId w = b.Input("w", FloatTensor({3, 3, 3, 3}));
+                       const ValueId turned = b.Node("Transpose", {w}, With("perm", perm));
+                       return b.Node("MatMul", {x, turned});
+                     }),
+              perm[1] == 1 ? kFused : "Transpose MatMul");
+  }
+}
+
 TEST(FuseProductsTest, TwoTransposesOfOneOperandCancel) {
   EXPECT_EQ(LeftOf(FuseProducts,
                    [](GraphBuilder& b) {
