@@ -21,11 +21,14 @@ inline std::vector<float> RandomFloats(size_t count, uint32_t seed) {
   return floats;
 }
 
-inline graph::ValueId Weights(graph::GraphBuilder& builder, const std::string& name, Ints dims) {
+inline graph::ValueId Weights(graph::GraphBuilder& builder, const std::string& name, Ints dims,
+                              float scale = 1) {
   const auto count = static_cast<size_t>(kernels::ElementCount(dims));
   uint32_t seed = 1;
   for (const char sign : name) seed = seed * 31 + static_cast<uint32_t>(sign);
-  return builder.Float32s(name, std::move(dims), RandomFloats(count, seed));
+  std::vector<float> floats = RandomFloats(count, seed);
+  for (float& element : floats) element *= scale;
+  return builder.Float32s(name, std::move(dims), floats);
 }
 
 inline graph::ValueId Scalar(graph::GraphBuilder& builder, const std::string& name, float number) {
@@ -84,7 +87,7 @@ inline std::vector<kernels::HostTensor> ResultsOf(const graph::Graph& graph) {
 
 // Relative to the largest element.
 inline void ExpectClose(const kernels::HostTensor& got, const kernels::HostTensor& expected,
-                        const std::string& name) {
+                        const std::string& name, double precision = 1e-4) {
   ASSERT_EQ(got.type, expected.type) << name;
   ASSERT_EQ(got.dims, expected.dims) << name;
   const std::vector<double> left = kernels::ToConstant(got).Doubles();
@@ -97,13 +100,14 @@ inline void ExpectClose(const kernels::HostTensor& got, const kernels::HostTenso
     if (std::isnan(right[i])) {
       ASSERT_TRUE(std::isnan(left[i])) << name << " at " << i;
     } else if (left[i] != right[i]) {
-      ASSERT_LT(std::abs(left[i] - right[i]), 1e-4 * largest) << name << " at " << i;
+      ASSERT_LT(std::abs(left[i] - right[i]), precision * largest) << name << " at " << i;
     }
   }
 }
 
 // The outputs of `after` have the names, types and numbers of those of `before`.
-inline void ExpectSameResults(const graph::Graph& before, const graph::Graph& after) {
+inline void ExpectSameResults(const graph::Graph& before, const graph::Graph& after,
+                              double precision = 1e-4) {
   ASSERT_EQ(after.root().outputs.size(), before.root().outputs.size());
   const auto expected = ResultsOf(before);
   const auto got = ResultsOf(after);
@@ -112,7 +116,7 @@ inline void ExpectSameResults(const graph::Graph& before, const graph::Graph& af
   for (size_t i = 0; i < got.size(); ++i) {
     const std::string& name = before[before.root().outputs[i]].name;
     EXPECT_EQ(after[after.root().outputs[i]].name, name);
-    ExpectClose(got[i], expected[i], name);
+    ExpectClose(got[i], expected[i], name, precision);
   }
 }
 

@@ -79,11 +79,13 @@ TEST_F(LowerBoundTest, OnStreamsItIsTheLargestSumAlongOneOfThem) {
   problem_.AddStream({.steps = 4});
   Add(10, 0, 2);
   Add(20, 1, 3);
-  const BufferId other = Add(50, 0, 1);
+  const BufferId other = Add(25, 0, 1);
   Row(other).life.stream = StreamId(1);
-  EXPECT_EQ(Bound(), 50) << "the streams may run one after the other";
-  Row(other).elsewhere = {{StreamId(0), 2, 3}};
-  EXPECT_EQ(Bound(), 70) << "on the first stream two live at step 2";
+  EXPECT_EQ(Bound(), 30) << "the streams may run one after the other";
+  Row(Add(26, 0, 1)).life.stream = StreamId(1);
+  EXPECT_EQ(Bound(), 51) << "the second stream needs more";
+  Row(other).elsewhere = {{StreamId(0), 1, 3}};
+  EXPECT_EQ(Bound(), 55) << "on the first stream three live at step 1";
 }
 
 TEST_F(LowerBoundTest, OnStreamsAWindowCountsOnce) {

@@ -108,6 +108,7 @@ TEST_F(PlanBuilderTest, AreasAndMergedBlocksLieWhereTheirBlocksWerePut) {
   Add(100, 0, 9);
   const BufferId cleared = Add(10, 0, 1);
   Row(cleared).atomic_addr_clean_id = 1;
+  Row(Add(50, 0, 9)).region = second;
   const BufferId elsewhere = Add(20, 0, 1);
   Row(elsewhere).region = second;
   Row(elsewhere).atomic_addr_clean_id = 0;
@@ -128,11 +129,12 @@ TEST_F(PlanBuilderTest, AreasAndMergedBlocksLieWhereTheirBlocksWerePut) {
   EXPECT_EQ(plan.clearing_areas[0].size, Bytes(10));
   EXPECT_EQ(plan.clearing_areas[1].region, second);
   EXPECT_EQ(plan.clearing_areas[1].offset.value(), At(plan, elsewhere));
+  EXPECT_EQ(At(plan, elsewhere), 50);
   ASSERT_EQ(plan.merged_blocks.size(), 1u);
   EXPECT_EQ(plan.merged_blocks[0].offset.value(), At(plan, groups[0]));
   EXPECT_EQ(plan.merged_blocks[0].size, Bytes(80));
   EXPECT_EQ(plan.merged_blocks[0].groups, (std::vector<uint32_t>{0, 1}));
-  EXPECT_EQ(plan.total(), Bytes(100 + 10 + 80 + 20));
+  EXPECT_EQ(plan.total(), Bytes(100 + 10 + 80 + 50 + 20));
 }
 
 // Exclusive members keep all of their group from everybody.
