@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
-#include "plimsoll/plan/hybrid_mem_assigner.h"
-#include "plimsoll/plan/verifier.h"
+#include "plan/plan_for_tests.h"
 
 namespace plimsoll::plan {
 namespace {
 
-class DynamicBatchTest : public testing::Test {
+class DynamicBatchTest : public PlanTest {
  protected:
   DynamicBatchTest() {
     map_ = problem_.AddRegion({.name = "map"});
@@ -29,18 +28,10 @@ class DynamicBatchTest : public testing::Test {
     const BufferId b = Add(batch, size - size / 2, begin, end);
     problem_.contiguous.push_back({.members = {a, b}, .padded = false});
   }
-  MemoryPlan Plan(const MemAssigner& assigner) {
-    auto plan = assigner.Assign(problem_);
-    EXPECT_TRUE(plan.ok()) << plan.error().Text();
-    const Status verified = Verify(problem_, *plan);
-    EXPECT_TRUE(verified.ok()) << verified.error().Text();
-    return *plan;
-  }
   MemoryPlan Plan(const DynamicBatchOptions& options = {}) {
-    return Plan(DynamicBatchMemAssigner(options));
+    return PlanBy(DynamicBatchMemAssigner(options));
   }
 
-  Problem problem_;
   RegionId map_;
   BatchId small_;
   BatchId large_;
@@ -114,7 +105,7 @@ TEST_F(DynamicBatchTest, R45_TheMergedBlockIsGivenToNobodyElseAndTheCostIsReport
   AddGroup(large_, 1024, 0, 1);
   const BufferId later = Add(small_, 1024, 3, 4);
   const BufferId common = Add(BatchId(), 1024, 5, 6);
-  for (const MemoryPlan& plan : {Plan(), Plan(HybridMemAssigner())}) {
+  for (const MemoryPlan& plan : {Plan(), PlanBy(HybridMemAssigner())}) {
     ASSERT_EQ(plan.merged_blocks.size(), 1u);
     const Offset low = plan.merged_blocks[0].offset;
     for (const BufferId other : {later, common}) {
@@ -149,9 +140,9 @@ TEST_F(DynamicBatchTest, EveryAssignerObeysThePolicyThatItIsMadeWith) {
   AddGroup(small_, 1024, 0, 1);
   AddGroup(large_, 1024, 0, 1);
   for (const std::string& name : AssignerNames()) {
-    EXPECT_EQ(Plan(**MakeAssigner(name)).merged_blocks.size(), 1u) << name;
+    EXPECT_EQ(PlanBy(**MakeAssigner(name)).merged_blocks.size(), 1u) << name;
     const BatchPolicy apart{.merge_continuous = false, .no_reuse = true};
-    const MemoryPlan plan = Plan(**MakeAssigner(name, {.batches = apart}));
+    const MemoryPlan plan = PlanBy(**MakeAssigner(name, {.batches = apart}));
     EXPECT_TRUE(plan.merged_blocks.empty()) << name;
     EXPECT_EQ(plan.total(), Bytes(2048)) << name;
   }

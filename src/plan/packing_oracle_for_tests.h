@@ -117,10 +117,23 @@ inline bool FitsInto(const Packing& packing, int64_t height, std::vector<int64_t
   return false;
 }
 
+// The bytes that live at one moment, where these are most: no placement is lower.
+inline int64_t MostAtOnce(const Packing& packing) {
+  int64_t most = 0;
+  for (const PackingItem& moment : packing.items) {
+    int64_t live = 0;
+    for (const PackingItem& item : packing.items) {
+      if (item.begin <= moment.begin && moment.begin < item.end) live += item.size;
+    }
+    most = std::max(most, live);
+  }
+  return most;
+}
+
 // The least height of any placement, by trying every offset of every item: no idea of the packers
 // is shared. For a handful of small items.
 inline int64_t LeastHeight(const Packing& packing) {
-  int64_t height = 0;
+  int64_t height = MostAtOnce(packing);
   for (std::vector<int64_t> offsets; !FitsInto(packing, height, offsets); ++height) offsets.clear();
   return height;
 }

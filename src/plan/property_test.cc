@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <ostream>
+#include <set>
 
 #include "plan/plan_oracle_for_tests.h"
 #include "plan/random_problem_for_tests.h"
@@ -29,10 +31,51 @@ std::vector<std::unique_ptr<MemAssigner>> EveryAssigner() {
 
 constexpr Effort kSmallEffort{.steps = 100};
 
+// What all plans of one assigner come to.
+struct Quality {
+  int64_t bytes = 0;
+  int64_t lower_bound = 0;
+  int64_t optimal = 0;
+  int64_t steps = 0;
+  int64_t merged_cost = 0;
+
+  void Add(const MemoryPlan& plan) {
+    bytes += plan.total().value();
+    lower_bound += plan.lower_bound().value();
+    optimal += plan.optimal() ? 1 : 0;
+    steps += plan.steps;
+    merged_cost += plan.merged_cost().value();
+  }
+  bool operator==(const Quality&) const = default;
+};
+
+void PrintTo(const Quality& quality, std::ostream* out) {
+  *out << '{' << quality.bytes << ", " << quality.lower_bound << ", " << quality.optimal << ", "
+       << quality.steps << ", " << quality.merged_cost << '}';
+}
+
+// Of the usual number of problems. A plan that needs more bytes than it did, a bound that is no
+// longer proven, or one that is, shows here; who makes an assigner better enters what it reaches.
+const std::map<std::string, Quality> kQuality = {
+    {"block", {339122083, 291410764, 52666, 0, 11658}},
+    // Of all problems with labels, and of every sixteenth without.
+    {"dynamic_batch", {106819675, 97987933, 22455, 1519992, 68183}},
+    {"exact", {312254085, 291724449, 70318, 4934070, 98946}},
+    {"greedy_by_area", {315839437, 291410764, 65143, 0, 90700}},
+    {"greedy_by_breadth", {315329834, 291410764, 65829, 0, 88344}},
+    {"greedy_by_end", {317894929, 291410764, 63418, 0, 87345}},
+    {"greedy_by_length", {316981474, 291410764, 64152, 0, 86424}},
+    {"greedy_by_size", {314956919, 291410764, 65779, 0, 87424}},
+    {"greedy_by_start", {318364120, 291410764, 62649, 0, 86464}},
+    {"hybrid", {312251758, 291724449, 70339, 6203210, 98882}},
+};
+constexpr int64_t kUsualCases = 100'000;
+constexpr int64_t kRefused = 529;
+
 TEST(PropertyTest, EveryPlanOfEveryAssignerIsVerifiedAndHybridIsNeverWorse) {
   const auto assigners = EveryAssigner();
-  int64_t planned = 0;
   std::map<std::string, int64_t> refused;
+  std::map<std::string, Quality> quality;
   for (int64_t seed = 0; seed < CaseCount(); ++seed) {
     const Problem problem = RandomProblem(static_cast<uint64_t>(seed)).Make();
     const auto best = assigners.front()->Assign(problem, kSmallEffort);
@@ -40,24 +83,30 @@ TEST(PropertyTest, EveryPlanOfEveryAssignerIsVerifiedAndHybridIsNeverWorse) {
       ++refused[best.error().code];
       continue;
     }
-    ++planned;
     ASSERT_TRUE(PlanOracle(problem, *best).Holds()) << "seed " << seed;
-    for (const auto& assigner : assigners) {
-      const auto plan = assigner->Assign(problem, kSmallEffort);
-      ASSERT_TRUE(plan.ok()) << "seed " << seed << ' ' << assigner->name();
-      const Status verified = Verify(problem, *plan);
-      ASSERT_TRUE(verified.ok()) << "seed " << seed << ' ' << assigner->name() << ": "
-                                 << verified.error().Text();
-      for (size_t i = 0; i < problem.regions.size(); ++i) {
-        ASSERT_GE(plan->regions[i].size, best->regions[i].lower_bound) << "seed " << seed;
-        ASSERT_LE(best->regions[i].size, plan->regions[i].size)
-            << "seed " << seed << ' ' << assigner->name();
+    std::set<std::vector<Offset>> verified;  // what follows from the offsets is the same for all
+    for (size_t i = 0; i < assigners.size(); ++i) {
+      const std::string name = assigners[i]->name();
+      // Without labels it does what "exact" does.
+      if (name == "dynamic_batch" && problem.batches.empty() && seed % 16 != 0) continue;
+      const auto plan = i == 0 ? best : assigners[i]->Assign(problem, kSmallEffort);
+      ASSERT_TRUE(plan.ok()) << "seed " << seed << ' ' << name;
+      quality[name].Add(*plan);
+      if (verified.insert(plan->offsets).second) {
+        const Status status = Verify(problem, *plan);
+        ASSERT_TRUE(status.ok()) << "seed " << seed << ' ' << name << ": "
+                                 << status.error().Text();
+      }
+      for (size_t r = 0; r < problem.regions.size(); ++r) {
+        ASSERT_GE(plan->regions[r].size, best->regions[r].lower_bound) << "seed " << seed;
+        ASSERT_LE(best->regions[r].size, plan->regions[r].size) << "seed " << seed << ' ' << name;
       }
     }
   }
-  // Most problems make sense; of the others each is refused for one of these reasons.
-  EXPECT_GE(planned * 10, CaseCount() * 8);
-  for (const auto& [code, count] : refused) EXPECT_EQ(code, "plan.contradiction") << count;
+  if (CaseCount() == kUsualCases) {
+    EXPECT_EQ(refused, (std::map<std::string, int64_t>{{"plan.contradiction", kRefused}}));
+    EXPECT_EQ(quality, kQuality);
+  }
 }
 
 TEST(PropertyTest, R39_TheSameAnswerTwiceAndWithAnyNumberOfThreads) {

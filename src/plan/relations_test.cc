@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
+#include "plan/plan_for_tests.h"
 #include "plan/zero_copy.h"
-#include "plimsoll/plan/dynamic_batch_mem_assigner.h"
-#include "plimsoll/plan/hybrid_mem_assigner.h"
-#include "plimsoll/plan/verifier.h"
 
 namespace plimsoll::plan {
 namespace {
 
 // The rows of the seed's scenario table, each as a small problem and what the plan must show.
-class RelationsTest : public testing::Test {
+class RelationsTest : public PlanTest {
  protected:
   RegionId AddMap() { return problem_.AddRegion({.name = "map"}); }
   RegionId AddZeroCopy() {
@@ -23,21 +21,6 @@ class RelationsTest : public testing::Test {
         {.size = Bytes(size), .region = region, .life = {.begin = begin, .end = end}});
   }
   Buffer& At(BufferId id) { return problem_.buffers[id.index()]; }
-
-  MemoryPlan Plan() {
-    auto plan = HybridMemAssigner().Assign(problem_);
-    EXPECT_TRUE(plan.ok()) << plan.error().Text();
-    if (!plan.ok()) return {};
-    const Status verified = Verify(problem_, *plan);
-    EXPECT_TRUE(verified.ok()) << verified.error().Text();
-    return *plan;
-  }
-  std::string Refusal() {
-    const Status status = Validate(problem_);
-    return status.ok() ? "" : status.error().why;
-  }
-
-  Problem problem_;
 };
 
 TEST_F(RelationsTest, R47_ContiguousInputsLieAdjacentInInputOrder) {
