@@ -5,6 +5,7 @@
 
 #include "engine/configured_runs_for_tests.h"
 #include "engine/forwarding_device_for_tests.h"
+#include "engine/logged_device_for_tests.h"
 #include "engine/typed_graphs_for_tests.h"
 #include "plimsoll/device/cpu_device.h"
 
@@ -108,6 +109,25 @@ TEST(RebindingTest, APlanFollowsAnAreaThatMovesAlone) {
   for (const int64_t rows : {4, 40, 4}) ExpectRun(*session, id, rows);
   EXPECT_EQ(device->freed(), 2U);
   EXPECT_FALSE(device->touched()) << "a plan still worked in memory that was given back";
+}
+
+TEST(RebindingTest, AnAreaGoesBackOnlyAfterTheDeviceWasSynchronised) {
+  using device::DeviceCall;
+  const auto log = std::make_shared<CallLog>();
+  SessionOptions options;
+  options.device = std::make_shared<LoggedDevice>(std::make_shared<device::CpuDevice>(), log);
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, TwoTypes(Dim::Symbol("rows")).graph);
+  ExpectRun(*session, id, 4);
+  const size_t first_run = log->calls.size();
+  ExpectRun(*session, id, 40);
+  int freed = 0;
+  for (size_t i = first_run; i < log->calls.size(); ++i) {
+    if (log->calls[i].call != DeviceCall::kFreePlain) continue;
+    ++freed;
+    EXPECT_EQ(log->calls[i - 1].call, DeviceCall::kSynchronizeDevice) << "call " << i;
+  }
+  EXPECT_EQ(freed, 3) << "two areas and the feature map";
 }
 
 // The areas stay and the feature map moves from one of the caller's memories to another.

@@ -80,14 +80,14 @@ inline void ExpectRunOn(const std::shared_ptr<device::Device>& device,
 inline void ExpectSameInAnySchedule(const std::shared_ptr<const Executable>& executable,
                                     const std::vector<kernels::HostTensor>& inputs,
                                     const std::vector<kernels::HostTensor>& expected) {
+  const auto cpu = std::make_shared<device::CpuDevice>();
   for (const std::vector<size_t>& order : OrdersOf(StreamedRun::StreamsOf(*executable))) {
-    const auto cpu = std::make_shared<device::CpuDevice>();
     const auto device = std::make_shared<ScheduledDevice>(cpu, order);
     SCOPED_TRACE(Join(order, " "));
     ExpectRunOn(device, executable, inputs, expected);
     ASSERT_EQ(device->events(), 0) << "every event is destroyed";
   }
-  ExpectRunOn(std::make_shared<device::CpuDevice>(), executable, inputs, expected);
+  ExpectRunOn(cpu, executable, inputs, expected);
 }
 
 // Branches on `streams` streams that meet again and again.
