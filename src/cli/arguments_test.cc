@@ -225,6 +225,8 @@ class InitialVariablesTest : public testing::Test {
 };
 
 TEST_F(InitialVariablesTest, AKindNamesAllOfItsVariablesAndALaterArgumentWins) {
+  ASSERT_EQ(Set({"parameters=random"}), "");
+  for (const float element : Get("b", {16})) EXPECT_NE(element, 0);
   ASSERT_EQ(Set({"parameters=random", "b=" + folder_.Write("b.npy", Counting({16}, 5))}), "");
   EXPECT_EQ(Get("b", {16})[0], 5);
   EXPECT_EQ(Get("b", {16})[15], 20);

@@ -109,6 +109,29 @@ TEST(NodeByNodeTrainingTest, TheReportNamesEveryCopy) {
   EXPECT_EQ(report.copies[1].reason, "the graph runs node by node");
 }
 
+// A graph with a text among its inputs has no plan, and its variables are updated all the same.
+TEST(NodeByNodeTrainingTest, TextsAmongTheInputsDoNotHinderAStep) {
+  GraphBuilder builder;
+  const ValueId w = builder.Input("w", FloatTensor({2}));
+  const ValueId text =
+      builder.Input("text", graph::ValueType::Tensor(DataType::kString, graph::Shape{1}));
+  const ValueId next = builder.Node("Add", {w, builder.Float32s("one", {}, {1})});
+  builder.Output(next);
+  builder.Output(builder.Node("Identity", {text}));
+  Graph graph = builder.Build();
+  graph[next].name = "next_w";
+  graph.metadata.emplace_back("state", "w=next_w");
+  const auto session = MakeSession(Training());
+  const GraphId id = MustAdd(*session, std::move(graph));
+  HostTensor given = *kernels::AllocateOnHeap(DataType::kString, {1});
+  *static_cast<std::string*>(given.data.get()) = "hello";
+  const auto made = MustRun(*session, id, {given});
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(*static_cast<const std::string*>(made[0].data.get()), "hello");
+  EXPECT_EQ(VariableOf(*session, "w"), (Elements{1, 1}));
+  EXPECT_EQ(session->variables().steps(), 1);
+}
+
 TEST(NodeByNodeTrainingTest, ARunOverValuesTakesNoFeed) {
   const auto session = MakeSession(Training());
   const GraphId id = MustAdd(*session, NewValueOfAnySize());

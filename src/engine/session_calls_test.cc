@@ -170,7 +170,31 @@ TEST(SessionCallsTest, AGraphTellsItsMemoryAtEachStageOfItsLife) {
   expect(size, size + beside, 2);
 }
 
-// y = x w and z = x v: constants that kernels read as they are.
+// What a step takes can be asked for and taken ahead, without a step being made.
+TEST(SessionCallsTest, ATrainedGraphReservesWhatItsStepTakes) {
+  SessionOptions options = Training();
+  options.load.optimise = false;
+  const auto ahead = MakeSession(options);
+  const auto running = MakeSession(options);
+  const GraphId reserved = MustAdd(*ahead, MomentumStep(1000));
+  const GraphId run = MustAdd(*running, MomentumStep(1000));
+  const HostTensor x = Random({1000}, 1);
+  const auto size = ahead->FeatureMapSize(reserved, Views({x}));
+  ASSERT_TRUE(size.ok());
+  EXPECT_GE(*size, Bytes(4000));
+  EXPECT_EQ(ahead->Memory().feature_maps_reserved, Bytes(0));
+  ASSERT_TRUE(ahead->Reserve(reserved, Views({x})).ok());
+  EXPECT_EQ(ahead->Memory().feature_maps_reserved, *size);
+  EXPECT_EQ(ahead->variables().steps(), 0);
+  MustRun(*running, run, {x});
+  EXPECT_EQ(running->Memory().feature_maps_reserved, *size);
+  const DeviceBytes told = ahead->Memory().device;
+  const DeviceBytes taken = running->Memory().device;
+  EXPECT_EQ(told.variables, Bytes(8000));
+  EXPECT_EQ(told.total(), taken.total());
+}
+
+// Constants that kernels read as they are.
 TEST(SessionCallsTest, WeightsOfAllGraphsAddUp) {
   SessionOptions options;
   options.load.optimise = false;
