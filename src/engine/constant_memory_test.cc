@@ -40,6 +40,15 @@ uint64_t AddressOf(const std::shared_ptr<void>& piece) {
   return reinterpret_cast<uint64_t>(piece.get());
 }
 
+TEST(ConstantMemoryTest, AWeightThatTheHostCannotHoldIsRefused) {
+  ConstantMemory memory(std::make_shared<device::CpuDevice>(), kFirst, HugePages::kSystem);
+  const auto refused = memory.Allocate(Bytes(int64_t{1} << 60));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, "run.memory");
+  EXPECT_EQ(refused.error().kind, ErrorKind::kDoesNotFit);
+  EXPECT_TRUE(memory.Allocate(Bytes(100)).ok());
+}
+
 TEST(ConstantMemoryTest, R23_R24_ModeZeroTakesNothingFromTheDevice) {
   const auto device = std::make_shared<FakeDevice>();
   ConstantMemory memory(device, kFirst, HugePages::kSystem);

@@ -183,6 +183,17 @@ TEST(GearsTest, BadGearsAreRefusedAndNothingIsLoaded) {
   EXPECT_NE(refusal(Layer(), {{1, 2}, {1, 2}}).why.find("twice"), std::string::npos);
   EXPECT_EQ(refusal(AddOne({4}), {{1}}).code, "config.gears");
   EXPECT_EQ(refusal(Layer(), Lists(kMostGears + 1, {1, 2})).code, "config.gears");
+  graph::GraphBuilder no_rank;
+  const graph::ValueId open = no_rank.Input("open", compile::FloatTensor({Dim::Symbol("n")}));
+  no_rank.Input("shapeless", graph::ValueType::Tensor(graph::DataType::kFloat32, std::nullopt));
+  no_rank.Output(no_rank.Node("Neg", {open}));
+  EXPECT_EQ(refusal(no_rank.Build(), {{1}}).why, "not even the rank of input 'shapeless' is known");
+  graph::GraphBuilder places;
+  const graph::ValueId x = places.Input("x", compile::FloatTensor({Dim::Symbol("n")}));
+  places.Output(places.Node("NonZero", {x}));
+  const Error unplanned = refusal(places.Build(), {{1}, {2}});
+  EXPECT_EQ(unplanned.code, "config.gears");
+  EXPECT_EQ(unplanned.where, "gear n=1");
   Graph graph = Layer();
   graph.metadata.emplace_back("plimsoll.dynamic_dims", "1,x");
   EXPECT_NE(refusal(std::move(graph), {}).why.find("'x'"), std::string::npos);

@@ -158,6 +158,22 @@ TEST(InputRangesTest, PlaceholdersAreMeantInAlphabeticalOrderAndDatasetInputsInT
   EXPECT_TRUE(accepts(Ranges({small}, {large}), 2, 7)) << "the dataset's inputs come first";
 }
 
+// A constant shape in the model contradicts the opened input when the model is loaded.
+TEST(InputRangesTest, ARangeThatTheModelCannotTakeIsToldWhenItIsLoaded) {
+  graph::GraphBuilder builder;
+  const graph::ValueId x = builder.Input("x", compile::FloatTensor({2, 3}));
+  const graph::ValueId w = builder.Float32s("w", {3, 1}, {1, 2, 3});
+  builder.Output(builder.Node("MatMul", {x, w}));
+  config::RunConfig config;
+  config.dynamic_inputs_shape_range.emplace();
+  config.dynamic_inputs_shape_range->data = {{{.least = 1, .most = 4}, {.least = 5, .most = 5}}};
+  const auto session = MakeSession(Under(config));
+  const auto added = session->Add(builder.Build());
+  ASSERT_FALSE(added.ok());
+  EXPECT_EQ(added.error().code, "run.shape_refused");
+  EXPECT_NE(added.error().why.find("x float32[2,3]"), std::string::npos) << added.error().why;
+}
+
 TEST(InputRangesTest, RangesThatDoNotFitTheModelAreRefused) {
   struct Case {
     config::RunConfig config;

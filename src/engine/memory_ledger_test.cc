@@ -59,5 +59,34 @@ TEST(MemoryLedgerTest, TensorsCountAsMuchAsLivedTogether) {
   EXPECT_EQ(ledger.asked(), Bytes(16));
 }
 
+TEST(MemoryLedgerTest, TensorsThatOutliveATrimStillCount) {
+  MemoryLedger ledger;
+  ledger.CountLent(false, Bytes(50));
+  ledger.CountTensor(false, Bytes(12));
+  ledger.CountTensor(false, Bytes(8));
+  ledger.CountTensor(false, Bytes(-8));
+  EXPECT_EQ(ledger.asked(), Bytes(50));
+  ledger.Trimmed();
+  EXPECT_EQ(ledger.asked(), Bytes(12)) << "what lives now, and no more";
+  ledger.CountTensor(false, Bytes(-12));
+  ledger.Trimmed();
+  EXPECT_EQ(ledger.asked(), Bytes(0));
+}
+
+TEST(MemoryLedgerTest, HostMemoryGoesBackAndHeapTensorsNeedNoTrim) {
+  MemoryLedger ledger;
+  ledger.CountArea(true, Bytes(30), Bytes(64));
+  ledger.CountArea(true, Bytes(-30), Bytes(-64));
+  EXPECT_EQ(ledger.host(), Bytes(0));
+  ledger.CountTensor(true, Bytes(40));
+  ledger.Trimmed();
+  EXPECT_EQ(ledger.heap(), Bytes(40));
+  EXPECT_EQ(ledger.asked(), Bytes(0)) << "the heap is not the device";
+  ledger.SetMapsReserved(Bytes(7));
+  ledger.SetMapsReserved(Bytes(3));
+  EXPECT_EQ(ledger.reserved(), Bytes(3));
+  EXPECT_EQ(ledger.peak_reserved(), Bytes(7));
+}
+
 }  // namespace
 }  // namespace plimsoll::engine

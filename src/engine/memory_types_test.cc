@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/configured_runs_for_tests.h"
+#include "engine/typed_graphs_for_tests.h"
 #include "plimsoll/device/registry.h"
 #include "plimsoll/device/watched_device.h"
 
@@ -8,37 +9,12 @@
 namespace plimsoll::engine {
 namespace {
 
-using compile::FloatTensor;
 using device::MemoryType;
-using graph::Graph;
-using graph::GraphBuilder;
-using graph::MemoryAttributes;
 using graph::ValueId;
 using kernels::HostTensor;
 
-constexpr int64_t kRows = 20;
+constexpr int64_t kRows = kTypedRows;
 constexpr int64_t kTensor = kRows * 32 * 4;
-
-struct Typed {
-  Graph graph;
-  ValueId peer;   // in P2P memory
-  ValueId host;   // in memory of the host
-  ValueId plain;  // in neither
-};
-
-Typed TwoTypes(graph::Dim rows = graph::Dim(kRows)) {
-  GraphBuilder builder;
-  const ValueId x = builder.Input("x", FloatTensor({rows, 32}));
-  const ValueId plain = builder.Node("Softmax", {x});
-  const ValueId peer = builder.Node("Tanh", {plain});
-  const ValueId host = builder.Node("Sin", {builder.Node("Neg", {peer})});
-  builder.Output(builder.Node("Softmax", {builder.Node("Add", {host, plain})}));
-  builder.Output(peer);
-  Typed made{builder.Build(), peer, host, plain};
-  made.graph[made.graph[peer].producer].memory.memory_type = MemoryAttributes::Type::kP2P;
-  made.graph[made.graph[host].producer].memory.memory_type = MemoryAttributes::Type::kHost;
-  return made;
-}
 
 struct Watched {
   std::shared_ptr<device::Device> cpu =

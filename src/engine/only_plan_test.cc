@@ -2,6 +2,7 @@
 
 #include "base/mapped_pages.h"
 #include "engine/models_for_tests.h"
+#include "engine/weight_files_for_tests.h"
 
 // Sessions that plan and do not run: what they say they take is what a run takes.
 namespace plimsoll::engine {
@@ -139,6 +140,28 @@ TEST(OnlyPlanTest, MemoryPriorityAsksForTheSmallerForm) {
   const GraphId id = MustAdd(*session, TiedTable(20));
   MustRun(*session, id, {Random({20}, 5, graph::DataType::kInt64)});
   EXPECT_EQ(session->Memory(id)->packed.weights, 0U);
+}
+
+// Weights as files are held once for all graphs that have equal ones; a plan counts them so.
+TEST(OnlyPlanTest, EqualWeightsOfSeveralGraphsCountOnceWhereTheyAreFiles) {
+  const onnx::TemporaryFolder work;
+  for (const bool external : {false, true}) {
+    SessionOptions options = With(StaticMemoryPolicy::kByGraph, false);
+    options.config.external_weight = external;
+    options.config.work_path = work.path().string();
+    options.load.optimise = false;
+    const auto session = MakeSession(options);
+    options.load.only_plan = true;
+    const auto planned = MakeSession(options);
+    const HostTensor x = Random({4, 32}, 1);
+    for (const uint32_t seed : {1, 1, 2}) {
+      MustRun(*session, MustAdd(*session, Product(seed)), {x});
+      ASSERT_TRUE(planned->Reserve(MustAdd(*planned, Product(seed)), Views({x})).ok());
+    }
+    constexpr int64_t kWeights = (32 * 32 + 32) * 4;
+    EXPECT_EQ(session->Memory().weights, Bytes((external ? 2 : 3) * kWeights));
+    ExpectSame(planned->Memory().device, session->Memory().device, external ? "files" : "plain");
+  }
 }
 
 TEST(OnlyPlanTest, WeightsThatAreMissingTakeNoMemory) {

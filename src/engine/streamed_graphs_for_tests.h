@@ -1,15 +1,18 @@
 #pragma once
 
-#include <chrono>
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "engine/configured_runs_for_tests.h"
 #include "engine/models_for_tests.h"
+#include "engine/scheduled_device_for_tests.h"
 #include "engine/streamed_run.h"
+#include "plimsoll/base/text.h"
 #include "plimsoll/device/cpu_device.h"
 
 // Graphs whose nodes ask for streams, and runs of them that meet in many ways.
@@ -27,47 +30,64 @@ inline graph::Graph OnOneStream(graph::Graph graph) {
   return graph;
 }
 
-// Sleeps now and then, so that streams meet in many ways.
-class Shaking {
- public:
-  void operator()(const Task& task) const {
-    const auto seed =
-        std::hash<std::thread::id>()(std::this_thread::get_id()) +
-        static_cast<size_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-    if (task.kind == Task::Kind::kRun && seed / 7 % 3 == 0) {
-      std::this_thread::sleep_for(std::chrono::microseconds(seed / 11 % 200));
+// Every order of preference among a few streams, some of them among many.
+inline std::vector<std::vector<size_t>> OrdersOf(size_t streams) {
+  constexpr size_t kMost = 24;
+  std::vector<size_t> order(streams);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::vector<std::vector<size_t>> orders;
+  std::mt19937 random(7);
+  for (bool more = true; more && orders.size() < kMost;) {
+    orders.push_back(order);
+    if (streams <= 4) {
+      more = std::next_permutation(order.begin(), order.end());
+    } else {
+      std::shuffle(order.begin(), order.end(), random);
     }
   }
-};
+  return orders;
+}
 
-// Runs the executable on its streams, shaken, in an arena full of NaN patterns.
-inline void ExpectShakenRuns(const std::shared_ptr<const Executable>& executable,
-                             const std::vector<kernels::HostTensor>& inputs,
-                             const std::vector<kernels::HostTensor>& expected, int runs) {
+// Runs the executable on these streams, in an arena full of NaN patterns.
+inline void ExpectRunOn(const std::shared_ptr<device::Device>& device,
+                        const std::shared_ptr<const Executable>& executable,
+                        const std::vector<kernels::HostTensor>& inputs,
+                        const std::vector<kernels::HostTensor>& expected) {
   const StreamedRun run(executable);
-  const auto device = std::make_shared<device::CpuDevice>();
   StreamSet streams(device, device->Current());
   ASSERT_TRUE(streams.Grow(StreamedRun::StreamsOf(*executable)).ok());
   const int64_t size = executable->program().total().value();
   const kernels::HostTensor arena = *kernels::AllocateOnHeap(graph::DataType::kUint8, {size});
   auto addresses = BindTo(*executable, arena);
-  for (int pass = 0; pass < runs; ++pass) {
-    std::memset(arena.data.get(), 0xff, static_cast<size_t>(size));
-    const auto given = CopiesOf(inputs);
-    const auto made = CopiesOf(expected);
-    std::vector<const void*> from;
-    std::vector<void*> to;
-    for (const kernels::HostTensor& tensor : given) from.push_back(tensor.data.get());
-    for (const kernels::HostTensor& tensor : made) {
-      std::memset(tensor.data.get(), 0x55, static_cast<size_t>(tensor.size().value()));
-      to.push_back(tensor.data.get());
-    }
-    const Status done = run.Run(streams, {}, addresses, {.inputs = from, .outputs = to}, Shaking());
-    ASSERT_TRUE(done.ok()) << done.error().Text();
-    for (size_t i = 0; i < made.size(); ++i) {
-      ASSERT_EQ(BytesOf(made[i]), BytesOf(expected[i])) << "output " << i << ", run " << pass;
-    }
+  std::memset(arena.data.get(), 0xff, static_cast<size_t>(size));
+  const auto given = CopiesOf(inputs);
+  const auto made = CopiesOf(expected);
+  std::vector<const void*> from;
+  std::vector<void*> to;
+  for (const kernels::HostTensor& tensor : given) from.push_back(tensor.data.get());
+  for (const kernels::HostTensor& tensor : made) {
+    std::memset(tensor.data.get(), 0x55, static_cast<size_t>(tensor.size().value()));
+    to.push_back(tensor.data.get());
   }
+  const Status done = run.Run(streams, {}, addresses, {.inputs = from, .outputs = to});
+  ASSERT_TRUE(done.ok()) << done.error().Text();
+  for (size_t i = 0; i < made.size(); ++i) {
+    ASSERT_EQ(BytesOf(made[i]), BytesOf(expected[i])) << "output " << i;
+  }
+}
+
+// The same results whichever of the streams is quickest, and beside each other in threads.
+inline void ExpectSameInAnySchedule(const std::shared_ptr<const Executable>& executable,
+                                    const std::vector<kernels::HostTensor>& inputs,
+                                    const std::vector<kernels::HostTensor>& expected) {
+  const auto cpu = std::make_shared<device::CpuDevice>();
+  for (const std::vector<size_t>& order : OrdersOf(StreamedRun::StreamsOf(*executable))) {
+    const auto device = std::make_shared<ScheduledDevice>(cpu, order);
+    SCOPED_TRACE(Join(order, " "));
+    ExpectRunOn(device, executable, inputs, expected);
+    ASSERT_EQ(device->events(), 0) << "every event is destroyed";
+  }
+  ExpectRunOn(cpu, executable, inputs, expected);
 }
 
 // Branches on `streams` streams that meet again and again.

@@ -7,18 +7,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "engine/file_replacement.h"
 #include "engine/training_for_tests.h"
+#include "engine/variable_file_format.h"
 #include "onnx/temporary_folder_for_tests.h"
+#include "plimsoll/device/cpu_device.h"
+#include "plimsoll/device/watched_device.h"
 
 namespace plimsoll::engine {
 namespace {
 
 namespace fs = std::filesystem;
 using Elements = std::vector<float>;
+using kernels::HostTensor;
 
 std::string ReadFile(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -124,6 +130,91 @@ TEST_F(VariableFileTest, AFileInWhichAnyByteThatCountsWasChangedIsRefused) {
     MustRun(*session_, id_, {Floats({4}, {1, 1, 1, 1})});
   }
   EXPECT_LT(accepted, 128);
+}
+
+// A file that was written on purpose: what its fields say is impossible, and its hash is right.
+TEST_F(VariableFileTest, AWellHashedFileThatCannotBeIsRefused) {
+  ASSERT_EQ(CodeOf(session_->variables().Save(path_)), "");
+  const std::string whole = ReadFile(path_);
+  constexpr size_t kCount = 12;
+  constexpr size_t kSteps = 16;
+  constexpr size_t kTableSize = 24;
+  constexpr size_t kHash = 40;
+  const auto table_size = *reinterpret_cast<const uint64_t*>(whole.data() + kTableSize);
+  const auto bytes = [](const std::string& text, size_t from, size_t size) {
+    return std::span(reinterpret_cast<const std::byte*>(text.data()) + from, size);
+  };
+  const auto expect = [&](size_t place, auto number, const std::string& why) {
+    std::string changed = whole;
+    std::memcpy(changed.data() + place, &number, sizeof(number));
+    const uint64_t hash =
+        HashOfTable(bytes(changed, 0, kVariableHead), bytes(changed, kVariableHead, table_size));
+    std::memcpy(changed.data() + kHash, &hash, sizeof(hash));
+    folder_.Write("changed.plv", changed);
+    ExpectRefused(folder_.path() / "changed.plv", why);
+  };
+  expect(kSteps, uint64_t{1} << 63, "its number of steps is impossible");
+  expect(kCount, uint32_t{3}, "row 2 of its table goes beyond it");
+  // Row 0: sizes of name, type, rank, a gap, then dimensions, place, size, checksum and name.
+  constexpr size_t kRow = kVariableHead;
+  expect(kRow, uint32_t{1000}, "row 0 of its table goes beyond it");
+  expect(kRow + 4, uint32_t{77}, "row 0 of its table does not add up");
+  expect(kRow + 8, uint32_t{1000}, "row 0 of its table goes beyond it");
+  expect(kRow + 16, int64_t{-4}, "row 0 of its table does not add up");
+  expect(kRow + 16, int64_t{5}, "row 0 of its table does not add up");
+  expect(kRow + 24, uint64_t{1} << 40, "row 0 of its table does not add up");
+  expect(kRow + 32, uint64_t{12}, "row 0 of its table does not add up");
+  expect(kRow + 48, 'w', "it has 'w' twice");
+  ExpectAsSaved();
+}
+
+// What was read of a file may be in some of the variables already when the device fails.
+TEST_F(VariableFileTest, ADeviceThatFailsInTheMiddleLeavesThemHalfApplied) {
+  ASSERT_EQ(CodeOf(session_->variables().Save(path_)), "");
+  for (const int64_t call : {0, 1, 2, 3}) {
+    SessionOptions options = Training();
+    const auto device =
+        std::make_shared<device::WatchedDevice>(std::make_shared<device::CpuDevice>());
+    options.device = device;
+    const auto session = MakeSession(options);
+    const GraphId id = MustAdd(*session, MomentumStep());
+    device->FailAfter(call, ErrorKind::kRunFailed);
+    const Status failed = session->variables().Restore(path_);
+    device->FailNoMore();
+    ASSERT_FALSE(failed.ok()) << "two variables, each a copy and a wait";
+    EXPECT_EQ(session->variables().steps(), 0);
+    const HostTensor x = Floats({4}, {1, 1, 1, 1});
+    EXPECT_EQ(CodeOf(session->RunValues(id, Values({x})).status()), "variables.half_applied");
+    ASSERT_EQ(CodeOf(session->variables().Restore(path_)), "");
+    EXPECT_EQ(session->variables().steps(), 1);
+    EXPECT_EQ(VariableOf(*session, "w"), (Elements{1, 2, 3, 3}));
+    MustRun(*session, id, {x});
+  }
+}
+
+// Another writer holds the unfinished file: neither may spoil the other's.
+TEST_F(VariableFileTest, AFileThatAnotherIsWritingIsBusy) {
+  ASSERT_EQ(CodeOf(session_->variables().Save(path_)), "");
+  const std::string before = ReadFile(path_);
+  {
+    const auto other = FileReplacement::Begin(path_);
+    ASSERT_TRUE(other.ok());
+    EXPECT_EQ(CodeOf(session_->variables().Save(path_)), "file.busy");
+    EXPECT_EQ(ReadFile(path_), before);
+  }
+  EXPECT_FALSE(fs::exists(folder_.path() / "state.plv.partial")) << "given up, it is gone";
+  EXPECT_EQ(CodeOf(session_->variables().Save(path_)), "");
+}
+
+TEST_F(VariableFileTest, AFolderThatComesInBetweenIsNotReplaced) {
+  auto file = FileReplacement::Begin(path_);
+  ASSERT_TRUE(file.ok());
+  fs::create_directory(path_);
+  const Status refused = file->Commit();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, "file.write");
+  EXPECT_NE(refused.error().why.find("renaming"), std::string::npos) << refused.error().why;
+  EXPECT_TRUE(fs::is_directory(path_));
 }
 
 TEST_F(VariableFileTest, FilesOfOtherVariablesAreRefused) {

@@ -107,6 +107,21 @@ TEST(WeightFolderTest, ANameThatIsTakenIsPassedOver) {
   EXPECT_EQ((*made)->path(), work.path() / WeightFolderName(getpid(), 8));
 }
 
+TEST(WeightFolderTest, AfterAThousandTakenNamesItGivesUpAndLeavesThem) {
+  const TemporaryFolder work;
+  for (uint64_t number = 5; number < 1005; ++number) {
+    fs::create_directory(work.path() / WeightFolderName(getpid(), number));
+  }
+  const auto refused = WeightFolder::Make(work.path(), 5);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, "weights.folder");
+  EXPECT_EQ(refused.error().why, "the names of 1000 folders are taken");
+  EXPECT_EQ(NamesIn(work.path()).size(), 1000U);
+  const auto next = WeightFolder::Make(work.path(), 6);
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ((*next)->path(), work.path() / WeightFolderName(getpid(), 1005));
+}
+
 TEST(WeightFolderTest, AFolderThatAnotherTookThePlaceOfIsLeftToIt) {
   const TemporaryFolder work;
   auto made = WeightFolder::Make(work.path(), 0);

@@ -1,0 +1,234 @@
+#include <algorithm>
+
+#include "kernels/cpu/definitions_for_tests.h"
+
+// Axes counted from the front and from the back, one beyond either end, and tensors without
+// elements.
+namespace plimsoll::kernels::cpu {
+namespace {
+
+using graph::Attribute;
+using graph::DataType;
+using Ints = std::vector<int64_t>;
+
+const Dims kDims = {2, 3, 4};
+
+// A node whose axis is an attribute, over inputs that fit every axis.
+struct AxisCase {
+  std::string op;
+  std::vector<HostTensor> inputs;
+  Attributes attributes = {};
+  size_t outputs = 1;
+  int version = 20;
+};
+
+std::vector<AxisCase> AxisCases() {
+  const HostTensor x = Wavy(kDims, 1);
+  const HostTensor indices = WholeNumbers(DataType::kInt64, kDims, 2, 0, 1);
+  return {
+      {"Concat", {x, Wavy(kDims, 2)}},
+      {"Gather", {x, Ints64({1, -2, 0})}},
+      {"GatherElements", {x, indices}},
+      {"ScatterElements", {x, indices, Wavy(kDims, 3)}, {{"reduction", std::string("add")}}},
+      {"Softmax", {x}},
+      {"LogSoftmax", {x}},
+      {"Hardmax", {x}},
+      {"ArgMax", {x}},
+      {"ArgMin", {x}, {{"keepdims", int64_t{0}}}},
+      {"TopK", {x}, {{"k", int64_t{2}}}, 2, 9},
+      {"LpNormalization", {x}, {{"p", int64_t{1}}}},
+      {"Flatten", {x}},
+      {"Compress", {x, Numbers<bool>({2}, {true, false})}},
+  };
+}
+
+OneNode WithAxis(const AxisCase& one, int64_t axis) {
+  OneNode node{
+      .op = one.op, .attributes = one.attributes, .outputs = one.outputs, .version = one.version};
+  node.attributes.emplace_back("axis", axis);
+  return node;
+}
+
+TEST(AxisDefinitionsTest, AnAxisCountedFromTheBackIsTheSameAxis) {
+  for (const AxisCase& one : AxisCases()) {
+    for (int64_t axis = 0; axis < 3; ++axis) {
+      const auto front = MustMake(WithAxis(one, axis), one.inputs);
+      const auto back = MustMake(WithAxis(one, axis - 3), one.inputs);
+      ASSERT_EQ(front.size(), one.outputs) << one.op;
+      ASSERT_EQ(back.size(), one.outputs) << one.op;
+      for (size_t i = 0; i < front.size(); ++i) {
+        ASSERT_EQ(back[i].dims, front[i].dims) << one.op << " along " << axis;
+        ForEachPlace(front[i].dims, [&](const Place& place) {
+          ASSERT_EQ(At(back[i], place), At(front[i], place)) << one.op << " along " << axis;
+        });
+      }
+    }
+  }
+}
+
+TEST(AxisDefinitionsTest, AnAxisBeyondEitherEndIsRefused) {
+  for (const AxisCase& one : AxisCases()) {
+    for (const int64_t axis : {-4, 3}) {
+      if (one.op == "Flatten" && axis == 3) continue;  // which may end behind the last axis
+      EXPECT_FALSE(RunKnowingSmallInputs(WithAxis(one, axis), one.inputs).ok())
+          << one.op << " along " << axis;
+    }
+  }
+}
+
+TEST(AxisDefinitionsTest, JoinsAndCutsAlongEveryAxis) {
+  const HostTensor x = Wavy(kDims, 1);
+  for (size_t axis = 0; axis < 3; ++axis) {
+    const HostTensor y = Wavy(kDims, 2);
+    Dims joined = kDims;
+    joined[axis] *= 2;
+    const OneNode concat{.op = "Concat", .attributes = {{"axis", static_cast<int64_t>(axis)}}};
+    ExpectDefinition(concat, {x, y}, joined, [&](const Place& place) {
+      Place at = place;
+      const bool second = at[axis] >= kDims[axis];
+      if (second) at[axis] -= kDims[axis];
+      return At(second ? y : x, at);
+    });
+    const OneNode split{
+        .op = "Split", .attributes = {{"axis", static_cast<int64_t>(axis)}}, .outputs = 2};
+    const auto parts = MustMake(split, {x, Ints64({1, kDims[axis] - 1})});
+    ASSERT_EQ(parts.size(), 2U);
+    for (const size_t part : {0, 1}) {
+      ForEachPlace(parts[part].dims, [&](const Place& place) {
+        Place at = place;
+        at[axis] += static_cast<int64_t>(part);
+        ASSERT_EQ(At(parts[part], place), At(x, at)) << "axis " << axis << ", part " << part;
+      });
+    }
+  }
+}
+
+TEST(AxisDefinitionsTest, SumsAlongAnAxisInEveryWay) {
+  const HostTensor x = WholeNumbers(DataType::kFloat32, kDims, 1);
+  for (const int64_t axis : {0, 1, 2, -1, -3}) {
+    const auto along = static_cast<size_t>(axis < 0 ? axis + 3 : axis);
+    for (const int64_t exclusive : {0, 1}) {
+      for (const int64_t reverse : {0, 1}) {
+        const OneNode node{.op = "CumSum",
+                           .attributes = {{"exclusive", exclusive}, {"reverse", reverse}}};
+        ExpectDefinition(node, {x, Numbers<int64_t>({}, {axis})}, kDims, [&](const Place& place) {
+          double sum = 0;
+          for (int64_t i = 0; i < kDims[along]; ++i) {
+            const int64_t distance = reverse == 1 ? i - place[along] : place[along] - i;
+            if (distance < exclusive) continue;
+            Place at = place;
+            at[along] = i;
+            sum += At(x, at);
+          }
+          return sum;
+        });
+      }
+    }
+  }
+}
+
+// Steps and bounds of both signs, on one axis and on two.
+TEST(AxisDefinitionsTest, SlicesWalkInBothDirections) {
+  const HostTensor x = Wavy({5, 6}, 1);
+  struct Walk {
+    int64_t from, to, step;
+    std::vector<int64_t> places;  // on an axis of 6
+  };
+  const Walk walks[] = {{0, 6, 1, {0, 1, 2, 3, 4, 5}},
+                        {1, 5, 2, {1, 3}},
+                        {-2, 6, 1, {4, 5}},
+                        {5, 0, -2, {5, 3, 1}},
+                        {-1, -7, -1, {5, 4, 3, 2, 1, 0}},
+                        {4, 100, 1, {4, 5}},
+                        {3, 3, 1, {}},
+                        {-100, 2, 1, {0, 1}}};
+  for (const Walk& walk : walks) {
+    for (const int64_t axis : {1, -1}) {
+      const auto count = static_cast<int64_t>(walk.places.size());
+      ExpectDefinition(
+          OneNode{.op = "Slice", .attributes = {}},
+          {x, Ints64({walk.from}), Ints64({walk.to}), Ints64({axis}), Ints64({walk.step})},
+          {5, count}, [&](const Place& place) {
+            return At(x, {place[0], walk.places[static_cast<size_t>(place[1])]});
+          });
+    }
+  }
+  ExpectDefinition(OneNode{.op = "Slice", .attributes = {}},
+                   {x, Ints64({4, 1}), Ints64({0, 6}), Ints64({-2, -1}), Ints64({-2, 3})}, {2, 2},
+                   [&](const Place& place) {
+                     return At(x, {4 - 2 * place[0], 1 + 3 * place[1]});
+                   });
+}
+
+// Where a padded place reads from; -1: the constant.
+int64_t ReadFrom(const std::string& mode, int64_t at, int64_t size) {
+  if (at >= 0 && at < size) return at;
+  if (mode == "constant") return -1;
+  if (mode == "edge") return at < 0 ? 0 : size - 1;
+  while (at < 0 || at >= size) {
+    if (mode == "wrap") {
+      at += at < 0 ? size : -size;
+    } else {
+      at = at < 0 ? -at : 2 * (size - 1) - at;
+    }
+  }
+  return at;
+}
+
+TEST(AxisDefinitionsTest, PadsOfEveryModeAlsoLongerThanTheTensor) {
+  const HostTensor x = Wavy({3, 4}, 1);
+  for (const std::string mode : {"constant", "edge", "reflect", "wrap"}) {
+    for (const Ints& pads :
+         std::vector<Ints>{{0, 1, 2, 0}, {1, 1, 1, 1}, {2, 3, 2, 3}, {5, 0, 7, 9}, {0, 0, 0, 0}}) {
+      const OneNode node{.op = "Pad", .attributes = {{"mode", mode}}};
+      const Dims dims = {3 + pads[0] + pads[2], 4 + pads[1] + pads[3]};
+      const auto expected = [&](const Place& place) {
+        const int64_t row = ReadFrom(mode, place[0] - pads[0], 3);
+        const int64_t column = ReadFrom(mode, place[1] - pads[1], 4);
+        return row < 0 || column < 0 ? 7.5 : At(x, {row, column});
+      };
+      ExpectDefinition(node, {x, Ints64(pads), Numbers<float>({}, {7.5F})}, dims, expected);
+      // The same by axes in another order, counted from the back.
+      ExpectDefinition(node,
+                       {x, Ints64({pads[1], pads[0], pads[3], pads[2]}), Numbers<float>({}, {7.5F}),
+                        Ints64({-1, -2})},
+                       dims, expected);
+    }
+  }
+}
+
+// Tensors without elements go through; what is folded to nothing is what the fold begins with.
+TEST(AxisDefinitionsTest, TensorsWithoutElements) {
+  const HostTensor none = *AllocateOnHeap(DataType::kFloat32, {0, 4});
+  const Dims same = {0, 4};
+  const auto never = [](const Place&) { return 0.0; };
+  for (const char* op : {"Relu", "Neg", "Softmax", "Transpose", "Identity", "Erf", "Abs"}) {
+    ExpectDefinition(OneNode{.op = op, .attributes = {}}, {none},
+                     std::string(op) == "Transpose" ? Dims{4, 0} : same, never);
+  }
+  for (const char* op : {"Add", "Mul", "Sub", "Max"}) {
+    ExpectDefinition(OneNode{.op = op, .attributes = {}}, {none, Wavy({4}, 1)}, same, never);
+    ExpectDefinition(OneNode{.op = op, .attributes = {}}, {none, Wavy({1, 1}, 1)}, same, never);
+  }
+  ExpectDefinition(OneNode{.op = "Concat", .attributes = {{"axis", int64_t{0}}}},
+                   {none, Wavy({2, 4}, 3), none}, {2, 4}, [&](const Place& place) {
+                     return At(Wavy({2, 4}, 3), place);
+                   });
+  ExpectDefinition(OneNode{.op = "MatMul", .attributes = {}}, {none, Wavy({4, 3}, 1)}, {0, 3},
+                   never);
+  const HostTensor flat = *AllocateOnHeap(DataType::kFloat32, {3, 0});
+  ExpectDefinition(OneNode{.op = "MatMul", .attributes = {}}, {flat, none}, {3, 4}, never);
+  for (const auto& [op, start] : {std::pair<const char*, double>{"ReduceSum", 0},
+                                  {"ReduceProd", 1},
+                                  {"ReduceL2", 0},
+                                  {"ReduceSumSquare", 0}}) {
+    const double begin = start;
+    ExpectDefinition(OneNode{.op = op, .attributes = {}}, {none, Ints64({0})}, {1, 4},
+                     [&](const Place&) { return begin; });
+  }
+  ExpectDefinition(OneNode{.op = "Gather", .attributes = {}}, {Wavy({3, 4}, 1), Ints64({})}, same,
+                   never);
+}
+
+}  // namespace
+}  // namespace plimsoll::kernels::cpu
