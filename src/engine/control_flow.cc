@@ -35,21 +35,22 @@ Status CheckScalar(const HostSite& site, size_t input) {
   return site.BadInput(StrCat("input ", input, " is ", Text(TypeOf(value)), ", not a scalar"));
 }
 
-// What a loop collected for one output. Without a single iteration the shape is what the body
-// declares, as far as it does.
+// What a loop collected for one output. Without a single iteration the type and shape are what is
+// known of the body's result, or what the body declares.
 Result<HostValue> Collected(const HostSite& site, const std::vector<HostTensor>& slices,
                             graph::ValueId slice, int64_t axis) {
   if (!slices.empty()) {
     PLIMSOLL_ASSIGN(HostTensor whole, Stack(slices, axis, site.allocate));
     return HostValue::Of(std::move(whole));
   }
-  const graph::ValueType& declared = site.graph[slice].declared;
+  const graph::Value& result = site.graph[slice];
+  const graph::ValueType& known = result.type.shape ? result.type : result.declared;
   Dims dims;
-  if (declared.shape) {
-    for (const graph::Dim& dim : *declared.shape) dims.push_back(dim.AsNumber().value_or(0));
+  if (known.shape) {
+    for (const graph::Dim& dim : *known.shape) dims.push_back(dim.AsNumber().value_or(0));
   }
   dims.insert(dims.begin() + std::min<int64_t>(axis, static_cast<int64_t>(dims.size())), 0);
-  PLIMSOLL_ASSIGN(HostTensor whole, site.allocate(declared.data_type, dims));
+  PLIMSOLL_ASSIGN(HostTensor whole, site.allocate(known.data_type, dims));
   return HostValue::Of(std::move(whole));
 }
 

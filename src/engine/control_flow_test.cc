@@ -265,5 +265,44 @@ TEST(ControlFlowTest, BodiesInBodiesSeeTheValuesAroundThem) {
   EXPECT_EQ(ElementsOf(MustRun(*session, id, {Integer(4), given})[0]), (std::vector<float>{6, 8}));
 }
 
+// x goes round; what each round collects is of a type and a shape of its own.
+Graph CollectingLoop() {
+  GraphBuilder builder;
+  const ValueId trips = builder.Input("trips", Scalar(DataType::kInt64));
+  const ValueId start = builder.Input("start", FloatTensor({2}));
+  const SubgraphId body = builder.BeginBody("body");
+  builder.BodyInput("trip", Scalar(DataType::kInt64));
+  const ValueId goes_on = builder.BodyInput("goes_on", Scalar(DataType::kBool));
+  const ValueId x = builder.BodyInput("x", FloatTensor({2}));
+  const ValueId next = builder.Node("Add", {x, x});
+  const ValueId whole = builder.Node("Cast", {next}, With("to", int64_t{7}));
+  const ValueId row = builder.Node("Unsqueeze", {next, builder.Int64s("first", {0})});
+  builder.EndBody({builder.Node("Identity", {goes_on}), next, whole, row});
+  for (const ValueId output :
+       builder.Nodes("Loop", {trips, ValueId(), start}, 3, With("body", body))) {
+    builder.Output(output);
+  }
+  return builder.Build();
+}
+
+TEST(ControlFlowTest, WhatALoopCollectsHasItsTypeAndShapeAlsoAfterNoRound) {
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, CollectingLoop());
+  for (const int64_t trips : {0, 1, 3}) {
+    const auto outputs = MustRun(*session, id, {Integer(trips), Floats({2}, {1, 3})});
+    ASSERT_EQ(outputs.size(), 3U);
+    const float factor = static_cast<float>(1 << trips);
+    EXPECT_EQ(ElementsOf(outputs[0]), (std::vector<float>{factor, 3 * factor}));
+    EXPECT_EQ(outputs[1].type, DataType::kInt64);
+    EXPECT_EQ(outputs[1].dims, (kernels::Dims{trips, 2}));
+    EXPECT_EQ(outputs[2].type, DataType::kFloat32);
+    EXPECT_EQ(outputs[2].dims, (kernels::Dims{trips, 1, 2}));
+    for (int64_t i = 0; i < trips; ++i) {
+      EXPECT_EQ(static_cast<const int64_t*>(outputs[1].data.get())[2 * i + 1], 6 << i);
+      EXPECT_EQ(ElementsOf(outputs[2])[static_cast<size_t>(2 * i)], static_cast<float>(2 << i));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::engine

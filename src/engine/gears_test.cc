@@ -199,5 +199,20 @@ TEST(GearsTest, BadGearsAreRefusedAndNothingIsLoaded) {
   EXPECT_NE(refusal(std::move(graph), {}).why.find("'x'"), std::string::npos);
 }
 
+TEST(GearsTest, AGearThatLeavesNothingOfALaterAxisIsRefused) {
+  graph::GraphBuilder builder;
+  const graph::ValueId x = builder.Input("x", compile::FloatTensor({4, Dim::Symbol("n") - Dim(5)}));
+  const graph::ValueId y = builder.Input("y", compile::FloatTensor({Dim::Symbol("n")}));
+  builder.Output(builder.Node("Neg", {x}));
+  builder.Output(builder.Node("Neg", {y}));
+  const Graph graph = builder.Build();
+  EXPECT_TRUE(MakeSession(WithGears({{8}, {5}}))->Add(Graph(graph)).ok());
+  const auto refused = MakeSession(WithGears({{8}, {2}}))->Add(Graph(graph));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, "config.gears");
+  EXPECT_NE(refused.error().why.find("with n=2 the input 'x' has no shape"), std::string::npos)
+      << refused.error().why;
+}
+
 }  // namespace
 }  // namespace plimsoll::engine

@@ -144,5 +144,24 @@ TEST(NodeByNodeTrainingTest, ARunOverValuesTakesNoFeed) {
   MustRun(*session, id, {Floats({2}, {1, 1})});
 }
 
+TEST(NodeByNodeTrainingTest, AVariableThatIsOnlyReadHoldsUpNoOther) {
+  GraphBuilder builder;
+  const ValueId rate = builder.Input("rate", FloatTensor({2}));
+  const ValueId v = builder.Input("v", FloatTensor({2}));
+  const ValueId x = builder.Input("x", FloatTensor({2}));
+  const ValueId next = builder.Node("Add", {v, builder.Node("Mul", {x, rate})});
+  builder.Output(next);
+  builder.Output(builder.Node("NonZero", {x}));
+  Graph graph = builder.Build();
+  graph[next].name = "next_v";
+  graph.metadata.emplace_back("state", "rate,v=next_v");
+  const auto session = MakeSession(Training());
+  const GraphId id = MustAdd(*session, std::move(graph));
+  ASSERT_TRUE(session->variables().Set("rate", View(Floats({2}, {2, 3}))).ok());
+  for (int step = 1; step <= 2; ++step) MustRun(*session, id, {Floats({2}, {1, 1})});
+  EXPECT_EQ(VariableOf(*session, "v"), (Elements{4, 6}));
+  EXPECT_EQ(VariableOf(*session, "rate"), (Elements{2, 3}));
+}
+
 }  // namespace
 }  // namespace plimsoll::engine

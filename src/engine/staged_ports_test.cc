@@ -122,5 +122,31 @@ TEST(StagedPortsTest, R57_ABranchesResultIsCopiedIntoTheOutputAndTheRootsIsNot) 
   EXPECT_TRUE(executable->port_uses().outputs[1].in_place());
 }
 
+TEST(StagedPortsTest, R56_EveryPortThatIsNotAlignedHasACopyOfItsOwn) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({kCount}));
+  const ValueId y = builder.Input("y", FloatTensor({kCount}));
+  builder.Output(builder.Node("Sub", {x, y}));
+  builder.Output(builder.Node("Mul", {x, y}));
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  const Shifted memory[4];
+  const std::vector<Tensor> from = {memory[0].At(4), memory[1].At(8)};
+  const std::vector<Tensor> to = {memory[2].At(4), memory[3].At(8)};
+  const auto element = [](const Tensor& tensor, int64_t i) -> float& {
+    return static_cast<float*>(tensor.data)[i];
+  };
+  for (int64_t i = 0; i < kCount; ++i) {
+    element(from[0], i) = static_cast<float>(i);
+    element(from[1], i) = static_cast<float>(2 * i + 1);
+  }
+  const Status done = session->Run(id, from, to);
+  ASSERT_TRUE(done.ok()) << done.error().Text();
+  for (int64_t i = 0; i < kCount; ++i) {
+    EXPECT_EQ(element(to[0], i), static_cast<float>(-i - 1));
+    EXPECT_EQ(element(to[1], i), static_cast<float>(i * (2 * i + 1)));
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::engine

@@ -57,6 +57,19 @@ TEST(VariablePortsTest, ReadsEveryFormOfMetadata) {
   EXPECT_EQ(PairsOf(VariablesInMetadata(AddOne({1}))), "");
 }
 
+TEST(VariablePortsTest, NumbersCountNoMoreThanTheFewerOfInputsAndOutputs) {
+  graph::GraphBuilder builder;
+  const graph::ValueId a = builder.Input("a", compile::FloatTensor({2}));
+  const graph::ValueId b = builder.Input("b", compile::FloatTensor({2}));
+  builder.Output(builder.Node("Add", {a, b}));
+  Graph graph = builder.Build();
+  graph.metadata = {{"state", R"({"parameters": 2})"}};
+  EXPECT_EQ(PairsOf(VariablesInMetadata(graph)), "variables.metadata");
+  graph.metadata = {{"state", R"({"parameters": 1})"}};
+  EXPECT_EQ(PairsOf(VariablesInMetadata(graph)),
+            StrCat("a=", graph[graph.root().outputs[0]].name, " parameters"));
+}
+
 TEST(VariablePortsTest, AnArgumentIsAListOfPairsOrNames) {
   EXPECT_EQ(PairsOf(ParseVariables("a=b,c")), "a=b, c=");
   const auto bad = ParseVariables("a=b,,c");
