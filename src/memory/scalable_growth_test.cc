@@ -152,6 +152,22 @@ TEST_F(ScalableGrowth, AChunkSeenThroughAStitchedBlockStaysOthersGo) {
   EXPECT_EQ(machine_->fake().outstanding().mappings, 0);
 }
 
+TEST_F(ScalableGrowth, FreeChunksOfARangeThatABlockIsSeenThroughStay) {
+  Make({.capacity = MiB(64)});
+  std::vector<Block> blocks;
+  for (int i = 0; i < 8; ++i) blocks.push_back(Take(MiB(8)));
+  for (int i : {0, 2, 4}) Give(blocks[i]);
+  Give(Take(MiB(24)));
+  const Block part = Take(MiB(16));  // through the same range, whose last chunks are free now
+  ASSERT_TRUE(allocator_->Trim().ok());
+  EXPECT_EQ(allocator_->statistics().reserved, MiB(64));
+  EXPECT_TRUE(machine_->device()->Fill(kDevice, machine_->stream(), part.address, 1, MiB(16)).ok());
+  ASSERT_TRUE(machine_->device()->SynchronizeStream(kDevice, machine_->stream()).ok());
+  Give(part);
+  ASSERT_TRUE(allocator_->Trim().ok());
+  EXPECT_EQ(allocator_->statistics().reserved, MiB(40));
+}
+
 TEST_F(ScalableGrowth, SingleChunkBlocksLieInOneChunkWhateverTheirAlignment) {
   Make({});
   Give(Take(GiB(1)));  // chunks of many megabytes
