@@ -244,22 +244,22 @@ TEST(OfflineBoundTest, LivesThatMeetAreAddedAndOthersShare) {
 TEST(TraceFiguresTest, IdsAndStreamsAreDenseAndFreesAreOfTheirAllocation) {
   const auto trace = ParseTrace(
       "event,id,bytes,stream,time_us\r\na,70,100,9,5\r\na,3,200,4,6\r\n\r\nf,70,1,4,7\r\n"
-      "a,8,50,9,8\r\nc,70,1,4,9\r\nf,3,0,0,30\r\n",
+      "c,70,1,4,8\r\na,8,150,9,9\r\nf,3,0,0,30\r\n",
       "t");
   ASSERT_TRUE(trace.ok()) << trace.error().Text();
   EXPECT_EQ(trace->blocks, 3u);
   EXPECT_EQ(trace->streams, 2u);
   ASSERT_EQ(trace->events.size(), 6u);
-  const uint32_t blocks[] = {0, 1, 0, 2, 0, 1};
+  const uint32_t blocks[] = {0, 1, 0, 0, 2, 1};
   const uint32_t streams[] = {0, 1, 0, 0, 0, 1};
-  const int64_t bytes[] = {100, 200, 100, 50, 100, 200};
+  const int64_t bytes[] = {100, 200, 100, 100, 150, 200};
   for (size_t i = 0; i < 6; ++i) {
     EXPECT_EQ(trace->events[i].block, blocks[i]) << i;
     EXPECT_EQ(trace->events[i].stream, streams[i]) << i;
     EXPECT_EQ(trace->events[i].bytes, Bytes(bytes[i])) << i;
   }
-  EXPECT_EQ(trace->events[4].kind, TraceEvent::Kind::kCompleted);
-  EXPECT_EQ(trace->PeakAllocated(), Bytes(300));
+  EXPECT_EQ(trace->events[3].kind, TraceEvent::Kind::kCompleted);
+  EXPECT_EQ(trace->PeakAllocated(), Bytes(350));
   EXPECT_EQ(trace->DurationUs(), 25);
 }
 
