@@ -74,8 +74,9 @@ Result<Block> CachingMemAllocator::Allocate(const Request& request) {
   uint32_t index = FindCached(request.stream, size);
   if (index == kNone) {
     ++statistics_.slow_paths;
-    if (keep_ == Keep::kUntilLarger) PLIMSOLL_TRY(ReleaseSmaller(request.stream, size));
-    Result<Address> address = AllocateWithTryRecycle(size);
+    const Status made_room =
+        keep_ == Keep::kUntilLarger ? ReleaseSmaller(request.stream, size) : Status();
+    Result<Address> address = made_room.ok() ? AllocateWithTryRecycle(size) : made_room;
     if (!address.ok()) {
       ++statistics_.failures;
       return address.error();

@@ -45,5 +45,30 @@ TEST(ChunkLadderTest, TheLastFifthOfADeviceIsCutIntoTheFinest) {
   EXPECT_GT(Largest(GiB(1), GiB(60), false), MiB(40));
 }
 
+Bytes Total(const GrowRequest& request, Bytes reserved) {
+  Bytes total;
+  for (Bytes size : ChunkLadder{MiB(2), GiB(80)}.Sizes(request, reserved)) total += size;
+  return total;
+}
+
+TEST(ChunkLadderTest, AGrowthAddsAThousandthOfWhatIsReservedUnlessMemoryIsScarce) {
+  EXPECT_EQ(Total({.size = MiB(2)}, GiB(1)), MiB(2));
+  EXPECT_EQ(Total({.size = MiB(2)}, GiB(16)), MiB(16));
+  EXPECT_EQ(Total({.size = MiB(2)}, GiB(16) - MiB(1)), MiB(14)) << "rounded down";
+  EXPECT_EQ(Total({.size = MiB(2), .scarce = true}, GiB(16)), MiB(2));
+  EXPECT_EQ(Total({.size = MiB(100)}, GiB(16)), MiB(100));
+}
+
+TEST(ChunkLadderTest, ChunksOfOneGrowthAreAsEqualAsPagesAllow) {
+  const std::vector<Bytes> sizes =
+      ChunkLadder{MiB(2), GiB(80)}.Sizes({.size = MiB(50)}, Bytes(0));  // seven of 8 MiB at most
+  EXPECT_EQ(sizes, (std::vector{MiB(8), MiB(8), MiB(8), MiB(8), MiB(6), MiB(6), MiB(6)}));
+}
+
+TEST(ChunkLadderTest, NoChunkIsLargerThanAGibibyte) {
+  EXPECT_EQ(Largest(GiB(100), GiB(500), true, Bytes(0)), GiB(1));
+  EXPECT_EQ(Largest(GiB(100), GiB(900), true, GiB(8 * 1024)), GiB(1));
+}
+
 }  // namespace
 }  // namespace plimsoll::memory

@@ -1,8 +1,8 @@
 #include "plimsoll/memory/guarding_allocator.h"
 
-#include <chrono>
-#include <thread>
+#include <future>
 
+#include "base/call_in_thread_for_tests.h"
 #include "memory/conformance_fixture.h"
 
 // Debug mode on the processor's memory, where the test can do the harm itself.
@@ -153,27 +153,71 @@ TEST_F(GuardingAllocatorTest, TheQuarantineGivesWayWhenMemoryRunsOut) {
   EXPECT_TRUE(RefusedAs(patient.Allocate({.size = MiB(65)}).status(), "memory.out_of_memory"));
 }
 
-TEST_F(GuardingAllocatorTest, PoisonWaitsForTheOtherStreamsThatUseTheBlock) {
-  const StreamId other = *machine_.device()->CreateStream(kDevice);
-  GuardingAllocator guarding(std::make_unique<StreamOrderedAllocator>(machine_.physical()),
-                             machine_.device(), kDevice, machine_.stream());
-  const Block block = *guarding.Allocate({.size = KiB(64), .stream = machine_.stream()});
+TEST_F(GuardingAllocatorTest, PoisonWaitsForAllTheOtherStreamsThatUseTheBlock) {
+  const StreamId others[] = {*machine_.device()->CreateStream(kDevice),
+                             *machine_.device()->CreateStream(kDevice)};
+  for (const StreamId held : others) {
+    GuardingAllocator guarding(std::make_unique<StreamOrderedAllocator>(machine_.physical()),
+                               machine_.device(), kDevice, machine_.stream());
+    const Result<Block> block =
+        guarding.Allocate({.size = KiB(64), .stream = machine_.stream()});
+    ASSERT_TRUE(block.ok());
+    Synchronize();
+    FillWith(*block, 7);
+    for (const StreamId other : others) ASSERT_TRUE(guarding.RecordStream(*block, other).ok());
+    std::promise<void> gate;
+    uint8_t seen = 0;
+    ASSERT_TRUE(machine_.device()
+                    ->Launch(kDevice, held,
+                             [&, opened = gate.get_future().share()] {
+                               opened.wait();
+                               seen = ByteAt(*block, 0);
+                             })
+                    .ok());
+    Status freed;
+    CallInThread free([&] { freed = guarding.Free(*block); });
+    EXPECT_TRUE(free.Waits());
+    gate.set_value();
+    free.Join();
+    ASSERT_TRUE(freed.ok());
+    Synchronize();
+    EXPECT_EQ(seen, 7);
+    EXPECT_EQ(ByteAt(*block, 0), 0xdd);
+    ASSERT_TRUE(guarding.Trim().ok());
+  }
+}
+
+TEST_F(GuardingAllocatorTest, TheWholeOfALargeBlockIsPoisonAndIsLookedAt) {
+  GuardingAllocator patient(machine_.Scalable(), machine_.device(), kDevice, machine_.stream());
+  const Bytes size = KiB(64) * 3 + Bytes(700);  // more than is looked at in one go
+  for (const int64_t touched : {int64_t{0}, size.value() / 2, size.value() - 1}) {
+    const Result<Block> block = patient.Allocate({.size = size});
+    ASSERT_TRUE(block.ok());
+    ASSERT_TRUE(patient.Free(*block).ok());
+    Synchronize();
+    EXPECT_EQ(ByteAt(*block, touched), 0xdd);
+    ByteAt(*block, touched) = 0;
+    EXPECT_TRUE(RefusedAs(patient.Trim().status(), "memory.used_after_free")) << touched;
+    EXPECT_EQ(patient.statistics().live_blocks, 0) << "it is given back all the same";
+  }
+}
+
+TEST_F(GuardingAllocatorTest, TheFirstOfSeveralBrokenBlocksIsTold) {
+  GuardingAllocator patient(machine_.Scalable(), machine_.device(), kDevice, machine_.stream());
+  std::vector<Block> blocks;
+  for (int i = 0; i < 3; ++i) {
+    const Result<Block> block = patient.Allocate({.size = KiB(4)});
+    ASSERT_TRUE(block.ok());
+    blocks.push_back(*block);
+  }
+  for (const Block& block : blocks) ASSERT_TRUE(patient.Free(block).ok());
   Synchronize();
-  FillWith(block, 7);
-  ASSERT_TRUE(guarding.RecordStream(block, other).ok());
-  uint8_t seen = 0;
-  ASSERT_TRUE(machine_.device()
-                  ->Launch(kDevice, other,
-                           [&] {
-                             std::this_thread::sleep_for(std::chrono::milliseconds(20));
-                             seen = ByteAt(block, 0);
-                           })
-                  .ok());
-  ASSERT_TRUE(guarding.Free(block).ok());
-  ASSERT_TRUE(machine_.device()->SynchronizeDevice(kDevice).ok());
-  EXPECT_EQ(seen, 7);
-  EXPECT_EQ(ByteAt(block, 0), 0xdd);
-  ASSERT_TRUE(guarding.Trim().ok());
+  ByteAt(blocks[1], 5) = 1;
+  ByteAt(blocks[2], 5) = 1;
+  const Status status = patient.Trim().status();
+  ASSERT_TRUE(RefusedAs(status, "memory.used_after_free"));
+  EXPECT_NE(status.error().where.find(std::to_string(blocks[1].address)), std::string::npos);
+  EXPECT_EQ(patient.statistics().live_blocks, 0);
 }
 
 }  // namespace

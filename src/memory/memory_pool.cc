@@ -128,14 +128,16 @@ ExtentIndex MemoryPool::NeighbourAbove(device::Address at) const {
   return kNoExtent;
 }
 
-void MemoryPool::Add(std::span<const ActiveChunk> chunks) {
+void MemoryPool::Add(std::span<const ActiveChunk> chunks, bool joins) {
   int64_t size = 0;
   for (const ActiveChunk& chunk : chunks) {
     map_.Add(chunk.home, chunk.size.value());
     size += chunk.size.value();
   }
   const device::Address start = chunks.front().home;
-  large_.Add(start, size, NeighbourBelow(start), NeighbourAbove(After(start, size)), kNoExtent);
+  const ExtentIndex below = joins ? NeighbourBelow(start) : kNoExtent;
+  const ExtentIndex above = joins ? NeighbourAbove(After(start, size)) : kNoExtent;
+  large_.Add(start, size, below, above, kNoExtent);
   reserved_ += size;
 }
 

@@ -48,8 +48,9 @@ class MemoryPool {
   int64_t small_limit() const { return small_limit_; }
   int64_t slab_size() const { return slab_size_; }
 
-  // Memory that the device gave, in address order.
-  void Add(std::span<const ActiveChunk> chunks);
+  // Memory that the device gave, in address order. `joins`: a block may reach over into memory that
+  // it gave before; plain memory that is adjacent by chance is still not one.
+  void Add(std::span<const ActiveChunk> chunks, bool joins);
   // What is free in trays counts as free around them from now on.
   void DissolveTrays() { trays_.Dissolve(); }
   // Lets go of the kept slab, so that its bytes count as free.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "memory/conformance_fixture.h"
+#include "memory/owner_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::memory {
@@ -114,6 +115,65 @@ TEST(OutOfMemoryReportTest, OtherProgramsAreNamedWhenWithoutThemItWouldFit) {
   report.reserved = MiB(40);
   report.requested = MiB(45);
   EXPECT_THAT(report.Remedies(), Contains("end other programs on the device, which hold 58 MiB"));
+}
+
+TEST(OwnerTableTest, ManyTagsAreToldApartAndTheLargestComeFirst) {
+  OwnerTable owners;
+  EXPECT_EQ(owners.Find(""), 0u);
+  std::vector<uint32_t> numbers;
+  for (int i = 0; i < 500; ++i) numbers.push_back(owners.Find(StrCat("owner ", i)));
+  for (int i = 0; i < 500; ++i) {
+    EXPECT_EQ(owners.Find(StrCat("owner ", i)), numbers[i]);
+    EXPECT_EQ(owners.Tag(numbers[i]), StrCat("owner ", i));
+    owners.Took(numbers[i], 100 + i % 10);
+  }
+  owners.Took(0, 5);
+  EXPECT_EQ(owners.Tag(0), "");
+  owners.Took(numbers[7], 50);
+  owners.Gave(numbers[9], 109);  // holds nothing any more
+  const std::vector<MemoryOwner> top = owners.Top(3);
+  ASSERT_EQ(top.size(), 3u);
+  EXPECT_EQ(top[0].tag, "owner 7");
+  EXPECT_EQ(top[0].bytes, Bytes(157));
+  EXPECT_EQ(top[0].blocks, 2);
+  EXPECT_EQ(top[1].tag, "owner 109") << "ties by name";
+  EXPECT_EQ(top[2].tag, "owner 119");
+  const std::vector<MemoryOwner> all = owners.Top(1000);
+  EXPECT_EQ(all.size(), 500u);
+  EXPECT_EQ(all.back().tag, "untagged");
+}
+
+TEST(OutOfMemoryReportTest, AnAllocatorTellsEveryFigureOfItsOwn) {
+  const Machine machine = Machine::Fake({.capacity = MiB(64)});
+  auto scalable = machine.Scalable();
+  const Result<Block> kept = scalable->Allocate({.size = MiB(23), .tag = "kept"});
+  const Result<Block> freed = scalable->Allocate({.size = MiB(8)});
+  const Result<Block> last = scalable->Allocate({.size = MiB(5)});
+  ASSERT_TRUE(kept.ok() && freed.ok() && last.ok());
+  ASSERT_TRUE(scalable->Free(*freed).ok());
+  const auto other = machine.physical()->Acquire(MiB(4));
+  ASSERT_TRUE(other.ok());
+  Result<Block> refused = scalable->Allocate({.size = MiB(60)});
+  ASSERT_TRUE(RefusedAs(refused.status(), "memory.out_of_memory"));
+  EXPECT_THAT(refused.error().why,
+              HasSubstr("allocated 28 MiB, free in the pool 8 MiB with 8 MiB in the largest run "
+                        "(fragmentation 0 %)"));
+  EXPECT_THAT(refused.error().why,
+              HasSubstr("held by 'kept' 23 MiB in 1 block, 'untagged' 5 MiB in 1 block"));
+  EXPECT_THAT(refused.error().why, HasSubstr("of 64 MiB free"));
+  EXPECT_EQ(refused.error().where, "device 0");
+  EXPECT_THAT(refused.error().remedy, Not(HasSubstr("reserves addresses")));
+  EXPECT_THAT(refused.error().remedy, Not(HasSubstr("fewer streams")));
+  machine.physical()->Release(*other);
+
+  CachingMemAllocator caching(machine.physical());
+  ASSERT_TRUE(machine.physical()->Trim().ok());
+  refused = caching.Allocate({.size = MiB(30)});
+  ASSERT_TRUE(RefusedAs(refused.status(), "memory.out_of_memory"));
+  EXPECT_EQ(refused.error().why,
+            "reserved 36 MiB, allocated 0 B, free in the pool 0 B with 0 B in the largest run "
+            "(fragmentation 0 %); the device has 28 MiB of 64 MiB free; 30 MiB were asked for and "
+            "28 MiB of 64 MiB are free");
 }
 
 TEST(OutOfMemoryReportTest, AnAllocatorFillsTheReportWithWhatIsTrueOfIt) {

@@ -129,6 +129,79 @@ TEST(RetiredRangesTest, MakeRoomWhenTheAddressesForThemAreUsedUp) {
   EXPECT_GE(subject.calls(DeviceCall::kUnmap), 1);
 }
 
+TEST(RetiredRangesTest, AreWaitedForWhenTheAddressesAreUsedUpAndWorkIsPending) {
+  StitchingAllocator subject(100, {.reservation = MiB(64)});
+  device::FakeDevice& fake = subject.machine().fake();
+  const device::StreamId stream = subject.machine().stream();
+  for (int upper = 2; upper < 5; ++upper) {  // three ranges, each with a chunk more than it shows
+    const Block block = subject.Stitch(0, upper);
+    ASSERT_TRUE(fake.LaunchUsing(kDevice, stream, {{block.address, MiB(16)}}).ok());
+    subject.GiveBack(block, 0, upper);
+  }
+  EXPECT_EQ(subject.calls(DeviceCall::kSynchronizeStream), 0);
+  subject.StitchEveryPair();
+  EXPECT_EQ(fake.PendingWork(stream), 0) << "it was waited for before its memory was unmapped";
+  EXPECT_GE(subject.calls(DeviceCall::kSynchronizeStream), 1);
+  EXPECT_EQ(fake.outstanding().events, 0);
+}
+
+TEST(RetiredRangesTest, ATrimTakesThemAlongAndForgetsTheirEvents) {
+  StitchingAllocator subject(2);
+  device::FakeDevice& fake = subject.machine().fake();
+  const device::StreamId stream = subject.machine().stream();
+  for (int upper = 2; upper < 5; ++upper) {
+    const Block block = subject.Stitch(0, upper);
+    ASSERT_TRUE(fake.LaunchUsing(kDevice, stream, {{block.address, MiB(16)}}).ok());
+    subject.GiveBack(block, 0, upper);
+  }
+  EXPECT_EQ(fake.outstanding().events, 1) << "one is retired and waits";
+  ASSERT_TRUE(subject.allocator().Trim().ok());
+  EXPECT_EQ(fake.PendingWork(stream), 0);
+  EXPECT_EQ(fake.outstanding().events, 0);
+  EXPECT_EQ(subject.calls(DeviceCall::kUnmap), 1) << "the two that are kept show live blocks";
+  subject.StitchEveryPair();
+  StitchingAllocator fresh(2);
+  fresh.StitchEveryPair();
+  EXPECT_EQ(subject.stitched(), fresh.stitched());
+}
+
+TEST(RetiredRangesTest, ThoseThatWaitWhenTheAllocatorGoesLeaveNoEventBehind) {
+  const Machine machine = Machine::Fake({.capacity = MiB(64)});
+  {
+    auto allocator = machine.Scalable({.stitched_ranges = 1});
+    std::vector<Block> blocks;
+    for (int i = 0; i < 8; ++i) blocks.push_back(*allocator->Allocate({.size = MiB(8)}));
+    for (int i : {0, 2, 4}) ASSERT_TRUE(allocator->Free(blocks[i]).ok());
+    const auto first = allocator->Allocate({.size = MiB(16)});
+    ASSERT_TRUE(first.ok());
+    ASSERT_TRUE(
+        machine.fake().LaunchUsing(kDevice, machine.stream(), {{first->address, MiB(16)}}).ok());
+    ASSERT_TRUE(allocator->Free(*first).ok());
+    const auto second = allocator->Allocate({.size = MiB(24)});
+    ASSERT_TRUE(second.ok());
+    EXPECT_EQ(machine.fake().outstanding().events, 1);
+    ASSERT_TRUE(allocator->Free(*second).ok());
+    for (int i : {1, 3, 5, 6, 7}) ASSERT_TRUE(allocator->Free(blocks[i]).ok());
+  }
+  EXPECT_EQ(machine.fake().outstanding().events, 0);
+  EXPECT_EQ(machine.fake().outstanding().mappings, 0);
+  EXPECT_EQ(machine.fake().outstanding().ranges, 0);
+}
+
+TEST(RetiredRangesTest, TheOneNotUsedForLongestGoesFirst) {
+  StitchingAllocator subject(2);
+  subject.GiveBack(subject.Stitch(0, 2), 0, 2);
+  subject.GiveBack(subject.Stitch(0, 3), 0, 3);
+  subject.GiveBack(subject.Stitch(0, 2), 0, 2);  // used again, so the other is older
+  const int64_t maps = subject.calls(DeviceCall::kMap);
+  subject.GiveBack(subject.Stitch(0, 4), 0, 4);
+  const int64_t of_one = subject.calls(DeviceCall::kMap) - maps;
+  subject.GiveBack(subject.Stitch(0, 2), 0, 2);
+  EXPECT_EQ(subject.calls(DeviceCall::kMap), maps + of_one) << "it was kept";
+  subject.GiveBack(subject.Stitch(0, 3), 0, 3);
+  EXPECT_EQ(subject.calls(DeviceCall::kMap), maps + 2 * of_one);
+}
+
 TEST(RetiredRangesTest, AFailureToUndoOneIsMadeGoodLater) {
   for (DeviceCall call : {DeviceCall::kRecordEvent, DeviceCall::kEventReached,
                           DeviceCall::kDestroyEvent, DeviceCall::kUnmap}) {

@@ -227,7 +227,7 @@ Result<uint32_t> ScalableAllocator::ObtainGrown(const Request& request, int64_t 
   if (!request.single_chunk) need = std::max(need, pool_->slab_size());
   PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks,
                   device_->Grow({Bytes(need), request.single_chunk, scarce, calm()}));
-  pool_->Add(chunks);
+  pool_->Add(chunks, device_->stitches());
   extent = take();
   assert(extent != kNoExtent);
   return extent;
@@ -256,7 +256,7 @@ Result<uint32_t> ScalableAllocator::ObtainStitched(int64_t size, bool scarce, Ad
     const int64_t need = stitch ? plan.missing : attempt > 1 ? size : size - at_top;
     PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks,
                     device_->Grow({Bytes(need), false, scarce, calm()}));
-    pool_->Add(chunks);
+    pool_->Add(chunks, device_->stitches());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "memory/conformance_fixture.h"
+#include "memory/recording_observer_for_tests.h"
 
 namespace plimsoll::memory {
 namespace {
@@ -248,31 +249,47 @@ TEST(ScalableAllocatorTest, R76_MemoryLandsOnTheNamedDeviceWithAnotherCurrent) {
   EXPECT_EQ(device->memory().Info(device::DeviceId{1})->free, options.capacity);
 }
 
-struct Recorder : MemoryObserver {
-  void OnMemoryEvent(const MemoryEvent& event) override {
-    kinds.push_back(event.kind);
-    tags.emplace_back(event.tag);
-  }
-  std::vector<MemoryEvent::Kind> kinds;
-  std::vector<std::string> tags;
-};
-
 TEST(ScalableAllocatorTest, AnObserverSeesEveryEventWithItsTag) {
   using enum MemoryEvent::Kind;
-  Recorder recorder;
+  RecordingObserver observer;
   PhysicalMemoryOptions options;
-  options.observer = &recorder;
+  options.observer = &observer;
+  Block block;
   {
     const Machine machine(std::make_shared<device::FakeDevice>(), options);
-    ScalableOptions scalable;
-    scalable.observer = &recorder;
-    auto allocator = machine.Scalable(scalable);
-    ASSERT_TRUE(allocator->Free(Take(*allocator, MiB(4), "input")).ok());
-    ASSERT_TRUE(allocator->Trim().ok());
+    ASSERT_TRUE(machine.device()->CreateStream(kDevice).ok());
+    const StreamId stream = *machine.device()->CreateStream(kDevice);
+    ScalableAllocator allocator(std::make_unique<DeviceAllocator>(machine.physical(), stream),
+                                {.observer = &observer});
+    block = Take(allocator, MiB(3), "input");
+    ASSERT_TRUE(allocator.Free(block).ok());
+    ASSERT_TRUE(allocator.Trim().ok());
   }
-  EXPECT_EQ(recorder.kinds, (std::vector{kReserve, kMap, kAllocate, kFree, kUnmap, kRelease}));
-  EXPECT_EQ(recorder.tags[2], "input");
-  EXPECT_EQ(recorder.tags[3], "input");
+  std::vector<MemoryEvent::Kind> kinds;
+  for (const MemoryEvent& event : observer.events) kinds.push_back(event.kind);
+  ASSERT_EQ(kinds, (std::vector{kReserve, kMap, kAllocate, kFree, kUnmap, kRelease}));
+  const Bytes bytes[] = {MiB(4), MiB(4), MiB(3), MiB(3), MiB(4), MiB(4)};
+  const Bytes allocated[] = {Bytes(0), Bytes(0), MiB(3), Bytes(0), Bytes(0), Bytes(0)};
+  const Bytes reserved[] = {MiB(4), MiB(4), MiB(4), MiB(4), MiB(4), Bytes(0)};
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    EXPECT_EQ(observer.events[i].bytes, bytes[i]) << i;
+    EXPECT_EQ(observer.events[i].allocated, allocated[i]) << i;
+    EXPECT_EQ(observer.events[i].reserved, reserved[i]) << i;
+    EXPECT_EQ(observer.events[i].address, i == 0 || i == 5 ? 0 : block.address) << i;
+    EXPECT_EQ(observer.events[i].stream, i == 2 || i == 3 ? 2 : 0) << i;
+    EXPECT_EQ(observer.tags[i], i == 2 || i == 3 ? "input" : "") << i;
+  }
+}
+
+TEST(ScalableAllocatorTest, RecordingItsOwnStreamIsFineAndAnyOtherIsRefused) {
+  const Machine machine = Machine::Fake();
+  auto allocator = machine.Scalable();
+  const Block block = Take(*allocator, MiB(1));
+  EXPECT_TRUE(allocator->RecordStream(block, machine.stream()).ok());
+  const Status refused =
+      allocator->RecordStream(block, *machine.device()->CreateStream(kDevice));
+  ASSERT_TRUE(RefusedAs(refused, "memory.one_stream"));
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
 }
 
 }  // namespace

@@ -65,5 +65,42 @@ TEST_F(StitchedRangesTest, TheOneNotUsedForLongestIsRetiredAndServesNoMore) {
   EXPECT_EQ(ranges_.count(), 1u);
 }
 
+TEST_F(StitchedRangesTest, OfTwoIdleRangesTheOneUsedEarlierIsRetiredFirst) {
+  const uint32_t younger = ranges_.Add(At(2048), slots_, map_);
+  ranges_.Took(younger);
+  ranges_.Gave(younger);
+  ranges_.Took(0);
+  ranges_.Gave(0);
+  EXPECT_EQ(ranges_.RetireOldest(), At(2048));
+  EXPECT_EQ(ranges_.RetireOldest(), At(1024));
+  EXPECT_EQ(ranges_.RetireOldest(), std::nullopt);
+  EXPECT_EQ(ranges_.count(), 2u) << "those that are retired are still there";
+}
+
+TEST_F(StitchedRangesTest, TheNumberOfARemovedRangeIsUsedAgainWithNothingOfItsPast) {
+  ASSERT_EQ(ranges_.RetireOldest(), At(1024));
+  ranges_.Remove(At(1024));
+  EXPECT_EQ(ranges_.count(), 0u);
+  EXPECT_EQ(ranges_.Add(At(4096), std::span(slots_).first(2), map_), 0u);
+  EXPECT_EQ(ranges_.At(0), At(4096));
+  EXPECT_FALSE(Find(17, {{At(64), 8 * kMebibyte, 1}, {At(96), 8 * kMebibyte, 2}}));
+  ASSERT_TRUE(Find(16, {{At(64), 8 * kMebibyte, 1}, {At(96), 8 * kMebibyte, 2}}));
+  EXPECT_EQ(plan_.range, 0u);
+  EXPECT_EQ(plan_.missing, 0);
+}
+
+TEST_F(StitchedRangesTest, AdjacentChunksAreOneSegment) {
+  ChunkMap map;
+  const std::vector<ChunkSlot> pair = {map.Add(At(64), 8 * kMebibyte),
+                                       map.Add(At(72), 8 * kMebibyte)};
+  StitchedRanges ranges;
+  ranges.Add(At(512), pair, map);
+  const std::vector<StitchedRanges::FreeRun> free = {{At(70), 4 * kMebibyte, 5}};
+  ASSERT_TRUE(ranges.Find(4 * kMebibyte, free, plan_));
+  ASSERT_EQ(plan_.pieces.size(), 1u);
+  EXPECT_EQ(plan_.offset, 6 * kMebibyte);
+  EXPECT_FALSE(ranges.Find(4 * kMebibyte + 512, free, plan_));
+}
+
 }  // namespace
 }  // namespace plimsoll::memory

@@ -9,7 +9,7 @@
 
 namespace plimsoll::replay {
 
-// The processor's own counter, where there is one: fine enough for tens of nanoseconds.
+// The processor's counter, where there is one: fine enough for tens of nanoseconds.
 inline uint64_t ReadCycles() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -18,8 +18,17 @@ inline uint64_t ReadCycles() {
 #endif
 }
 
-// What reading the counter costs, and how long a cycle is.
-class CycleClock {
+// What pairs of an allocation and its free are timed with.
+class PairClock {
+ public:
+  virtual ~PairClock() = default;
+  virtual uint64_t Read() = 0;            // in ticks
+  virtual uint64_t overhead() const = 0;  // of reading it, in ticks
+  virtual double NanosecondsPerTick() const = 0;
+};
+
+// The processor's own counter, with what reading it costs and how long a cycle is.
+class CycleClock final : public PairClock {
  public:
   CycleClock() : start_cycles_(ReadCycles()), start_(std::chrono::steady_clock::now()) {
     for (int i = 0; i < 1000; ++i) {
@@ -27,9 +36,10 @@ class CycleClock {
       overhead_ = std::min(overhead_, ReadCycles() - first);
     }
   }
-  uint64_t overhead() const { return overhead_; }
+  uint64_t Read() override { return ReadCycles(); }
+  uint64_t overhead() const override { return overhead_; }
   // Over the time since the clock was made.
-  double NanosecondsPerCycle() const {
+  double NanosecondsPerTick() const override {
     const auto passed = std::chrono::steady_clock::now() - start_;
     const double cycles = static_cast<double>(ReadCycles() - start_cycles_);
     return std::chrono::duration<double, std::nano>(passed).count() / std::max(1.0, cycles);

@@ -13,6 +13,29 @@ TEST(FaultSweepTest, EveryDeviceCallMayFailOnceWithPlentyOfMemory) {
   ASSERT_TRUE(result.ok()) << result.error().Text();
   EXPECT_GT(result->recovered, 0);
   EXPECT_GT(result->refused, 0);
+  EXPECT_EQ(result->recovered + result->refused, result->runs);
+}
+
+TEST(FaultSweepTest, EachCallFailsOnceInEachWay) {
+  Trace trace;
+  trace.blocks = 1;
+  trace.streams = 1;
+  trace.events = {{TraceEvent::Kind::kAllocate, 0, 0, MiB(2), 0},
+                  {TraceEvent::Kind::kFree, 0, 0, MiB(2), 1}};
+  const auto result = SweepFaults(trace, GiB(1));
+  ASSERT_TRUE(result.ok()) << result.error().Text();
+  // Two reservations, how much there is, a chunk created, mapped and made accessible.
+  EXPECT_EQ(result->runs, 2 * 6);
+  // Without addresses plain memory serves, without the figure nothing is lost, and a chunk that is
+  // refused for want of memory is asked for again.
+  EXPECT_EQ(result->recovered, 2 * 3 + 3);
+  EXPECT_EQ(result->refused, 3);
+}
+
+TEST(FaultSweepTest, ATraceThatDoesNotFitIsNotSwept) {
+  const auto result = SweepFaults(GenerateTrace({.steps = 1}), MiB(2));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, "memory.out_of_memory");
 }
 
 TEST(FaultSweepTest, EveryDeviceCallMayFailOnceOnADeviceThatIsNearlyFull) {

@@ -11,8 +11,8 @@
 #include "plimsoll/memory/caching_mem_allocator.h"
 #include "plimsoll/memory/scalable_allocator.h"
 #include "plimsoll/memory/stream_ordered_allocator.h"
-#include "replay/cycle_clock.h"
 #include "replay/offline_bound.h"
+#include "replay/timed_replay.h"
 
 namespace plimsoll::replay {
 namespace {
@@ -98,8 +98,12 @@ Result<Bench> Prepare(const Trace& trace, const ReplayOptions& options, Bytes ca
 // Runs passes over a trace and keeps the time of pairs that made no device call.
 class Player {
  public:
-  Player(const Trace& trace, Bench& bench)
-      : trace_(trace), bench_(bench), blocks_(trace.blocks), cycles_(trace.blocks) {}
+  Player(const Trace& trace, Bench& bench, PairClock& clock)
+      : trace_(trace),
+        bench_(bench),
+        clock_(clock),
+        blocks_(trace.blocks),
+        ticks_(trace.blocks) {}
 
   // What still lives at the end, or at the first refusal, is freed.
   Status Pass() {
@@ -118,7 +122,7 @@ class Player {
   void Percentiles(ReplayResult& result) {
     result.timed_pairs = static_cast<int64_t>(pairs_.size());
     if (pairs_.empty()) return;
-    const double scale = clock_.NanosecondsPerCycle();
+    const double scale = clock_.NanosecondsPerTick();
     const auto at = [&](double part) {
       const auto place = pairs_.begin() +
                          static_cast<std::ptrdiff_t>(part * static_cast<double>(pairs_.size() - 1));
@@ -137,55 +141,56 @@ class Player {
     request.size = event.bytes;
     request.stream = bench_.streams[event.stream];
     const int64_t calls = bench_.device->total();
-    const uint64_t start = ReadCycles();
+    const uint64_t start = clock_.Read();
     Result<Block> block = bench_.allocator->Allocate(request);
-    const uint64_t end = ReadCycles();
+    const uint64_t end = clock_.Read();
     if (!block.ok()) return block.status();
     blocks_[event.block] = *block;
-    cycles_[event.block] = bench_.device->total() == calls ? Net(end - start) : kMadeCalls;
+    ticks_[event.block] = bench_.device->total() == calls ? Net(end - start) : kMadeCalls;
     return Status();
   }
 
   Status Free(uint32_t block) {
     const int64_t calls = bench_.device->total();
-    const uint64_t start = ReadCycles();
+    const uint64_t start = clock_.Read();
     Status status = bench_.allocator->Free(blocks_[block]);
-    const uint64_t end = ReadCycles();
+    const uint64_t end = clock_.Read();
     PLIMSOLL_TRY(status);
     blocks_[block] = Block();
-    if (cycles_[block] != kMadeCalls && bench_.device->total() == calls) {
-      pairs_.push_back(cycles_[block] + Net(end - start));
+    if (ticks_[block] != kMadeCalls && bench_.device->total() == calls) {
+      pairs_.push_back(ticks_[block] + Net(end - start));
     }
     return Status();
   }
 
-  uint64_t Net(uint64_t cycles) const { return cycles - std::min(cycles, clock_.overhead()); }
+  uint64_t Net(uint64_t ticks) const { return ticks - std::min(ticks, clock_.overhead()); }
 
   const Trace& trace_;
   Bench& bench_;
-  CycleClock clock_;
+  PairClock& clock_;
   std::vector<Block> blocks_;
-  std::vector<uint64_t> cycles_;
+  std::vector<uint64_t> ticks_;  // that the allocation of each block took
   std::vector<uint64_t> pairs_;
 };
 
-bool Fits(const Trace& trace, const ReplayOptions& options, Bytes capacity) {
+bool Fits(const Trace& trace, const ReplayOptions& options, Bytes capacity, PairClock& clock) {
   Result<Bench> bench = Prepare(trace, options, capacity);
-  return bench.ok() && Player(trace, *bench).Pass().ok();
+  return bench.ok() && Player(trace, *bench, clock).Pass().ok();
 }
 
-// The smallest capacity in steps of the granularity between what must fit and what did fit.
-Result<Bytes> FindCapacity(const Trace& trace, const ReplayOptions& options, Bytes enough,
-                           Bytes unit) {
-  int64_t low = trace.PeakAllocated().value() / unit.value();  // too small, or just not known
+// The smallest capacity in steps of the granularity, from what did fit downwards.
+Bytes FindCapacity(const Trace& trace, const ReplayOptions& options, Bytes enough, Bytes unit,
+                   PairClock& clock) {
+  const int64_t peak = trace.PeakAllocated().value();
+  int64_t low = std::max<int64_t>(peak - 1, 0) / unit.value();  // less than what must fit
   int64_t high = enough.RoundUp(unit.value()).value() / unit.value();
-  while (!Fits(trace, options, unit * high)) {
+  while (!Fits(trace, options, unit * high, clock)) {
     low = high;
     high += high / 64 + 1;
   }
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
-    (Fits(trace, options, unit * middle) ? high : low) = middle;
+    (Fits(trace, options, unit * middle, clock) ? high : low) = middle;
   }
   return unit * high;
 }
@@ -197,6 +202,12 @@ std::vector<std::string> AllocatorNames() {
 }
 
 Result<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
+  CycleClock clock;
+  return TimedReplay(trace, options, clock);
+}
+
+Result<ReplayResult> TimedReplay(const Trace& trace, const ReplayOptions& options,
+                                 PairClock& clock) {
   if (options.repeat < 1) {
     return Usage("cannot replay", StrCat("--repeat ", options.repeat, " is not positive"),
                  "repeat at least once");
@@ -215,7 +226,7 @@ Result<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
   result.device = options.device;
   result.repeat = options.repeat;
   result.trace_us = trace.DurationUs();
-  Player player(trace, bench);
+  Player player(trace, bench, clock);
   for (int64_t pass = 0; pass < options.repeat; ++pass) {
     const int64_t before = bench.device->total();
     PLIMSOLL_TRY(player.Pass());
@@ -235,8 +246,7 @@ Result<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
   result.reserved_after_trim = bench.physical->reserved();
   if (options.find_capacity) {
     const Bytes unit = bench.device->memory().Granularity(kDevice);
-    PLIMSOLL_ASSIGN(result.minimum_capacity,
-                    FindCapacity(trace, options, result.peak_reserved, unit));
+    result.minimum_capacity = FindCapacity(trace, options, result.peak_reserved, unit, clock);
   }
   if (options.offline_bound) result.offline_bound = OfflineBound(trace);
   return result;
