@@ -120,6 +120,50 @@ TEST_F(MemoryWishesTest, WhatIsTheSameMemoryByReferenceKeepsItsAddressToo) {
   EXPECT_TRUE(IsZeroCopy(a));
 }
 
+TEST_F(MemoryWishesTest, AReferenceSharesItsAddressInBothDirections) {
+  const ValueId a = Node("Relu", {Input("a")});
+  const ValueId first = Node("Relu", {a});
+  const ValueId second = Node("Tanh", {first});
+  const ValueId third = Node("Neg", {second});
+  const ValueId other = Node("Abs", {third});
+  Memory(second).reference_outputs = {{0, 0}};
+  Memory(third).reference_outputs = {{0, 0}};
+  builder_.Output(other);
+  graph_ = Inferred(builder_);
+  for (const ValueId asks : {first, second, third}) {
+    graph_[graph_[asks].producer].memory.fixed_address = true;
+    const StableValues stable = FindStableValues(graph_);
+    for (const ValueId value : {first, second, third}) {
+      EXPECT_TRUE(stable.Contains(value)) << graph_[value].name;
+      EXPECT_EQ(stable.keys[value.index()], graph_[asks].name + " output 0");
+      EXPECT_EQ(stable.demanded_by[value.index()], graph_[asks].producer);
+    }
+    EXPECT_FALSE(stable.Contains(a));
+    EXPECT_FALSE(stable.Contains(other));
+    graph_[graph_[asks].producer].memory.fixed_address = false;
+  }
+}
+
+TEST_F(MemoryWishesTest, OfSeveralWhoAskTheLeastNameCountsAndConstantsNeedNone) {
+  const ValueId x = Input("x");
+  const ValueId c = builder_.Float32s("c", {kElements}, std::vector<float>(kElements, 1));
+  const ValueId shared = Node("Relu", {x});
+  const ValueId b = Node("Add", {c, shared});
+  const ValueId a = Node("Add", {shared, c});
+  for (const ValueId value : {a, b}) {
+    Memory(value).no_address_refresh = true;
+    builder_.Output(value);
+  }
+  graph_ = Inferred(builder_);
+  graph_[a].name = "a";
+  graph_[b].name = "b";
+  const StableValues stable = FindStableValues(graph_);
+  EXPECT_EQ(stable.keys[shared.index()], "a input 0");
+  EXPECT_EQ(stable.demanded_by[shared.index()], graph_[a].producer);
+  EXPECT_FALSE(stable.Contains(c));
+  EXPECT_FALSE(stable.Contains(x));
+}
+
 TEST_F(MemoryWishesTest, WhereTheFeatureMapMovesFixedAddressesLieBesideIt) {
   const ValueId y = Node("Relu", {Input("a")});
   Memory(y).fixed_address = true;

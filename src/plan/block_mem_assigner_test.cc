@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/must_for_tests.h"
 #include "plan/block_reuse.h"
 #include "plan/plan_builder.h"
 #include "plan/random_problem_for_tests.h"
@@ -29,10 +30,9 @@ Problem MakeProblem(const std::vector<Row>& rows) {
 }
 
 int64_t PeakWith(const BlockReuseKnobs& knobs, const Problem& problem) {
-  const auto plan = BlockMemAssigner(knobs).Assign(problem);
-  EXPECT_TRUE(plan.ok());
-  EXPECT_TRUE(Verify(problem, *plan).ok());
-  return plan->total().value();
+  const MemoryPlan plan = Must(BlockMemAssigner(knobs).Assign(problem));
+  Must(Verify(problem, plan));
+  return plan.total().value();
 }
 
 TEST(BlockMemAssignerTest, R64_SuspendedBlockIsReleasedWhenTheNextNodeAllocates) {
@@ -79,9 +79,9 @@ TEST(BlockMemAssignerTest, R66_AscendingSortServesTheSmallestOfANodeFirst) {
   BlockReuseKnobs ascending = first_release;
   ascending.ascending_sort = true;
   EXPECT_EQ(PeakWith(first_release, problem), 300);
-  const auto down = BlockMemAssigner(first_release).Assign(problem);
-  const auto up = BlockMemAssigner(ascending).Assign(problem);
-  EXPECT_NE(down->offsets, up->offsets);
+  const MemoryPlan down = Must(BlockMemAssigner(first_release).Assign(problem));
+  const MemoryPlan up = Must(BlockMemAssigner(ascending).Assign(problem));
+  EXPECT_NE(down.offsets, up.offsets);
 }
 
 TEST(BlockMemAssignerTest, R66_ReuseFirstReleaseTakesTheOldestFreeBlock) {
