@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/must_for_tests.h"
 #include "compile/graph_for_tests.h"
 
 namespace plimsoll::compile {
@@ -28,9 +29,7 @@ Attributes SameSize() {
 }
 
 CompiledModel MustCompile(const Graph& graph, const CompileOptions& options) {
-  auto model = CompileModel(graph, options);
-  EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().Text());
-  return std::move(*model);
+  return Must(CompileModel(graph, options));
 }
 
 const Technique* Find(const CompiledModel& model, std::string_view name) {

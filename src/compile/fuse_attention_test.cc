@@ -214,6 +214,39 @@ TEST(FuseAttentionTest, FactorsOfQAndKMultiply) {
             kFused);
 }
 
+TEST(FuseAttentionTest, AScaleThatOnlyARunKnowsOrThatIsNoneStays) {
+  const auto fused = [](const char* op, bool first) {
+    return LeftOf(FuseAttention, [&](GraphBuilder& b) {
+      const ValueId q = b.Input("q", FloatTensor({2, 3, 4, 5}));
+      const ValueId k = b.Input("k", FloatTensor({2, 3, 5, 4}));
+      const ValueId v = b.Input("v", FloatTensor({2, 3, 4, 6}));
+      const ValueId scale = b.Input("scale", FloatTensor({}));
+      const ValueId scores = b.Node("MatMul", {q, k});
+      const ValueId scaled = b.Node(op, {first ? scale : scores, first ? scores : scale});
+      const ValueId weights = b.Node("Softmax", {scaled}, With("axis", int64_t{-1}));
+      return b.Node("MatMul", {weights, v});
+    });
+  };
+  EXPECT_EQ(fused("Mul", false), "MatMul Mul Softmax MatMul");
+  EXPECT_EQ(fused("Mul", true), "MatMul Mul Softmax MatMul");
+  EXPECT_EQ(fused("Div", false), "MatMul Div Softmax MatMul");
+  EXPECT_EQ(fused("Div", true), "MatMul Div Softmax MatMul");
+  EXPECT_EQ(Fused({.scale = 0, .divide = true}), "MatMul Div Softmax MatMul");
+}
+
+TEST(FuseAttentionTest, AScaleOfHigherRankWidensTheScores) {
+  EXPECT_EQ(LeftOf(FuseAttention,
+                   [](GraphBuilder& b) {
+                     const ValueId q = b.Input("q", FloatTensor({2, 4, 5}));
+                     const ValueId wide = b.Node("Mul", {q, b.Float32s("s", {1, 1, 1, 1}, {2})});
+                     const ValueId k = b.Input("k", FloatTensor({1, 2, 5, 4}));
+                     const ValueId v = b.Input("v", FloatTensor({1, 2, 4, 6}));
+                     return Attention(b, wide, k, v, {});
+                   }),
+            "Mul " + kFused)
+      << "Q has four dimensions only behind its factor";
+}
+
 TEST(FuseAttentionTest, NodesOnAnotherStreamStay) {
   for (size_t node = 0; node < 3; ++node) {
     GraphBuilder builder;

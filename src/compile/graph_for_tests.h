@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/must_for_tests.h"
 #include "compile/shapes.h"
 #include "graph/builder.h"
 #include "plimsoll/base/text.h"
@@ -18,8 +19,7 @@ inline graph::ValueType FloatTensor(graph::Shape shape) {
 
 inline graph::Graph Inferred(graph::GraphBuilder& builder) {
   graph::Graph graph = builder.Build();
-  const Status inferred = InferShapes(graph);
-  EXPECT_TRUE(inferred.ok()) << (inferred.ok() ? "" : inferred.error().Text());
+  Must(InferShapes(graph));
   return graph;
 }
 

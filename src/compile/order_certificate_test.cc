@@ -41,9 +41,7 @@ Graph RandomGraph(uint32_t seed, int nodes, bool joining) {
 }
 
 PlannedModel MustPlan(const Graph& graph, const PlanOptions& options = {}) {
-  auto model = PlanModel(graph, options);
-  EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().Text());
-  return std::move(*model);
+  return Must(PlanModel(graph, options));
 }
 
 Bytes LiveSum(const PlannedModel& model) {

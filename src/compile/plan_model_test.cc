@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/must_for_tests.h"
 #include "compile/graph_for_tests.h"
 #include "compile/shapes.h"
 #include "graph/builder.h"
@@ -27,11 +28,8 @@ ValueType Floats(Shape shape) { return ValueType::Tensor(DataType::kFloat32, std
 ValueType Kilo() { return Floats({1, 1024}); }
 
 PlannedModel MustPlan(Graph& graph, const PlanOptions& options = {}) {
-  const Status inferred = InferShapes(graph);
-  EXPECT_TRUE(inferred.ok()) << inferred.error().Text();
-  auto model = PlanModel(graph, options);
-  EXPECT_TRUE(model.ok()) << model.error().Text();
-  return std::move(*model);
+  Must(InferShapes(graph));
+  return Must(PlanModel(graph, options));
 }
 
 int64_t FeatureMap(const PlannedModel& model) {

@@ -17,6 +17,7 @@ constexpr int64_t kWidth = 128;
 struct Asks {
   int streams = 1;
   bool attributes = false;
+  bool updates = false;  // outputs are new values of inputs
 };
 
 // Small graphs of nodes that work in place, of views, joins and cuts, over [1, n, 128]: a row is as large
@@ -170,8 +171,25 @@ class RandomGraph {
   int names_ = 0;
 };
 
-PlanOptions RandomOptions(RandomGraph& dice, const Graph& graph) {
+// Outputs that are new values of inputs of their type, each of both at most once.
+std::vector<VariableUpdate> RandomUpdates(RandomGraph& dice, const Graph& graph) {
+  std::vector<VariableUpdate> updates;
+  std::set<size_t> taken;
+  for (size_t i = 0; i < graph.root().inputs.size(); ++i) {
+    for (size_t j = 0; j < graph.root().outputs.size(); ++j) {
+      const bool fits = graph[graph.root().inputs[i]].type == graph[graph.root().outputs[j]].type;
+      if (!fits || taken.contains(j) || dice.Chance(20)) continue;
+      taken.insert(j);
+      updates.push_back({i, j});
+      break;
+    }
+  }
+  return updates;
+}
+
+PlanOptions RandomOptions(RandomGraph& dice, const Graph& graph, const Asks& asks) {
   PlanOptions options;
+  if (asks.updates) options.updates = RandomUpdates(dice, graph);
   options.threads = 1;
   options.search_order = dice.Chance(50);
   options.in_place = dice.Chance(80);
@@ -205,13 +223,14 @@ struct Reached {
   int64_t lent = 0;
   int64_t file_order_lower_bound = 0;
   int64_t order_lower_bound = 0;
+  int64_t in_place_updates = 0;
   bool operator==(const Reached&) const = default;
 };
 
 void PrintTo(const Reached& r, std::ostream* out) {
   *out << '{' << r.feature_map << ", " << r.total << ", " << r.buffers << ", " << r.waits << ", "
        << r.group_copies << ", " << r.notes << ", " << r.lent << ", " << r.file_order_lower_bound
-       << ", " << r.order_lower_bound << '}';
+       << ", " << r.order_lower_bound << ", " << r.in_place_updates << '}';
 }
 
 // Plans random graphs and runs each inside its plan, in orders that the streams allow.
@@ -221,7 +240,7 @@ Reached RunPlanned(uint32_t seeds, const Asks& asks) {
     RandomGraph dice(seed, asks);
     Graph graph = dice.Make();
     EXPECT_TRUE(SettleStreams(graph).ok());
-    const PlanOptions options = RandomOptions(dice, graph);
+    const PlanOptions options = RandomOptions(dice, graph, asks);
     const auto planned = PlanModel(graph, options);
     EXPECT_TRUE(planned.ok()) << "seed " << seed << (planned.ok() ? "" : planned.error().Text());
     if (!planned.ok()) continue;
@@ -234,6 +253,9 @@ Reached RunPlanned(uint32_t seeds, const Asks& asks) {
     reached.lent += static_cast<int64_t>(planned->buffers.lent.size());
     reached.file_order_lower_bound += planned->file_order_lower_bound.value();
     reached.order_lower_bound += planned->order_lower_bound.value();
+    for (const PlannedUpdate& update : planned->updates) {
+      reached.in_place_updates += update.in_place ? 1 : 0;
+    }
     const auto expected = ResultsOf(graph);
     std::mt19937 random(seed);
     for (int again = 0; again < (asks.streams > 1 ? 4 : 1); ++again) {
@@ -251,22 +273,27 @@ Reached RunPlanned(uint32_t seeds, const Asks& asks) {
 
 TEST(PlannedRunTest, OneStreamComputesTheSameInsideItsPlan) {
   EXPECT_EQ(RunPlanned(600, {}),
-            (Reached{1225728, 7791104, 8885, 0, 0, 142, 64, 2183168, 268288}));
+            (Reached{1225728, 7791104, 8885, 0, 0, 142, 64, 2183168, 268288, 0}));
 }
 
 TEST(PlannedRunTest, StreamsComputeTheSameInWhateverOrderTheyMeet) {
   EXPECT_EQ(RunPlanned(400, {.streams = 3}),
-            (Reached{1148416, 5440512, 6099, 1147, 0, 270, 1, 1445376, 8704}));
+            (Reached{1148416, 5440512, 6099, 1147, 0, 270, 1, 1445376, 8704, 0}));
 }
 
 TEST(PlannedRunTest, NodesThatAskForSpecialMemoryComputeTheSame) {
   EXPECT_EQ(RunPlanned(600, {.attributes = true}),
-            (Reached{1998336, 9290240, 10647, 0, 405, 926, 47, 2233344, 57856}));
+            (Reached{1998336, 9290240, 10647, 0, 405, 926, 47, 2233344, 57856, 0}));
+}
+
+TEST(PlannedRunTest, VariablesHoldTheirNewValuesInTheEnd) {
+  EXPECT_EQ(RunPlanned(500, {.attributes = true, .updates = true}),
+            (Reached{1895936, 7448576, 8695, 0, 334, 685, 35, 1845248, 76288, 149}));
 }
 
 TEST(PlannedRunTest, StreamsAndSpecialMemoryTogether) {
   EXPECT_EQ(RunPlanned(400, {.streams = 3, .attributes = true}),
-            (Reached{1597952, 6377984, 7165, 1178, 263, 756, 2, 1483264, 14848}));
+            (Reached{1597952, 6377984, 7165, 1178, 263, 756, 2, 1483264, 14848, 0}));
 }
 
 }  // namespace

@@ -79,9 +79,12 @@ TEST(StoragePartsTest, AnInputOfAConcatThatAnotherReadsGoesAlone) {
   const Graph graph = Inferred(builder);
   const Divided divided = Divide(graph);
   EXPECT_EQ(divided.parts.count, 2);
-  EXPECT_EQ(divided.parts.Of(joined.index())->covered.size(), 2u);
-  EXPECT_TRUE(divided.parts.Of(joined.index())->brought.empty());
-  EXPECT_EQ(divided.parts.Of(a.index())->brought.size(), 1u);
+  const StorageParts::Row* both = divided.parts.Of(joined.index());
+  const StorageParts::Row* first = divided.parts.Of(a.index());
+  ASSERT_TRUE(both != nullptr && first != nullptr);
+  EXPECT_EQ(both->covered.size(), 2u);
+  EXPECT_TRUE(both->brought.empty());
+  EXPECT_EQ(first->brought.size(), 1u);
 }
 
 TEST(StoragePartsTest, TheBeginningOfALaterConcatIsTheEarlierOne) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/must_for_tests.h"
 #include "compile/graph_for_tests.h"
 #include "compile/plan_model.h"
 
@@ -22,9 +23,7 @@ ValueId Vector(GraphBuilder& builder, const char* name) {
 PlannedModel MustPlan(const Graph& graph, const std::vector<VariableUpdate>& updates) {
   PlanOptions options;
   options.updates = updates;
-  auto model = PlanModel(graph, options);
-  EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().Text());
-  return *std::move(model);
+  return Must(PlanModel(graph, options));
 }
 
 bool SharePlace(const PlannedModel& model, ValueId a, ValueId b) {

@@ -18,7 +18,8 @@ Dim Anonymous(const std::string& text) {
 
 std::string Operand(const Dim& dim) {
   std::string text = dim.Text();
-  return text.find_first_of(" */%") == std::string::npos ? text : "(" + text + ")";
+  const bool alone = text.find_first_of(" */%") == std::string::npos && !text.starts_with('-');
+  return alone ? text : "(" + text + ")";
 }
 
 }  // namespace

@@ -27,6 +27,33 @@ TEST(TensorTest, SubByteElementsAreReadLowBitsFirst) {
   EXPECT_EQ(Make(DataType::kInt2, {4}, quarter).Integers(), (std::vector<int64_t>{0, 1, -2, -1}));
 }
 
+TEST(TensorTest, IntegersOfEveryWidthKeepTheirSign) {
+  const std::array<uint8_t, 8> bytes = {0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+  for (const DataType type :
+       {DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kInt64}) {
+    const auto size = static_cast<size_t>(Bits(type) / 8);
+    EXPECT_EQ(Make(type, {1}, std::span(bytes).first(size)).Integers(), std::vector<int64_t>{-2})
+        << Name(type);
+    EXPECT_EQ(Make(type, {1}, std::span(bytes).first(size)).Doubles(), std::vector<double>{-2})
+        << Name(type);
+  }
+  EXPECT_EQ(Make(DataType::kUint8, {1}, std::span(bytes).first(1)).Integers(),
+            std::vector<int64_t>{254});
+  EXPECT_EQ(Make(DataType::kUint16, {1}, std::span(bytes).first(2)).Integers(),
+            std::vector<int64_t>{65534});
+  EXPECT_EQ(Make(DataType::kUint32, {1}, std::span(bytes).first(4)).Integers(),
+            std::vector<int64_t>{4294967294});
+}
+
+TEST(TensorTest, SeveralElementsAreReadInOrder) {
+  const std::array<uint8_t, 8> bytes = {1, 0, 2, 0, 3, 0, 4, 0};
+  EXPECT_EQ(Make(DataType::kInt16, {2, 2}, bytes).Integers(), (std::vector<int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(Make(DataType::kInt16, {2, 2}, bytes).ElementCount(), 4);
+  EXPECT_EQ(Make(DataType::kInt16, {2, 2}, bytes).Size(), Bytes(8));
+  EXPECT_EQ(Make(DataType::kInt16, {}, bytes).ElementCount(), 1);
+  EXPECT_EQ(Make(DataType::kInt16, {3, 0}, {}).ElementCount(), 0);
+}
+
 TEST(TensorTest, HalvesAreWidened) {
   const std::array<uint8_t, 8> bytes = {0x00, 0x3C, 0x00, 0xC0, 0x01, 0x00, 0x00, 0x7C};
   const std::vector<double> doubles = Make(DataType::kFloat16, {4}, bytes).Doubles();

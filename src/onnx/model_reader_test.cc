@@ -44,7 +44,7 @@ TEST(ReadModelTest, ReadsInputsConstantsNodesAndOutputs) {
   EXPECT_EQ(model->producer, "maker 1.0");
   EXPECT_EQ(model->ir_version, 8);
   EXPECT_EQ(model->metadata, (std::vector<std::pair<std::string, std::string>>{{"key", "value"}}));
-  EXPECT_EQ(model->root().inputs.size(), 1u);
+  ASSERT_EQ(model->root().inputs.size(), 1u);
   const Value& x = (*model)[model->root().inputs[0]];
   EXPECT_EQ(x.type,
             graph::ValueType::Tensor(DataType::kFloat32, Shape{graph::Dim::Symbol("n"), 3}));

@@ -118,6 +118,7 @@ TEST(DecodeTensorTest, RefusesWhatDoesNotFitTogether) {
       {TensorOf(DataType::kInt8, {1}).Packed(5, {300}), "onnx.tensor"},
       {TensorOf(DataType::kInt32, {1}).Packed(5, {1}).PackedRaw<int>(9, {1}), "onnx.tensor"},
       {TensorOf(DataType::kInt64, {2}).Packed(7, {1}).Packed(5, {1}), "onnx.tensor"},
+      {TensorOf(DataType::kInt64, {2}).Packed(5, {1}).Packed(7, {1}), "onnx.tensor"},
       {TensorOf(DataType::kInt64, {1}).Text(7, "\x80"), "onnx.tensor"},
       {TensorOf(DataType::kString, {2}).Text(6, "a"), "onnx.tensor"},
       {TensorOf(DataType::kString, {1}).Text(9, "a"), "onnx.tensor"},

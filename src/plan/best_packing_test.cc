@@ -48,6 +48,11 @@ TEST(BestPackingTest, RepairsLowerALargePacking) {
   const PackingAnswer greedy = PackBest(packing, {.steps = 0});
   const PackingAnswer repaired = PackBest(packing, {.steps = 30000});
   EXPECT_LT(repaired.height, greedy.height);
+  // What this effort reaches; who makes it better enters that.
+  EXPECT_EQ(greedy.height, 401786);
+  EXPECT_EQ(repaired.height, 401493);
+  EXPECT_EQ(repaired.lower_bound, 394476);
+  EXPECT_EQ(repaired.steps, 30000);
   EXPECT_TRUE(IsPlacement(packing, repaired.offsets, repaired.height));
 }
 

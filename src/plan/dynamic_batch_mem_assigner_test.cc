@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plan/plan_for_tests.h"
+#include "plan/random_problem_for_tests.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -146,6 +147,32 @@ TEST_F(DynamicBatchTest, EveryAssignerObeysThePolicyThatItIsMadeWith) {
     EXPECT_TRUE(plan.merged_blocks.empty()) << name;
     EXPECT_EQ(plan.total(), Bytes(2048)) << name;
   }
+}
+
+TEST(DynamicBatchPlansTest, EveryStrategyGivesAVerifiedPlanOfRandomBatches) {
+  const BlockReuseKnobs apart{.memory_priority_mode = false};
+  const DynamicBatchOptions strategies[] = {
+      {},
+      {.others = BlockReuseKnobs{}},
+      {.others = apart},
+      {.strategies = {{"batch0", apart}, {"batch1", BlockReuseKnobs{}}}},
+      {.policy = {.merge_continuous = false}},
+      {.policy = {.merge_continuous = true, .no_reuse = true}}};
+  std::vector<int64_t> bytes(std::size(strategies));
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    const Problem problem = RandomProblem(seed + 9'000'000).Make();
+    if (problem.batches.empty()) continue;
+    for (size_t i = 0; i < std::size(strategies); ++i) {
+      const auto plan = DynamicBatchMemAssigner(strategies[i]).Assign(problem, {.steps = 100});
+      if (!plan.ok()) break;
+      const Status verified = Verify(problem, *plan);
+      ASSERT_TRUE(verified.ok()) << "seed " << seed << " strategy " << i << ' '
+                                 << verified.error().Text();
+      bytes[i] += plan->total().value();
+    }
+  }
+  // What all plans come to; who makes one of them better enters that.
+  EXPECT_EQ(bytes, (std::vector<int64_t>{1459578, 1463855, 1476898, 1472009, 1459578, 1739714}));
 }
 
 TEST_F(DynamicBatchTest, AnOptionKeepsTheSeedsLetterNoReuseWithinOrBetweenBatches) {

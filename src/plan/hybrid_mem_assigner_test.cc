@@ -9,6 +9,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "base/must_for_tests.h"
 #include "plan/plan_builder.h"
 #include "plan/random_problem_for_tests.h"
 #include "plimsoll/plan/block_mem_assigner.h"
@@ -85,7 +86,7 @@ TEST(HybridMemAssignerTest, R39_MembersRunAtTheSameTimeEachThroughAssignMemoryWi
 
 TEST(HybridMemAssignerTest, R40_ManyThreadsReadOneProblem) {
   const Problem problem = Layers(300);
-  const auto expected = HybridMemAssigner(1).Assign(problem, {.steps = 1000});
+  const MemoryPlan expected = Must(HybridMemAssigner(1).Assign(problem, {.steps = 1000}));
   std::vector<std::thread> threads;
   std::vector<std::vector<Offset>> offsets(4);
   for (auto& mine : offsets) {
@@ -94,7 +95,7 @@ TEST(HybridMemAssignerTest, R40_ManyThreadsReadOneProblem) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (const auto& mine : offsets) EXPECT_EQ(mine, expected->offsets);
+  for (const auto& mine : offsets) EXPECT_EQ(mine, expected.offsets);
 }
 
 TEST(HybridMemAssignerTest, R41_PreAssignAndSetOpMemOffsetAreForOneThread) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/must_for_tests.h"
 #include "plan/random_problem_for_tests.h"
 #include "plimsoll/plan/hybrid_mem_assigner.h"
 
@@ -169,7 +170,7 @@ TEST(ProblemJsonTest, APlanIsWrittenWithItsRegionsAndNotes) {
   problem.AddRegion({.name = "map"});
   problem.AddBuffer(
       {.size = Bytes(1000), .life = {.begin = 0, .end = 1}, .no_zero_copy_reason = "HCOM"});
-  const std::string text = WritePlanJson(*HybridMemAssigner(1).Assign(problem), problem);
+  const std::string text = WritePlanJson(Must(HybridMemAssigner(1).Assign(problem)), problem);
   EXPECT_NE(text.find("\"size\": 1024, \"lower_bound\": 1024, \"optimal\": true"),
             std::string::npos);
   EXPECT_NE(text.find("\"kind\": \"no_zero_copy\", \"buffer\": 0, \"text\": \"HCOM\""),

@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "base/must_for_tests.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::plan {
@@ -37,7 +38,7 @@ TEST(PackTest, WhatPackWritesCheckAccepts) {
   EXPECT_EQ(checked->peak_bytes, Bytes(8));
   EXPECT_EQ(checked->lower_bound_bytes, Bytes(8));
   EXPECT_TRUE(checked->fits);
-  EXPECT_FALSE(CheckText(written, Bytes(7))->fits);
+  EXPECT_FALSE(Must(CheckText(written, Bytes(7))).fits);
 }
 
 TEST(PackTest, CheckFindsAnAnswerThatOverlapsOrIsNotComplete) {
@@ -77,7 +78,8 @@ TEST(PackTest, EveryAssignerSaysThatNothingFitsBelowTheLowerBound) {
     ASSERT_TRUE(answer.ok()) << name;
     EXPECT_TRUE(answer->infeasible) << name;
     EXPECT_FALSE(answer->infeasible_set.empty()) << name;
-    EXPECT_FALSE(PackText(kSmall, {.capacity = Bytes(8), .assigner = name})->infeasible) << name;
+    EXPECT_FALSE(Must(PackText(kSmall, {.capacity = Bytes(8), .assigner = name})).infeasible)
+        << name;
   }
 }
 
@@ -107,6 +109,7 @@ TEST(PackTest, ACapacityIsSearchedForUntilItIsFoundOrRefuted) {
   EXPECT_EQ(refused->lower_bound_bytes, Bytes(9));
   EXPECT_FALSE(refused->deadline_hit);
   const auto fitting = Pack(*table, {.capacity = Bytes(9), .effort = effort});
+  ASSERT_TRUE(fitting.ok());
   EXPECT_TRUE(fitting->fits);
   EXPECT_FALSE(fitting->infeasible);
 }

@@ -56,11 +56,11 @@ void PrintTo(const Quality& quality, std::ostream* out) {
 
 // Of the usual number of problems. A plan that needs more bytes than it did, a bound that is no
 // longer proven, or one that is, shows here; who makes an assigner better enters what it reaches.
+// "dynamic_batch" and "exact" by themselves: of every fourth problem.
 const std::map<std::string, Quality> kQuality = {
     {"block", {339122083, 291410764, 52666, 0, 11658}},
-    // Of all problems with labels, and of every sixteenth without.
-    {"dynamic_batch", {106819675, 97987933, 22455, 1519992, 68183}},
-    {"exact", {312254085, 291724449, 70318, 4934070, 98946}},
+    {"dynamic_batch", {78312644, 72803087, 17376, 1113742, 18918}},
+    {"exact", {77936134, 72803395, 17618, 1237091, 27840}},
     {"greedy_by_area", {315839437, 291410764, 65143, 0, 90700}},
     {"greedy_by_breadth", {315329834, 291410764, 65829, 0, 88344}},
     {"greedy_by_end", {317894929, 291410764, 63418, 0, 87345}},
@@ -87,8 +87,8 @@ TEST(PropertyTest, EveryPlanOfEveryAssignerIsVerifiedAndHybridIsNeverWorse) {
     std::set<std::vector<Offset>> verified;  // what follows from the offsets is the same for all
     for (size_t i = 0; i < assigners.size(); ++i) {
       const std::string name = assigners[i]->name();
-      // Without labels it does what "exact" does.
-      if (name == "dynamic_batch" && problem.batches.empty() && seed % 16 != 0) continue;
+      // Members of "hybrid", which ran them already.
+      if ((name == "exact" || name == "dynamic_batch") && seed % 4 != 0) continue;
       const auto plan = i == 0 ? best : assigners[i]->Assign(problem, kSmallEffort);
       ASSERT_TRUE(plan.ok()) << "seed " << seed << ' ' << name;
       quality[name].Add(*plan);

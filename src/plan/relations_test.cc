@@ -80,7 +80,9 @@ TEST_F(RelationsTest, R51_ABufferWithoutTheAttributeStaysOutOfTheArea) {
   const RegionId map = AddMap();
   At(Add(map, 512, 0, 1)).atomic_addr_clean_id = 3;
   Add(map, 512, 0, 1);
-  EXPECT_EQ(Plan().clearing_areas[0].size, Bytes(512));
+  const MemoryPlan plan = Plan();
+  ASSERT_EQ(plan.clearing_areas.size(), 1u);
+  EXPECT_EQ(plan.clearing_areas[0].size, Bytes(512));
   problem_.buffers[0].atomic_addr_clean_id = kNoClearing;
   EXPECT_TRUE(Plan().clearing_areas.empty());
 }
