@@ -139,6 +139,21 @@ TEST(FeatureMemoryTest, ARefusalCountsNothing) {
   }
 }
 
+// Most of the device lies idle in the memory of one kind of graphs when the other kind needs it.
+TEST(FeatureMemoryTest, WhatOneKindKeepsServesTheOtherBeforeItIsRefused) {
+  for (const Policy policy : {Policy::kSharedStatic, Policy::kExpandableDynamic}) {
+    SCOPED_TRACE(static_cast<int>(policy));
+    Fixture fixture(policy);
+    const bool kept_static = policy == Policy::kSharedStatic;
+    fixture.Take(kept_static ? kStatic : kDynamic, MiB(60));
+    EXPECT_EQ(fixture.used(), MiB(60));
+    const FeatureMap other = fixture.Take(kept_static ? kDynamic : kStatic, MiB(20));
+    EXPECT_EQ(other.size(), MiB(20));
+    EXPECT_EQ(fixture.used(), MiB(20));
+    EXPECT_EQ(fixture.memory.asked(), MiB(20));
+  }
+}
+
 TEST(FeatureMemoryTest, AnAllocatorOfTheCallersIsAskedForEveryMap) {
   int asked = 0;
   const auto allocator = std::make_shared<HookedAllocator>([&] { ++asked; });
