@@ -49,11 +49,17 @@ struct Planned {
 
 Planned PlanExample(const std::string& name, const PlanOptions& options = {}) {
   auto graph = onnx::ReadModel(std::string(PLIMSOLL_SOURCE_DIR "/examples/") + name + ".onnx");
-  EXPECT_TRUE(graph.ok()) << graph.error().Text();
+  if (!graph.ok()) {
+    ADD_FAILURE() << graph.error().Text();
+    return {};
+  }
   EXPECT_TRUE(compile::GiveInputShapes(*graph, {}).ok());
   EXPECT_TRUE(compile::InferShapes(*graph).ok());
   auto model = compile::PlanModel(*graph, options);
-  EXPECT_TRUE(model.ok()) << model.error().Text();
+  if (!model.ok()) {
+    ADD_FAILURE() << model.error().Text();
+    return {};
+  }
   return {std::move(*graph), std::move(*model)};
 }
 

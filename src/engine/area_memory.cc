@@ -77,7 +77,7 @@ Result<std::byte*> AreaMemory::Take(const Area& area) {
   if (held.size > Bytes(0)) {
     if (area.stable) return CannotStay(area, held.size, "the device cannot reserve addresses");
     PLIMSOLL_TRY(device_->SynchronizeDevice(id_));
-    GiveBack(held);
+    PLIMSOLL_TRY(FreePlain(held));
   }
   PLIMSOLL_TRY(TakePlain(held, area.bytes, type));
   return base();
@@ -126,6 +126,15 @@ Status AreaMemory::TakePlain(Held& held, Bytes size, device::MemoryType type) {
   return {};
 }
 
+Status AreaMemory::FreePlain(Held& held) {
+  PLIMSOLL_TRY(device_->memory().FreePlain(id_, held.base));
+  Count(held, Bytes(0), Bytes(0) - held.size);
+  held.base = 0;
+  held.size = Bytes(0);
+  return {};
+}
+
+// At the end, when a device that refuses leaves nothing to be done about it.
 void AreaMemory::GiveBack(Held& held) {
   device::DeviceMemory& memory = device_->memory();
   if (held.range.size > Bytes(0)) {
@@ -136,13 +145,10 @@ void AreaMemory::GiveBack(Held& held) {
       at += static_cast<device::Address>(held.chunk_sizes[i].value());
     }
     Warn(memory.ReleaseAddress(id_, held.range));
+    Count(held, Bytes(0), Bytes(0) - held.size);
   } else if (held.size > Bytes(0)) {
-    Warn(memory.FreePlain(id_, held.base));
+    Warn(FreePlain(held));
   }
-  Count(held, Bytes(0), Bytes(0) - held.size);
-  const bool of_host = held.of_host;
-  held = {};
-  held.of_host = of_host;
 }
 
 }  // namespace plimsoll::engine

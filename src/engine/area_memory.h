@@ -48,6 +48,7 @@ class AreaMemory {
   Status Reserve(Held& held, Bytes size);
   Status Grow(Held& held, Bytes size, device::MemoryType type);
   Status TakePlain(Held& held, Bytes size, device::MemoryType type);
+  Status FreePlain(Held& held);
   void GiveBack(Held& held);
   void Count(Held& held, Bytes asked, Bytes reserved);
 

@@ -100,7 +100,15 @@ FeatureMemory::FeatureMemory(std::shared_ptr<device::Device> device, device::Dev
 Result<FeatureMap> FeatureMemory::Take(GraphShapes shapes, Bytes size, std::string_view graph) {
   if (size == Bytes(0)) return FeatureMap();
   const auto& allocator = shapes == GraphShapes::kStatic ? static_ : dynamic_;
-  PLIMSOLL_ASSIGN(const memory::Block block, allocator->Allocate({.size = size, .tag = graph}));
+  const memory::Request request{.size = size, .tag = graph};
+  Result<memory::Block> given = allocator->Allocate(request);
+  const auto is_full = [&] {
+    return !given.ok() && given.error().kind == ErrorKind::kDoesNotFit && !of_the_caller_;
+  };
+  // What graphs of the other kind keep for their next run, and what growing took in vain.
+  if (is_full() && Trim().ok()) given = allocator->Allocate(request);
+  if (is_full()) (void)Trim().ok();
+  PLIMSOLL_ASSIGN(const memory::Block block, std::move(given));
   if (of_the_caller_) ledger_->SetMapsReserved(allocator->statistics().reserved);
   if (KeptWhileLoaded(shapes)) return FeatureMap(allocator, block, ledger_);
   ledger_->CountLent(shapes == GraphShapes::kStatic && static_ != dynamic_, size);

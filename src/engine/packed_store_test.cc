@@ -89,6 +89,30 @@ TEST(PackedStoreTest, R114_WithoutFilesOnlyConstantsThatMustBeHashedAnywayAreSha
   EXPECT_EQ(made, 4);
 }
 
+TEST(PackedStoreTest, AWeightOfTwoFormsIsOneWeight) {
+  const graph::Graph graph = Product(1);
+  PackedStore store(Plain());
+  int made = 0;
+  PackFirst(store, graph, made);
+  PackFirst(store, graph, made, "another layout");
+  PackFirst(store, graph, made);
+  EXPECT_EQ(made, 2);
+  const auto& constant = graph.constants[0].bytes;
+  const Bytes size(static_cast<int64_t>(constant.size()));
+  PackedStore::Packed packed = store.packed({});
+  EXPECT_EQ(packed.weights, 1U);
+  EXPECT_EQ(packed.packed, size * 2) << "both forms";
+  EXPECT_EQ(packed.plain, size);
+  EXPECT_EQ(packed.kept_plain, Bytes(0));
+  EXPECT_EQ(packed.more(), size);
+  packed = store.packed({{constant.data(), size}});
+  EXPECT_EQ(packed.kept_plain, size) << "others read it plain";
+  EXPECT_EQ(packed.more(), size * 2);
+  HeldWeights held;
+  store.AddTo(held);
+  EXPECT_EQ(SumOf(held), size * 2);
+}
+
 TEST(PackedStoreTest, AFailureToPackIsPassedOnAndCanBeTriedAgain) {
   const graph::Graph graph = Product(1);
   PackedStore store(Plain());

@@ -199,6 +199,7 @@ TEST(PoliciesTest, R16_R33_UnderPolicies2And4TheSecondConcurrentRunIsRefusedAndT
   for (const auto policy :
        {StaticMemoryPolicy::kSharedStatic, StaticMemoryPolicy::kSharedAndExpandable}) {
     SessionOptions options = With(policy);
+    options.config.graph_max_parallel_model_num = 2;  // so that it is the policy that refuses
     const auto allocator = std::make_shared<WaitingAllocator>(PlainAllocator());
     options.allocator = allocator;
     const auto session = MakeSession(options);

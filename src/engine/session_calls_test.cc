@@ -194,6 +194,31 @@ TEST(SessionCallsTest, ATrainedGraphReservesWhatItsStepTakes) {
   EXPECT_EQ(told.total(), taken.total());
 }
 
+// Two variables of 4000 bytes, each rounded up to 4096.
+TEST(SessionCallsTest, VariablesCountWhereTheyLie) {
+  for (const bool of_host : {false, true}) {
+    SessionOptions options = Training();
+    options.load.optimise = false;
+    options.config.mix_compile_mode = of_host;
+    options.config.variable_placement =
+        of_host ? config::VariablePlacement::kHost : config::VariablePlacement::kDevice;
+    const auto session = MakeSession(options);
+    const GraphId id = MustAdd(*session, MomentumStep(1000));
+    const SessionMemory added = session->Memory();
+    EXPECT_EQ(added.variables, Bytes(8000));
+    EXPECT_GE(added.variables_reserved, Bytes(8192));
+    EXPECT_EQ(added.device.variables, of_host ? Bytes(0) : Bytes(8000));
+    EXPECT_EQ(added.device.total(), of_host ? Bytes(0) : added.variables_reserved);
+    MustRun(*session, id, {Random({1000}, 1)});
+    const SessionMemory held = session->Memory();
+    EXPECT_EQ(held.device.feature_maps, held.feature_maps_reserved);
+    EXPECT_EQ(held.device.granularity,
+              of_host ? Bytes(0) : held.variables_reserved - held.variables);
+    EXPECT_EQ(held.device.total(), held.feature_maps_reserved + held.weights +
+                                       (of_host ? Bytes(0) : held.variables_reserved));
+  }
+}
+
 // Constants that kernels read as they are.
 TEST(SessionCallsTest, WeightsOfAllGraphsAddUp) {
   SessionOptions options;
@@ -284,6 +309,58 @@ TEST(SessionCallsTest, EveryCallPreparesItsThreadAsItsSessionSays) {
     EXPECT_TRUE(kernels::Threads() == 1 && !kernels::Deterministic()) << name;
   }
   kernels::SetThreads(threads);
+}
+
+// A graph of one shape hands its constants to its one plan; where that cannot be made, every call
+// says why, the second as the first.
+TEST(SessionCallsTest, APlanThatCannotBeMadeIsToldTheSameEveryTime) {
+  GraphBuilder builder;
+  const ValueId x =
+      builder.Input("x", graph::ValueType::Tensor(DataType::kInt32, graph::Shape{1, 1, 4, 4}));
+  const ValueId pool =
+      builder.Node("MaxPool", {x}, compile::With("kernel_shape", std::vector<int64_t>{2, 2}));
+  const ValueId y = builder.Node("Cast", {pool}, compile::With("to", int64_t{1}));
+  builder.Output(builder.Node("Add", {y, builder.Float32s("w", {3}, {1, 2, 3})}));
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  const HostTensor given = Random({1, 1, 4, 4}, 1, DataType::kInt32);
+  std::vector<std::string> texts;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const Status failed = session->RunValues(id, Values({given})).status();
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().code, "kernel.unsupported");
+    texts.push_back(failed.error().Text());
+    texts.push_back(session->Compile(id, Views({given})).error().Text());
+  }
+  EXPECT_EQ(texts, std::vector<std::string>(6, texts[0]));
+}
+
+// Options of the call and of the configuration ask for different things; both are done.
+TEST(SessionCallsTest, WhatTheCallerAskedForStaysBesideTheConfiguration) {
+  SessionOptions options;
+  options.load.open_shapes = true;
+  const auto open = MakeSession(options);
+  const GraphId any = MustAdd(*open, AddOne({4}));
+  EXPECT_EQ(*open->Shapes(any), GraphShapes::kDynamic);
+  EXPECT_EQ(MustRun(*open, any, {Random({7}, 1)})[0].dims, (kernels::Dims{7}));
+
+  options = {};
+  options.load.dynamic_dims = "3;5";
+  options.config.dynamic_dims = "9";
+  const auto gears = MakeSession(options);
+  const GraphId two = MustAdd(*gears, AddOne({Dim::Symbol("n")}));
+  EXPECT_EQ(gears->Memory(two)->plans, 2) << "the caller's gears, not the configuration's";
+
+  options = {};
+  options.load.plan.lifetimes.feature_base_refreshable = true;
+  options.load.plan.lifetimes.reuse.disabled = true;
+  const auto apart = MakeSession(options);
+  const GraphId id = MustAdd(*apart, TwoProducts());
+  MustRun(*apart, id, {Random({16, 32}, 1)});
+  const auto memory = kernels::AllocateBytes(MiB(1));
+  const auto rest = reinterpret_cast<uintptr_t>(memory.get()) % 512;
+  auto* const base = static_cast<std::byte*>(memory.get()) + (512 - rest) % 512;
+  EXPECT_EQ(CodeOf(apart->SetFeatureMapBase(id, base, KiB(512))), "");
 }
 
 // A graph that could not be added leaves no variable and no id behind.

@@ -56,8 +56,8 @@ TEST(StreamedRunFaultsTest, ACancelledRunEndsAndTheNextOneIsRight) {
   for (size_t i = 0; i < again.size(); ++i) EXPECT_EQ(BytesOf(again[i]), BytesOf(expected[i]));
 }
 
-// A kernel of one stream refuses its data while the others work.
-TEST(StreamedRunFaultsTest, AnErrorOfOneStreamIsTheErrorOfTheRun) {
+// Three streams, of which the second gathers a row that the caller names.
+Graph GathersOnStream1() {
   GraphBuilder builder;
   Graph& graph = builder.graph();
   const ValueId x = builder.Input("x", FloatTensor({kSide, kSide}));
@@ -73,8 +73,13 @@ TEST(StreamedRunFaultsTest, AnErrorOfOneStreamIsTheErrorOfTheRun) {
     MakerOf(graph, y).memory.stream = stream;
     builder.Output(y);
   }
+  return builder.Build();
+}
+
+// A kernel of one stream refuses its data while the others work.
+TEST(StreamedRunFaultsTest, AnErrorOfOneStreamIsTheErrorOfTheRun) {
   const auto session = MakeSession(WithoutPasses());
-  const GraphId id = MustAdd(*session, builder.Build());
+  const GraphId id = MustAdd(*session, GathersOnStream1());
   for (const int64_t row : {1, 1000, 2}) {
     const auto outputs = session->RunValues(id, Values({Random({kSide, kSide}, 3), Integer(row)}));
     ASSERT_EQ(outputs.ok(), row < kSide);
@@ -82,6 +87,32 @@ TEST(StreamedRunFaultsTest, AnErrorOfOneStreamIsTheErrorOfTheRun) {
       EXPECT_NE(outputs.error().Text().find("Gather"), std::string::npos);
     }
   }
+}
+
+TEST(StreamedRunFaultsTest, NothingBeginsOnOtherStreamsOnceOneHasFailed) {
+  const std::vector<HostTensor> inputs = {Random({kSide, kSide}, 3), Integer(1000)};
+  const auto session = MakeSession(WithoutPasses());
+  const auto executable = *session->Compile(MustAdd(*session, GathersOnStream1()), Views(inputs));
+  const StreamedRun run(executable);
+  const auto device = std::make_shared<ScheduledDevice>(std::make_shared<device::CpuDevice>(),
+                                                        std::vector<size_t>{1, 0, 2});
+  StreamSet streams(device, device->Current());
+  ASSERT_TRUE(streams.Grow(3).ok());
+  const HostTensor arena =
+      *kernels::AllocateOnHeap(DataType::kUint8, {executable->program().total().value()});
+  auto addresses = BindTo(*executable, arena);
+  const std::vector<HostTensor> outputs = CopiesOf({inputs[0], inputs[0], inputs[0]});
+  std::vector<void*> to;
+  for (const HostTensor& output : outputs) to.push_back(output.data.get());
+  const std::vector<const void*> from = {inputs[0].data.get(), inputs[1].data.get()};
+  std::vector<std::string> begun;
+  const auto before = [&](const Task& task) {
+    if (task.node.valid()) begun.push_back(executable->model().graph[task.node].op);
+  };
+  const Status failed = run.Run(streams, {}, addresses, {.inputs = from, .outputs = to}, before);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.error().Text().find("Gather"), std::string::npos);
+  EXPECT_EQ(begun, (std::vector<std::string>{"MatMul", "Gather"}));
 }
 
 TEST(StreamedRunFaultsTest, EachDeviceCallFailsOnceAndTheSessionGoesOn) {

@@ -52,6 +52,29 @@ TEST(TrainingFailureTest, AStepThatFailsBehindItsFirstUpdateSaysSoAndStopsFurthe
   EXPECT_EQ(ElementsOf(MustRun(*session, id, {x, Integer(0)})[0])[0], 2);
 }
 
+// Of a graph whose first output replaces a variable: the record tells of the caller's own.
+TEST(TrainingFailureTest, TheRecordOfAStepIsOfTheCallersPorts) {
+  const auto session = MakeSession(Training());
+  const GraphId id = MustAdd(*session, GatherAfterUpdate());
+  const HostTensor memory = Floats({64}, Elements(64, 1));
+  auto* const aligned = static_cast<float*>(memory.data.get());
+  const HostTensor row = Integer(2);
+  for (const int64_t shift : {0, 1}) {
+    const std::vector<Tensor> from = {{.type = DataType::kFloat32, .dims = {4}, .data = aligned},
+                                      View(row)};
+    const std::vector<Tensor> to = {
+        {.type = DataType::kFloat32, .dims = {}, .data = aligned + 32 + shift}};
+    ASSERT_EQ(CodeOf(session->Run(id, from, to)), "");
+    const RunRecord record = *session->LastRun(id);
+    ASSERT_EQ(record.ports.inputs.size(), 2U);
+    ASSERT_EQ(record.ports.outputs.size(), 1U);
+    EXPECT_EQ(record.ports.outputs[0].reason.find("32 bytes") != std::string::npos, shift == 1)
+        << record.ports.outputs[0].reason;
+    EXPECT_TRUE(record.ports.inputs[0].in_place());
+  }
+  EXPECT_EQ(aligned[33], 2) << "the second step's";
+}
+
 TEST(TrainingFailureTest, AStepThatFailsBeforeItsFirstUpdateChangesNothing) {
   GraphBuilder builder;
   const ValueId w = builder.Input("w", FloatTensor({4}));

@@ -89,7 +89,7 @@ TEST(TrainingTest, R209_AFeedGivesEachStepOfALoopItsInputs) {
   ASSERT_EQ(CodeOf(session->Run(id, {}, to, run)), "");
   float expected = 0;
   for (const HostTensor& one : batches) expected = model.Step(ElementsOf(one));
-  EXPECT_EQ(batches.size(), 4U);
+  ASSERT_EQ(batches.size(), 4U);
   EXPECT_FLOAT_EQ(ElementsOf(loss)[0], expected);
   EXPECT_EQ(VariableOf(*session, "w"), model.w);
 

@@ -61,6 +61,55 @@ TEST(CatalogueTest, KernelsThatReadNeighboursOverwriteNothing) {
   }
 }
 
+// The fourth input of a fused product is a residual that the product is added to.
+TEST(CatalogueTest, AResidualIsOverwrittenUnlessTheProductReadsItOtherwise) {
+  for (const char* op : {"FusedMatMul", "FusedConv", "FusedPool"}) {
+    graph::GraphBuilder builder;
+    std::vector<graph::ValueId> inputs;
+    for (const char* name : {"a", "b", "bias", "residual"}) {
+      inputs.push_back(builder.Input(name, kWide));
+      builder.graph()[inputs.back()].type = kWide;
+    }
+    const auto pairs = [&](std::vector<graph::ValueId> given, const graph::ValueType& made) {
+      const graph::ValueId output = builder.Nodes(op, std::move(given), 1, {}, "plimsoll")[0];
+      builder.graph()[output].type = made;
+      std::vector<int> overwritten;
+      for (const InPlacePair& pair :
+           InPlacePairs(builder.graph(), builder.graph()[output].producer)) {
+        EXPECT_EQ(pair.output, 0);
+        overwritten.push_back(pair.input);
+      }
+      return overwritten;
+    };
+    const bool adds = std::string(op) != "FusedPool";
+    EXPECT_EQ(pairs(inputs, kWide), adds ? std::vector<int>{3} : std::vector<int>());
+    EXPECT_TRUE(pairs({inputs[0], inputs[1], inputs[2]}, kWide).empty()) << "there is none";
+    EXPECT_TRUE(pairs({inputs[0], inputs[1], inputs[2], graph::ValueId()}, kWide).empty());
+    EXPECT_TRUE(pairs(inputs, kRow).empty()) << "of another size";
+    for (size_t i = 0; i < 3; ++i) {
+      std::vector<graph::ValueId> twice = inputs;
+      twice[i] = inputs[3];
+      EXPECT_TRUE(pairs(twice, kWide).empty()) << "read as input " << i << " too";
+    }
+  }
+}
+
+TEST(CatalogueTest, ADropoutIsWorkedOutAtLoadOnlyWhereItDropsNothing) {
+  graph::Node node;
+  node.op = "Dropout";
+  node.inputs.resize(2);
+  node.outputs.resize(1);
+  EXPECT_TRUE(IsDeterministic(node));
+  node.outputs.resize(2);
+  EXPECT_FALSE(IsDeterministic(node));
+  node.outputs.resize(1);
+  node.inputs.resize(3);
+  EXPECT_FALSE(IsDeterministic(node));
+  node.op = "Bernoulli";
+  node.domain = "others";
+  EXPECT_TRUE(IsDeterministic(node)) << "another domain's";
+}
+
 TEST(CatalogueTest, RandomOperatorsAreNotWorkedOutAtLoad) {
   graph::Node node;
   node.op = "RandomNormal";

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/definitions_for_tests.h"
+#include "kernels/parallel.h"
 
 // Axes counted from the front and from the back, one beyond either end, and tensors without
 // elements.
@@ -193,6 +194,86 @@ TEST(AxisDefinitionsTest, PadsOfEveryModeAlsoLongerThanTheTensor) {
                        {x, Ints64({pads[1], pads[0], pads[3], pads[2]}), Numbers<float>({}, {7.5F}),
                         Ints64({-1, -2})},
                        dims, expected);
+    }
+  }
+}
+
+// Enough rows and indices for several threads, each of which begins in the middle of both.
+TEST(AxisDefinitionsTest, GatheredRowsAreTheSameInThreads) {
+  const int threads = Threads();
+  const HostTensor x = Wavy({7, 5, 4000}, 1);
+  const Ints picks = {4, 0, -1, 2, -5, 3, 3, 1, -2, 0, 4};
+  const auto count = static_cast<int64_t>(picks.size());
+  for (const int some : {1, 2, 3}) {
+    SetThreads(some);
+    ExpectDefinition(OneNode{.op = "Gather", .attributes = {{"axis", int64_t{1}}}},
+                     {x, Ints64(picks)}, {7, count, 4000}, [&](const Place& place) {
+                       const int64_t pick = picks[static_cast<size_t>(place[1])];
+                       return At(x, {place[0], pick < 0 ? pick + 5 : pick, place[2]});
+                     });
+  }
+  SetThreads(threads);
+}
+
+TEST(AxisDefinitionsTest, ScatteredUpdatesLandWhereTheirIndexSays) {
+  const HostTensor x = WholeNumbers(DataType::kFloat32, {4, 3}, 1);
+  const HostTensor updates = WholeNumbers(DataType::kFloat32, {2, 3}, 2);
+  const HostTensor indices = Numbers<int64_t>({2, 3}, {-1, 0, -4, 2, -2, 3});
+  struct Join {
+    std::string name;
+    double (*join)(double, double);
+  };
+  for (const Join& one :
+       {Join{"none", [](double, double update) { return update; }},
+        Join{"add", [](double old, double update) { return old + update; }},
+        Join{"mul", [](double old, double update) { return old * update; }},
+        Join{"min", [](double old, double update) { return std::min(old, update); }},
+        Join{"max", [](double old, double update) { return std::max(old, update); }}}) {
+    const OneNode node{.op = "ScatterElements", .attributes = {{"reduction", one.name}}};
+    ExpectDefinition(node, {x, indices, updates}, {4, 3}, [&](const Place& place) {
+      double element = At(x, place);
+      for (const int64_t row : {0, 1}) {
+        const auto index = static_cast<int64_t>(At(indices, {row, place[1]}));
+        const bool here = (index < 0 ? index + 4 : index) == place[0];
+        if (here) element = one.join(element, At(updates, {row, place[1]}));
+      }
+      return element;
+    });
+    const OneNode rows{.op = "ScatterND", .attributes = {{"reduction", one.name}}};
+    ExpectDefinition(
+        rows, {x, Numbers<int64_t>({2, 1}, {-1, 1}), updates}, {4, 3}, [&](const Place& place) {
+          if (place[0] != 3 && place[0] != 1) return At(x, place);
+          return one.join(At(x, place), At(updates, {place[0] == 3 ? 0 : 1, place[1]}));
+        });
+  }
+}
+
+// More results than are folded at a time, and more elements.
+TEST(AxisDefinitionsTest, LongRowsOfResultsAreAllFolded) {
+  for (const DataType type :
+       {DataType::kFloat32, DataType::kFloat64, DataType::kFloat16, DataType::kInt32}) {
+    const HostTensor x = WholeNumbers(type, {3, 300, 2}, 1);
+    for (const int64_t axis : {0, 1, 2}) {
+      Dims dims = x.dims;
+      dims[static_cast<size_t>(axis)] = 1;
+      const auto fold = [&](const Place& place, double start, double (*join)(double, double)) {
+        Place at = place;
+        double total = start;
+        for (int64_t i = 0; i < x.dims[static_cast<size_t>(axis)]; ++i) {
+          at[static_cast<size_t>(axis)] = i;
+          total = join(total, At(x, at));
+        }
+        return total;
+      };
+      ExpectDefinition(OneNode{.op = "ReduceSum", .attributes = {}}, {x, Ints64({axis})}, dims,
+                       [&](const Place& place) {
+                         return fold(place, 0, [](double a, double b) { return a + b; });
+                       });
+      ExpectDefinition(OneNode{.op = "ReduceMax", .attributes = {}}, {x, Ints64({axis})}, dims,
+                       [&](const Place& place) {
+                         return fold(place, -100,
+                                     [](double a, double b) { return std::max(a, b); });
+                       });
     }
   }
 }

@@ -220,5 +220,37 @@ TEST(BroadcastDefinitionsTest, NormalizationsOfChannels) {
   });
 }
 
+// Training normalizes by the batch's own statistics, and moves the running ones towards them.
+TEST(BroadcastDefinitionsTest, NormalizationsInTrainingTellTheirStatistics) {
+  const HostTensor x = Wavy({2, 3, 4}, 1);
+  const HostTensor scale = Wavy({3}, 2);
+  const HostTensor offset = Wavy({3}, 3);
+  const HostTensor mean = Wavy({3}, 4);
+  const HostTensor variance = Numbers<float>({3}, {0.5F, 1.5F, 2.5F});
+  const OneNode node{
+      .op = "BatchNormalization",
+      .attributes = {{"training_mode", int64_t{1}}, {"momentum", 0.75}, {"epsilon", 0.125}},
+      .outputs = 3};
+  const auto made = MustMake(node, {x, scale, offset, mean, variance});
+  ASSERT_EQ(made.size(), 3U);
+  for (int64_t c = 0; c < 3; ++c) {
+    double sum = 0;
+    double squares = 0;
+    ForEachPlace({2, 4}, [&](const Place& at) {
+      sum += At(x, {at[0], c, at[1]}) / 8;
+      squares += At(x, {at[0], c, at[1]}) * At(x, {at[0], c, at[1]}) / 8;
+    });
+    const double spread = squares - sum * sum;
+    EXPECT_NEAR(At(made[1], {c}), 0.75 * At(mean, {c}) + 0.25 * sum, 1e-5);
+    EXPECT_NEAR(At(made[2], {c}), 0.75 * At(variance, {c}) + 0.25 * spread, 1e-5);
+    ForEachPlace({2, 4}, [&](const Place& at) {
+      const double right =
+          (At(x, {at[0], c, at[1]}) - sum) / std::sqrt(spread + 0.125) * At(scale, {c}) +
+          At(offset, {c});
+      EXPECT_NEAR(At(made[0], {at[0], c, at[1]}), right, 1e-4);
+    });
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::kernels::cpu

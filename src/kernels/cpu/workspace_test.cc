@@ -147,6 +147,24 @@ Case InDouble(Case one) {
   return one;
 }
 
+// A matrix in float64: 12,800 bytes, which may lie on the stack, and 80,000, which may not.
+TEST(Workspace, ThatJustFitsIsTakenFromThePlanAndOneByteLessLiesOnTheStack) {
+  const auto taken = [](int64_t side, Bytes most) {
+    const Case one{"Det", {"Det", {}}, {Wavy({side, side}, 1)}};
+    const auto prepared = PrepareWithin(one, most);
+    if (!prepared.ok()) return Bytes(-1);
+    const auto made = RunWithin(one, **prepared);
+    const auto free = RunWithin(one, **PrepareWithin(one, kUnlimited));
+    EXPECT_TRUE(made.ok() && free.ok() && *made == *free);
+    return (**prepared).kernel->workspace();
+  };
+  EXPECT_EQ(taken(40, kUnlimited), Bytes(12800));
+  EXPECT_EQ(taken(40, Bytes(12800)), Bytes(12800));
+  EXPECT_EQ(taken(40, Bytes(12799)), Bytes(0));
+  EXPECT_EQ(taken(40, Bytes(0)), Bytes(0));
+  EXPECT_EQ(taken(100, Bytes(0)), Bytes(80000)) << "the least that it can do with";
+}
+
 TEST(Workspace, OfConvolutionsIsNoPriceForTheirDefinition) {
   Dice dice(11);
   for (int turn = 0; turn < 40; ++turn) {
