@@ -15,8 +15,7 @@ import sys
 import tempfile
 import time
 
-from random_graphs.kinds import KINDS
-from random_graphs.sessions import GROUP, check_group, kind_of
+from random_graphs.sessions import GROUP, KINDS, check_group, kind_of
 
 
 def groups(first, graphs, kinds):

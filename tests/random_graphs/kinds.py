@@ -170,6 +170,3 @@ def cleared(seed):
 
 def mixed(seed):
     return marked(seed, mark_streams, mark_groups, mark_addresses, mark_clearing, may_refuse=["graph.continuous", "run.stable_address"])
-
-
-KINDS = {kind.__name__: kind for kind in (plain, opened, looped, labelled, streamed, grouped, addresses, cleared, mixed)}

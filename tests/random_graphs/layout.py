@@ -163,7 +163,7 @@ def gather_elements(draw, x):
 
 
 def pad(draw, x):
-    if x.type != FLOAT or count(x.shape) == 0:
+    if x.type != FLOAT or not x.shape or count(x.shape) == 0:
         raise Unfit
     pads = [draw.random.randrange(2) for _ in range(2 * x.rank)]
     mode = draw.random.choice(["constant", "edge", "constant", "reflect"])

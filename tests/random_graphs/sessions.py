@@ -9,8 +9,12 @@ import tempfile
 
 import numpy as np
 
-from .kinds import BATCHES, KINDS
-from .settings import draw_settings
+from . import kinds, training
+from .kinds import BATCHES
+from .settings import draw_settings, draw_training
+
+KINDS = {kind.__name__: kind for kind in (kinds.plain, kinds.opened, kinds.looped, kinds.labelled, kinds.streamed, kinds.grouped, kinds.addresses,
+                                          kinds.cleared, kinds.mixed, training.variables)}
 
 GROUP = 6  # neighbouring seeds in one session
 TIMEOUT = 300
@@ -33,8 +37,14 @@ def group_random(seed):
     return random.Random(f"group {seed // GROUP}")
 
 
-def kind_of(seed, kinds):
-    return group_random(seed).choice(sorted(kinds))
+def kind_of(seed, names):
+    return group_random(seed).choice(sorted(names))
+
+
+def refusal(text):
+    """The code of an error that is one line with a reason and a remedy; none for anything else."""
+    told = re.fullmatch(r"[^\n]*: [^\n]*; [^\n]*\[([a-z0-9_.]+)\]\n", text)
+    return told[1] if told else None
 
 
 class Group:
@@ -45,11 +55,15 @@ class Group:
         self.verdict = Verdict(kind)
         drawing = group_random(seeds[0])
         drawing.random()
-        self.settings = draw_settings(drawing, folder / "work", BATCHES if kind == "labelled" else ())
+        self.settings = draw_settings(drawing, folder / "work", BATCHES if kind == "labelled" else (), kind == "opened")
+        if kind == "variables":
+            draw_training(drawing, self.settings)
         (folder / "work").mkdir()
         self.cases = []
         for seed in seeds:
             case = KINDS[kind](seed)
+            if kind == "variables" and case.worth_running:
+                case.expect(self.settings.steps)
             self.verdict.drawn += 1
             self.verdict.not_comparable += not case.worth_running
             if case.worth_running:
@@ -66,7 +80,7 @@ class Group:
 
     def refuse(self, case, command, code, text):
         """A refusal that its kind allows, or a failure."""
-        if code and code in {case.refused, *case.may_refuse}:
+        if code and code in {case.refused, case.refused_in_session, *case.may_refuse}:
             self.codes.setdefault(case.seed, set()).add(code)
         else:
             self.note(case, command, f"refused or failed: {text.strip()[-MOST_SHOWN:]}")
@@ -93,16 +107,17 @@ class Group:
         case = next(case for case in self.cases if told["name"] == case.case.name)
         reason = told.get("reason", "")
         if told["outcome"] != "passed":
-            code = re.search(r"\[([a-z0-9_.]+)\]$", reason)
-            self.refuse(case, command, code and code[1], f"{reason} at {told.get('node', 'no node')}")
+            self.refuse(case, command, refusal(reason + "\n"), f"{reason} at {told.get('node', 'no node')}")
         elif case.refused:
             self.note(case, command, f"must be refused with {case.refused} and was not")
 
     # All in one session, again and again.
     def run(self, cases, batch=None):
         with tempfile.TemporaryDirectory(dir=self.folder) as made:
-            command = ["run", *(case.path for case in cases), *(word for case in cases for word in case.inputs()), "--repeat", "2",
-                       *self.settings.run_arguments(), *(["--batch", batch] if batch else []), "--output", made]
+            paths = [path for case in cases for path in case.paths()]
+            command = ["run", *paths, *(word for case in cases for word in case.inputs()), *self.settings.run_arguments(),
+                       *(["--batch", batch] if batch else []), "--output", made]
+            folder_of = (lambda path: pathlib.Path(made) / path.stem) if len(paths) > 1 else (lambda path: pathlib.Path(made))
             done = self.call(*command)
             if done.returncode != 0 and len(cases) > 1:
                 for case in cases:
@@ -110,12 +125,10 @@ class Group:
                 return
             for case in cases:
                 if done.returncode != 0:
-                    code = re.search(r"\[([a-z0-9_.]+)\]\n$", done.stderr)
-                    in_one_line = re.fullmatch(r"[^\n]*: [^\n]*; [^\n]*\n", done.stderr)
-                    self.refuse(case, command, code and in_one_line and code[1], f"exit {done.returncode}: {done.stderr}")
-                elif case.refused:
-                    self.note(case, command, f"must be refused with {case.refused} and was not")
-                elif wrong := case.wrong(pathlib.Path(made) / (case.path.stem if len(cases) > 1 else ""), batch):
+                    self.refuse(case, command, refusal(done.stderr), f"exit {done.returncode}: {done.stderr}")
+                elif case.refused_in_session:
+                    self.note(case, command, f"must be refused with {case.refused_in_session} and was not")
+                elif wrong := case.wrong(folder_of, batch):
                     self.note(case, command, wrong)
             if done.returncode == 0 and self.settings.deterministic:
                 self.run_with_other_threads(cases, command, pathlib.Path(made))
@@ -127,16 +140,50 @@ class Group:
             again[again.index("--threads") + 1] = str(self.settings.threads % 3 + 1)
             done = self.call(*again)
             for file in sorted(before.rglob("*.npy")):
-                case = next(case for case in cases if len(cases) == 1 or case.path.stem == file.parent.name)
+                case = next(case for case in cases if len(cases) == 1 or file.parent.name in {path.stem for path in case.paths()})
                 other = pathlib.Path(made) / file.relative_to(before)
                 if done.returncode != 0 or not np.array_equal(np.load(file), np.load(other), equal_nan=True):
                     self.note(case, again, f"{file.stem} differs from the run with --threads {self.settings.threads}: {done.stderr[-MOST_SHOWN:]}")
+
+    def run_without_batch(self, case):
+        """No batch, and one that is nowhere."""
+        for words in ([], ["--batch", "nowhere"]):
+            command = ["run", case.path, *case.inputs(), *words]
+            done = self.call(*command)
+            if done.returncode == 0 or "[run.batch]" not in done.stderr:
+                self.note(case, command, f"must be refused with run.batch: exit {done.returncode}: {done.stderr.strip()[-MOST_SHOWN:]}")
+
+    # Steps one after the other, saved and restored in between.
+    def train(self, case):
+        first = self.settings.training.get("iterations_per_loop", 1)
+        saved = [self.folder / name for name in ("first.plv", "second.plv")]
+        parts = [(first, ["--save", saved[0]]), (self.settings.steps, ["--restore", saved[0], "--save", saved[1]])]
+        case.expect(first + self.settings.steps)
+        losses = []
+        for steps, words in parts if case.worth_running else []:
+            command = ["train", *case.train_arguments(), "--steps", steps, *self.settings.train_arguments(), *words, "--json"]
+            done = self.call(*command)
+            if done.returncode != 0:
+                code = refusal(done.stderr)
+                return self.refuse(case, command, code, f"exit {done.returncode}: {done.stderr}")
+            told = json.loads(done.stdout)
+            losses += zip(told["at_step"], told["losses"])
+        for step, loss in losses:
+            if not np.isclose(loss, case.losses[step - 1], rtol=1e-3, atol=1e-3):
+                self.note(case, command, f"the loss of step {step} is {loss}, expected {case.losses[step - 1]}")
+                break
+        return None
 
     def check(self):
         for batch in BATCHES if self.kind == "labelled" else [None]:
             if self.cases:
                 self.conform(batch)
                 self.run(self.cases, batch)
+        if self.kind == "labelled":
+            for case in [case for case in self.cases if not case.refused][:1]:
+                self.run_without_batch(case)
+        if self.kind == "variables" and self.cases and not self.settings.plain:
+            self.train(self.cases[0])
         for case in self.cases:
             if case.seed in self.wrong:
                 where = case.keep(self.keep)
