@@ -84,7 +84,7 @@ TEST(MemoryTypesTest, ValuesThatKeepTheirAddressesShareNothingWithOthersOfTheirT
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({kRows, 32}));
   const ValueId kept = builder.Node("Tanh", {x});
-  const ValueId larger = builder.Node("Concat", {kept, x}, compile::With("axis", int64_t{0}));
+  const ValueId larger = builder.Node("Concat", {kept, x}, compile::With("axis", int64_t{1}));
   builder.Output(builder.Node("Sin", {builder.Node("Neg", {larger})}));
   builder.Output(builder.Node("Sin", {kept}));
   Graph graph = builder.Build();
