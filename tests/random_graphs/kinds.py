@@ -1,13 +1,14 @@
 """What is drawn: each kind is a function of a seed that gives a `Case`."""
 import onnx
 
-from .cases import Case
+from .cases import Case, nodes_of
 from .drawing import BOOL, FLOAT, INT64, Drawing
 from .sizes import Open
 from .ways import BRANCHES, EVERY, LOOPS
 
 SHAPES = ([(2, 8, 6, 6), (2, 8, 1, 1)], [(4, 12), (1, 12), (12,)], [(2, 5, 16), (5, 1)], [(1, 3, 7, 5), (3, 7, 5)], [(3, 6, 8), (3, 1, 8)],
-          [(2, 16, 5, 5), (16, 1, 1)])
+          [(2, 16, 5, 5), (16, 1, 1)], [(1, 4, 8, 8), (1, 4, 8, 8)])
+KEEPS_SHAPE = {"Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Erf", "Sin", "Cos", "Softplus", "Identity"}
 BATCHES = ("b0", "b1", "b2", "b3")
 
 
@@ -99,7 +100,12 @@ def labelled(seed):
     model = drawing.model(chosen, drawing.all_open)
     for i, label in label_of.items():
         mark(model.graph.node[i], "batch_label", label)
-    return Case(drawing, model, drawing.sizes(), batch_of, "graph.batch" if meets else None)
+    if drawing.chance(0.4):
+        random.choice([mark_streams, mark_addresses, mark_clearing])(drawing, model)
+    case = Case(drawing, model, drawing.sizes(), batch_of, "graph.batch" if meets else None)
+    if case.node_by_node:
+        case.may_refuse.add("run.memory_attribute")
+    return case
 
 
 def mark_streams(drawing, model):
@@ -134,6 +140,16 @@ def mark_addresses(drawing, model):
                 mark(node, key, 1)
 
 
+def mark_references(drawing, model):
+    """Outputs that are the memory of an input: of nodes that could work in place, where nobody else reads that input."""
+    readers = [name for node in nodes_of(model.graph) for name in node.input] + [port.name for port in model.graph.output]
+    makers = {name for node in model.graph.node for name in node.output}
+    for node in model.graph.node:
+        private = node.op_type in KEEPS_SHAPE and node.input[0] in makers and readers.count(node.input[0]) == 1
+        if private and drawing.chance(0.5):
+            mark(node, "reference_output", "0:0")
+
+
 def mark_clearing(drawing, model):
     for node in model.graph.node:
         if drawing.random.random() < 0.3:
@@ -161,7 +177,7 @@ def grouped(seed):
 
 
 def addresses(seed):
-    return marked(seed, mark_addresses)
+    return marked(seed, mark_addresses, mark_references)
 
 
 def cleared(seed):

@@ -106,7 +106,10 @@ def cut(draw, x):
     else:
         end = draw.random.randrange(begin + 1, length + 1)
         bounds = (begin, end) if step > 0 else (end - 1, begin - 1 - length)
-        if step == 1 and draw.chance(0.2):
+        if draw.chance(0.03):  # nothing is left
+            end, step = begin, 1
+            bounds = (begin, begin)
+        elif step == 1 and draw.chance(0.2):
             bounds = (begin - length, end - length) if end < length else (begin - length, 2**62)
         kept = len(range(begin, end, abs(step)))
     keep(draw, "Slice", [x, *(draw.integers([n]) for n in (*bounds, axis, step))], x, replaced(x.shape, axis, kept))
