@@ -274,8 +274,8 @@ def reduce(draw, x):
 
 
 def size_that_data_tells(draw, _):
-    """Elements chosen by a mask, then a number of them that is known again."""
-    mask = draw.any(type=BOOL)
+    """Elements chosen by a mask, then a number of them that is known again. Of scalars ONNX Runtime has a form of its own."""
+    mask = draw.any(lambda value: value.rank > 0, BOOL)
     places = draw.add("NonZero", [mask], (mask.rank, 1), INT64, True)
     total = draw.add("ReduceSum", [places, draw.integers([1])], (mask.rank, 1), INT64, True)
     draw.hide(places)
