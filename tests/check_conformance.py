@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the standard's cases and holds docs/conformance.md to the answer: check_conformance.py PROGRAM CASES_FOLDER
+"""Runs the standard's cases and holds docs/conformance.md to the answer: check_conformance.py PROGRAM CASES_FOLDER [WORD...]
 
 At least LEAST_PASSED cases pass. Each case that does not pass stands in the document with its reason, and each whose outputs are
-drawn at random stands there by name; the document names no other and its counts are those of the run."""
+drawn at random stands there by name; the document names no other and its counts are those of the run. Further words go to
+`plimsoll conformance`: --plain, --policy 4."""
 import json
 import pathlib
 import re
@@ -35,8 +36,8 @@ def differences(title, documented, found):
     return [f"'{title}' does not name {name}" for name in missing] + [f"'{title}' names {name}, which is no such case" for name in stale]
 
 
-def main(program, folder):
-    run = subprocess.run([program, "conformance", folder, "--json"], capture_output=True, text=True)
+def main(program, folder, *words):
+    run = subprocess.run([program, "conformance", folder, "--json", *words], capture_output=True, text=True)
     if run.returncode not in FINISHED:
         sys.exit(f"the run ended with {run.returncode}: {run.stderr[-2000:]}")
     report = json.loads(run.stdout)

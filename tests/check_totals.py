@@ -15,8 +15,8 @@ import tempfile
 
 import onnx
 
-from check_attributes import MarkedDrawing, addresses, cleared, grouped, labelled, streamed
 from check_models import MATERIALIZE, SHAPES, stored_elsewhere
+from random_graphs.kinds import addresses, cleared, grouped, labelled, plain, streamed
 
 POLICIES = (0, 2, 3, 4)
 PARTS = ("weights_bytes", "feature_map_bytes", "variables_bytes", "granularity_bytes")
@@ -30,7 +30,7 @@ EXAMPLES = {
     "reference_output": [([], []), (["--set", "external_weight=True"], [])],
     "tiny_train": [([], []), (["--set", "graph_run_mode=1"], []), (["--set", "graph_run_mode=1", "--set", "variable_placement=Host", "--set", "mix_compile_mode=True"], [])],
 }
-KINDS = (None, None, None, labelled, streamed, grouped, addresses, cleared)
+KINDS = (plain, plain, plain, labelled, streamed, grouped, addresses, cleared)
 
 
 class Totals:
@@ -108,11 +108,11 @@ def check_drawn(totals, seeds, folder):
     """Graphs one by one; of every eight neighbours those without batches once more together."""
     together = []
     for seed in seeds:
-        drawing, draw = MarkedDrawing(seed), KINDS[seed % len(KINDS)]
-        model = draw(drawing).model if draw else drawing.draw()
+        draw = KINDS[seed % len(KINDS)]
+        case = draw(seed)
         path = folder / f"seed_{seed}.onnx"
-        onnx.save(model, path)
-        words = [word for name, shape in drawing.inputs for word in ("--shape", f"{name}={'x'.join(map(str, shape))}")]
+        onnx.save(case.model, path)
+        words = [word for name, array in case.feeds[0].items() for word in ("--shape", f"{name}={'x'.join(map(str, array.shape))}")]
         totals.check(f"seed {seed}", [path], words, ["--batch", "b0"] if draw is labelled else [])
         if draw is not labelled:
             together.append((path, words))

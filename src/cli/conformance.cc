@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/config_arguments.h"
 #include "cli/conformance_case.h"
 #include "cli/options.h"
 #include "cli/program.h"
@@ -18,6 +19,10 @@ using Outcome = CaseVerdict::Outcome;
 struct Options {
   std::string folder;
   std::string filter;
+  std::string batch;
+  int64_t threads = 1;
+  bool plain = false;
+  ConfigArguments config;
   bool json = false;
 };
 
@@ -25,10 +30,12 @@ constexpr const char* kExamples = R"(
 Examples:
   plimsoll conformance build/cases                   every case below the folder
   plimsoll conformance build/cases --filter topk     those with 'topk' in their name
+  plimsoll conformance build/cases --policy 4 --threads 2
   plimsoll conformance build/cases --json
 
 A case is a folder with model.onnx and test_data_set_N/{input,output}_M.pb; tolerance.json
-beside the model gives rtol and atol. Exit code 5 when a case failed, 4 when some are only
+beside the model gives rtol and atol. The data sets of a case run in one session, inside their
+plans, over poisoned memory and node by node. Exit code 5 when a case failed, 4 when some are only
 unsupported.)";
 
 constexpr std::array<const char*, 4> kNames = {"passed", "random", "failed", "unsupported"};
@@ -80,6 +87,12 @@ Status Verdict(const Tally& tally) {
 }
 
 Status Conformance(const Options& options) {
+  PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
+  CaseOptions how;
+  how.batch = options.batch;
+  how.session.threads = static_cast<int>(options.threads);
+  how.session.load.optimise = !options.plain;
+  how.session.config = configured.config;
   PLIMSOLL_ASSIGN(const auto folders, FindCases(options.folder));
   const bool progress = isatty(STDERR_FILENO) != 0;
   Tally tally;
@@ -89,7 +102,7 @@ Status Conformance(const Options& options) {
       std::cerr << StrCat("\r\033[K", i + 1, "/", folders.size(), " ",
                           folders[i].filename().string())
                 << std::flush;
-    tally.verdicts.push_back(RunCase(folders[i]));
+    tally.verdicts.push_back(RunCase(folders[i], how));
     ++tally.counts[static_cast<size_t>(tally.verdicts.back().outcome)];
   }
   if (progress) std::cerr << "\r\033[K" << std::flush;
@@ -105,6 +118,10 @@ void AddConformance(CLI::App& program, Action& action) {
                          kExamples);
   command.Required("folder", options->folder, "Where the cases lie, at any depth");
   command.Text("--filter", options->filter, "Only cases whose name contains this");
+  command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
+  command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
+  command.Flag("--plain", options->plain, "Run the graphs as the files have them, without passes");
+  AddConfigArguments(command, options->config);
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Conformance(*options); });
 }

@@ -1,12 +1,14 @@
 #include "cli/conformance_case.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/stored_values.h"
+#include "compile/batch_labels.h"
+#include "engine/interpreter.h"
 #include "engine/poisoned_run.h"
-#include "engine/session.h"
 #include "kernels/catalogue.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
@@ -55,74 +57,138 @@ bool DrawsAtRandom(const graph::Graph& graph) {
                      [](const graph::Node& node) { return !kernels::IsDeterministic(node); });
 }
 
-// Compares what a run gave; `how` says which run it was.
-void Judge(const graph::Graph& graph, const std::vector<HostValue>& outputs,
-           const std::vector<HostValue>& expected, const Tolerance& tolerance, const char* how,
-           CaseVerdict& verdict) {
-  const bool random = DrawsAtRandom(graph);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (expected[i].kind == HostValue::Kind::kUnknown) continue;
-    auto difference = FirstDifference(outputs[i], expected[i], tolerance);
-    if (difference && random) {
-      verdict.outcome = Outcome::kRandom;
-      difference = FirstImpossible(outputs[i], expected[i], tolerance);
+// Runs one case and compares what comes out.
+class CaseRun {
+ public:
+  CaseRun(const fs::path& folder, const CaseOptions& options, CaseVerdict& verdict)
+      : folder_(folder), options_(options), verdict_(verdict) {}
+
+  Status RunAll() {
+    PLIMSOLL_ASSIGN(tolerance_, ReadTolerance(folder_));
+    PLIMSOLL_ASSIGN(graph_, onnx::ReadModel(folder_ / "model.onnx"));
+    PLIMSOLL_ASSIGN(session_, engine::Session::Create(options_.session));
+    PLIMSOLL_ASSIGN(id_, session_->Add(graph_));
+    PLIMSOLL_ASSIGN(ports_, session_->Outputs(id_));
+    for (int set = 0;; ++set) {
+      const fs::path data = folder_ / StrCat("test_data_set_", set);
+      if (!fs::is_directory(data) || verdict_.outcome == Outcome::kFailed) return {};
+      PLIMSOLL_TRY(RunDataSet(data));
     }
-    if (!difference) continue;
-    const graph::Value& port = graph[graph.root().outputs[i]];
-    if (port.producer.valid()) verdict.node = graph::Describe(graph, port.producer);
-    verdict.outcome = Outcome::kFailed;
-    verdict.reason = StrCat(how, "output '", port.name, "': ", *difference);
-    return;
   }
-}
 
-// The same run once more over memory full of NaN patterns: nothing may change.
-Status RunOverPoison(const engine::Executable& executable, const std::vector<HostValue>& inputs,
-                     std::vector<HostValue>& outputs) {
-  std::vector<const void*> read;
-  std::vector<void*> written;
-  for (const HostValue& input : inputs) read.push_back(input.tensor.data.get());
-  for (HostValue& output : outputs) {
-    PLIMSOLL_ASSIGN(output.tensor, kernels::AllocateOnHeap(output.tensor.type, output.tensor.dims));
-    written.push_back(output.tensor.data.get());
+ private:
+  // Each run is given inputs of its own.
+  Status RunDataSet(const fs::path& data) {
+    PLIMSOLL_ASSIGN(expected_, ReadValues(graph_, graph_.root().outputs, data, "output"));
+    PLIMSOLL_ASSIGN(auto inputs, ReadInputs(data));
+    std::vector<engine::Tensor> shapes;
+    for (const HostValue& input : inputs) shapes.push_back({input.tensor.type, input.tensor.dims});
+    PLIMSOLL_ASSIGN(const auto batches, session_->Batches(id_));
+    PLIMSOLL_ASSIGN(batch_, session_->BatchFor(id_, shapes, batches.empty() ? "" : options_.batch));
+    PLIMSOLL_ASSIGN(auto outputs, session_->RunValues(id_, std::move(inputs), {.batch = batch_}));
+    Judge(outputs, "");
+    PLIMSOLL_ASSIGN(const auto executable, session_->Compile(id_, shapes));
+    if (executable == nullptr || verdict_.outcome == Outcome::kFailed) return {};
+    PLIMSOLL_ASSIGN(inputs, ReadInputs(data));
+    PLIMSOLL_TRY(RunOverPoison(*executable, inputs, outputs));
+    Judge(outputs, "over poison: ");
+    if (verdict_.outcome == Outcome::kFailed) return {};
+    PLIMSOLL_ASSIGN(inputs, ReadInputs(data));
+    PLIMSOLL_ASSIGN(outputs, RunNodeByNode(std::move(inputs)));
+    Judge(outputs, "node by node: ");
+    return {};
   }
-  PLIMSOLL_ASSIGN(const engine::PoisonedRun seen,
-                  engine::RunPoisoned(executable, {.inputs = read, .outputs = written}));
-  if (!seen.wrote_outside) return {};
-  return Error{.kind = ErrorKind::kRunFailed,
-               .code = "run.outside",
-               .what = "a run wrote outside of its plan",
-               .where = "",
-               .why = "a byte beside the arena changed",
-               .remedy = "this is a bug of ours: please report it"};
-}
 
-Status RunDataSet(const graph::Graph& graph, engine::Session& session, engine::GraphId id,
-                  const fs::path& folder, const Tolerance& tolerance, CaseVerdict& verdict) {
-  PLIMSOLL_ASSIGN(auto inputs, ReadValues(graph, graph.root().inputs, folder, "input"));
-  PLIMSOLL_ASSIGN(const auto expected, ReadValues(graph, graph.root().outputs, folder, "output"));
-  PLIMSOLL_ASSIGN(auto outputs, session.RunValues(id, inputs));
-  Judge(graph, outputs, expected, tolerance, "", verdict);
-  std::vector<engine::Tensor> shapes;
-  for (const HostValue& input : inputs) shapes.push_back({input.tensor.type, input.tensor.dims});
-  PLIMSOLL_ASSIGN(const auto executable, session.Compile(id, shapes));
-  if (executable == nullptr || verdict.outcome == Outcome::kFailed) return {};
-  PLIMSOLL_TRY(RunOverPoison(*executable, inputs, outputs));
-  Judge(graph, outputs, expected, tolerance, "over poison: ", verdict);
-  return {};
-}
-
-Status RunAll(const fs::path& folder, CaseVerdict& verdict) {
-  PLIMSOLL_ASSIGN(const Tolerance tolerance, ReadTolerance(folder));
-  PLIMSOLL_ASSIGN(const graph::Graph graph, onnx::ReadModel(folder / "model.onnx"));
-  PLIMSOLL_ASSIGN(const auto session, engine::Session::Create({}));
-  PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(graph));
-  for (int set = 0;; ++set) {
-    const fs::path data = folder / StrCat("test_data_set_", set);
-    if (!fs::is_directory(data) || verdict.outcome == Outcome::kFailed) return {};
-    PLIMSOLL_TRY(RunDataSet(graph, *session, id, data, tolerance, verdict));
+  // In memory that a plan may write over, which that of a file is not.
+  Result<std::vector<HostValue>> ReadInputs(const fs::path& data) const {
+    PLIMSOLL_ASSIGN(auto inputs, ReadValues(graph_, graph_.root().inputs, data, "input"));
+    for (HostValue& input : inputs) {
+      kernels::HostTensor& tensor = input.tensor;
+      if (tensor.data == nullptr || tensor.type == graph::DataType::kString) continue;
+      PLIMSOLL_ASSIGN(kernels::HostTensor copy, kernels::AllocateOnHeap(tensor.type, tensor.dims));
+      std::memcpy(copy.data.get(), tensor.data.get(), static_cast<size_t>(tensor.size().value()));
+      tensor = std::move(copy);
+    }
+    return inputs;
   }
-}
+
+  bool Makes(size_t output) const {
+    return ports_[output].batch.empty() || ports_[output].batch == batch_;
+  }
+
+  // Compares what a run gave; `how` says which run it was.
+  void Judge(const std::vector<HostValue>& outputs, const char* how) {
+    const bool random = DrawsAtRandom(graph_);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (expected_[i].kind == HostValue::Kind::kUnknown) continue;
+      const bool made = outputs[i].kind != HostValue::Kind::kUnknown;
+      if (!Makes(i)) {
+        if (made) return Fail(i, StrCat(how, "was made, and it is of batch ", ports_[i].batch));
+        continue;
+      }
+      auto difference = FirstDifference(outputs[i], expected_[i], tolerance_);
+      if (difference && random) {
+        verdict_.outcome = Outcome::kRandom;
+        difference = FirstImpossible(outputs[i], expected_[i], tolerance_);
+      }
+      if (difference) return Fail(i, StrCat(how, "output '", ports_[i].name, "': ", *difference));
+    }
+  }
+
+  void Fail(size_t output, std::string reason) {
+    const graph::Value& port = graph_[graph_.root().outputs[output]];
+    if (port.producer.valid()) verdict_.node = graph::Describe(graph_, port.producer);
+    verdict_.outcome = Outcome::kFailed;
+    verdict_.reason = std::move(reason);
+  }
+
+  // The same run once more over memory full of NaN patterns: nothing may change.
+  Status RunOverPoison(const engine::Executable& executable, const std::vector<HostValue>& inputs,
+                       std::vector<HostValue>& outputs) const {
+    std::vector<const void*> read;
+    std::vector<void*> written;
+    for (const HostValue& input : inputs) read.push_back(input.tensor.data.get());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      kernels::HostTensor& made = outputs[i].tensor;
+      if (Makes(i)) {
+        PLIMSOLL_ASSIGN(made, kernels::AllocateOnHeap(made.type, made.dims));
+      }
+      written.push_back(made.data.get());
+    }
+    PLIMSOLL_ASSIGN(
+        const engine::PoisonedRun seen,
+        engine::RunPoisoned(executable, {.inputs = read,
+                                         .outputs = written,
+                                         .batch = executable.program().BatchNamed(batch_)}));
+    if (!seen.wrote_outside) return {};
+    return Error{.kind = ErrorKind::kRunFailed,
+                 .code = "run.outside",
+                 .what = "a run wrote outside of its plan",
+                 .where = "",
+                 .why = "a byte beside the arena changed",
+                 .remedy = "this is a bug of ours: please report it"};
+  }
+
+  // As the file has it, without passes and plan.
+  Result<std::vector<HostValue>> RunNodeByNode(std::vector<HostValue> inputs) const {
+    graph::Graph graph = graph_;
+    PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
+    engine::Interpreter::Options options;
+    options.batch = batch_;
+    return engine::Interpreter(std::move(graph)).Run(std::move(inputs), options);
+  }
+
+  const fs::path& folder_;
+  const CaseOptions& options_;
+  CaseVerdict& verdict_;
+  Tolerance tolerance_;
+  graph::Graph graph_;
+  std::unique_ptr<engine::Session> session_;
+  engine::GraphId id_;
+  std::vector<engine::Port> ports_;
+  std::vector<HostValue> expected_;  // of the data set
+  std::string batch_;                // that it runs; empty: the model has none
+};
 
 }  // namespace
 
@@ -149,10 +215,10 @@ Result<std::vector<fs::path>> FindCases(const fs::path& top) {
   return cases;
 }
 
-CaseVerdict RunCase(const fs::path& folder) {
+CaseVerdict RunCase(const fs::path& folder, const CaseOptions& options) {
   CaseVerdict verdict;
   verdict.name = folder.filename().string();
-  const Status status = RunAll(folder, verdict);
+  const Status status = CaseRun(folder, options, verdict).RunAll();
   if (!status.ok()) {
     verdict.outcome =
         status.error().kind == ErrorKind::kUnsupported ? Outcome::kUnsupported : Outcome::kFailed;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/compare_values.h"
+#include "engine/session.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::cli {
@@ -27,8 +28,15 @@ struct CaseVerdict {
 // (kBadFile) when there are none.
 Result<std::vector<std::filesystem::path>> FindCases(const std::filesystem::path& top);
 
-// Runs every test_data_set of a case and compares. tolerance.json beside the model gives rtol and
-// atol.
-CaseVerdict RunCase(const std::filesystem::path& folder);
+// How cases are run.
+struct CaseOptions {
+  engine::SessionOptions session;  // each case has one of its own
+  std::string batch;               // for models with batches
+};
+
+// Runs every test_data_set of a case, one after the other in one session, and compares; what is run
+// inside a plan is run over poison and node by node, too. tolerance.json beside the model gives
+// rtol and atol.
+CaseVerdict RunCase(const std::filesystem::path& folder, const CaseOptions& options);
 
 }  // namespace plimsoll::cli

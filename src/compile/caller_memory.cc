@@ -133,7 +133,8 @@ class Lending {
     if (block.home != Home::kFeatureMap || block.bytes == Bytes(0)) return false;
     return std::all_of(block.values.begin(), block.values.end(), [&](ValueId value) {
       const NodeId producer = graph_[value].producer;
-      return producer.valid() && IsOrdinary(graph_[producer].memory) && !rules_.Keeps(producer);
+      return producer.valid() && IsOrdinary(graph_[producer].memory) && !stable_.Contains(value) &&
+             !rules_.Keeps(producer);
     });
   }
 

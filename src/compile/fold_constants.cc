@@ -1,11 +1,11 @@
 #include "compile/fold_constants.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/mapped_pages.h"
 #include "compile/assumed_constants.h"
 #include "compile/bodies.h"
+#include "compile/known_tensor.h"
 #include "compile/rewriter.h"
 #include "compile/shapes.h"
 #include "compile/views.h"
@@ -16,7 +16,6 @@
 namespace plimsoll::compile {
 namespace {
 
-using graph::DataType;
 using graph::Graph;
 using graph::NodeId;
 using graph::SubgraphId;
@@ -28,43 +27,6 @@ constexpr int64_t kMostGrowth = 4;
 
 bool GrowsTooMuch(Bytes made, Bytes read) {
   return made > kAlwaysFolded && made.value() / kMostGrowth > read.value();
-}
-
-template <typename Element>
-std::optional<HostTensor> TensorOf(DataType type, const kernels::Dims& dims,
-                                   const std::vector<graph::Dim>& elements) {
-  auto tensor = kernels::AllocateOnHeap(type, dims);
-  if (!tensor.ok()) return std::nullopt;
-  auto* out = static_cast<Element*>(tensor->data.get());
-  for (const graph::Dim& element : elements) {
-    if (!element.is_number() || element.number() < std::numeric_limits<Element>::lowest() ||
-        element.number() > std::numeric_limits<Element>::max()) {
-      return std::nullopt;
-    }
-    *out++ = static_cast<Element>(element.number());
-  }
-  return *tensor;
-}
-
-// What shape inference knows of a value as a tensor, where it knows all of it.
-std::optional<HostTensor> KnownTensor(const graph::Value& value) {
-  if (!value.content || value.content->dims() == nullptr || !value.type.is_tensor() ||
-      !value.type.shape || !IsStatic(*value.type.shape)) {
-    return std::nullopt;
-  }
-  const std::vector<graph::Dim>& elements = *value.content->dims();
-  const kernels::Dims dims = StaticDims(*value.type.shape);
-  if (kernels::ElementCount(dims) != static_cast<int64_t>(elements.size())) return std::nullopt;
-  switch (value.type.data_type) {
-    case DataType::kInt64:
-      return TensorOf<int64_t>(DataType::kInt64, dims, elements);
-    case DataType::kInt32:
-      return TensorOf<int32_t>(DataType::kInt32, dims, elements);
-    case DataType::kBool:
-      return TensorOf<bool>(DataType::kBool, dims, elements);
-    default:
-      return std::nullopt;
-  }
 }
 
 class Folding {
@@ -107,7 +69,9 @@ class Folding {
   bool FoldKnown(NodeId id) {
     const std::vector<ValueId>& outputs = graph_[id].outputs;
     if (outputs.size() != 1 || !outputs[0].valid()) return false;
-    const std::optional<HostTensor> known = KnownTensor(graph_[outputs[0]]);
+    const graph::Value& made = graph_[outputs[0]];
+    const bool whole_numbers = made.content && made.content->dims() != nullptr;
+    const std::optional<HostTensor> known = whole_numbers ? KnownTensor(made) : std::nullopt;
     if (!known) return false;
     rewriter_.MakeConstant(outputs[0], kernels::ToConstant(*known));
     Retire(id);

@@ -278,7 +278,7 @@ class ProblemBuilder {
     const bool at_once =
         std::all_of(block.pieces.begin(), block.pieces.end(),
                     [&](const Piece& piece) { return piece.birth == block.pieces.front().birth; });
-    if (!at_once) return block.pieces;
+    if (!at_once || block.pieces.empty()) return block.pieces;
     return {{Bytes(0), block.bytes, block.pieces.front().birth, block.end}};
   }
 

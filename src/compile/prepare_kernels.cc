@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compile/known_tensor.h"
 #include "kernels/kernel_table.h"
 
 namespace plimsoll::compile {
@@ -28,6 +29,27 @@ TensorInfo InfoOf(const Graph& graph, ValueId id) {
   }
   return info;
 }
+
+// The inputs of a node, with the elements that shape inference knows of those that are no
+// constants. They are there for as long as the object.
+class SiteInputs {
+ public:
+  SiteInputs(const Graph& graph, const Node& node) {
+    for (const ValueId input : node.inputs) {
+      TensorInfo& info = infos_.emplace_back(InfoOf(graph, input));
+      if (!info.present() || info.constant) continue;
+      const std::optional<kernels::HostTensor> known = KnownTensor(graph[input]);
+      if (!known) continue;
+      info.data = known->data.get();
+      held_.push_back(*known);
+    }
+  }
+  const std::vector<TensorInfo>& infos() const { return infos_; }
+
+ private:
+  std::vector<TensorInfo> infos_;
+  std::vector<kernels::HostTensor> held_;
+};
 
 // Lets go of constants as soon as every node that reads them has packed them.
 class ConstantReaders {
@@ -138,10 +160,10 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
     for (const NodeId id : body.nodes) {
       const Node& node = graph[id];
       if (!SubgraphsOf(node).empty()) continue;
-      KernelSite site{.graph = graph, .id = id, .inputs = {}, .outputs = {}};
+      const SiteInputs inputs(graph, node);
+      KernelSite site{.graph = graph, .id = id, .inputs = inputs.infos(), .outputs = {}};
       site.outputs_cleared = !node.memory.needs_clearing.empty();
       if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
-      for (const ValueId input : node.inputs) site.inputs.push_back(InfoOf(graph, input));
       for (const ValueId output : node.outputs) site.outputs.push_back(InfoOf(graph, output));
       std::optional<PackingRecorder> recorder;
       const bool packs =

@@ -40,8 +40,10 @@ class Finder {
   void Body(SubgraphId id) {
     for (const NodeId node : graph_[id].nodes) {
       for (const SubgraphId body : SubgraphsOf(graph_[node])) {
+        ++depth_;
         for (const ValueId input : graph_[body].inputs) Open(input, Home::kFeatureMap);
         Body(body);
+        --depth_;
       }
       Visit(node);
     }
@@ -58,6 +60,7 @@ class Finder {
     found_.storages.push_back({home, bytes});
     found_.fresh[value.index()] = bytes;
     forest_.Add();
+    outermost_.push_back(depth_);
     alone_storage_.push_back(LiesAlone(value));
     batches_.push_back(BatchOf(graph_, value));
   }
@@ -184,6 +187,8 @@ class Finder {
       return false;
     }
     forest_.Put(root, whole.storage, whole.offset + first.offset);
+    int& outermost = outermost_[static_cast<size_t>(into)];
+    outermost = std::min(outermost, outermost_[static_cast<size_t>(root)]);
     return true;
   }
 
@@ -193,7 +198,8 @@ class Finder {
   }
 
   // Both branches write the result into the If's own output, except where that is the caller's
-  // memory: a body's output never uses zero copy (R57).
+  // memory: a body's output never uses zero copy (R57). A result that lies in memory of something
+  // made outside of the body is copied: the other branch must not write there.
   void JoinBranches(const Node& node) {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId output = node.outputs[i];
@@ -201,11 +207,16 @@ class Finder {
       for (const SubgraphId body : SubgraphsOf(node)) {
         if (i >= graph_[body].outputs.size()) continue;
         const ValueId result = graph_[body].outputs[i];
-        if (result.valid() && graph_[result].home == body) {
-          if (GiveWindow({result, output, Bytes(0)})) found_.fresh[result.index()] = Bytes(0);
-        }
+        if (!result.valid() || graph_[result].home != body || !IsMadeInside(result)) continue;
+        if (GiveWindow({result, output, Bytes(0)})) found_.fresh[result.index()] = Bytes(0);
       }
     }
+  }
+
+  // Whether all that lies with the value is made in bodies of the node that is visited.
+  bool IsMadeInside(ValueId value) {
+    const int32_t storage = found_.places[value.index()].storage;
+    return storage < 0 || outermost_[static_cast<size_t>(forest_.Root(storage).holder)] > depth_;
   }
 
   // What only the last node of a chain reads, and what that node could overwrite, is written into
@@ -280,6 +291,8 @@ class Finder {
   const StorageRules& rules_;
   std::vector<bool> is_output_;
   OffsetForest forest_;               // of storages: which hold which
+  int depth_ = 0;                     // of the body that is visited; 0: the root
+  std::vector<int> outermost_;        // by storage: the least depth of what lies in it
   std::vector<bool> alone_storage_;   // by storage: never lies in another
   std::vector<std::string> batches_;  // by storage: the batch that alone writes it
   Storages found_;

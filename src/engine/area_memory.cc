@@ -56,7 +56,7 @@ void AreaMemory::Count(Held& held, Bytes asked, Bytes reserved) {
 }
 
 Result<std::byte*> AreaMemory::Take(const Area& area) {
-  Held& held = held_[{area.type, area.key}];
+  Held& held = held_[{area.type, area.stable, area.key}];
   const auto base = [&] { return reinterpret_cast<std::byte*>(held.base); };
   held.of_host = area.type == plan::MemoryType::kHost;
   if (area.bytes <= held.size) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/memory_ledger.h"
@@ -43,7 +44,7 @@ class AreaMemory {
     std::vector<device::ChunkId> chunks;  // mapped one behind the other
     std::vector<Bytes> chunk_sizes;
   };
-  using Key = std::pair<plan::MemoryType, std::string>;
+  using Key = std::tuple<plan::MemoryType, bool, std::string>;  // type, stable, key
 
   Status Reserve(Held& held, Bytes size);
   Status Grow(Held& held, Bytes size, device::MemoryType type);

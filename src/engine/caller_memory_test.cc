@@ -1,4 +1,7 @@
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
 
 #include "engine/configured_runs_for_tests.h"
 #include "engine/models_for_tests.h"
@@ -140,6 +143,80 @@ TEST(CallerMemoryTest, IndexesThatTheModelDoesNotHaveAreRefused) {
     EXPECT_EQ(added.error().code, "config.index");
     EXPECT_NE(added.error().where.find("ReuseMemIndexes"), std::string::npos);
     EXPECT_EQ(added.error().remedy, "use numbers from 0 to 0");
+  }
+}
+
+// What a node keeps its address for cannot lie in memory that is another in the next run.
+TEST(CallerMemoryTest, WhatKeepsItsAddressDoesNotLieInAListedInput) {
+  Graph graph = Chain(4);
+  const graph::NodeId third = graph.root().nodes[2];
+  graph[third].memory.no_address_refresh = true;
+  const auto session = MakeSession(Under(Lending({0}, {0})));
+  const GraphId id = MustAdd(*session, graph);
+  std::vector<RunRecord::StableAddress> before;
+  for (int run = 0; run < 3; ++run) {
+    const std::vector<HostTensor> x = Square();
+    MustRun(*session, id, x);
+    const auto record = session->LastRun(id);
+    ASSERT_TRUE(record.ok());
+    ASSERT_EQ(record->stable.size(), 2U) << "what it reads and what it makes";
+    for (size_t i = 0; i < before.size(); ++i) {
+      EXPECT_NE(record->stable[i].address, nullptr);
+      EXPECT_EQ(record->stable[i].address, before[i].address);
+    }
+    before = record->stable;
+  }
+}
+
+// Pages that can be read and not written.
+class ReadOnlyPages {
+ public:
+  explicit ReadOnlyPages(const HostTensor& tensor)
+      : size_(static_cast<size_t>(tensor.size().value())),
+        data_(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    std::memcpy(data_, tensor.data.get(), size_);
+    mprotect(data_, size_, PROT_READ);
+  }
+  ~ReadOnlyPages() { munmap(data_, size_); }
+  ReadOnlyPages(const ReadOnlyPages&) = delete;
+  ReadOnlyPages& operator=(const ReadOnlyPages&) = delete;
+  void* data() const { return data_; }
+
+ private:
+  size_t size_;
+  void* data_;
+};
+
+TEST(CallerMemoryTest, InputsMayLieInMemoryThatCannotBeWritten) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({4, 8}));
+  const ValueId first = builder.Int64s("first", {0});
+  const auto use = [&](ValueId view) { builder.Output(builder.Node("Sin", {view})); };
+  use(builder.Node("Identity", {x}));
+  use(builder.Node("Dropout", {x}));
+  use(builder.Node("Cast", {x}, compile::With("to", int64_t{1})));
+  use(builder.Node("Reshape", {x, builder.Int64s("flat", {32})}));
+  use(builder.Node("Expand", {x, builder.Int64s("same", {4, 8})}));
+  use(builder.Node("Tile", {x, builder.Int64s("once", {1, 1})}));
+  use(builder.Node("Slice", {x, first, builder.Int64s("two", {2}), first}));
+  use(builder.Node("Gather", {x, builder.Int64("second", 1)}));
+  use(builder.Node("Unsqueeze", {x, first}));
+  for (const ValueId part : builder.Nodes("Split", {x, builder.Int64s("halves", {2, 2})}, 2)) {
+    use(part);
+  }
+  const Graph graph = builder.Build();
+  const HostTensor given = Random({4, 8}, 3);
+  const ReadOnlyPages pages(given);
+  const auto plain = MakeSession();
+  const auto expected = MustRun(*plain, MustAdd(*plain, graph), {given});
+  for (const SessionOptions& options : {SessionOptions(), WithoutPasses()}) {
+    const auto session = MakeSession(options);
+    const GraphId id = MustAdd(*session, graph);
+    const std::vector<HostTensor> made = CopiesOf(expected);
+    const std::vector<Tensor> inputs = {{given.type, given.dims, pages.data()}};
+    const Status ran = session->Run(id, inputs, Views(made));
+    ASSERT_TRUE(ran.ok()) << ran.error().Text();
+    for (size_t i = 0; i < made.size(); ++i) EXPECT_EQ(BytesOf(made[i]), BytesOf(expected[i]));
   }
 }
 

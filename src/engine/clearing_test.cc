@@ -274,5 +274,15 @@ TEST(ClearingTest, R6_WhatIsClearedSharesNoMemoryWithWhatItsNodeReads) {
   }
 }
 
+TEST(ClearingTest, AnEmptyOutputNeedsNoClearing) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({}));
+  const ValueId empty = builder.Node("Shape", {builder.Node("Neg", {x})});
+  builder.Output(builder.Node("Sin", {x}));
+  Graph graph = builder.Build();
+  graph[graph[empty].producer].memory.needs_clearing = {0};
+  ExpectSameBytes(graph, {Floats({}, {0.5F})}, {});
+}
+
 }  // namespace
 }  // namespace plimsoll::engine

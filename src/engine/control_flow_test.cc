@@ -64,6 +64,47 @@ TEST(ControlFlowTest, BothBranchesOfAnIfRunInsideOnePlan) {
   }
 }
 
+// One branch gives a value of the outer graph in another shape, or joined with something; the other
+// makes its own. The outer graph reads the value afterwards.
+TEST(ControlFlowTest, WhatABranchHandsThroughIsNotWrittenOverByTheOther) {
+  for (const bool joined : {false, true}) {
+    for (const bool optimise : {false, true}) {
+      SCOPED_TRACE(StrCat(joined ? "joined" : "seen", optimise ? "" : ", no passes"));
+      GraphBuilder builder;
+      const ValueId condition = builder.Input("condition", Scalar(DataType::kBool));
+      const ValueId x = builder.Input("x", FloatTensor({2, 2}));
+      const ValueId outer = builder.Node("Neg", {x});
+      Attributes attributes;
+      const SubgraphId then_branch = builder.BeginBody("then");
+      const ValueId own = builder.Node("Mul", {outer, builder.Float32s("two", {}, {2})});
+      const ValueId flat = builder.Int64s("flat", {4});
+      const ValueId eight = builder.Node("Concat", {own, x}, With("axis", int64_t{0}));
+      builder.EndBody({joined ? eight : builder.Node("Reshape", {own, flat})});
+      attributes.Set("then_branch", then_branch);
+      const SubgraphId else_branch = builder.BeginBody("else");
+      const ValueId with_outer = builder.Node("Concat", {outer, x}, With("axis", int64_t{0}));
+      builder.EndBody({joined ? with_outer : builder.Node("Reshape", {outer, flat})});
+      attributes.Set("else_branch", else_branch);
+      const ValueId chosen = builder.Node("If", {condition}, std::move(attributes));
+      builder.Output(builder.Node("Sin", {builder.Node("Neg", {chosen})}));
+      builder.Output(builder.Node("Neg", {builder.Node("Abs", {outer})}));
+      SessionOptions options;
+      options.load.optimise = optimise;
+      const auto session = MakeSession(options);
+      const GraphId id = MustAdd(*session, builder.Build());
+      const HostTensor given = Floats({2, 2}, {1, 2, 3, 4});
+      for (const bool then : {true, false}) {
+        const auto outputs = MustRun(*session, id, {Bool(then), given});
+        ASSERT_EQ(outputs.size(), 2U);
+        const float factor = then ? 2 : 1;
+        EXPECT_FLOAT_EQ(ElementsOf(outputs[0])[1], std::sin(2 * factor)) << then;
+        EXPECT_EQ(ElementsOf(outputs[1]), (std::vector<float>{-1, -2, -3, -4})) << then;
+      }
+      EXPECT_FALSE(session->LastRun(id)->ports.outputs.empty()) << "it ran inside a plan";
+    }
+  }
+}
+
 // Branches that give different shapes: no plan can be made ahead.
 TEST(ControlFlowTest, AnIfWhoseBranchesDifferInShapeIsRunNodeByNode) {
   GraphBuilder builder;

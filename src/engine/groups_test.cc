@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "engine/configured_runs_for_tests.h"
 #include "plimsoll/base/text.h"
@@ -276,6 +277,48 @@ TEST(GroupsTest, AStableGroupWhoseSizesChangeIsRefusedAndOthersStay) {
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, "run.stable_address");
   EXPECT_EQ(BytesOf(MustRun(*session, id, {Random({4, 8}, 1)})[0]), BytesOf(small[0]));
+}
+
+// The first place of the caller's inputs that a task writes to; views, which read and write at one
+// place, write nothing.
+std::optional<size_t> FirstTaskThatWritesAnInput(const Program& program) {
+  const auto is_input = [](const Place& place) { return place.base == Place::Base::kInput; };
+  for (size_t i = 0; i < program.tasks.size(); ++i) {
+    const Task& task = program.tasks[i];
+    const Place* const operands = program.operands.data() + task.first;
+    if (task.kind == Task::Kind::kCopy && is_input(operands[1])) return i;
+    if (task.kind != Task::Kind::kRun) continue;
+    for (size_t output = 0; output < task.outputs; ++output) {
+      const Place& written = operands[task.inputs + output];
+      const bool view = is_input(operands[0]) && operands[0].index == written.index &&
+                        operands[0].offset == written.offset;
+      if (is_input(written) && !view) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// Also where a view of an input is copied into a group, or the input for the node that makes it.
+TEST(GroupsTest, AViewOfAnInputLeavesTheInputAlone) {
+  for (const bool in_group : {true, false}) {
+    SCOPED_TRACE(in_group ? "the view in a group" : "the input in a group");
+    GraphBuilder builder;
+    const ValueId x = builder.Input("x", FloatTensor({2, 4}));
+    const ValueId seen = builder.Node("Reshape", {x, builder.Int64s("flat", {8})});
+    const ValueId other = builder.Node("Sin", {seen});
+    builder.Output(builder.Node("Neg", {builder.Node("Add", {seen, other})}));
+    Graph graph = builder.Build();
+    MemoryAttributes& asked = graph[graph[seen].producer].memory;
+    if (in_group) {
+      asked.group = {"row", 0};
+      graph[graph[other].producer].memory.group = {"row", 1};
+    } else {
+      asked.continuous_input = Continuous::kPadded;
+    }
+    const auto executable = ExpectSameBytes(graph, {Random({2, 4}, 3)}, WithoutPasses());
+    ASSERT_NE(executable, nullptr);
+    EXPECT_EQ(FirstTaskThatWritesAnInput(executable->program()), std::nullopt);
+  }
 }
 
 }  // namespace

@@ -54,6 +54,35 @@ TEST(MemoryTypesTest, R82_P2PMemoryComesFromTheDeviceAsP2PUnderEveryPolicy) {
   }
 }
 
+// One of two values in P2P memory keeps its address where the feature map moves; the other is
+// larger, and comes later.
+TEST(MemoryTypesTest, ValuesThatKeepTheirAddressesShareNothingWithOthersOfTheirType) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({kRows, 32}));
+  const ValueId kept = builder.Node("Tanh", {x});
+  const ValueId larger = builder.Node("Concat", {kept, x}, compile::With("axis", int64_t{1}));
+  builder.Output(builder.Node("Sin", {builder.Node("Neg", {larger})}));
+  builder.Output(builder.Node("Sin", {kept}));
+  Graph graph = builder.Build();
+  const Watched plain;
+  const std::vector<HostTensor> inputs = {Random({kRows, 32}, 3)};
+  const auto before = plain.MakeSessionHere(config::StaticMemoryPolicy::kSharedStatic);
+  const auto expected = MustRun(*before, MustAdd(*before, graph), inputs);
+  for (const ValueId value : {kept, larger}) {
+    graph[graph[value].producer].memory.memory_type = MemoryAttributes::Type::kP2P;
+  }
+  graph[graph[kept].producer].memory.fixed_address = true;
+  const Watched watched;
+  const auto session = watched.MakeSessionHere(config::StaticMemoryPolicy::kSharedStatic);
+  const GraphId id = MustAdd(*session, graph);
+  for (int run = 0; run < 3; ++run) {
+    const auto got = MustRun(*session, id, inputs);
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(BytesOf(got[i]), BytesOf(expected[i]));
+  }
+  EXPECT_EQ(watched.device->taken(MemoryType::kP2P), Bytes(3 * kTensor));
+}
+
 TEST(MemoryTypesTest, R52_P2PMemoryIsClearedOnItsOwn) {
   Typed made = TwoTypes();
   for (const ValueId value : {made.peer, made.plain}) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "compile/batch_labels.h"
 #include "compile/bodies.h"
 #include "compile/stable_values.h"
+#include "compile/views.h"
 #include "compile/zero_copy.h"
 #include "engine/input_transfer.h"
 
@@ -226,7 +228,7 @@ class Builder {
     task.outputs = static_cast<uint16_t>(node.outputs.size());
     task.first = static_cast<uint32_t>(program_.operands.size());
     for (size_t i = 0; i < node.inputs.size(); ++i) Operand(PlaceOf(id, true, i));
-    for (size_t i = 0; i < node.outputs.size(); ++i) Operand(PlaceOf(id, false, i));
+    for (size_t i = 0; i < node.outputs.size(); ++i) Operand(OutputOf(id, i));
     Operand(PlaceOf(buffers_.workspace_of[id.index()], Bytes(0)));
     Add(task);
     for (size_t i = 0; i < node.outputs.size(); ++i) CopyOutOfGroup(id, i);
@@ -246,9 +248,35 @@ class Builder {
     Copy(PlaceOf(value), PlaceOf(id, true, index), compile::PlannedSize(graph_[value].type), id);
   }
 
+  // Where a node finds what it makes as a part of what it reads, and has nothing to write: the
+  // input's own place, or where it was copied to. Nothing for other outputs.
+  std::optional<Place> PlaceInInput(NodeId id, ValueId value) const {
+    const Node& node = graph_[id];
+    if (!node.memory.reference_outputs.empty()) return std::nullopt;
+    for (const compile::WindowOf& window : compile::WindowsOf(graph_, id)) {
+      if (window.part != value) continue;
+      const auto input = std::find(node.inputs.begin(), node.inputs.end(), window.whole);
+      if (input == node.inputs.end()) continue;
+      Place whole = PlaceOf(window.whole);
+      whole.offset += window.offset.value();
+      if (!IsSame(whole, PlaceOf(value))) continue;
+      Place read = PlaceOf(id, true, static_cast<size_t>(input - node.inputs.begin()));
+      read.offset += window.offset.value();
+      return read;
+    }
+    return std::nullopt;
+  }
+
+  // Where a node writes an output.
+  Place OutputOf(NodeId id, size_t index) const {
+    if (copies_.contains({id, false, index})) return PlaceOf(id, false, index);
+    return PlaceInInput(id, graph_[id].outputs[index]).value_or(PlaceOf(id, false, index));
+  }
+
   void CopyOutOfGroup(NodeId id, size_t index) {
     if (!copies_.contains({id, false, index})) return;
     const ValueId value = graph_[id].outputs[index];
+    if (PlaceInInput(id, value)) return;
     Copy(PlaceOf(id, false, index), PlaceOf(value), compile::PlannedSize(graph_[value].type), id);
   }
 

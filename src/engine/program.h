@@ -51,7 +51,8 @@ struct Area {
   Bytes bytes;
   bool stable = false;  // its base never changes while the graph is loaded
   bool grows = false;   // other shapes may need more of it
-  std::string key;      // the area of the same type and key in the graph's other programs
+  // The area of the same type, stability and key in the graph's other programs is this one.
+  std::string key;
 };
 
 // An operand whose address is the same in every run until the graph is unloaded.

@@ -28,7 +28,8 @@ DropoutRule ReadRule(const KernelSite& site) {
   return rule;
 }
 
-// Elements fall out with probability `ratio`, and the rest grows so that the mean stays.
+// Elements fall out with probability `ratio`, and the rest grows so that the mean stays. Where none
+// do and the plan made it a view, there is nothing to do.
 template <typename T>
 KernelPointer MakeFor(const DropoutRule& rule, const RandomStream& stream, int64_t count) {
   return MakeKernel([=](const KernelCall& call) {
@@ -38,6 +39,8 @@ KernelPointer MakeFor(const DropoutRule& rule, const RandomStream& stream, int64
     const bool training =
         rule.training_input ? *static_cast<const bool*>(call.inputs[2]) : rule.training;
     const bool drops = training && ratio > 0;
+    const bool view = call.inputs[0] == call.outputs[0] && rule.mask == DataType::kUndefined;
+    if (view && !drops) return;
     const auto scale = static_cast<Wide<T>>(ratio < 1 ? 1 / (1 - ratio) : 0);
     ParallelFor(count, kElementGrain, [&](int64_t begin, int64_t end) {
       const auto* in = static_cast<const T*>(call.inputs[0]);

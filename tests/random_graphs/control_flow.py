@@ -1,0 +1,121 @@
+"""Nodes with bodies: If, Loop and Scan, whose bodies are drawn like graphs and read what is around them."""
+import numpy as np
+
+from .drawing import BOOL, FLOAT, INT64, Drawing, Value
+from .sizes import Unfit, fits
+
+MOST_DEPTH = 2
+
+
+def begin(draw):
+    if draw.depth == MOST_DEPTH:
+        raise Unfit
+    return Drawing(None, around=draw)
+
+
+def take_in(body, shape, type=FLOAT, exact=False):
+    value = Value(body.name("b"), tuple(shape), type, exact)
+    body.values.append(value)
+    return value
+
+
+def condition(draw, x):
+    """A truth value that only a run tells, or that is known before."""
+    if draw.chance(0.2):
+        return draw.constant(np.array(draw.chance(0.5)))
+    if x.type == BOOL and x.rank == 0 and draw.chance(0.5):
+        return x
+    value = draw.any(lambda value: value.exact)
+    most = draw.add("ReduceMax", [value], (), keepdims=0, exact=True)
+    made = draw.add("Greater", [most, draw.scalar(draw.random.choice([-1e6, 0.5, 1e6]))], (), BOOL, True)
+    draw.hide(most)
+    return made
+
+
+def result(body, shape):
+    """A float of this shape that the body made; it makes one where there is none."""
+    made = {name for node in body.nodes for name in node.output}
+    own = [value for value in body.values if value.shape == tuple(shape) and value.type == FLOAT and value.name in made]
+    if own:
+        return body.random.choice(own)
+    x = body.any(lambda value: fits(value.shape, shape))
+    zero = body.any(lambda value: value.shape == tuple(shape))
+    return body.add("Add", [x, zero], shape)
+
+
+def branch(draw, x):
+    """Both bodies give results of the same shapes."""
+    if x.type != FLOAT:
+        raise Unfit
+    decides = condition(draw, x)
+    shapes = [x.shape] + ([draw.any().shape] if draw.chance(0.3) else [])
+    bodies = []
+    for name in ("then", "else"):
+        body = begin(draw)
+        body.grow(draw.random.randrange(1, 5), WAYS_INSIDE)
+        outputs = []
+        for shape in shapes:
+            value = result(body, shape)
+            outputs.append(value if value not in outputs else body.add("Neg", [value], shape))
+        if len(bodies) == 1 and draw.chance(0.1):  # hands through what is around it
+            outputs[0] = body.add("Identity", [x], x.shape)
+        bodies.append(body.body(name, [], outputs))
+    draw.add_many("If", [decides], [(shape, FLOAT) for shape in shapes], then_branch=bodies[0], else_branch=bodies[1])
+
+
+def loop(draw, x):
+    """Carries one or two values; gathers one in each turn."""
+    if x.type != FLOAT:
+        raise Unfit
+    times = draw.random.randrange(0 if draw.depth else 1, 4)
+    carried = [x] + ([draw.any()] if draw.chance(0.4) else [])
+    body = begin(draw)
+    turn = take_in(body, (), INT64, True)
+    go_on = take_in(body, (), BOOL, True)
+    inner = [take_in(body, value.shape) for value in carried]
+    body.grow(draw.random.randrange(1, 5), WAYS_INSIDE, lambda value: value.type != INT64 or value.rank)
+    outputs = []
+    for value in inner:
+        mixed = body.add(draw.random.choice(["Add", "Max", "Mul"]), [result(body, value.shape), value], value.shape)
+        outputs.append(body.add("Tanh", [mixed], value.shape))
+    gathered = []
+    if draw.chance(0.6):
+        chosen = draw.random.choice(outputs)
+        gathered = [body.add("Sin", [chosen], chosen.shape)]
+    if draw.chance(0.3):  # ends early
+        last = draw.random.randrange(1, 4)
+        holds = body.add("Less", [turn, body.scalar(last - 1, INT64)], (), BOOL, True)
+        times = min(times, last)
+        limit = draw.random.choice(["", draw.scalar(times + 1, INT64)]) if times == last else draw.scalar(times, INT64)
+    else:
+        holds = body.add("Identity", [go_on], (), BOOL, True)
+        limit = draw.scalar(times, INT64)
+    graph = body.body("turn", [turn, go_on, *inner], [holds, *outputs, *gathered])
+    shapes = [(value.shape, FLOAT) for value in carried] + [((times, *value.shape), FLOAT) for value in gathered]
+    first = draw.constant(np.array(True)) if limit == "" or draw.chance(0.5) else ""
+    draw.add_many("Loop", [limit, first, *carried], shapes, body=graph)
+
+
+def scan(draw, x):
+    """Walks along a dimension with a state."""
+    if x.type != FLOAT or not x.shape:
+        raise Unfit
+    axis = draw.axis(x.shape)
+    length, row = x.shape[axis], x.shape[:axis] + x.shape[axis + 1:]
+    if int(length) > 12:
+        raise Unfit
+    begins = draw.any(lambda value: value.rank < 3)
+    body = begin(draw)
+    state = take_in(body, begins.shape)
+    element = take_in(body, row)
+    body.grow(draw.random.randrange(1, 4), WAYS_INSIDE)
+    mixed = body.add("Add", [state, body.any(lambda value: fits(value.shape, begins.shape))], begins.shape)
+    new_state = body.add("Tanh", [mixed], begins.shape)
+    gathered = body.add("Mul", [element, body.any(lambda value: fits(value.shape, row))], row)
+    graph = body.body("element", [state, element], [new_state, gathered])
+    draw.add_many("Scan", [begins, x], [(begins.shape, FLOAT), ((length, *row), FLOAT)], body=graph, num_scan_inputs=1, scan_input_axes=[axis],
+                  scan_input_directions=[draw.random.randrange(2)], scan_output_directions=[draw.random.randrange(2)])
+
+
+WAYS = {branch: 1, loop: 0.7, scan: 0.7}
+WAYS_INSIDE = {}  # filled by ways.py, which knows all of them
