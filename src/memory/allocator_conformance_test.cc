@@ -106,6 +106,7 @@ TEST_P(AllocatorConformance, BadRequestsAreRefusedAndChangeNothing) {
 
 TEST_P(AllocatorConformance, FreeingNothingIsFineAndFreeingWronglyIsTold) {
   EXPECT_TRUE(allocator_->Free(Block()).ok());
+  EXPECT_TRUE(RefusedAs(allocator_->Free(Block{4096, Bytes(1), {}}), "memory.unknown_block"));
   const Block block = Take(MiB(3));
   Block stranger = block;
   stranger.key.index = 12345;

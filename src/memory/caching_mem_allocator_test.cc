@@ -1,5 +1,7 @@
 #include "plimsoll/memory/caching_mem_allocator.h"
 
+#include <set>
+
 #include "memory/conformance_fixture.h"
 #include "memory/recording_observer_for_tests.h"
 
@@ -39,6 +41,17 @@ TEST_F(CachingMemory, ABlockCachedOnOneStreamServesNoOther) {
   EXPECT_EQ(Take(MiB(8), mine_).address, first.address);
   Give(other);
   EXPECT_EQ(Take(MiB(8), other_).address, other.address);
+}
+
+TEST_F(CachingMemory, EachOfSeveralCachedBlocksOfOneSizeServesOnce) {
+  Make();
+  std::vector<Block> blocks;
+  for (int i = 0; i < 4; ++i) blocks.push_back(Take(MiB(8), mine_));
+  for (const Block& block : blocks) Give(block);
+  std::set<Address> addresses;
+  for (int i = 0; i < 4; ++i) addresses.insert(Take(MiB(8), mine_).address);
+  EXPECT_EQ(addresses.size(), 4u);
+  EXPECT_EQ(machine_.physical()->reserved(), MiB(32));
 }
 
 TEST_F(CachingMemory, AStreamWithSmallerBlocksOnlyDoesNotTakeTheNextStreams) {
@@ -201,6 +214,10 @@ TEST_F(CachingMemory, TheObserverIsToldOfEveryBlock) {
 
 TEST_F(CachingMemory, DestructionWaitsForTheDeviceAndGivesEverythingBack) {
   Make();
+  const Block gone[] = {Take(MiB(5), mine_), Take(MiB(6), mine_), Take(MiB(7), mine_),
+                        Take(MiB(8), mine_)};
+  for (const Block& block : gone) Give(block);
+  ASSERT_TRUE(allocator_->Trim().ok());
   Give(Take(MiB(2), mine_));
   const Block crossed = Take(MiB(3), mine_);
   ASSERT_TRUE(allocator_->RecordStream(crossed, other_).ok());

@@ -137,6 +137,17 @@ TEST_F(GuardingAllocatorTest, QuarantineHoldsBlocksBackUpToItsLimitAndNoFurther)
   EXPECT_EQ(guarding_.statistics().live_blocks, 3);  // four would be over 1 MiB
 }
 
+TEST_F(GuardingAllocatorTest, ABlockThatFillsTheQuarantineExactlyIsHeldBack) {
+  GuardingAllocator exact(machine_.Scalable(), machine_.device(), kDevice, machine_.stream(),
+                          GuardOptions{.quarantine = Bytes(512 + 1000 + 512)});
+  for (const int64_t size : {1000, 999, 1000}) {
+    const Result<Block> block = exact.Allocate({.size = Bytes(size)});
+    ASSERT_TRUE(block.ok());
+    ASSERT_TRUE(exact.Free(*block).ok());
+    EXPECT_EQ(exact.statistics().live_blocks, 1) << "this one, and not the one before";
+  }
+}
+
 TEST_F(GuardingAllocatorTest, BlocksWithoutBytesFillTheQuarantineByTheirGuards) {
   for (int i = 0; i < 1500; ++i) ASSERT_TRUE(guarding_.Free(Take(Bytes(0))).ok());
   EXPECT_LE(guarding_.statistics().live_blocks, 1024);

@@ -115,6 +115,42 @@ TEST(OutOfMemoryReportTest, OtherProgramsAreNamedWhenWithoutThemItWouldFit) {
   report.reserved = MiB(40);
   report.requested = MiB(45);
   EXPECT_THAT(report.Remedies(), Contains("end other programs on the device, which hold 58 MiB"));
+  report.requested = MiB(80);  // all that is free and theirs
+  EXPECT_THAT(report.Remedies(), Contains(HasSubstr("other programs")));
+  report.requested = MiB(80) + Bytes(1);
+  EXPECT_THAT(report.Remedies(), Not(Contains(HasSubstr("other programs"))));
+  report.requested = MiB(45);
+  report.limit = MiB(85);  // reached exactly
+  EXPECT_THAT(report.Remedies(), Contains(HasSubstr("other programs")));
+  report.limit = MiB(85) - Bytes(1);
+  EXPECT_THAT(report.Remedies(), Not(Contains(HasSubstr("other programs"))));
+}
+
+TEST(OutOfMemoryReportTest, BoundsOfTheRemediesAreExact) {
+  OutOfMemoryReport report = Typical();
+  report.requested = MiB(100);  // all of the device
+  EXPECT_THAT(report.Remedies(), Not(Contains(HasSubstr("no state of this device"))));
+  report.requested = MiB(40);
+  report.limit = MiB(120);  // just enough
+  EXPECT_THAT(report.Remedies(), Not(Contains(HasSubstr("raise the limit"))));
+  report.limit = MiB(120) - KiB(4);
+  EXPECT_THAT(report.Remedies(), Contains(HasSubstr("raise the limit")));
+  report.requested = MiB(20);
+  report.stitches = false;
+  EXPECT_THAT(report.Remedies(), Contains(HasSubstr("reserves addresses"))) << "as much as is free";
+  report.limit = MiB(20);  // no less than the request
+  EXPECT_THAT(report.Remedies(), Contains(HasSubstr("free or shrink")));
+}
+
+TEST(OutOfMemoryReportTest, WhatIsNotKnownIsNotTold) {
+  OutOfMemoryReport report = Typical();
+  report.device_total = Bytes(0);
+  report.owners.clear();
+  const Error error = report.ToError();
+  EXPECT_EQ(error.why,
+            "reserved 80 MiB, allocated 60 MiB, free in the pool 20 MiB with 15 MiB in the largest "
+            "run (fragmentation 25 %)");
+  EXPECT_EQ(error.remedy, "ask for less or use a device with more memory");
 }
 
 TEST(OwnerTableTest, ManyTagsAreToldApartAndTheLargestComeFirst) {

@@ -235,6 +235,38 @@ TEST_F(ScalableGrowth, RecyclingIsAskedForLastAndItsGiftIsUsed) {
   EXPECT_EQ(allocator_->statistics().allocations, 2);
 }
 
+TEST_F(ScalableGrowth, PlainMemoryGrowsByWholePagesAndNoByteMore) {
+  Make({.capacity = MiB(64), .reserves_addresses = false});
+  Take(MiB(4));
+  EXPECT_EQ(machine_->physical()->reserved(), MiB(4));
+  Take(MiB(4) + Bytes(1));
+  EXPECT_EQ(machine_->physical()->reserved(), MiB(10));
+}
+
+TEST_F(ScalableGrowth, ASlabIsAsLargeAsSaidAndNoSmallerThanAPage) {
+  struct Case {
+    Bytes granularity, slab, reserved;
+  };
+  for (const Case& c : {Case{KiB(4), MiB(2), MiB(2)}, Case{KiB(4), KiB(64), KiB(64)},
+                        Case{MiB(8), MiB(2), MiB(8)}}) {
+    Make({.capacity = MiB(64), .granularity = c.granularity}, {.slab = c.slab});
+    Take(KiB(1));
+    EXPECT_EQ(machine_->physical()->reserved(), c.reserved) << c.slab.value();
+  }
+}
+
+TEST_F(ScalableGrowth, WhereNoSlabFitsASmallBlockIsCutFromWhatIsLeft) {
+  for (const bool reserves : {true, false}) {
+    Make({.capacity = MiB(4), .reserves_addresses = reserves});
+    Take(MiB(3));
+    std::vector<Block> small;
+    for (int i = 0; i < 4; ++i) small.push_back(Take(KiB(256)));
+    EXPECT_FALSE(allocator_->Allocate({.size = Bytes(1)}).ok()) << "every byte is taken";
+    for (const Block& block : small) Give(block);
+    EXPECT_EQ(allocator_->statistics().largest_free_run, MiB(1));
+  }
+}
+
 TEST_F(ScalableGrowth, ARefusalLeavesFreeBytesForTheNextRequest) {
   Make({.capacity = MiB(64)});
   const Block first = Take(MiB(24));

@@ -124,7 +124,7 @@ Status StreamOrderedAllocator::CheckLive(const Block& block) {
 }
 
 Status StreamOrderedAllocator::FreeNow(const Block& block) {
-  if (block.key == BlockKey()) return Status();
+  if (block.key == BlockKey() && block.address == 0) return Status();
   Pool* pool = PoolOf(block);
   if (pool == nullptr) return Strange(block);
   pool->allocator->Adopt();
