@@ -197,8 +197,7 @@ TEST(FoldConstantsTest, ALargeTransposeIsLeftToTheProductsThatCanTakeItIn) {
   };
   EXPECT_EQ(LeftForProducts(kLarge, [&](GraphBuilder& b, ValueId t) { product(b, t, "x"); }),
             "Transpose MatMul");
-  EXPECT_EQ(LeftForProducts(512, [&](GraphBuilder& b, ValueId t) { product(b, t, "x"); }),
-            "MatMul")
+  EXPECT_EQ(LeftForProducts(512, [&](GraphBuilder& b, ValueId t) { product(b, t, "x"); }), "MatMul")
       << "one mebibyte is always worked out";
   EXPECT_EQ(LeftForProducts(kLarge,
                             [&](GraphBuilder& b, ValueId t) {

@@ -69,8 +69,7 @@ TEST(FuseActivationsTest, OnlyTheHardSigmoidOfHardSwishBecomesOne) {
             "HardSigmoid Mul")
       << "its alpha is 0.2 where none is given";
   EXPECT_EQ(Fused([](GraphBuilder& b, ValueId x) {
-              return b.Node("Mul",
-                            {x, b.Node("HardSigmoid", {x}, With("alpha", 1.0 / 6))});
+              return b.Node("Mul", {x, b.Node("HardSigmoid", {x}, With("alpha", 1.0 / 6))});
             }),
             "HardSwish")
       << "its beta is 0.5 where none is given";
