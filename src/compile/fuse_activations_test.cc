@@ -247,6 +247,11 @@ TEST(FuseActivationsTest, TheCubeMayBeWrittenAsProductsOfXAlone) {
               return b.Node("Mul", {y, b.Node("Mul", {x, x})});
             }),
             apart);
+  EXPECT_EQ(FusedProducts([](GraphBuilder& b, ValueId x) {
+              const ValueId y = b.Input("y", FloatTensor({3, 5}));
+              return b.Node("Mul", {b.Node("Mul", {x, x}), y});
+            }),
+            apart);
 }
 
 TEST(FuseActivationsTest, NodesWithWishesForTheirMemoryOrStreamStay) {

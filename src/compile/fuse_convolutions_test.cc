@@ -346,6 +346,17 @@ TEST(FuseConvolutionsTest, NodesWithWishesForTheirMemoryOrStreamStay) {
   }
 }
 
+TEST(FuseConvolutionsTest, OtherFusedOperatorsAreNoConvolutions) {
+  EXPECT_EQ(LeftOf(FuseConvolutions,
+                   [](GraphBuilder& b) {
+                     const ValueId x = b.Input("x", FloatTensor({4, 6}));
+                     const auto made =
+                         b.Nodes("FusedMatMul", {x, Weights(b, "w", {6, 5})}, 1, {}, "plimsoll");
+                     return b.Node("Relu", {made[0]});
+                   }),
+            "plimsoll::FusedMatMul Relu");
+}
+
 TEST(FuseConvolutionsTest, StridesPadsAndGroupsAreKept) {
   EXPECT_EQ(
       LeftOf(FuseConvolutions,
