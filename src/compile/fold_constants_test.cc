@@ -158,6 +158,110 @@ TEST(FoldConstantsTest, LeavesRandomNumbersMissingWeightsAndSpecialMemory) {
   EXPECT_EQ(OperatorsOf(graph), "RandomNormal Neg Abs");
 }
 
+// A constant of these rows, expanded to 1024 columns from `from` of them.
+int Expanded(int64_t rows, int64_t from) {
+  constexpr int64_t kColumns = 1024;
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({rows, kColumns}));
+  const auto count = static_cast<size_t>(rows * from);
+  const ValueId few = builder.Float32s("few", {rows, from}, std::vector<float>(count, 1));
+  const ValueId many = builder.Node("Expand", {few, builder.Int64s("to", {rows, kColumns})});
+  builder.Output(builder.Node("Add", {x, many}));
+  Graph graph = Inferred(builder);
+  return FoldConstants(graph);
+}
+
+TEST(FoldConstantsTest, GrowthIsMeasuredFromOneMebibyteOn) {
+  EXPECT_EQ(Expanded(256, 1), 1) << "just one mebibyte";
+  EXPECT_EQ(Expanded(257, 1), 0) << "a row more, a thousand times what is read";
+}
+
+// A large constant, transposed for `readers`: what FoldBeforeFusing leaves of it.
+template <typename Readers>
+std::string LeftForProducts(int64_t rows, const Readers& readers) {
+  GraphBuilder builder;
+  const ValueId w =
+      builder.Float32s("w", {rows, 512}, std::vector<float>(static_cast<size_t>(rows * 512), 1));
+  const ValueId turned = builder.Node("Transpose", {w}, With("perm", std::vector<int64_t>{1, 0}));
+  readers(builder, turned);
+  Graph graph = Inferred(builder);
+  FoldBeforeFusing(graph);
+  return OperatorsOf(graph);
+}
+
+TEST(FoldConstantsTest, ALargeTransposeIsLeftToTheProductsThatCanTakeItIn) {
+  constexpr int64_t kLarge = 513;
+  const auto product = [](GraphBuilder& b, ValueId turned, const char* name) {
+    const ValueId x = b.Input(name, FloatTensor({2, 512}));
+    b.Output(b.Node("MatMul", {x, turned}));
+  };
+  EXPECT_EQ(LeftForProducts(kLarge, [&](GraphBuilder& b, ValueId t) { product(b, t, "x"); }),
+            "Transpose MatMul");
+  EXPECT_EQ(LeftForProducts(512, [&](GraphBuilder& b, ValueId t) { product(b, t, "x"); }), "MatMul")
+      << "one mebibyte is always worked out";
+  EXPECT_EQ(LeftForProducts(kLarge,
+                            [&](GraphBuilder& b, ValueId t) {
+                              product(b, t, "x");
+                              product(b, t, "y");
+                            }),
+            "Transpose MatMul MatMul");
+  EXPECT_EQ(LeftForProducts(kLarge,
+                            [&](GraphBuilder& b, ValueId t) {
+                              product(b, t, "x");
+                              b.Output(b.Node("Neg", {t}));
+                            }),
+            "MatMul")
+      << "another reader needs it worked out, and is worked out too";
+  EXPECT_EQ(LeftForProducts(kLarge,
+                            [&](GraphBuilder& b, ValueId t) {
+                              const ValueId x = b.Input("x", FloatTensor({kLarge, 2}));
+                              b.Output(b.Node("MatMul", {t, x}));
+                            }),
+            "MatMul")
+      << "on the left";
+  EXPECT_EQ(LeftForProducts(kLarge,
+                            [&](GraphBuilder& b, ValueId t) {
+                              product(b, t, "x");
+                              b.Output(t);
+                            }),
+            "MatMul")
+      << "the model returns it";
+}
+
+TEST(FoldConstantsTest, NumbersOfEveryTypeThatShapesAreMadeOf) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({3, 4}));
+  const ValueId shape = builder.Node("Shape", {x});
+  const ValueId narrow = builder.Node("Cast", {shape}, With("to", int64_t{6}));
+  const ValueId truth = builder.Node("Equal", {shape, builder.Int64s("three", {3, 3})});
+  for (const ValueId value : {shape, narrow, truth}) builder.Output(value);
+  Graph graph = Inferred(builder);
+  FoldConstants(graph);
+  EXPECT_EQ(OperatorsOf(graph), "");
+  EXPECT_EQ(ConstantOf(graph, shape).Integers(), (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(ConstantOf(graph, narrow).type, DataType::kInt32);
+  EXPECT_EQ(ConstantOf(graph, narrow).Integers(), (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(ConstantOf(graph, truth).type, DataType::kBool);
+  EXPECT_EQ(ConstantOf(graph, truth).Integers(), (std::vector<int64_t>{1, 0}));
+}
+
+TEST(FoldConstantsTest, WhatIsKnownInsideALoopIsTrueOfOneIterationOnly) {
+  GraphBuilder builder;
+  const ValueId trips = builder.Int64("trips", 3);
+  const ValueId start = builder.Int64("start", 0);
+  const graph::SubgraphId body = builder.BeginBody("body");
+  builder.BodyInput("i", graph::ValueType::Tensor(DataType::kInt64, Shape{}));
+  const ValueId condition =
+      builder.BodyInput("c", graph::ValueType::Tensor(DataType::kBool, Shape{}));
+  const ValueId state = builder.BodyInput("s", graph::ValueType::Tensor(DataType::kInt64, Shape{}));
+  const ValueId next = builder.Node("Add", {state, builder.Int64("one", 1)});
+  builder.EndBody({builder.Node("Identity", {condition}), next});
+  builder.Output(builder.Node("Loop", {trips, ValueId(), start}, With("body", body)));
+  Graph graph = Inferred(builder);
+  FoldConstants(graph);
+  EXPECT_EQ(OperatorsOf(graph, body), "Add Identity");
+}
+
 TEST(InlineBranchesTest, TheBranchThatIsAlwaysTakenTakesThePlaceOfItsIf) {
   for (const bool taken : {false, true}) {
     GraphBuilder builder;

@@ -69,8 +69,7 @@ TEST(FuseActivationsTest, OnlyTheHardSigmoidOfHardSwishBecomesOne) {
             "HardSigmoid Mul")
       << "its alpha is 0.2 where none is given";
   EXPECT_EQ(Fused([](GraphBuilder& b, ValueId x) {
-              return b.Node("Mul",
-                            {x, b.Node("HardSigmoid", {x}, With("alpha", 1.0 / 6))});
+              return b.Node("Mul", {x, b.Node("HardSigmoid", {x}, With("alpha", 1.0 / 6))});
             }),
             "HardSwish")
       << "its beta is 0.5 where none is given";
@@ -246,6 +245,11 @@ TEST(FuseActivationsTest, TheCubeMayBeWrittenAsProductsOfXAlone) {
   EXPECT_EQ(FusedProducts([](GraphBuilder& b, ValueId x) {
               const ValueId y = b.Input("y", FloatTensor({3, 5}));
               return b.Node("Mul", {y, b.Node("Mul", {x, x})});
+            }),
+            apart);
+  EXPECT_EQ(FusedProducts([](GraphBuilder& b, ValueId x) {
+              const ValueId y = b.Input("y", FloatTensor({3, 5}));
+              return b.Node("Mul", {b.Node("Mul", {x, x}), y});
             }),
             apart);
 }

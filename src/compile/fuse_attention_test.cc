@@ -102,8 +102,7 @@ TEST(FuseAttentionTest, FourDimensionsOnly) {
 }
 
 TEST(FuseAttentionTest, OnlyNoNumberIsReplacedAndOnlyByZero) {
-  EXPECT_EQ(Fused({.replace_nan = true, .replacement = 0.5F}),
-            "MatMul Softmax IsNaN Where MatMul");
+  EXPECT_EQ(Fused({.replace_nan = true, .replacement = 0.5F}), "MatMul Softmax IsNaN Where MatMul");
   EXPECT_EQ(LeftOf(FuseAttention,
                    [](GraphBuilder& b) {
                      const ValueId q = b.Input("q", FloatTensor({2, 3, 4, 5}));
@@ -113,8 +112,7 @@ TEST(FuseAttentionTest, OnlyNoNumberIsReplacedAndOnlyByZero) {
                      const ValueId weights =
                          b.Node("Softmax", {b.Node("MatMul", {q, k})}, With("axis", int64_t{-1}));
                      const ValueId test = b.Node("IsNaN", {other});
-                     const ValueId clean =
-                         b.Node("Where", {test, Scalar(b, "zero", 0), weights});
+                     const ValueId clean = b.Node("Where", {test, Scalar(b, "zero", 0), weights});
                      return b.Node("MatMul", {clean, v});
                    }),
             "MatMul Softmax IsNaN Where MatMul");
@@ -124,8 +122,7 @@ TEST(FuseAttentionTest, PartsThatOthersNeedAreStillMade) {
   EXPECT_EQ(Fused({.scale = 0.3F, .needed = "scores"}), "MatMul Mul Softmax MatMul");
   EXPECT_EQ(Fused({.needed = "weights"}), "MatMul Softmax MatMul");
   EXPECT_EQ(Fused({.mask = {4, 4}, .needed = "masked"}), "MatMul Add Softmax MatMul");
-  EXPECT_EQ(Fused({.replace_nan = true, .needed = "weights"}),
-            "MatMul Softmax IsNaN Where MatMul");
+  EXPECT_EQ(Fused({.replace_nan = true, .needed = "weights"}), "MatMul Softmax IsNaN Where MatMul");
 }
 
 // [batch, rows, heads, width] turned to [batch, heads, rows, width], and the like for K.
@@ -187,8 +184,8 @@ TEST(FuseAttentionTest, HeadsThatAreRepeatedAreReadOnce) {
         return b.Node("Reshape", {many, b.Int64s(name + " all", {2, 6, 4, width})});
       };
       const ValueId q = b.Input("q", FloatTensor({2, 6, 4, 5}));
-      const ValueId k = b.Node("Transpose", {heads("k", 5, k_repeated)},
-                               With("perm", Ints{0, 1, 3, 2}));
+      const ValueId k =
+          b.Node("Transpose", {heads("k", 5, k_repeated)}, With("perm", Ints{0, 1, 3, 2}));
       const ValueId v = heads("v", 7, v_repeated);
       return Attention(b, q, k, v, {});
     });
@@ -200,18 +197,19 @@ TEST(FuseAttentionTest, HeadsThatAreRepeatedAreReadOnce) {
 }
 
 TEST(FuseAttentionTest, FactorsOfQAndKMultiply) {
-  EXPECT_EQ(LeftOf(FuseAttention,
-                   [](GraphBuilder& b) {
-                     const ValueId q = b.Input("q", FloatTensor({2, 3, 4, 5}));
-                     const ValueId k = b.Input("k", FloatTensor({2, 3, 4, 5}));
-                     const ValueId small = b.Node("Mul", {Scalar(b, "a", 0.3F), q});
-                     const ValueId smaller = b.Node("Div", {k, Scalar(b, "b", 2)});
-                     const ValueId turned =
-                         b.Node("Transpose", {smaller}, With("perm", Ints{0, 1, 3, 2}));
-                     return Attention(b, small, turned, b.Input("v", FloatTensor({2, 3, 4, 6})),
-                                      {.scale = 0.7F});
-                   }),
-            kFused);
+  EXPECT_EQ(
+      LeftOf(
+          FuseAttention,
+          [](GraphBuilder& b) {
+            const ValueId q = b.Input("q", FloatTensor({2, 3, 4, 5}));
+            const ValueId k = b.Input("k", FloatTensor({2, 3, 4, 5}));
+            const ValueId small = b.Node("Mul", {Scalar(b, "a", 0.3F), q});
+            const ValueId smaller = b.Node("Div", {k, Scalar(b, "b", 2)});
+            const ValueId turned = b.Node("Transpose", {smaller}, With("perm", Ints{0, 1, 3, 2}));
+            return Attention(b, small, turned, b.Input("v", FloatTensor({2, 3, 4, 6})),
+                             {.scale = 0.7F});
+          }),
+      kFused);
 }
 
 TEST(FuseAttentionTest, AScaleThatOnlyARunKnowsOrThatIsNoneStays) {

@@ -20,9 +20,10 @@ const graph::Shape kShape = {2, kChannels, kChannels, kChannels};
 ValueId Convolution(GraphBuilder& b, const std::string& name = "w") {
   Attributes attributes = With("pads", Ints{1, 1, 1, 1});
   attributes.Set("kernel_shape", Ints{3, 3});
-  return b.Node("Conv", {b.Input(name + " x", FloatTensor(kShape)),
-                         Weights(b, name, {kChannels, kChannels, 3, 3})},
-                attributes);
+  return b.Node(
+      "Conv",
+      {b.Input(name + " x", FloatTensor(kShape)), Weights(b, name, {kChannels, kChannels, 3, 3})},
+      attributes);
 }
 
 // What the pass leaves where `build` works on the result of a convolution.
@@ -119,15 +120,15 @@ TEST(FuseConvolutionsTest, WhatOnlyARunKnowsIsNotFoldedIn) {
   };
   EXPECT_EQ(with_weights_of_a_run("Mul"), "Conv Mul");
   EXPECT_EQ(with_weights_of_a_run("Add"), "Conv Add");
-  EXPECT_EQ(LeftOf(FuseConvolutions,
-                   [](GraphBuilder& b) {
-                     const ValueId x = b.Input("x", FloatTensor(kShape));
-                     const ValueId bias = b.Input("bias", FloatTensor({4}));
-                     const ValueId y =
-                         b.Node("Conv", {x, Weights(b, "w", {4, kChannels, 1, 1}), bias});
-                     return b.Node("Mul", {y, Weights(b, "m", {4, 1, 1})});
-                   }),
-            "Conv Mul")
+  EXPECT_EQ(
+      LeftOf(FuseConvolutions,
+             [](GraphBuilder& b) {
+               const ValueId x = b.Input("x", FloatTensor(kShape));
+               const ValueId bias = b.Input("bias", FloatTensor({4}));
+               const ValueId y = b.Node("Conv", {x, Weights(b, "w", {4, kChannels, 1, 1}), bias});
+               return b.Node("Mul", {y, Weights(b, "m", {4, 1, 1})});
+             }),
+      "Conv Mul")
       << "the bias would have to be scaled in each run";
 }
 
@@ -138,10 +139,10 @@ std::string FusedNormalization(const Attributes& attributes, size_t outputs = 1,
     const ValueId variance = b.Float32s("v", {kChannels}, {0.2F, 0.5F, 0.7F, 1, 2, 3});
     const ValueId mean =
         constant ? Weights(b, "mean", {kChannels}) : b.Input("mean", FloatTensor({kChannels}));
-    const auto made = b.Nodes("BatchNormalization",
-                              {y, Weights(b, "scale", {kChannels}), Weights(b, "shift", {kChannels}),
-                               mean, variance},
-                              outputs, attributes);
+    const auto made = b.Nodes(
+        "BatchNormalization",
+        {y, Weights(b, "scale", {kChannels}), Weights(b, "shift", {kChannels}), mean, variance},
+        outputs, attributes);
     for (size_t i = 1; i < outputs; ++i) b.Output(made[i]);
     return made[0];
   });
@@ -230,10 +231,19 @@ struct Activation {
 TEST(FuseConvolutionsTest, ActivationsGoInWithTheirNumbers) {
   Attributes hard = With("alpha", 0.3);
   hard.Set("beta", 0.4);
-  const std::vector<Activation> activations = {
-      {"Relu"}, {"Sigmoid"}, {"Tanh"}, {"HardSwish"}, {"Mish"}, {"LeakyRelu"}, {"Elu"}, {"Gelu"},
-      {"HardSigmoid"}, {"LeakyRelu", With("alpha", 0.3)}, {"Elu", With("alpha", 0.3)},
-      {"HardSigmoid", hard}, {"Gelu", With("approximate", std::string("tanh"))}};
+  const std::vector<Activation> activations = {{"Relu"},
+                                               {"Sigmoid"},
+                                               {"Tanh"},
+                                               {"HardSwish"},
+                                               {"Mish"},
+                                               {"LeakyRelu"},
+                                               {"Elu"},
+                                               {"Gelu"},
+                                               {"HardSigmoid"},
+                                               {"LeakyRelu", With("alpha", 0.3)},
+                                               {"Elu", With("alpha", 0.3)},
+                                               {"HardSigmoid", hard},
+                                               {"Gelu", With("approximate", std::string("tanh"))}};
   for (const Activation& activation : activations) {
     EXPECT_EQ(Fused([&](GraphBuilder& b, ValueId y) {
                 return b.Node(activation.op, {y}, activation.attributes);
@@ -246,10 +256,9 @@ TEST(FuseConvolutionsTest, ActivationsGoInWithTheirNumbers) {
 }
 
 TEST(FuseConvolutionsTest, AfterAnActivationNothingMoreGoesIn) {
-  EXPECT_EQ(Fused([](GraphBuilder& b, ValueId y) {
-              return b.Node("Relu", {b.Node("Sigmoid", {y})});
-            }),
-            kFused + " Relu");
+  EXPECT_EQ(
+      Fused([](GraphBuilder& b, ValueId y) { return b.Node("Relu", {b.Node("Sigmoid", {y})}); }),
+      kFused + " Relu");
   EXPECT_EQ(Fused([](GraphBuilder& b, ValueId y) {
               return b.Node("Mul", {b.Node("Tanh", {y}), Weights(b, "c", {kChannels, 1, 1})});
             }),
@@ -337,19 +346,30 @@ TEST(FuseConvolutionsTest, NodesWithWishesForTheirMemoryOrStreamStay) {
   }
 }
 
-TEST(FuseConvolutionsTest, StridesPadsAndGroupsAreKept) {
+TEST(FuseConvolutionsTest, OtherFusedOperatorsAreNoConvolutions) {
   EXPECT_EQ(LeftOf(FuseConvolutions,
                    [](GraphBuilder& b) {
-                     Attributes attributes = With("pads", Ints{2, 0, 1, 1});
-                     attributes.Set("strides", Ints{2, 1});
-                     attributes.Set("dilations", Ints{1, 2});
-                     attributes.Set("group", int64_t{2});
-                     const ValueId x = b.Input("x", FloatTensor(kShape));
-                     const ValueId y =
-                         b.Node("Conv", {x, Weights(b, "w", {4, 3, 3, 2})}, attributes);
-                     return b.Node("Relu", {b.Node("Add", {y, Weights(b, "a", {4, 1, 1})})});
+                     const ValueId x = b.Input("x", FloatTensor({4, 6}));
+                     const auto made =
+                         b.Nodes("FusedMatMul", {x, Weights(b, "w", {6, 5})}, 1, {}, "plimsoll");
+                     return b.Node("Relu", {made[0]});
                    }),
-            kFused);
+            "plimsoll::FusedMatMul Relu");
+}
+
+TEST(FuseConvolutionsTest, StridesPadsAndGroupsAreKept) {
+  EXPECT_EQ(
+      LeftOf(FuseConvolutions,
+             [](GraphBuilder& b) {
+               Attributes attributes = With("pads", Ints{2, 0, 1, 1});
+               attributes.Set("strides", Ints{2, 1});
+               attributes.Set("dilations", Ints{1, 2});
+               attributes.Set("group", int64_t{2});
+               const ValueId x = b.Input("x", FloatTensor(kShape));
+               const ValueId y = b.Node("Conv", {x, Weights(b, "w", {4, 3, 3, 2})}, attributes);
+               return b.Node("Relu", {b.Node("Add", {y, Weights(b, "a", {4, 1, 1})})});
+             }),
+      kFused);
 }
 
 }  // namespace

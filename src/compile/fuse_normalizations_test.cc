@@ -43,15 +43,14 @@ ValueId Normalized(GraphBuilder& b, ValueId x, const Written& how) {
   const ValueId squares = how.square_as_product
                               ? b.Node("Mul", {d, d})
                               : b.Node("Pow", {d, Scalar(b, "exponent", how.exponent)});
-  const ValueId epsilon = how.epsilon_is_input ? b.Input("epsilon", FloatTensor({}))
-                                               : Scalar(b, "epsilon", 0.01F);
+  const ValueId epsilon =
+      how.epsilon_is_input ? b.Input("epsilon", FloatTensor({})) : Scalar(b, "epsilon", 0.01F);
   const ValueId root =
       need("root", b.Node("Sqrt", {either("Add", need("variance", mean(squares)), epsilon)}));
   const ValueId divided =
       need("divided", how.by_reciprocal ? either("Mul", d, b.Node("Reciprocal", {root}))
                                         : b.Node("Div", {d, root}));
-  const ValueId scaled =
-      need("scaled", either("Mul", divided, Weights(b, "scale", how.scale)));
+  const ValueId scaled = need("scaled", either("Mul", divided, Weights(b, "scale", how.scale)));
   return how.bias.empty() ? scaled : either("Add", scaled, Weights(b, "bias", how.bias));
 }
 
@@ -172,8 +171,7 @@ TEST(FuseNormalizationsTest, DoublesStayInTheirPrecision) {
   const ValueId sum = builder.Node("Add", {mean, as_double(Scalar(builder, "epsilon", 0.01F))});
   builder.Output(
       builder.Node("Mul", {builder.Node("Div", {x, builder.Node("Sqrt", {sum})}), scale}));
-  EXPECT_EQ(Left(FuseNormalizations, Inferred(builder)),
-            "Mul ReduceMean Cast Add Sqrt Div Mul");
+  EXPECT_EQ(Left(FuseNormalizations, Inferred(builder)), "Mul ReduceMean Cast Add Sqrt Div Mul");
 }
 
 TEST(FuseNormalizationsTest, ABiasOnAnotherStreamStaysThere) {

@@ -17,8 +17,7 @@ const std::string kFused = "plimsoll::FusedMatMul";
 
 // [2, 4, 6] x [6, 4], the right one a constant.
 ValueId Product(GraphBuilder& b, const std::string& name = "w") {
-  return b.Node("MatMul",
-                {b.Input(name + " x", FloatTensor({2, 4, 6})), Weights(b, name, {6, 4})});
+  return b.Node("MatMul", {b.Input(name + " x", FloatTensor({2, 4, 6})), Weights(b, name, {6, 4})});
 }
 
 template <typename Build>
@@ -147,8 +146,7 @@ TEST(FuseProductsTest, ASumThatBroadcastsOrDoublesStays) {
               return b.Node("Add", {y, b.Input("s", FloatTensor({3, 2, 4, 4}))});
             }),
             "MatMul Add");
-  EXPECT_EQ(Fused([](GraphBuilder& b, ValueId y) { return b.Node("Add", {y, y}); }),
-            "MatMul Add");
+  EXPECT_EQ(Fused([](GraphBuilder& b, ValueId y) { return b.Node("Add", {y, y}); }), "MatMul Add");
 }
 
 TEST(FuseProductsTest, OfTwoThatAreAddedTheLaterTakesTheSum) {
@@ -294,8 +292,8 @@ TEST(FuseProductsTest, AScaledGemmWithABiasStaysScaledBefore) {
   EXPECT_EQ(LeftOf(FuseProducts,
                    [](GraphBuilder& b) {
                      const ValueId y =
-                         b.Node("Gemm", {b.Input("x", FloatTensor({4, 6})),
-                                         Weights(b, "w", {6, 4}), Weights(b, "bias", {4})});
+                         b.Node("Gemm", {b.Input("x", FloatTensor({4, 6})), Weights(b, "w", {6, 4}),
+                                         Weights(b, "bias", {4})});
                      return b.Node("Mul", {y, Scalar(b, "c", 3)});
                    }),
             "Gemm Mul");
@@ -338,10 +336,9 @@ TEST(FuseProductsTest, ActivationsEndIt) {
               return b.Node("Mul", {y, Scalar(b, "c", 3)});
             }),
             kFused + " Mul");
-  EXPECT_EQ(Fused([](GraphBuilder& b, ValueId y) {
-              return b.Node("Tanh", {b.Node("Sigmoid", {y})});
-            }),
-            kFused + " Tanh");
+  EXPECT_EQ(
+      Fused([](GraphBuilder& b, ValueId y) { return b.Node("Tanh", {b.Node("Sigmoid", {y})}); }),
+      kFused + " Tanh");
 }
 
 TEST(FuseProductsTest, AResultThatOthersNeedStays) {
@@ -384,8 +381,7 @@ TEST(FuseProductsTest, NodesWithWishesForTheirMemoryOrStreamStay) {
       graph::MemoryAttributes& memory = builder.graph().nodes[node].memory;
       memory.stream = stream ? 1 : 0;
       memory.fixed_address = !stream;
-      const std::string left[] = {"Transpose " + kFused, "Transpose MatMul Relu",
-                                  kFused + " Relu"};
+      const std::string left[] = {"Transpose " + kFused, "Transpose MatMul Relu", kFused + " Relu"};
       EXPECT_EQ(Left(FuseProducts, Inferred(builder)), left[node]) << node << stream;
     }
   }

@@ -51,8 +51,7 @@ class PlannedRun {
   std::byte* At(plan::RegionId region, int64_t offset) const {
     for (const PlannedBuffers::Lent& lent : model_.buffers.lent) {
       if (lent.region != region) continue;
-      const auto& ports =
-          lent.home == Home::kInput ? graph_.root().inputs : graph_.root().outputs;
+      const auto& ports = lent.home == Home::kInput ? graph_.root().inputs : graph_.root().outputs;
       return PlaceOf(ports[static_cast<size_t>(lent.port)]) + offset;
     }
     return const_cast<std::byte*>(memory_[region.index()].data()) + offset;
@@ -111,8 +110,8 @@ inline std::vector<size_t> AnyOrder(const Timeline& timeline, std::mt19937& rand
     for (size_t s = 0; s < queues.size(); ++s) {
       if (next[s] == queues[s].size()) continue;
       const size_t step = queues[s][next[s]];
-      const bool waits = std::any_of(
-          timeline.waits.begin(), timeline.waits.end(), [&](const StreamWait& wait) {
+      const bool waits =
+          std::any_of(timeline.waits.begin(), timeline.waits.end(), [&](const StreamWait& wait) {
             return static_cast<size_t>(wait.after) == step &&
                    !done.contains(static_cast<size_t>(wait.before));
           });

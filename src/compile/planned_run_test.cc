@@ -1,5 +1,4 @@
 #include "compile/planned_run_for_tests.h"
-
 #include "compile/streams.h"
 
 namespace plimsoll::compile {
@@ -20,8 +19,8 @@ struct Asks {
   bool updates = false;  // outputs are new values of inputs
 };
 
-// Small graphs of nodes that work in place, of views, joins and cuts, over [1, n, 128]: a row is as large
-// as the alignment of the feature map.
+// Small graphs of nodes that work in place, of views, joins and cuts, over [1, n, 128]: a row is as
+// large as the alignment of the feature map.
 class RandomGraph {
  public:
   RandomGraph(uint32_t seed, const Asks& asks) : random_(seed), asks_(asks) {}
@@ -65,7 +64,8 @@ class RandomGraph {
   // One of the latest, mostly.
   Made& Some() {
     const int last = static_cast<int>(values_.size()) - 1;
-    Made& some = values_[static_cast<size_t>(Between(Chance(70) ? std::max(0, last - 3) : 0, last))];
+    Made& some =
+        values_[static_cast<size_t>(Between(Chance(70) ? std::max(0, last - 3) : 0, last))];
     ++some.readers;
     return some;
   }

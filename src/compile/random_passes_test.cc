@@ -27,7 +27,7 @@ class RandomNodes {
     Keep(b_.Input("x", FloatTensor(shape)));
     if (Chance(50)) Keep(b_.Input("y", FloatTensor(shape)));
     const int nodes = Between(4, 12);
-    for (int i = 0; i < nodes; ++i) images && Chance(30) ? AddConvolution() : AddAny();
+    for (int i = 0; i < nodes; ++i) images&& Chance(30) ? AddConvolution() : AddAny();
     b_.Output(b_.Node("Neg", {values_.back()}));
     if (Chance(40)) b_.Output(Node("Neg", {Some()}));
     if (Chance(20)) b_.Output(values_[values_.size() / 2]);
@@ -97,9 +97,9 @@ class RandomNodes {
     Keep(Node("Conv", inputs, attributes));
     if (Chance(40)) {
       const ValueId variance = b_.Float32s(NewName(), {6}, {0.5F, 1, 2, 0.1F, 0.7F, 3});
-      Keep(Node("BatchNormalization", {values_.back(), Weights(b_, NewName(), {6}),
-                                       Weights(b_, NewName(), {6}), Weights(b_, NewName(), {6}),
-                                       variance}));
+      Keep(Node("BatchNormalization",
+                {values_.back(), Weights(b_, NewName(), {6}), Weights(b_, NewName(), {6}),
+                 Weights(b_, NewName(), {6}), variance}));
     }
   }
 
@@ -116,18 +116,18 @@ class RandomNodes {
         return (void)Keep(Node("Div", {x, NonZero(x)}));
       case 3: {
         const ValueId y = Some();
-        return (void)Keep(Node(OneOf({"Add", "Mul"}),
-                               {x, ShapeAt(y) == shape ? y : Node("Sigmoid", {x})}));
+        return (void)Keep(
+            Node(OneOf({"Add", "Mul"}), {x, ShapeAt(y) == shape ? y : Node("Sigmoid", {x})}));
       }
       case 4: {
         Attributes hard = With("alpha", OneOf({1.0 / 6, 0.2, 0.3}));
         hard.Set("beta", OneOf({0.5, 0.4}));
-        const ValueId gate =
-            Chance(50) ? Node("Sigmoid", {x}) : Node("HardSigmoid", {x}, hard);
+        const ValueId gate = Chance(50) ? Node("Sigmoid", {x}) : Node("HardSigmoid", {x}, hard);
         return (void)Keep(Node("Mul", {Chance(80) ? x : gate, gate}));
       }
       case 5:
-        return (void)Keep(Node(OneOf({"Relu", "Tanh", "Sigmoid", "Gelu", "Abs", "HardSwish"}), {x}));
+        return (void)Keep(
+            Node(OneOf({"Relu", "Tanh", "Sigmoid", "Gelu", "Abs", "HardSwish"}), {x}));
       case 6:
         return (void)Keep(Node(OneOf({"LeakyRelu", "Elu"}), {x}, With("alpha", OneOf({0.3, 0.7}))));
       case 7: {
@@ -150,9 +150,10 @@ class RandomNodes {
       case 9: {
         if (rank < 2 || !shape.back().is_number()) return;
         const int64_t width = shape.back().number();
-        const ValueId right = Chance(50) ? Weights(b_, NewName(), {width, 6}, 0.4F)
-                                         : Node("Transpose", {Weights(b_, NewName(), {6, width}, 0.4F)},
-                                                With("perm", Ints{1, 0}));
+        const ValueId right = Chance(50)
+                                  ? Weights(b_, NewName(), {width, 6}, 0.4F)
+                                  : Node("Transpose", {Weights(b_, NewName(), {6, width}, 0.4F)},
+                                         With("perm", Ints{1, 0}));
         return (void)Keep(Node("MatMul", {x, right}));
       }
       case 10: {
@@ -180,12 +181,12 @@ class RandomNodes {
         const float half = OneOf({0.5F, 0.5F, 0.25F});
         const ValueId scaled = Node("Div", {x, Scalar(b_, NewName(), 1.41421356F)});
         const ValueId lifted = Node("Add", {Node("Erf", {scaled}), Scalar(b_, NewName(), 1)});
-        return (void)Keep(
-            Node("Mul", {Node("Mul", {x, lifted}), Scalar(b_, NewName(), half)}));
+        return (void)Keep(Node("Mul", {Node("Mul", {x, lifted}), Scalar(b_, NewName(), half)}));
       }
       default:
-        return (void)Keep(Chance(50) ? Node("Identity", {x})
-                                     : Node("Softmax", {x}, With("axis", int64_t{Chance(70) ? -1 : 0})));
+        return (void)Keep(Chance(50)
+                              ? Node("Identity", {x})
+                              : Node("Softmax", {x}, With("axis", int64_t{Chance(70) ? -1 : 0})));
     }
   }
 
@@ -236,7 +237,8 @@ TEST(RandomPassesTest, BlockedGraphsComputeTheSame) {
     std::vector<PassReport> reports;
     ASSERT_TRUE(Simplify(after, reports).ok()) << seed;
     reports.clear();
-    const auto where = seed % 2 == 0 ? BlockedLayouts::kWherePossible : BlockedLayouts::kWhereFilled;
+    const auto where =
+        seed % 2 == 0 ? BlockedLayouts::kWherePossible : BlockedLayouts::kWhereFilled;
     ASSERT_TRUE(ChooseLayouts(after, where, reports).ok()) << seed;
     ExpectSameResults(before, after, kPrecision);
     ASSERT_FALSE(HasFailure()) << "seed " << seed << ": " << OperatorsOf(before) << " became "

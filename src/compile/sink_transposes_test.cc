@@ -125,8 +125,7 @@ TEST(MergeViewsRulesTest, ViewsOfViewsAreOne) {
 }
 
 TEST(MergeViewsRulesTest, ATransposeThatMovesElementsIsNoView) {
-  EXPECT_EQ(Views([](GraphBuilder& b, ValueId x) { return Turned(b, x, {0, 2, 1}); }),
-            "Transpose");
+  EXPECT_EQ(Views([](GraphBuilder& b, ValueId x) { return Turned(b, x, {0, 2, 1}); }), "Transpose");
   EXPECT_EQ(Views([](GraphBuilder& b, ValueId x) {
               return b.Node("Reshape", {Turned(b, x, {0, 2, 1}), b.Int64s("a", {4, 6})});
             }),

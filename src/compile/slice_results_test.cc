@@ -147,8 +147,9 @@ std::string SlicedChannels(int64_t groups, bool bias, const SliceSizes& sizes = 
 }
 
 TEST(SliceResultsTest, ChannelsInUnevenSlices) {
-  EXPECT_EQ(SlicedChannels(1, true), "Abs Conv Tanh MaxPool Conv Tanh MaxPool Conv Tanh MaxPool "
-                                     "Concat Neg");
+  EXPECT_EQ(SlicedChannels(1, true),
+            "Abs Conv Tanh MaxPool Conv Tanh MaxPool Conv Tanh MaxPool "
+            "Concat Neg");
   EXPECT_EQ(SlicedChannels(1, false, {.slices = 2}),
             "Abs Conv Tanh MaxPool Conv Tanh MaxPool Concat Neg");
   EXPECT_EQ(SlicedChannels(1, true, {.slices = 2, .least_channels = 5}),
@@ -163,8 +164,7 @@ TEST(SliceResultsTest, ChannelsInUnevenSlices) {
 TEST(SliceResultsTest, ConstantsOfSlicesAreCounted) {
   GraphBuilder b;
   const ValueId x = b.Input("x", FloatTensor({1, 4, 8, 8}));
-  const ValueId wide =
-      b.Node("Conv", {x, Weights(b, "w", {10, 4, 1, 1}), Weights(b, "b", {10})});
+  const ValueId wide = b.Node("Conv", {x, Weights(b, "w", {10, 4, 1, 1}), Weights(b, "b", {10})});
   b.Output(b.Node("Neg", {b.Node("GlobalAveragePool", {wide})}));
   Graph graph = Inferred(b);
   const Sliced sliced = SliceRegions(graph, {wide}, {.slices = 2});

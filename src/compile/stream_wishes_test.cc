@@ -21,8 +21,7 @@ TEST_F(MemoryWishesTest, AWorkspaceLivesDuringItsNodesStepOfItsOwnStream) {
   options_.lifetimes.workspaces.assign(builder_.graph().nodes.size(), Bytes(768));
   Plan();
   const auto life = [&](ValueId value) {
-    const plan::BufferId workspace =
-        model_.buffers.workspace_of[graph_[value].producer.index()];
+    const plan::BufferId workspace = model_.buffers.workspace_of[graph_[value].producer.index()];
     EXPECT_TRUE(workspace.valid());
     return model_.buffers.problem.buffer(workspace).life;
   };

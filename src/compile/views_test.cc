@@ -30,8 +30,8 @@ std::string Windows(const Build& build) {
   };
   std::vector<std::string> texts;
   for (const WindowOf& window : WindowsOf(graph, id)) {
-    texts.push_back(StrCat(number(window.part), " of ", number(window.whole), " at ",
-                           window.offset.value()));
+    texts.push_back(
+        StrCat(number(window.part), " of ", number(window.whole), " at ", window.offset.value()));
   }
   return Join(texts, ", ");
 }
@@ -56,11 +56,11 @@ TEST(ViewsTest, AConcatOrSplitAlongTheOuterAxisMovesNoByte) {
                             With("axis", int64_t{2}));
             }),
             "");
-  EXPECT_EQ(Windows([](GraphBuilder& b) {
-              return b.Nodes("Split", {X(b), b.Int64s("s", {1, 3, 2})}, 3,
-                             With("axis", int64_t{1}))[0];
-            }),
-            "2 of 0 at 0, 3 of 0 at 16, 4 of 0 at 64");
+  EXPECT_EQ(
+      Windows([](GraphBuilder& b) {
+        return b.Nodes("Split", {X(b), b.Int64s("s", {1, 3, 2})}, 3, With("axis", int64_t{1}))[0];
+      }),
+      "2 of 0 at 0, 3 of 0 at 16, 4 of 0 at 64");
   EXPECT_EQ(Windows([](GraphBuilder& b) {
               return b.Nodes("Split", {X(b, {2, 6, 4}), b.Int64s("s", {1, 5})}, 2,
                              With("axis", int64_t{1}))[0];
@@ -129,14 +129,10 @@ TEST(ViewsTest, ATransposeIsAViewWhereOnlyOnesMove) {
 }
 
 TEST(ViewsTest, NodesThatMayDoNothingAreViewsWhereTheyDo) {
-  EXPECT_EQ(Windows([](GraphBuilder& b) {
-              return b.Node("Cast", {X(b)}, With("to", int64_t{1}));
-            }),
+  EXPECT_EQ(Windows([](GraphBuilder& b) { return b.Node("Cast", {X(b)}, With("to", int64_t{1})); }),
             "1 of 0 at 0");
-  EXPECT_EQ(Windows([](GraphBuilder& b) {
-              return b.Node("Cast", {X(b)}, With("to", int64_t{11}));
-            }),
-            "");
+  EXPECT_EQ(
+      Windows([](GraphBuilder& b) { return b.Node("Cast", {X(b)}, With("to", int64_t{11})); }), "");
   EXPECT_EQ(Windows([](GraphBuilder& b) {
               return b.Node("Expand", {X(b), b.Int64s("to", {1, 6, 4})});
             }),
@@ -177,8 +173,8 @@ Graph KnownIf(bool taken, const Branch& branch, size_t outputs = 1, bool returne
     builder.EndBody(made);
     attributes.Set(then ? "then_branch" : "else_branch", body);
   }
-  const ValueId condition = builder.Node(
-      "Greater", {builder.Int64("one", 1), builder.Int64("limit", taken ? 0 : 2)});
+  const ValueId condition =
+      builder.Node("Greater", {builder.Int64("one", 1), builder.Int64("limit", taken ? 0 : 2)});
   const auto chosen = builder.Nodes("If", {condition}, outputs, attributes);
   for (const ValueId value : chosen) {
     builder.Output(returned ? value : builder.Node("Neg", {value}));

@@ -45,7 +45,8 @@ class RandomExpressions {
       case 2:
         return {a.dim * b.dim, [=](const Numbers& n) { return a.value(n) * b.value(n); }};
       case 3:
-        return {Dim::FloorDiv(a.dim, by), [=](const Numbers& n) { return FloorOf(a.value(n), by); }};
+        return {Dim::FloorDiv(a.dim, by),
+                [=](const Numbers& n) { return FloorOf(a.value(n), by); }};
       case 4:
         return {Dim::CeilDiv(a.dim, by),
                 [=](const Numbers& n) { return -FloorOf(-a.value(n), by); }};

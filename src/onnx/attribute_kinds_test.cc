@@ -29,8 +29,9 @@ TEST(AttributeKindsTest, EveryKindIsReadWithAllItsElements) {
       Named("f", field::kFloatKind).Float(field::kFloat, 0.25F),
       Named("s", field::kStringKind).Text(field::kString, "text"),
       Named("is", field::kIntsKind).Int(field::kInts, 3).Packed(field::kInts, {4, -5}),
-      Named("fs", field::kFloatsKind).Float(field::kFloats, 1).PackedRaw<float>(field::kFloats,
-                                                                              {2, 3}),
+      Named("fs", field::kFloatsKind)
+          .Float(field::kFloats, 1)
+          .PackedRaw<float>(field::kFloats, {2, 3}),
       Named("ss", field::kStringsKind).Text(field::kStrings, "a").Text(field::kStrings, "b"),
       Named("t", field::kTensorKind).Put(field::kTensor, FloatTensor("t", {1, 2})),
       Named("ts", field::kTensorsKind)

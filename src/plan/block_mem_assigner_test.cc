@@ -119,8 +119,8 @@ TEST(BlockMemAssignerTest, R66_EveryCombinationOfKnobsGivesAVerifiedPlan) {
   }
   // What all plans come to; who makes one of them better enters that.
   EXPECT_EQ(bytes, (std::array<int64_t, 16>{6892564, 7021807, 6911476, 7024538, 6893204, 7021807,
-                                               6914104, 7024538, 6621499, 6654725, 6643362, 6654730,
-                                               6627070, 6638767, 6652250, 6660639}));
+                                            6914104, 7024538, 6621499, 6654725, 6643362, 6654730,
+                                            6627070, 6638767, 6652250, 6660639}));
 }
 
 }  // namespace

@@ -222,9 +222,9 @@ TEST(ExactPackingTest, ProofsTakeTheStepsThatTheyTook) {
     int64_t sum = 0;
     for (uint64_t seed = 0; seed < 20; ++seed) {
       sum += PackExact(RefilledPacking(12, 10, seed), kEnough, techniques).steps;
-      sum += PackExact(RandomPacking({.items = 10, .moments = 7, .largest = 6, .alignments = true},
-                                     seed),
-                       kEnough, techniques)
+      sum += PackExact(
+                 RandomPacking({.items = 10, .moments = 7, .largest = 6, .alignments = true}, seed),
+                 kEnough, techniques)
                  .steps;
       sum += PackExact(RefilledPacking(12, 10, seed), Into(12), techniques).steps;
     }
@@ -242,7 +242,8 @@ TEST(ExactPackingTest, ProofsTakeTheStepsThatTheyTook) {
     without.push_back(steps(techniques));
   }
   EXPECT_EQ(steps({}), 6079);
-  EXPECT_EQ(without, (std::vector<int64_t>{6079, 6459, 17069, 40803, 6816, 7042, 336042, 6116, 3837}));
+  EXPECT_EQ(without,
+            (std::vector<int64_t>{6079, 6459, 17069, 40803, 6816, 7042, 336042, 6116, 3837}));
 }
 
 TEST(ExactPackingTest, RaisingWhatCannotComeNextShortensProofs) {

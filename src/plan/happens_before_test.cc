@@ -74,8 +74,8 @@ TEST(HappensBeforeTest, EveryClockNamesTheLatestStepOfEachStreamThatIsOver) {
           for (int64_t o = 0; o < problem.streams[other].steps; ++o) {
             if (expected.Before(other, o, s, step)) latest = o;
           }
-          ASSERT_EQ(clock[other], latest) << "seed " << seed << " stream " << s << " step " << step
-                                          << " of stream " << other;
+          ASSERT_EQ(clock[other], latest)
+              << "seed " << seed << " stream " << s << " step " << step << " of stream " << other;
           waiting += other != s && latest >= 0;
         }
       }

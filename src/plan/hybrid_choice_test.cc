@@ -105,6 +105,26 @@ TEST_F(HybridChoiceTest, APlanTellsTheSumOfItsRegionsAndWhoMadeIt) {
   EXPECT_EQ(block.assigner, "block");
 }
 
+TEST_F(HybridChoiceTest, ARegionWithNothingToChooseIsNobodysWork) {
+  const RegionId map(0);
+  const RegionId other(1);
+  problem_.AddBuffer({.size = Bytes(100),
+                      .region = map,
+                      .life = {.begin = 0, .end = 1},
+                      .fixed_offset = Offset(50)});
+  problem_.AddBuffer({.size = Bytes(10), .region = map, .life = {.begin = 3, .end = 3}});
+  problem_.AddBuffer({.size = Bytes(100), .region = other, .life = {.begin = 0, .end = 1}});
+  PlanBuilder builder(problem_);
+  ASSERT_TRUE(builder.PreAssign({}).ok());
+  const Placement placed =
+      BlockMemAssigner().AssignMemoryWithReuse(builder.blocks(), {.steps = 10});
+  ASSERT_EQ(placed.regions.size(), 2u);
+  EXPECT_EQ(placed.regions[0].assigner, "");
+  EXPECT_EQ(placed.regions[0].height, 150);
+  EXPECT_EQ(placed.regions[0].steps, 0);
+  EXPECT_EQ(placed.regions[1].assigner, "block");
+}
+
 TEST_F(HybridChoiceTest, OneRegionAboveItsBoundMakesThePlanNotOptimal) {
   MemoryPlan plan;
   plan.regions = {{.size = Bytes(10), .lower_bound = Bytes(10), .optimal = true},

@@ -13,8 +13,8 @@ namespace {
 Problem RandomUses(RandomProblem& dice) {
   Problem problem = RandomStreams(dice);
   const auto use = [&] {
-    const auto s = static_cast<size_t>(
-        dice.Between(0, static_cast<int64_t>(problem.streams.size()) - 1));
+    const auto s =
+        static_cast<size_t>(dice.Between(0, static_cast<int64_t>(problem.streams.size()) - 1));
     const int64_t begin = dice.Between(0, problem.streams[s].steps - 1);
     const int64_t end = dice.Chance(10) ? begin : dice.Between(begin + 1, problem.streams[s].steps);
     return Use{StreamId(s), begin, end};

@@ -74,6 +74,22 @@ TEST_F(LowerBoundTest, AWindowsBytesAreItsOwners) {
   EXPECT_EQ(Bound(), 45);
 }
 
+TEST_F(LowerBoundTest, BytesThatSeveralWindowsKeepCountOnce) {
+  const BufferId whole = Add(40, 0, 1);
+  const BufferId first = Add(40, 3, 6);
+  const BufferId second = Add(40, 4, 8);
+  const BufferId third = Add(40, 5, 6);
+  for (const BufferId window : {first, second, third}) {
+    problem_.aliases.push_back({window, whole, Bytes(0)});
+  }
+  EXPECT_EQ(Bound(), 40);
+  Add(10, 7, 8);
+  EXPECT_EQ(Bound(), 50) << "the second window still lives";
+  const MemoryPlan plan = Plan();
+  EXPECT_EQ(plan.total(), Bytes(50));
+  EXPECT_TRUE(plan.optimal());
+}
+
 TEST_F(LowerBoundTest, OnStreamsItIsTheLargestSumAlongOneOfThem) {
   problem_.AddStream({.steps = 4});
   problem_.AddStream({.steps = 4});

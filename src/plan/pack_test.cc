@@ -154,6 +154,34 @@ TEST(PackTest, NothingToPackTakesNothing) {
   EXPECT_TRUE(answer->optimal);
 }
 
+TEST(PackTest, TheLastNumbersThatATableMayHoldAreAccepted) {
+  EXPECT_TRUE(PackText("id,lower,upper,size\na,3,3,4\n", {}).ok()) << "a life of no moment";
+  EXPECT_TRUE(PackText("id,lower,upper,size\na,-3,3,0\n", {}).ok()) << "no bytes";
+  EXPECT_TRUE(PackText("id,lower,upper,size,alignment\na,0,1,4,1099511627776\n", {}).ok());
+  EXPECT_TRUE(
+      PackText("id,lower,upper,size,offset\na,0,1,4,2305843009213693000\n", {}).ok());
+}
+
+TEST(PackTest, ColumnsMayStandInAnyOrderAndLinesMayBeEmpty) {
+  const auto table = ReadBufferTable("\n size , upper,id,lower\r\n\n 8 ,9, b ,1\n\n16,4,c,2");
+  ASSERT_TRUE(table.ok()) << table.error().Text();
+  ASSERT_EQ(table->problem.buffers.size(), 2u);
+  EXPECT_EQ(table->problem.buffers[0].name, "b");
+  EXPECT_EQ(table->problem.buffers[0].size, Bytes(8));
+  EXPECT_EQ(table->problem.buffers[0].life, (Use{.begin = 1, .end = 9}));
+  EXPECT_EQ(table->problem.buffers[1].name, "c");
+  EXPECT_EQ(table->lines, (std::vector<int64_t>{4, 6}));
+}
+
+TEST(PackTest, AlignmentsAreWrittenWhereThereIsOne) {
+  Problem problem;
+  problem.AddBuffer({.name = "a", .size = Bytes(4), .life = {.begin = 1, .end = 3}});
+  EXPECT_EQ(WriteBufferTable(problem, {Offset(8)}), "id,lower,upper,size,offset\na,1,3,4,8\n");
+  problem.AddBuffer({.name = "b", .size = Bytes(2), .alignment = 16});
+  EXPECT_EQ(WriteBufferTable(problem, {Offset(8), Offset(16)}),
+            "id,lower,upper,size,alignment,offset\na,1,3,4,1,8\nb,0,0,2,16,16\n");
+}
+
 struct BadTable {
   const char* text;
   int line;
@@ -191,6 +219,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadTable{"id,lower,upper,size,alignment\na,0,1,4,-8\n", 2, "alignment -8 is not between"},
         BadTable{"id,lower,upper,size,offset\na,0,1,4,-1\n", 2, "offset -1 is not between"},
         BadTable{"id,lower,upper,size,offset,alignment\na,0,1,4,3,2\n", 2, "no multiple of"},
+        BadTable{"id,lower,upper,size,alignment\na,0,1,4,1099511627777\n", 2, "is not between"},
+        BadTable{"id,lower,upper,size,offset\na,0,1,4,2305843009213693952\n", 2,
+                 "is not between 0 and 2^61"},
         BadTable{"id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,2\n", 0,
                  "another buffer with a fixed offset lives at the same time"}));
 

@@ -94,8 +94,7 @@ TEST(PropertyTest, EveryPlanOfEveryAssignerIsVerifiedAndHybridIsNeverWorse) {
       quality[name].Add(*plan);
       if (verified.insert(plan->offsets).second) {
         const Status status = Verify(problem, *plan);
-        ASSERT_TRUE(status.ok()) << "seed " << seed << ' ' << name << ": "
-                                 << status.error().Text();
+        ASSERT_TRUE(status.ok()) << "seed " << seed << ' ' << name << ": " << status.error().Text();
       }
       for (size_t r = 0; r < problem.regions.size(); ++r) {
         ASSERT_GE(plan->regions[r].size, best->regions[r].lower_bound) << "seed " << seed;

@@ -92,8 +92,7 @@ TEST_F(ValidationTest, OfSizesAlignmentsAndOffsets) {
             "bad_alignment: buffer 1 ''");
   EXPECT_EQ(RefusalOf([](Buffer& b) { b.alignment = 0; }), "bad_alignment: buffer 1 ''");
   EXPECT_EQ(RefusalOf([](Buffer& b) { b.fixed_offset = Offset(0); }), "");
-  EXPECT_EQ(RefusalOf([](Buffer& b) { b.fixed_offset = Offset(-32); }),
-            "bad_offset: buffer 1 ''");
+  EXPECT_EQ(RefusalOf([](Buffer& b) { b.fixed_offset = Offset(-32); }), "bad_offset: buffer 1 ''");
 }
 
 TEST_F(ValidationTest, OfLives) {
@@ -116,7 +115,9 @@ TEST_F(ValidationTest, WithoutStreamsABufferHasOneUseOnTheFirst) {
   problem_.streams.clear();
   EXPECT_EQ(RefusalOf([](Buffer& b) { b.life = {.begin = -7, .end = int64_t{1} << 40}; }), "");
   EXPECT_EQ(RefusalOf([](Buffer& b) { b.life.stream = StreamId(1); }), "bad_id: buffer 1 ''");
-  EXPECT_EQ(RefusalOf([](Buffer& b) { b.elsewhere = {{StreamId(0), 3, 4}}; }),
+  EXPECT_EQ(RefusalOf([](Buffer& b) {
+              b.elsewhere = {{StreamId(0), 3, 4}};
+            }),
             "bad_life: buffer 1 ''");
 }
 

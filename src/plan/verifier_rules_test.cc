@@ -270,6 +270,16 @@ TEST_F(VerifierRulesTest, OnlyTheBytesThatAWindowKeepsAreAlive) {
   EXPECT_EQ(CodeAt(other, 110), "");
 }
 
+TEST_F(VerifierRulesTest, AWindowThatDiesEarlyLeavesItsOwnerAlive) {
+  const BufferId whole = Add(100, 10, {.begin = 0, .end = 6});
+  const BufferId window = Add(100, 10, {.begin = 1, .end = 2});
+  problem_.aliases = {{window, whole, Bytes(0)}};
+  const BufferId other = Add(100, 10, {.begin = 3, .end = 4});
+  EXPECT_EQ(Code(), "overlap");
+  At(other).life = {.begin = 6, .end = 7};
+  EXPECT_EQ(Code(), "");
+}
+
 TEST_F(VerifierRulesTest, RegionsAreCheckedEachForItself) {
   const RegionId second = AddRegion({.name = "second", .alignment = 1}, 1000);
   Add(100, 10);
