@@ -48,15 +48,6 @@ bool HasGigabytePages() {
   return free > 0;
 }
 
-TEST(ConstantMemoryTest, AWeightThatTheHostCannotHoldIsRefused) {
-  ConstantMemory memory(std::make_shared<device::CpuDevice>(), kFirst, HugePages::kSystem);
-  const auto refused = memory.Allocate(Bytes(int64_t{1} << 60));
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, "run.memory");
-  EXPECT_EQ(refused.error().kind, ErrorKind::kDoesNotFit);
-  EXPECT_TRUE(memory.Allocate(Bytes(100)).ok());
-}
-
 TEST(ConstantMemoryTest, R23_R24_ModeZeroTakesNothingFromTheDevice) {
   const auto device = std::make_shared<FakeDevice>();
   ConstantMemory memory(device, kFirst, HugePages::kSystem);
@@ -126,6 +117,15 @@ TEST(ConstantMemoryTest, R26_TheStepDownToTwoMegabytePagesIsLoggedOnce) {
   ASSERT_TRUE(first.ok() && second.ok() && third.ok());
   EXPECT_EQ(memory.reserved(), MiB(6));
   EXPECT_EQ(lines.count(), 1);
+}
+
+TEST(ConstantMemoryTest, AWeightThatTheHostCannotHoldIsRefused) {
+  ConstantMemory memory(std::make_shared<device::CpuDevice>(), kFirst, HugePages::kSystem);
+  const auto refused = memory.Allocate(Bytes(int64_t{1} << 60));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, "run.memory");
+  EXPECT_EQ(refused.error().kind, ErrorKind::kDoesNotFit);
+  EXPECT_TRUE(memory.Allocate(Bytes(100)).ok());
 }
 
 // Four pieces fill a page of 1 GiB; those that are given back join their free neighbours on both
