@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <set>
+
 #include "engine/configured_runs_for_tests.h"
 #include "engine/models_for_tests.h"
 
@@ -132,6 +134,39 @@ TEST(CallerMemoryTest, WholeNetworksGiveTheSameBytes) {
   const std::vector<HostTensor> rows = {Random({2, 24, kModelWidth}, 4)};
   EXPECT_LT(PeakOf(*ExpectSameBytes(TransformerLayer(2, 24), rows, lending)),
             PeakOf(*ExpectSameBytes(TransformerLayer(2, 24), rows, {})));
+}
+
+// Inputs of the model are a variable and x, outputs its new value and y: the caller's only input
+// and only output have number 0.
+TEST(CallerMemoryTest, TheNumbersOfInputsAndOutputsLeaveVariablesOut) {
+  GraphBuilder builder;
+  const ValueId w = builder.Input("w", FloatTensor({kSide, kSide}));
+  const ValueId x = builder.Input("x", FloatTensor({kSide, kSide}));
+  const ValueId next = builder.Node("Add", {w, builder.Float32s("one", {}, {1})});
+  ValueId y = x;
+  for (int i = 0; i < 5; ++i) y = builder.Node("MatMul", {y, w});
+  builder.Output(next);
+  builder.Output(y);
+  const std::string name = builder.graph()[next].name;
+  const Graph graph = builder.Build();
+  const auto lent_ports = [&](const config::RunConfig& config) {
+    const auto session = MakeSession(Under(config));
+    const auto id = session->Add(graph, {{"w", name, ""}});
+    EXPECT_TRUE(id.ok());
+    std::set<std::pair<bool, int>> ports;
+    if (!id.ok()) return ports;
+    const auto executable = session->Compile(*id, Views(Square()));
+    EXPECT_TRUE(executable.ok() && *executable != nullptr);
+    if (!executable.ok() || *executable == nullptr) return ports;
+    for (const auto& lent : (**executable).model().planned.buffers.lent) {
+      ports.emplace(lent.home == compile::Home::kInput, lent.port);
+    }
+    return ports;
+  };
+  using Ports = std::set<std::pair<bool, int>>;
+  EXPECT_EQ(lent_ports(Lending({}, {})), Ports());
+  EXPECT_EQ(lent_ports(Lending({0}, {})), (Ports{{true, 1}}));
+  EXPECT_EQ(lent_ports(Lending({}, {0})), (Ports{{false, 1}}));
 }
 
 TEST(CallerMemoryTest, IndexesThatTheModelDoesNotHaveAreRefused) {

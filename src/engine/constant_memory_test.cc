@@ -40,15 +40,6 @@ uint64_t AddressOf(const std::shared_ptr<void>& piece) {
   return reinterpret_cast<uint64_t>(piece.get());
 }
 
-TEST(ConstantMemoryTest, AWeightThatTheHostCannotHoldIsRefused) {
-  ConstantMemory memory(std::make_shared<device::CpuDevice>(), kFirst, HugePages::kSystem);
-  const auto refused = memory.Allocate(Bytes(int64_t{1} << 60));
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, "run.memory");
-  EXPECT_EQ(refused.error().kind, ErrorKind::kDoesNotFit);
-  EXPECT_TRUE(memory.Allocate(Bytes(100)).ok());
-}
-
 TEST(ConstantMemoryTest, R23_R24_ModeZeroTakesNothingFromTheDevice) {
   const auto device = std::make_shared<FakeDevice>();
   ConstantMemory memory(device, kFirst, HugePages::kSystem);
@@ -118,6 +109,35 @@ TEST(ConstantMemoryTest, R26_TheStepDownToTwoMegabytePagesIsLoggedOnce) {
   ASSERT_TRUE(first.ok() && second.ok() && third.ok());
   EXPECT_EQ(memory.reserved(), MiB(6));
   EXPECT_EQ(lines.count(), 1);
+}
+
+TEST(ConstantMemoryTest, AWeightThatTheHostCannotHoldIsRefused) {
+  ConstantMemory memory(std::make_shared<device::CpuDevice>(), kFirst, HugePages::kSystem);
+  const auto refused = memory.Allocate(Bytes(int64_t{1} << 60));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, "run.memory");
+  EXPECT_EQ(refused.error().kind, ErrorKind::kDoesNotFit);
+  EXPECT_TRUE(memory.Allocate(Bytes(100)).ok());
+}
+
+// Four pieces fill a page of 1 GiB; those that are given back join their free neighbours on both
+// sides, in whatever order.
+TEST(ConstantMemoryTest, FreePiecesJoinOnBothSides) {
+  for (const auto& order : {std::vector<size_t>{0, 1, 2}, std::vector<size_t>{2, 1, 0},
+                            std::vector<size_t>{0, 2, 1}, std::vector<size_t>{1, 0, 2}}) {
+    const auto device = std::make_shared<FakeDevice>(device::FakeOptions{.pages_1g = 2});
+    ConstantMemory memory(device, kFirst, HugePages::kOnly1G);
+    std::vector<std::shared_ptr<void>> pieces;
+    for (int i = 0; i < 4; ++i) pieces.push_back(*memory.Allocate(MiB(256)));
+    EXPECT_EQ(memory.reserved(), GiB(1));
+    const uint64_t first = AddressOf(pieces[0]);
+    for (const size_t piece : order) pieces[piece].reset();
+    const auto joined = memory.Allocate(MiB(768));
+    ASSERT_TRUE(joined.ok());
+    EXPECT_EQ(AddressOf(*joined), first);
+    EXPECT_EQ(memory.reserved(), GiB(1)) << "no second page";
+    EXPECT_NE(AddressOf(pieces[3]), first);
+  }
 }
 
 TEST(ConstantMemoryTest, ManyPiecesThatFillNoPageWasteLittle) {

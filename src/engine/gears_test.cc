@@ -171,6 +171,19 @@ TEST(GearsTest, R314_RangesHaveNoEffectBesideGears) {
   MustRun(*session, id, {Rows(1, 8)});
 }
 
+TEST(GearsTest, AnInputThatDiffersInAnyGearDiffers) {
+  const auto gear = [](std::vector<kernels::Dims> dims) {
+    Gear made;
+    made.dims = std::move(dims);
+    return made;
+  };
+  EXPECT_EQ(InputsThatDiffer({}), std::vector<int>());
+  EXPECT_EQ(InputsThatDiffer({gear({{1}, {2}})}), std::vector<int>());
+  EXPECT_EQ(InputsThatDiffer({gear({{1}, {5, 3}, {7}, {}}), gear({{2}, {5, 3}, {7}, {}}),
+                              gear({{1}, {5, 4}, {7}, {}})}),
+            (std::vector<int>{0, 1}));
+}
+
 TEST(GearsTest, BadGearsAreRefusedAndNothingIsLoaded) {
   const auto refusal = [](Graph graph, const Lists& gears) {
     const auto session = MakeSession(WithGears(gears));

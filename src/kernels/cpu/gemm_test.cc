@@ -59,16 +59,17 @@ void ExpectProduct(int64_t rows, int64_t columns, int64_t depth, bool accumulate
 
 // Whole panels and panels that are cut, one row and several, sums of one part and of several.
 TEST(GemmTest, EverySizeGivesTheProductAndNothingElseIsWritten) {
-  for (const int64_t rows : {1, 2, 5, 13, 200}) {
-    for (const int64_t columns : {1, 5, 16, 17, 48, 63, 65, 130}) {
+  for (const int64_t rows : {1, 2, 13}) {
+    for (const int64_t columns : {1, 16, 17, 65}) {
       for (const int64_t depth : {0, 1, 7, 384, 385, 800}) {
-        if (rows == 200 && depth > 385) continue;
         for (const bool accumulate : {false, true}) {
           ExpectProduct(rows, columns, depth, accumulate, (rows + columns) % 2 == 0);
         }
       }
     }
   }
+  ExpectProduct(200, 17, 7, false, false);
+  ExpectProduct(200, 17, 385, true, true);
 }
 
 }  // namespace
