@@ -61,7 +61,10 @@ class Group:
         (folder / "work").mkdir()
         self.cases = []
         for seed in seeds:
-            case = KINDS[kind](seed)
+            try:
+                case = KINDS[kind](seed)
+            except Exception as error:
+                raise RuntimeError(f"{kind}, seed {seed} cannot be drawn: {error!r}") from error
             if kind == "variables" and case.worth_running:
                 case.expect(self.settings.steps)
             self.verdict.drawn += 1
