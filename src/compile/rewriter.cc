@@ -141,7 +141,10 @@ bool Rewriter::StandIn(ValueId value, ValueId other) {
 }
 
 void Rewriter::Drop(NodeId node) {
-  assert(SubgraphsOf(graph_[node]).empty());
+  for (const SubgraphId body : SubgraphsOf(graph_[node])) {
+    const std::vector<NodeId> inside = NodesOf(body);
+    for (const NodeId inner : inside) Drop(inner);
+  }
   SetInputs(node, {});
   changed_[graph_[node].home.index()] = true;
   graph_[node].home = SubgraphId();

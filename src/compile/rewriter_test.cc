@@ -11,26 +11,46 @@ using graph::GraphBuilder;
 using graph::NodeId;
 using graph::ValueId;
 
-TEST(RewriterTest, KnowsEveryPlaceThatReadsAValueInAllBodies) {
+// y = x * x; If(c) { -x } else { |y| }
+struct Branching {
   GraphBuilder builder;
-  const ValueId x = builder.Input("x", FloatTensor({2}));
-  const ValueId condition =
+  ValueId x = builder.Input("x", FloatTensor({2}));
+  ValueId condition =
       builder.Input("c", graph::ValueType::Tensor(graph::DataType::kBool, graph::Shape{}));
-  const ValueId y = builder.Node("Mul", {x, x});
-  const graph::SubgraphId then_body = builder.BeginBody("then");
-  builder.EndBody({builder.Node("Neg", {x})});
-  const graph::SubgraphId else_body = builder.BeginBody("else");
-  builder.EndBody({builder.Node("Abs", {y})});
-  graph::Attributes branches = With("then_branch", then_body);
-  branches.Set("else_branch", else_body);
-  builder.Output(builder.Node("If", {condition}, branches));
-  Graph graph = Inferred(builder);
+  ValueId y = builder.Node("Mul", {x, x});
+  graph::SubgraphId then_body;
+  Graph graph;
 
+  Branching() {
+    then_body = builder.BeginBody("then");
+    builder.EndBody({builder.Node("Neg", {x})});
+    const graph::SubgraphId else_body = builder.BeginBody("else");
+    builder.EndBody({builder.Node("Abs", {y})});
+    graph::Attributes branches = With("then_branch", then_body);
+    branches.Set("else_branch", else_body);
+    builder.Output(builder.Node("If", {condition}, branches));
+    graph = Inferred(builder);
+  }
+};
+
+TEST(RewriterTest, KnowsEveryPlaceThatReadsAValueInAllBodies) {
+  Branching branching;
+  Rewriter rewriter(branching.graph);
+  EXPECT_EQ(rewriter.readers(branching.x).size(), 3);
+  EXPECT_TRUE(rewriter.HasOneReader(branching.y));
+  EXPECT_TRUE(rewriter.IsOutput(branching.graph[branching.then_body].outputs[0]));
+  EXPECT_FALSE(rewriter.HasOneReader(branching.graph.root().outputs[0]));
+}
+
+TEST(RewriterTest, ADroppedNodeTakesTheReadersInItsBodiesAlong) {
+  Branching branching;
+  Graph& graph = branching.graph;
   Rewriter rewriter(graph);
-  EXPECT_EQ(rewriter.readers(x).size(), 3);
-  EXPECT_TRUE(rewriter.HasOneReader(y));
-  EXPECT_TRUE(rewriter.IsOutput(graph[then_body].outputs[0]));
-  EXPECT_FALSE(rewriter.HasOneReader(graph.root().outputs[0]));
+  rewriter.Drop(graph[graph.root().outputs[0]].producer);
+  EXPECT_EQ(rewriter.readers(branching.x).size(), 2);
+  EXPECT_EQ(rewriter.ReaderCount(branching.y), 0);
+  EXPECT_EQ(rewriter.ReaderCount(branching.condition), 0);
+  EXPECT_TRUE(rewriter.NodesOf(branching.then_body).empty());
 }
 
 TEST(RewriterTest, AnOutputKeepsItsNameWhenAnotherValueStandsInForIt) {
