@@ -403,6 +403,9 @@ def comparing(folder):
     (case / "model.onnx").write_bytes(cnn.read_bytes())
     (case / "test_data_set_0").mkdir()
     run("conformance", folder / "cases", "--json", code=5)
+    told = json.loads(run("conformance", folder / "cases", "--set", "ge.exec.inputReuseMemIndexes=9", "--plain", "--threads", 2, "--json", code=5))
+    check("config.index" in told["cases"][0]["reason"], f"options reach the sessions of cases: {told}")
+    run("conformance", folder / "cases", "--policy", 7, code=2, says="static_memory_policy")
 
 
 def leaving_nothing():
