@@ -67,6 +67,8 @@ class Group:
                 raise RuntimeError(f"{kind}, seed {seed} cannot be drawn: {error!r}") from error
             if kind == "variables" and case.worth_running:
                 case.expect(self.settings.steps)
+            if case.node_by_node and "dynamic_dims" in self.settings.options:
+                case.may_refuse.add("config.gears")
             self.verdict.drawn += 1
             self.verdict.not_comparable += not case.worth_running
             if case.worth_running:
