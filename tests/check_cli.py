@@ -360,6 +360,8 @@ def training(folder):
     run("train", step, *data, "--steps", 20, "--save", saved, "--save-every", 10)
     rest = json.loads(run("train", step, *data, "--steps", 40, "--restore", saved, "--json"))
     check(rest["losses"] == whole["losses"][20:] and rest["at_step"][0] == 21, "a restored run goes on with the same losses")
+    lent = json.loads(run("train", step, *data, "--steps", 60, "--set", "ge.exec.inputReuseMemIndexes=0,1", "--json"))
+    check(np.allclose(lent["losses"], whole["losses"], rtol=1e-4), f"inputs that a step may write over are there for the next: {lent['losses']}")
     loops = json.loads(run("train", step, *data, "--steps", 60, "--set", "iterations_per_loop=20", "--json"))
     check(loops["losses"] == whole["losses"][19::20] and loops["at_step"] == [20, 40, 60], f"loops of 20 steps: {loops}")
     np.save(folder / "w.npy", np.ones((8, 1), np.float32))
@@ -403,6 +405,9 @@ def comparing(folder):
     (case / "model.onnx").write_bytes(cnn.read_bytes())
     (case / "test_data_set_0").mkdir()
     run("conformance", folder / "cases", "--json", code=5)
+    told = json.loads(run("conformance", folder / "cases", "--set", "ge.exec.inputReuseMemIndexes=9", "--plain", "--threads", 2, "--json", code=5))
+    check("config.index" in told["cases"][0]["reason"], f"options reach the sessions of cases: {told}")
+    run("conformance", folder / "cases", "--policy", 7, code=2, says="static_memory_policy")
 
 
 def leaving_nothing():

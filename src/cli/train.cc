@@ -216,6 +216,8 @@ Status Train(const Options& options) {
   }
   PLIMSOLL_ASSIGN(TrainingInputs inputs,
                   TrainingInputs::Make(WithoutVariables(graph, names), arguments, shapes));
+  const bool overwritten = !session_options.config.input_reuse_mem_indexes.empty();
+  if (overwritten) PLIMSOLL_TRY(inputs.CopyForEachStep());
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
   PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(std::move(graph), names));
   PLIMSOLL_TRY(SetInitialVariables(*session, names, options.initial));

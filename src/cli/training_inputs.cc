@@ -1,5 +1,7 @@
 #include "cli/training_inputs.h"
 
+#include <cstring>
+
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -36,12 +38,26 @@ Result<TrainingInputs> TrainingInputs::Make(const graph::Graph& graph,
   return inputs;
 }
 
+Status TrainingInputs::CopyForEachStep() {
+  for (const engine::Tensor& tensor : tensors_) {
+    PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(tensor.type, tensor.dims));
+    copies_.push_back(std::move(copy));
+  }
+  return {};
+}
+
 std::span<const engine::Tensor> TrainingInputs::At(int64_t step) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].batches == 0) continue;
-    const int64_t batch = inputs_[i].tensor.size().value() / inputs_[i].batches;
-    tensors_[i].data =
-        static_cast<std::byte*>(inputs_[i].tensor.data.get()) + step % inputs_[i].batches * batch;
+    const Input& input = inputs_[i];
+    auto* data = static_cast<std::byte*>(input.tensor.data.get());
+    if (input.batches > 0) {
+      data += step % input.batches * (input.tensor.size().value() / input.batches);
+    }
+    if (!copies_.empty()) {
+      std::memcpy(copies_[i].data.get(), data, static_cast<size_t>(copies_[i].size().value()));
+      data = static_cast<std::byte*>(copies_[i].data.get());
+    }
+    tensors_[i].data = data;
   }
   return tensors_;
 }

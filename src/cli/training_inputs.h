@@ -21,6 +21,9 @@ class TrainingInputs {
                                      const std::vector<InputArgument>& arguments,
                                      const std::vector<compile::ShapeArgument>& shapes);
 
+  // From now on each step is given copies, which it may write over.
+  Status CopyForEachStep();
+
   // The inputs of a step, until this is asked again.
   std::span<const engine::Tensor> At(int64_t step);
 
@@ -32,6 +35,7 @@ class TrainingInputs {
 
   std::vector<Input> inputs_;
   std::vector<engine::Tensor> tensors_;
+  std::vector<kernels::HostTensor> copies_;  // empty: steps read the inputs themselves
 };
 
 }  // namespace plimsoll::cli

@@ -1,6 +1,7 @@
 #include "compile/prepare_kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "compile/known_tensor.h"
@@ -110,12 +111,13 @@ class PackingRecorder : public kernels::PackedWeights {
   }
   Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
                            const Fill& fill) override {
+    uint64_t same = 0;
     for (size_t i = 0; i < site_.inputs.size() && i < 64; ++i) {
       const TensorInfo& input = site_.inputs[i];
-      if (input.constant && input.data == data && input.size() == plain) {
-        inputs_ |= uint64_t{1} << i;
-      }
+      if (input.constant && input.data == data && input.size() == plain) same |= uint64_t{1} << i;
     }
+    // Of a constant that is two operands of the node, the other may be read as it is.
+    if (std::has_single_bit(same)) inputs_ |= same;
     return store_.Pack(data, plain, layout, packed, fill);
   }
   void Forget(const void* data, Bytes size) override { store_.Forget(data, size); }

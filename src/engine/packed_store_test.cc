@@ -132,6 +132,24 @@ TEST(PackedStoreTest, AFailureToPackIsPassedOnAndCanBeTriedAgain) {
   EXPECT_EQ(SumOf(held), size);
 }
 
+// x W + W: the product reads W packed, the sum reads it as it is.
+TEST(PackedStoreTest, AWeightThatIsAddedTooIsThereInBothForms) {
+  graph::GraphBuilder builder;
+  const graph::ValueId x = builder.Input("x", compile::FloatTensor({16, 16}));
+  const std::vector<float> weights = ElementsOf(Random({16, 16}, 5));
+  const graph::ValueId w = builder.Float32s("w", {16, 16}, weights);
+  builder.Output(builder.Node("Add", {builder.Node("MatMul", {x, w}), w}));
+  const graph::Graph graph = builder.Build();
+  SessionOptions plain;
+  plain.load.optimise = false;
+  const auto expected = MakeSession(plain);
+  const auto session = MakeSession();
+  const std::vector<kernels::HostTensor> inputs = {Random({16, 16}, 6)};
+  const auto made = MustRun(*session, MustAdd(*session, graph), inputs);
+  ASSERT_EQ(made.size(), 1U);
+  ExpectClose(made[0], MustRun(*expected, MustAdd(*expected, graph), inputs)[0]);
+}
+
 TEST(SharedFormsTest, OneMakesAndTheOthersWait) {
   SharedForms forms;
   std::atomic<int> made = 0;

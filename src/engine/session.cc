@@ -106,6 +106,10 @@ Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>
   PLIMSOLL_ASSIGN(std::vector<VariablePort> ports, BindVariables(graph, names));
   LoadOptions load = load_;
   PLIMSOLL_TRY(GraphVariables::Prepare(graph, ports, load));
+  if (!ports.empty() && options_.config.iterations_per_loop > 1) {
+    // Each step of a loop reads the same inputs.
+    load.plan.lifetimes.reuse.inputs.clear();
+  }
   const GraphId id(next_++);
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,

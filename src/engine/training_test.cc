@@ -70,6 +70,25 @@ TEST(TrainingTest, R209_ARunIsAsManyStepsAsALoopHas) {
   EXPECT_EQ(session->variables().steps(), 3);
 }
 
+TEST(TrainingTest, AListedInputIsThereForEveryStepOfALoop) {
+  SessionOptions options = Training();
+  options.config.iterations_per_loop = 3;
+  options.config.input_reuse_mem_indexes = {0};
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, MomentumStep());
+  MomentumModel model{Elements(4, 0), Elements(4, 0)};
+  float loss = 0;
+  for (int step = 0; step < 3; ++step) loss = model.Step({1, 2, 3, 4});
+  const HostTensor x = Floats({4}, {1, 2, 3, 4});
+  const auto outputs = MustRun(*session, id, {x});
+  EXPECT_FLOAT_EQ(ElementsOf(outputs[0])[0], loss);
+  EXPECT_EQ(VariableOf(*session, "w"), model.w);
+  EXPECT_EQ(ElementsOf(x), (Elements{1, 2, 3, 4}));
+
+  options.config.input_reuse_mem_indexes = {1};
+  EXPECT_EQ(CodeOf(MakeSession(options)->Add(MomentumStep()).status()), "config.index");
+}
+
 TEST(TrainingTest, R209_AFeedGivesEachStepOfALoopItsInputs) {
   SessionOptions options = Training();
   options.config.iterations_per_loop = 4;

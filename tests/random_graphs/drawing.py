@@ -9,6 +9,7 @@ from .sizes import Unfit, at, count, fits, is_open
 
 OPSET = 20
 MOST_ELEMENTS = 4000
+TAKE_EMPTY = {"unary", "binary", "cast", "concat", "transpose", "unsqueeze"}  # ways that can go on from a value without elements
 FLOAT, INT64, INT32, BOOL = (np.dtype(name) for name in ("float32", "int64", "int32", "bool"))
 
 
@@ -88,9 +89,9 @@ class Drawing:
         """Nobody else reads these."""
         self.values = [value for value in self.values if value not in values]
 
-    def any(self, accept=lambda value: True, type=FLOAT):
-        """Recent values more often, so that memory is free again soon."""
-        fitting = [value for value in self.values if (type is None or value.type == type) and accept(value)]
+    def any(self, accept=lambda value: True, type=FLOAT, empty=False):
+        """Recent values more often, so that memory is free again soon. `empty`: also one without elements."""
+        fitting = [value for value in self.values if (type is None or value.type == type) and accept(value) and (empty or count(value.shape) > 0)]
         if not fitting:
             raise Unfit
         return fitting[-1 - self.random.randrange(min(len(fitting), 1 + self.random.randrange(len(fitting))))]
@@ -124,7 +125,7 @@ class Drawing:
         done = 0
         for _ in range(4 * times):
             way = self.random.choices(list(ways), ways.values())[0]
-            done += self.attempt(way, self.any(accept, None))
+            done += self.attempt(way, self.any(accept, None, way.__name__ in TAKE_EMPTY))
             if done == times:
                 return
 

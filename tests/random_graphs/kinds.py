@@ -85,7 +85,8 @@ def labelled(seed):
         drawing.grow(random.randrange(1, 6), BRANCHES)
         x = drawing.any(type=None)
         drawing.add("Identity", [x], x.shape, x.type, x.exact)
-        made = [value for value in drawing.values[len(values):] if value.type in (FLOAT, INT64, BOOL)] or [drawing.add("Neg", [drawing.inputs[0]], drawing.inputs[0].shape)]
+        made = [value for value in drawing.values[len(values):] if value.type in (FLOAT, INT64, BOOL)]
+        made = made or [drawing.add("Neg", [drawing.inputs[0]], drawing.inputs[0].shape)]
         for output in {made[-1], random.choice(made)}:
             chosen.add(output)
             batch_of[output.name] = batch
