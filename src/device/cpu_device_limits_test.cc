@@ -53,8 +53,11 @@ TEST_F(CpuDeviceLimits, WithoutAddressesNothingIsReservedOrAllocated) {
     EXPECT_TRUE(
         Refused(memory_.CreateChunk(kFirst, kLarge, {.pages = PagePolicy::kTransparent2M}).status(),
                 kCreateChunk, ErrorKind::kDoesNotFit));
-    EXPECT_TRUE(
-        Refused(device_.CreateStream(kFirst).status(), kCreateStream, ErrorKind::kDoesNotFit));
+    Status no_stream;
+    for (int i = 0; i < 100 && no_stream.ok(); ++i) {  // the C library keeps stacks of old threads
+      no_stream = device_.CreateStream(kFirst).status();
+    }
+    EXPECT_TRUE(Refused(no_stream, kCreateStream, ErrorKind::kDoesNotFit));
   }
   EXPECT_LT(ProcessBytes("VmSize"), before + MiB(4));
   EXPECT_TRUE(device_.CreateStream(kFirst).ok());

@@ -1,6 +1,7 @@
 // Huge pages of the machine itself; where it has none to give, the tests say so.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ TEST(HugePagesTest, APoolIsAsItWasAfterATestThatIsKilled) {
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const pid_t victim = fork();
   if (victim == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // it never outlives the test
     const LargerPool pool(MiB(2), 3);
     [[maybe_unused]] const ssize_t told = write(ends[1], pool.enlarged() ? "y" : "n", 1);
     pause();
