@@ -26,7 +26,9 @@ TEST(LogTest, CaptureSeesEveryLevelInOrder) {
 
 TEST(LogTest, AfterACaptureLinesGoToItNoMore) {
   int lines = 0;
-  { const LogCapture capture([&](LogLevel, std::string_view) { ++lines; }); }
+  {
+    const LogCapture capture([&](LogLevel, std::string_view) { ++lines; });
+  }
   testing::internal::CaptureStderr();
   Log(LogLevel::kError, "told");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "plimsoll ERROR: told\n");

@@ -110,8 +110,8 @@ TEST_F(MappedPagesTest, AMappingThatCanBeWrittenKeepsWhatWasWritten) {
 }
 
 TEST_F(MappedPagesTest, BytesThatReachBeyondTheFileAreLeftAlone) {
-  void* both = mmap(nullptr, 2 * kPages * page_, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* both =
+      mmap(nullptr, 2 * kPages * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(both, MAP_FAILED);
   auto* bytes = static_cast<std::byte*>(both);
   std::memset(bytes, 5, 2 * kPages * page_);

@@ -50,11 +50,14 @@ TEST_F(CpuDeviceLimits, WithoutAddressesNothingIsReservedOrAllocated) {
                         ErrorKind::kDoesNotFit));
     EXPECT_TRUE(Refused(memory_.AllocatePlain(kFirst, kLarge, MemoryType::kDevice).status(),
                         kAllocatePlain, ErrorKind::kDoesNotFit));
-    EXPECT_TRUE(Refused(
-        memory_.CreateChunk(kFirst, kLarge, {.pages = PagePolicy::kTransparent2M}).status(),
-        kCreateChunk, ErrorKind::kDoesNotFit));
-    EXPECT_TRUE(Refused(device_.CreateStream(kFirst).status(), kCreateStream,
-                        ErrorKind::kDoesNotFit));
+    EXPECT_TRUE(
+        Refused(memory_.CreateChunk(kFirst, kLarge, {.pages = PagePolicy::kTransparent2M}).status(),
+                kCreateChunk, ErrorKind::kDoesNotFit));
+    Status no_stream;
+    for (int i = 0; i < 100 && no_stream.ok(); ++i) {  // the C library keeps stacks of old threads
+      no_stream = device_.CreateStream(kFirst).status();
+    }
+    EXPECT_TRUE(Refused(no_stream, kCreateStream, ErrorKind::kDoesNotFit));
   }
   EXPECT_LT(ProcessBytes("VmSize"), before + MiB(4));
   EXPECT_TRUE(device_.CreateStream(kFirst).ok());
@@ -211,7 +214,8 @@ TEST_F(CpuDeviceLimits, ReservedAndFreedAddressesGoBackToTheSystem) {
   const auto come_and_go = [&] {
     const AddressRange range = memory_.ReserveAddress(kFirst, kLarge, GiB(1)).value();
     EXPECT_TRUE(memory_.ReleaseAddress(kFirst, range).ok());
-    const Address block = memory_.AllocatePlain(kFirst, kLarge - Bytes(5), MemoryType::kDevice).value();
+    const Address block =
+        memory_.AllocatePlain(kFirst, kLarge - Bytes(5), MemoryType::kDevice).value();
     EXPECT_TRUE(memory_.FreePlain(kFirst, block).ok());
     const AddressRange place = memory_.ReserveAddress(kFirst, kLarge, Bytes(0)).value();
     const ChunkId chunk = memory_.CreateChunk(kFirst, kLarge, {.mapped_twice = false}).value();

@@ -71,8 +71,8 @@ TEST(DeviceCallTest, EveryCallHasItsNameItsErrorAndItsPrice) {
         << calls[i].name;
     const Error error =
         CallError(calls[i].call, kSecond, ErrorKind::kUnsupported, "a reason", "a remedy");
-    EXPECT_EQ(error.Text(), calls[i].what + ": device 1: a reason; a remedy [device." +
-                                calls[i].name + "]");
+    EXPECT_EQ(error.Text(),
+              calls[i].what + ": device 1: a reason; a remedy [device." + calls[i].name + "]");
     EXPECT_EQ(error.kind, ErrorKind::kUnsupported);
   }
 }

@@ -160,10 +160,10 @@ TEST(FakeAccountingTest, TheLogTellsPlaceSizeAndStreamOfEveryCall) {
         return {0, Bytes(0), world.stream};
     }
   };
-  for (const DeviceCall call : {kInfo, kSetCurrent, kReleaseAddress, kCreateChunk, kSetAccess,
-                                kUnmap, kMap, kRecordEvent, kEventReached, kWaitEvent, kCopy, kFill,
-                                kLaunch, kSynchronizeStream, kSynchronizeDevice, kDestroyEvent,
-                                kFreePlain, kDestroyStream}) {
+  for (const DeviceCall call :
+       {kInfo, kSetCurrent, kReleaseAddress, kCreateChunk, kSetAccess, kUnmap, kMap, kRecordEvent,
+        kEventReached, kWaitEvent, kCopy, kFill, kLaunch, kSynchronizeStream, kSynchronizeDevice,
+        kDestroyEvent, kFreePlain, kDestroyStream}) {
     ASSERT_TRUE(calls[static_cast<size_t>(call)].make(kSecond).ok()) << DeviceCallName(call);
     const FakeCall& entry = log->calls.back();
     EXPECT_EQ(entry.call, call);
@@ -194,9 +194,8 @@ TEST(FakeAccountingTest, SynchronizingADeviceRunsItsWorkInTheOrderOfLaunching) {
   std::string ran;
   const char* letters = "abcdefghi";
   for (int i = 0; i < 9; ++i) {
-    ASSERT_TRUE(device.Launch(kFirst, streams[i * 2 % 3], [&ran, letters, i] {
-                        ran += letters[i];
-                      }).ok());
+    ASSERT_TRUE(
+        device.Launch(kFirst, streams[i * 2 % 3], [&ran, letters, i] { ran += letters[i]; }).ok());
   }
   ASSERT_TRUE(device.Launch(kSecond, foreign, [&ran] { ran += 'x'; }).ok());
   ASSERT_TRUE(device.SynchronizeDevice(kFirst).ok());
@@ -222,14 +221,13 @@ TEST(FakeAccountingTest, TwoScriptsOfOneCallCountForThemselves) {
 
 TEST(FakeAccountingTest, TheErrorNamesTheLowestStreamThatUsesTheMemory) {
   FakeDevice device;
-  const Address block =
-      device.memory().AllocatePlain(kFirst, MiB(2), MemoryType::kDevice).value();
-  const Address other =
-      device.memory().AllocatePlain(kFirst, MiB(2), MemoryType::kDevice).value();
+  const Address block = device.memory().AllocatePlain(kFirst, MiB(2), MemoryType::kDevice).value();
+  const Address other = device.memory().AllocatePlain(kFirst, MiB(2), MemoryType::kDevice).value();
   std::vector<StreamId> streams;
   for (int i = 0; i < 12; ++i) streams.push_back(device.CreateStream(kFirst).value());
   for (int i = 11; i >= 5; --i) {
-    ASSERT_TRUE(device.LaunchUsing(kFirst, streams[i], {{other, Bytes(1)}, {block, Bytes(1)}}).ok());
+    ASSERT_TRUE(
+        device.LaunchUsing(kFirst, streams[i], {{other, Bytes(1)}, {block, Bytes(1)}}).ok());
   }
   const Status refused = device.memory().FreePlain(kFirst, block);
   ASSERT_TRUE(Refused(refused, kFreePlain));

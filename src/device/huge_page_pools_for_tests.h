@@ -80,7 +80,9 @@ class LargerPool {
   LargerPool(Bytes page, int64_t more) : page_(page), lock_(page) {
     const auto before = FindHugePagePool(page);
     if (!before || access(before->path.c_str(), W_OK) != 0) return;
-    restore_.emplace(before->path, std::to_string(before->pages));
+    std::string pages;  // as the file says, whatever our own reading of it is worth
+    std::ifstream(before->path) >> pages;
+    restore_.emplace(before->path, pages);
     std::ofstream(before->path) << before->pages + more;
     const auto now = FindHugePagePool(page);
     enlarged_ = now && now->pages == before->pages + more && now->free >= more;

@@ -286,8 +286,8 @@ TEST_P(StreamConformance, WorkThatReachesMemoryWithoutAccessIsRefusedWhole) {
   };
   EXPECT_TRUE(copy(next.base, next.base + Units(1), unit_).ok());
   EXPECT_TRUE(device_->Fill(kFirst, world.stream, next.base, 1, unit_ * 2).ok());
-  EXPECT_TRUE(Refused(
-      device_->Fill(kFirst, world.stream, world.range.base, 1, unit_ + Bytes(1)), kFill));
+  EXPECT_TRUE(
+      Refused(device_->Fill(kFirst, world.stream, world.range.base, 1, unit_ + Bytes(1)), kFill));
   EXPECT_TRUE(Refused(copy(next.base, world.range.base, unit_ * 2), kCopy));
   EXPECT_TRUE(Refused(copy(plain_end - 1, next.base, Bytes(2)), kCopy));
   EXPECT_TRUE(copy(plain_end - 1, next.base, Bytes(1)).ok());

@@ -82,8 +82,8 @@ MemoryInfo SystemMemory(const std::string& root) {
 }
 
 std::optional<HugePagePool> FindHugePagePool(Bytes page, const std::string& root) {
-  const std::string pool = StrCat(root, "/sys/kernel/mm/hugepages/hugepages-",
-                                  page.value() / KiB(1).value(), "kB/");
+  const std::string pool =
+      StrCat(root, "/sys/kernel/mm/hugepages/hugepages-", page.value() / KiB(1).value(), "kB/");
   const auto pages = ReadNumber(pool + "nr_hugepages");
   const auto free = ReadNumber(pool + "free_hugepages");
   const auto promised = ReadNumber(pool + "resv_hugepages");

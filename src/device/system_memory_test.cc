@@ -1,7 +1,6 @@
 #include "device/system_memory.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <filesystem>

@@ -23,8 +23,7 @@ class CachingMemory : public testing::Test {
     allocator_ = std::make_unique<CachingMemAllocator>(machine_.physical(), &observer_, keep);
   }
   Block Take(Bytes size, StreamId stream, std::string_view tag = "") {
-    const Result<Block> block =
-        allocator_->Allocate({.size = size, .stream = stream, .tag = tag});
+    const Result<Block> block = allocator_->Allocate({.size = size, .stream = stream, .tag = tag});
     EXPECT_TRUE(block.ok()) << (block.ok() ? "" : block.error().Text());
     return block.ok() ? *block : Block();
   }
@@ -186,8 +185,7 @@ TEST_F(CachingMemory, AnAlignedBlockLiesInsideItsPlainOne) {
       allocator_->Allocate({.size = MiB(1), .alignment = MiB(1), .stream = mine_});
   ASSERT_TRUE(block.ok());
   EXPECT_EQ(block->address % static_cast<uint64_t>(MiB(1).value()), 0u);
-  EXPECT_TRUE(
-      machine_.device()->Fill(kDevice, mine_, block->address, 1, MiB(1)).ok());
+  EXPECT_TRUE(machine_.device()->Fill(kDevice, mine_, block->address, 1, MiB(1)).ok());
   ASSERT_TRUE(machine_.device()->SynchronizeStream(kDevice, mine_).ok());
   EXPECT_EQ(machine_.physical()->reserved(), MiB(2));
 }

@@ -72,9 +72,7 @@ inline std::vector<Subject> AllSubjects() {
   return {
       {"Scalable", scalable},
       {"StreamOrdered",
-       [](const Machine& m) -> std::unique_ptr<Allocator> {
-         return m.StreamOrdered();
-       }},
+       [](const Machine& m) -> std::unique_ptr<Allocator> { return m.StreamOrdered(); }},
       {"Caching", caching(Keep::kAll)},
       {"CachingUntilLarger", caching(Keep::kUntilLarger)},
       {"CachingNothing", caching(Keep::kNothing)},

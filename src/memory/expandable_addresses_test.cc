@@ -15,9 +15,8 @@ constexpr Bytes kAddresses = MiB(16);
 class ExpandableAddresses : public testing::Test {
  protected:
   Machine machine_ = Machine::Fake();
-  std::unique_ptr<ExpandableActiveMemoryAllocator> expandable_ =
-      std::move(*ExpandableActiveMemoryAllocator::Create(machine_.physical(),
-                                                         {.reservation = kAddresses}));
+  std::unique_ptr<ExpandableActiveMemoryAllocator> expandable_ = std::move(
+      *ExpandableActiveMemoryAllocator::Create(machine_.physical(), {.reservation = kAddresses}));
 
   Result<std::vector<ActiveChunk>> Grow(Bytes size) {
     return expandable_->Grow({.size = size, .single_chunk = true});
@@ -56,7 +55,8 @@ TEST_F(ExpandableAddresses, UnstitchingReturnsThem) {
 }
 
 TEST_F(ExpandableAddresses, AFailedGrowthReturnsThemAndItsChunks) {
-  for (const DeviceCall call : {DeviceCall::kCreateChunk, DeviceCall::kMap, DeviceCall::kSetAccess}) {
+  for (const DeviceCall call :
+       {DeviceCall::kCreateChunk, DeviceCall::kMap, DeviceCall::kSetAccess}) {
     for (const int64_t first : {1, 2}) {
       machine_.fake().Fail({.call = call, .first = first});
       const auto grown = expandable_->Grow({.size = kAddresses});
@@ -82,8 +82,8 @@ TEST_F(ExpandableAddresses, AFailedStitchReturnsThemAndKeepsTheHomes) {
     DeviceCall call;
     int64_t first;
   };
-  for (const Case& c : {Case{DeviceCall::kMap, 1}, Case{DeviceCall::kMap, 2},
-                        Case{DeviceCall::kSetAccess, 1}}) {
+  for (const Case& c :
+       {Case{DeviceCall::kMap, 1}, Case{DeviceCall::kMap, 2}, Case{DeviceCall::kSetAccess, 1}}) {
     machine_.fake().Fail({.call = c.call, .first = c.first});
     EXPECT_FALSE(expandable_->Stitch(both).ok());
     EXPECT_EQ(outstanding().mappings, 2);
@@ -180,9 +180,8 @@ TEST(ExpandableCreationTest, AFailureGivesTheFirstRangeBack) {
 TEST(ExpandableCreationTest, WhatCannotBeGivenBackAtTheEndIsToldAsAWarning) {
   for (const DeviceCall call : {DeviceCall::kUnmap, DeviceCall::kReleaseAddress}) {
     int warnings = 0;
-    const LogCapture capture([&](LogLevel level, std::string_view) {
-      warnings += level == LogLevel::kWarning ? 1 : 0;
-    });
+    const LogCapture capture(
+        [&](LogLevel level, std::string_view) { warnings += level == LogLevel::kWarning ? 1 : 0; });
     const Machine machine = Machine::Fake();
     auto expandable = std::move(*ExpandableActiveMemoryAllocator::Create(machine.physical()));
     ASSERT_TRUE(expandable->Grow({.size = MiB(2)}).ok());

@@ -69,7 +69,8 @@ TEST_F(ExtentSpaceTest, FreeBytesAreOneExtentForEachRunWhateverIsTakenAndGiven) 
         const ExtentIndex around = space_.Find(units * kUnit);
         if (around == kNoExtent) continue;
         const int64_t room = table_[around].size / kUnit - units;
-        const int64_t before = random() % 3 == 0 ? room : static_cast<int64_t>(random() % 2) * room / 2;
+        const int64_t before =
+            random() % 3 == 0 ? room : static_cast<int64_t>(random() % 2) * room / 2;
         index = space_.TakeAt(around, At(UnitOf(around) + before), units * kUnit);
       } else {
         index = space_.Take(units * kUnit);

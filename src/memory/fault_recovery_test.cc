@@ -23,18 +23,16 @@ std::vector<Subject> Subjects() {
   subjects.push_back({"GuardingStreamOrdered", [=](const Machine& m) -> std::unique_ptr<Allocator> {
                         return guard(m, m.StreamOrdered());
                       }});
-  subjects.push_back({"GuardingCachingNothing",
-                      [=](const Machine& m) -> std::unique_ptr<Allocator> {
-                        return guard(m, std::make_unique<CachingMemAllocator>(
-                                            m.physical(), nullptr, Keep::kNothing));
-                      }});
-  subjects.push_back({"LimitingObservingStreamOrdered",
-                      [](const Machine& m) -> std::unique_ptr<Allocator> {
-                        return std::make_unique<LimitingAllocator>(
-                            std::make_unique<ObservingAllocator>(m.StreamOrdered(), kDevice,
-                                                                 nullptr),
-                            kAddresses);
-                      }});
+  subjects.push_back(
+      {"GuardingCachingNothing", [=](const Machine& m) -> std::unique_ptr<Allocator> {
+         return guard(m,
+                      std::make_unique<CachingMemAllocator>(m.physical(), nullptr, Keep::kNothing));
+       }});
+  subjects.push_back(
+      {"LimitingObservingStreamOrdered", [](const Machine& m) -> std::unique_ptr<Allocator> {
+         return std::make_unique<LimitingAllocator>(
+             std::make_unique<ObservingAllocator>(m.StreamOrdered(), kDevice, nullptr), kAddresses);
+       }});
   return subjects;
 }
 
@@ -59,12 +57,11 @@ class StoryRun {
                           : std::make_shared<device::FakeDevice>(device::FakeOptions{
                                 .capacity = kCapacity, .reserves_addresses = ground.reserves})),
         watched_(std::make_shared<WatchedDevice>(
-            fake_ != nullptr
-                ? std::static_pointer_cast<device::Device>(fake_)
-                : std::make_shared<device::CpuDevice>(device::CpuOptions{
-                      .capacity = kCapacity,
-                      .reserves_addresses = ground.reserves,
-                      .huge_by_default = false}))),
+            fake_ != nullptr ? std::static_pointer_cast<device::Device>(fake_)
+                             : std::make_shared<device::CpuDevice>(
+                                   device::CpuOptions{.capacity = kCapacity,
+                                                      .reserves_addresses = ground.reserves,
+                                                      .huge_by_default = false}))),
         machine_(watched_, {}, {.reservation = kAddresses}),
         other_(*watched_->CreateStream(kDevice)),
         third_(*watched_->CreateStream(kDevice)),
@@ -179,8 +176,7 @@ class StoryRun {
   void Record(const Block& block, StreamId stream) {
     if (block.key == BlockKey()) return;
     const Status status = allocator_->RecordStream(block, stream);
-    EXPECT_TRUE(status.ok() || status.error().code == "memory.one_stream")
-        << status.error().Text();
+    EXPECT_TRUE(status.ok() || status.error().code == "memory.one_stream") << status.error().Text();
   }
   void Trim() {
     if (!allocator_->Trim().ok()) ++failed_;

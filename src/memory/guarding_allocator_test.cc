@@ -170,8 +170,7 @@ TEST_F(GuardingAllocatorTest, PoisonWaitsForAllTheOtherStreamsThatUseTheBlock) {
   for (const StreamId held : others) {
     GuardingAllocator guarding(std::make_unique<StreamOrderedAllocator>(machine_.physical()),
                                machine_.device(), kDevice, machine_.stream());
-    const Result<Block> block =
-        guarding.Allocate({.size = KiB(64), .stream = machine_.stream()});
+    const Result<Block> block = guarding.Allocate({.size = KiB(64), .stream = machine_.stream()});
     ASSERT_TRUE(block.ok());
     Synchronize();
     FillWith(*block, 7);

@@ -131,8 +131,7 @@ TEST(PhysicalMemoryAllocatorTest, WhoeverFailsToReserveOnceUsesPlainMemoryFromTh
   PhysicalMemoryAllocator another(machine.device(), kDevice);
   EXPECT_TRUE(another.reserves_addresses());
   machine.fake().Fail({.call = DeviceCall::kReserveAddress, .kind = ErrorKind::kUnsupported});
-  EXPECT_FALSE(
-      machine.device()->memory().ReserveAddressIfAble(kDevice, MiB(2), Bytes(0)).ok());
+  EXPECT_FALSE(machine.device()->memory().ReserveAddressIfAble(kDevice, MiB(2), Bytes(0)).ok());
   EXPECT_FALSE(another.reserves_addresses()) << "the device said so to someone else";
 }
 

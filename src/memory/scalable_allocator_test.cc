@@ -286,8 +286,7 @@ TEST(ScalableAllocatorTest, RecordingItsOwnStreamIsFineAndAnyOtherIsRefused) {
   auto allocator = machine.Scalable();
   const Block block = Take(*allocator, MiB(1));
   EXPECT_TRUE(allocator->RecordStream(block, machine.stream()).ok());
-  const Status refused =
-      allocator->RecordStream(block, *machine.device()->CreateStream(kDevice));
+  const Status refused = allocator->RecordStream(block, *machine.device()->CreateStream(kDevice));
   ASSERT_TRUE(RefusedAs(refused, "memory.one_stream"));
   EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
 }

@@ -143,7 +143,8 @@ TEST_F(ScalableGrowth, AChunkSeenThroughAStitchedBlockStaysOthersGo) {
   const Block stitched = Take(MiB(24));
   for (int i = 1; i < 8; i += 2) Give(blocks[i]);
   ASSERT_TRUE(allocator_->Trim().ok());
-  EXPECT_EQ(allocator_->statistics().reserved, MiB(24)) << "three chunks of the four that were free";
+  EXPECT_EQ(allocator_->statistics().reserved, MiB(24))
+      << "three chunks of the four that were free";
   EXPECT_TRUE(
       machine_->device()->Fill(kDevice, machine_->stream(), stitched.address, 1, MiB(24)).ok());
   ASSERT_TRUE(machine_->device()->SynchronizeStream(kDevice, machine_->stream()).ok());

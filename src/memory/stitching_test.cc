@@ -112,9 +112,8 @@ TEST_F(StitchPlanTest, TheTightestStartOfAChunkCompletesAPlan) {
 }
 
 TEST_F(StitchPlanTest, TheLargestEndOfAChunkComesFirst) {
-  const StitchPlan plan = Plan(12, {{At(69), 3 * kMebibyte},
-                                    {At(91), 5 * kMebibyte},
-                                    {At(104), 8 * kMebibyte}});
+  const StitchPlan plan =
+      Plan(12, {{At(69), 3 * kMebibyte}, {At(91), 5 * kMebibyte}, {At(104), 8 * kMebibyte}});
   ASSERT_TRUE(plan.found);
   EXPECT_EQ(Starts(plan), (std::vector<int64_t>{91, 104}));
   EXPECT_EQ(plan.offset, 3 * kMebibyte);

@@ -21,12 +21,9 @@ Block Inner(Block block) {
 }
 
 Error BadFree(const Block& block, std::string code, std::string why) {
-  return {ErrorKind::kUsage,
-          std::move(code),
-          "cannot free a block",
-          StrCat("address ", block.address),
-          std::move(why),
-          "free each block once, with the allocator that it came from"};
+  return {ErrorKind::kUsage,     std::move(code),
+          "cannot free a block", StrCat("address ", block.address),
+          std::move(why),        "free each block once, with the allocator that it came from"};
 }
 
 Error Strange(const Block& block) {

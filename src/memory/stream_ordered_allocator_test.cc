@@ -211,9 +211,9 @@ TEST_F(StreamOrderedAllocatorTest, ThereAreAtMost254Streams) {
   for (int i = 0; i < 254; ++i) {
     blocks.push_back(Take(*allocator_, Bytes(1), *machine_->device()->CreateStream(kDevice)));
   }
-  EXPECT_TRUE(RefusedAs(
-      allocator_->Allocate({.size = Bytes(1), .stream = machine_->stream()}).status(),
-      "memory.too_many_streams"));
+  EXPECT_TRUE(
+      RefusedAs(allocator_->Allocate({.size = Bytes(1), .stream = machine_->stream()}).status(),
+                "memory.too_many_streams"));
   for (const Block& block : blocks) EXPECT_TRUE(allocator_->Free(block).ok());
   EXPECT_EQ(allocator_->statistics().live_blocks, 0);
 }

@@ -99,11 +99,7 @@ Result<Bench> Prepare(const Trace& trace, const ReplayOptions& options, Bytes ca
 class Player {
  public:
   Player(const Trace& trace, Bench& bench, PairClock& clock)
-      : trace_(trace),
-        bench_(bench),
-        clock_(clock),
-        blocks_(trace.blocks),
-        ticks_(trace.blocks) {}
+      : trace_(trace), bench_(bench), clock_(clock), blocks_(trace.blocks), ticks_(trace.blocks) {}
 
   // What still lives at the end, or at the first refusal, is freed.
   Status Pass() {

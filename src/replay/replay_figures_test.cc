@@ -222,8 +222,8 @@ TEST(ReplayFiguresTest, TheReportSaysEachFigureUnderItsName) {
   result.offline_bound = MiB(4);
   result.modelled_driver_us = 1.5;
   const std::string json = result.ToJson();
-  for (const char* part : {"\"minimum_capacity_bytes\": 3145728", "\"offline_bound_bytes\": 4194304",
-                           "\"modelled_driver_us\": 1.5"}) {
+  for (const char* part : {"\"minimum_capacity_bytes\": 3145728",
+                           "\"offline_bound_bytes\": 4194304", "\"modelled_driver_us\": 1.5"}) {
     EXPECT_NE(json.find(part), std::string::npos) << part;
   }
   EXPECT_EQ(result.ToText(),
@@ -235,7 +235,8 @@ TEST(ReplayFiguresTest, TheReportSaysEachFigureUnderItsName) {
 TEST(OfflineBoundTest, LivesThatMeetAreAddedAndOthersShare) {
   EXPECT_EQ(OfflineBound(MakeTrace({"a0 3", "f0", "a1 5", "f1"})), MiB(5));
   EXPECT_EQ(OfflineBound(MakeTrace({"a0 3", "a1 5", "f0", "f1"})), MiB(8));
-  EXPECT_EQ(OfflineBound(MakeTrace({"a0 3", "a1 5", "f0", "a2 3"})), MiB(8)) << "not freed: to the end";
+  EXPECT_EQ(OfflineBound(MakeTrace({"a0 3", "a1 5", "f0", "a2 3"})), MiB(8))
+      << "not freed: to the end";
   const auto odd = ParseTrace("event,id,bytes,stream,time_us\na,1,1,0,0\na,2,513,0,1\n", "t");
   ASSERT_TRUE(odd.ok());
   EXPECT_EQ(OfflineBound(*odd), Bytes(512 + 1024));
@@ -284,7 +285,8 @@ TEST(TraceFiguresTest, AnErrorNamesTheLineAndTheReason) {
 }
 
 TEST(TraceFiguresTest, AFileIsReadAsItsTextIs) {
-  const std::string path = testing::TempDir() + "trace_figures_" + std::to_string(getpid()) + ".csv";
+  const std::string path =
+      testing::TempDir() + "trace_figures_" + std::to_string(getpid()) + ".csv";
   std::ofstream(path) << "event,id,bytes,stream,time_us\na,1,5,0,0\n";
   const auto trace = ReadTrace(path);
   ASSERT_TRUE(trace.ok()) << trace.error().Text();
