@@ -107,16 +107,20 @@ TEST(DeterministicTest, R112_ConvolutionsOfEveryShape) {
   struct Case {
     Ints input, weights;
     int64_t groups;
+    int64_t stride = 1;
   };
   for (const Case& size :
        {Case{{1, 3, 33, 35}, {16, 3, 3, 3}, 1}, Case{{2, 64, 7, 7}, {96, 64, 1, 1}, 1},
         Case{{1, 256, 5, 5}, {40, 256, 3, 3}, 1}, Case{{1, 32, 19, 21}, {32, 1, 3, 3}, 32},
-        Case{{3, 24, 9, 9}, {48, 12, 3, 3}, 2}, Case{{1, 512, 2, 2}, {512, 512, 3, 3}, 1}}) {
+        Case{{3, 24, 9, 9}, {48, 12, 3, 3}, 2}, Case{{1, 512, 2, 2}, {512, 512, 3, 3}, 1},
+        Case{{1, 1, 8}, {1, 1, 2}, 1, 2}, Case{{2, 5, 16}, {5, 5, 2}, 1, 2},
+        Case{{2, 8, 9}, {8, 8, 2}, 1}, Case{{1, 4, 8, 8}, {1, 4, 2, 2}, 1, 2}}) {
     GraphBuilder builder;
     const ValueId x = builder.Input("x", FloatTensor(graph::ShapeOf(kernels::Dims(size.input))));
     graph::Attributes attributes = With("group", size.groups);
     const int64_t pad = size.weights[2] / 2;
-    attributes.Set("pads", Ints{pad, pad, pad, pad});
+    attributes.Set("pads", Ints(2 * (size.weights.size() - 2), pad));
+    attributes.Set("strides", Ints(size.weights.size() - 2, size.stride));
     builder.Output(builder.Node("Conv", {x, RandomWeights(builder, "w", size.weights, 11)},
                                 std::move(attributes)));
     ExpectOneAnswer("Conv", builder.Build(), {Random(size.input, 12)});

@@ -9,7 +9,11 @@
 namespace plimsoll::engine {
 namespace {
 
+using compile::FloatTensor;
 using device::MemoryType;
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::MemoryAttributes;
 using graph::ValueId;
 using kernels::HostTensor;
 

@@ -368,6 +368,10 @@ bool Primitive::MultipliesMatrices() const {
   return state_->implementation.find("gemm") != std::string::npos;
 }
 
+bool Primitive::DependsOnThreads() const {
+  return state_->implementation.find("avx512") != std::string::npos;
+}
+
 Status Primitive::Run(const Pointers& pointers) const {
   ArgumentSet* set = state_->spare.exchange(nullptr);
   if (set == nullptr) set = state_->NewArguments();
@@ -434,13 +438,14 @@ Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_th
 
 Result<Primitive> MakeConvolution(const ConvolutionSpec& spec) {
   if (!Deterministic() || Threads() == 1) return MakeAnyConvolution(spec, Deterministic());
-  // What multiplies matrices splits sums between threads; others only share out their results.
+  // What multiplies matrices splits sums between threads, and what is made for AVX-512 cuts rows
+  // for as many threads as there are, which orders sums anew; others only share out their results.
   const auto alone = [&] {
     const OneThread one;
     return MakeAnyConvolution(spec, true);
   };
   Result<Primitive> single = alone();
-  if (!single.ok() || single->MultipliesMatrices()) return single;
+  if (!single.ok() || single->MultipliesMatrices() || single->DependsOnThreads()) return single;
   Result<Primitive> shared = MakeAnyConvolution(spec, false);
   const bool same = shared.ok() && shared->implementation() == single->implementation();
   return same ? std::move(shared) : std::move(single);

@@ -69,6 +69,7 @@ class Primitive {
   std::string_view implementation() const;  // "jit:avx2"
   bool IsReference() const;                 // a slow implementation that stands in for a fast one
   bool MultipliesMatrices() const;          // gathers its operand and multiplies matrices
+  bool DependsOnThreads() const;            // its sums are ordered by how many threads there are
   Status Run(const Pointers& pointers) const;
 
  private:
