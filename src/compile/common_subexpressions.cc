@@ -164,6 +164,10 @@ bool Merge(Rewriter& rewriter, NodeId id, NodeId same) {
   const auto returned = [&](ValueId value) { return value.valid() && rewriter.IsOutput(value); };
   // Half a merge would be wrong: two outputs of which one cannot be replaced.
   if (outputs.size() > 1 && std::any_of(outputs.begin(), outputs.end(), returned)) return false;
+  const auto overwritten = [&](ValueId value) { return rewriter.IsOverwritten(value); };
+  for (const std::vector<ValueId>& made : {outputs, graph[same].outputs}) {
+    if (std::any_of(made.begin(), made.end(), overwritten)) return false;
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].valid() && !rewriter.StandIn(outputs[i], graph[same].outputs[i])) return false;
   }

@@ -29,6 +29,8 @@ bool CanInline(const Graph& graph, const Rewriter& rewriter, const graph::Node& 
   const std::vector<ValueId>& returned = graph[branch].outputs;
   if (!MayRewrite(node) || returned.size() != node.outputs.size()) return false;
   for (size_t i = 0; i < returned.size(); ++i) {
+    if (rewriter.IsOverwritten(node.outputs[i]) || rewriter.IsOverwritten(returned[i]))
+      return false;
     if (!node.outputs[i].valid() || !rewriter.IsOutput(node.outputs[i])) continue;
     const bool own = graph[returned[i]].home == branch && graph[returned[i]].producer.valid();
     if (!own || std::count(returned.begin(), returned.end(), returned[i]) != 1) return false;

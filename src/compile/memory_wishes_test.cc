@@ -84,6 +84,40 @@ TEST_F(MemoryWishesTest, AReferenceSharesItsAddressInBothDirections) {
   }
 }
 
+// Others read the same bytes, and a view is theirs only as long as nobody writes there.
+TEST_F(MemoryWishesTest, WhatIsOverwrittenByReferenceIsNoViewAndHasNone) {
+  const ValueId input = Input("input");
+  const ValueId view_of_input = Node("Identity", {input});
+  const ValueId over_input = Node("Relu", {view_of_input});
+  const ValueId made = Node("Tanh", {input});
+  const ValueId view = Node("Identity", {made});
+  const ValueId over_view = Node("Neg", {view});
+  const ValueId viewed = Node("Sin", {made});
+  const ValueId view_of_viewed = Node("Identity", {viewed});
+  const ValueId over_viewed = Node("Cos", {viewed});
+  const ValueId joined = Node("Abs", {made});
+  const ValueId whole = builder_.Node("Concat", {joined, made}, With("axis", int64_t{0}));
+  const ValueId over_joined = Node("Exp", {joined});
+  for (const ValueId over : {over_input, over_view, over_viewed, over_joined}) {
+    Memory(over).reference_outputs = {{0, 0}};
+  }
+  const ValueId untouched = Node("Identity", {made});
+  const ValueId all[] = {input,          over_input,  made,  over_view,  untouched,
+                         view_of_viewed, over_viewed, whole, over_joined};
+  for (const ValueId value : all) builder_.Output(Node("ReduceMax", {value}));
+  Plan();
+  const auto buffer = [&](ValueId value) { return model_.buffers.buffer_of[value.index()]; };
+  EXPECT_NE(buffer(view_of_input), buffer(input));
+  EXPECT_NE(buffer(view), buffer(made));
+  EXPECT_NE(buffer(view_of_viewed), buffer(viewed));
+  EXPECT_NE(buffer(joined), buffer(whole));
+  EXPECT_EQ(buffer(over_input), buffer(view_of_input));
+  EXPECT_EQ(buffer(over_view), buffer(view));
+  EXPECT_EQ(buffer(over_viewed), buffer(viewed));
+  EXPECT_EQ(buffer(over_joined), buffer(joined));
+  EXPECT_EQ(buffer(untouched), buffer(made));
+}
+
 TEST_F(MemoryWishesTest, OfSeveralWhoAskTheLeastNameCountsAndConstantsNeedNone) {
   const ValueId x = Input("x");
   const ValueId c = builder_.Float32s("c", {kElements}, std::vector<float>(kElements, 1));

@@ -94,7 +94,9 @@ int CleanBody(Rewriter& rewriter, SubgraphId body, bool steady) {
     }
     if (!MayRewrite(graph[id])) continue;
     const ValueId original = Original(graph, rewriter, graph[id], steady);
-    if (!original.valid() || !rewriter.StandIn(graph[id].outputs[0], original)) continue;
+    if (!original.valid() || rewriter.IsOverwritten(original)) continue;
+    const ValueId output = graph[id].outputs[0];
+    if (rewriter.IsOverwritten(output) || !rewriter.StandIn(output, original)) continue;
     rewriter.Drop(id);
     ++removed;
   }

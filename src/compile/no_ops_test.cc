@@ -65,6 +65,42 @@ TEST(NoOpsTest, ADropoutThatMayTrainStays) {
   EXPECT_EQ(RemoveNoOps(graph), 0);
 }
 
+// `reader` makes its output of the bytes of its input 0.
+void Overwrite(GraphBuilder& builder, ValueId reader) {
+  builder.graph()[builder.graph()[reader].producer].memory.reference_outputs = {{0, 0}};
+}
+
+TEST(NoOpsTest, WhatIsOverwrittenByReferenceStaysAValueOfItsOwn) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2}));
+  const ValueId same_as_input = builder.Node("Identity", {x});
+  const ValueId over_copy = builder.Node("Neg", {same_as_input});
+  const ValueId made = builder.Node("Relu", {x});
+  const ValueId same_as_made = builder.Node("Cast", {made}, With("to", int64_t{1}));
+  const ValueId over_made = builder.Node("Abs", {made});
+  Overwrite(builder, over_copy);
+  Overwrite(builder, over_made);
+  for (const ValueId value : {over_copy, builder.Node("Exp", {same_as_made}), over_made}) {
+    builder.Output(value);
+  }
+  Graph graph = Inferred(builder);
+  EXPECT_EQ(RemoveNoOps(graph), 0);
+  EXPECT_EQ(OperatorsOf(graph), "Identity Neg Relu Cast Abs Exp");
+}
+
+TEST(CommonSubexpressionsTest, WhatIsOverwrittenByReferenceIsMadeForItself) {
+  for (const size_t overwritten : {size_t{0}, size_t{1}}) {
+    GraphBuilder builder;
+    const ValueId x = builder.Input("x", FloatTensor({2}));
+    const ValueId read[] = {builder.Node("Exp", {builder.Node("Relu", {x})}),
+                            builder.Node("Neg", {builder.Node("Relu", {x})})};
+    Overwrite(builder, read[overwritten]);
+    for (const ValueId value : read) builder.Output(value);
+    Graph graph = Inferred(builder);
+    EXPECT_EQ(MergeCommonSubexpressions(graph), 0) << overwritten;
+  }
+}
+
 TEST(CommonSubexpressionsTest, TheSameWorkIsDoneOnce) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({2, 3}));

@@ -39,6 +39,7 @@ Rewriter::Rewriter(Graph& graph)
   };
   note_outputs(Graph::kRoot);
   ForEachNode(Graph::kRoot, [&](NodeId node) {
+    overwrites_ = overwrites_ || !graph_[node].memory.reference_outputs.empty();
     for (const ValueId input : graph_[node].inputs) {
       if (input.valid()) ++places_[input.index()];
     }
@@ -83,6 +84,18 @@ std::vector<NodeId> Rewriter::readers(ValueId value) const {
   }
   assert(now.size() == places_[value.index()]);
   return now;
+}
+
+bool Rewriter::IsOverwritten(ValueId value) const {
+  if (!overwrites_ || !value.valid()) return false;
+  for (const NodeId reader : readers(value)) {
+    const graph::Node& node = graph_[reader];
+    for (const auto& reference : node.memory.reference_outputs) {
+      const auto input = static_cast<size_t>(reference.input);
+      if (input < node.inputs.size() && node.inputs[input] == value) return true;
+    }
+  }
+  return false;
 }
 
 void Rewriter::AddReader(ValueId value, NodeId node) {

@@ -38,6 +38,9 @@ class Rewriter {
   bool HasOneReader(graph::ValueId value) const {
     return ReaderCount(value) == 1 && !IsOutput(value);
   }
+  // Whether a reader makes another value of these bytes (reference_output), so that who reads the
+  // value must not become somebody else.
+  bool IsOverwritten(graph::ValueId value) const;
   // The nodes of a body that are still in it, as they are now.
   std::vector<graph::NodeId> NodesOf(graph::SubgraphId body) const {
     BringUpToDate(body);
@@ -91,6 +94,7 @@ class Rewriter {
   mutable std::vector<uint32_t> first_;
   std::unordered_map<size_t, std::vector<graph::NodeId>> added_;  // by value
   std::vector<bool> output_;                                      // by value
+  bool overwrites_ = false;            // some node has a reference_output
   mutable std::vector<bool> changed_;  // by body: its list of nodes is out of date
   // By node: what was put just before it since then, in that order.
   mutable std::unordered_map<size_t, std::vector<graph::NodeId>> inserted_;

@@ -18,12 +18,29 @@ using graph::NodeId;
 using graph::SubgraphId;
 using graph::ValueId;
 
+// By value: its bytes become another value's by reference_output. Other values that hold the same
+// bytes may be read after that.
+std::vector<bool> OverwrittenValues(const Graph& graph) {
+  std::vector<bool> found(graph.values.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].memory.reference_outputs.empty()) continue;
+    for (const WindowOf& window : WindowsOf(graph, NodeId(i))) {
+      if (window.whole.valid()) found[window.whole.index()] = true;
+    }
+  }
+  return found;
+}
+
 // Storages are joined as nodes are met in the file's order. A joined storage points to the one that
 // holds it, and where in it.
 class Finder {
  public:
   Finder(const Graph& graph, const std::vector<bool>& constant, const StorageRules& rules)
-      : graph_(graph), constant_(constant), rules_(rules), is_output_(graph.values.size()) {
+      : graph_(graph),
+        constant_(constant),
+        rules_(rules),
+        is_output_(graph.values.size()),
+        overwritten_(OverwrittenValues(graph)) {
     found_.places.resize(graph.values.size());
     found_.fresh.resize(graph.values.size());
     for (const ValueId output : graph.root().outputs) is_output_[output.index()] = true;
@@ -80,6 +97,10 @@ class Finder {
     return !list.empty() && list[index];
   }
 
+  bool IsOverwritten(const WindowOf& window) const {
+    return overwritten_[window.part.index()] || overwritten_[window.whole.index()];
+  }
+
   void OpenOutput(ValueId value) {
     Open(value, value.valid() && is_output_[value.index()] ? Home::kOutput : Home::kFeatureMap);
   }
@@ -95,7 +116,8 @@ class Finder {
     if (!into_output) {
       for (const WindowOf& window : windows) {
         const bool may_be_part =
-            (references || !LiesAlone(window.part)) && !IsCleared(node, window.part);
+            (references || (!LiesAlone(window.part) && !IsOverwritten(window))) &&
+            !IsCleared(node, window.part);
         if (!may_be_part || !TakeWindow(window)) found_.copies.push_back(id);
       }
     }
@@ -168,7 +190,7 @@ class Finder {
     if (whole.storage < 0) return false;
     Bytes bytes;
     for (const WindowOf& window : parts) {
-      if (constant_[window.part.index()]) return false;
+      if (constant_[window.part.index()] || IsOverwritten(window)) return false;
       if (found_.places[window.part.index()].storage < 0) return false;
       if (StreamOf(window.part) != StreamOf(window.whole)) return false;
       bytes += found_.places[window.part.index()].bytes;
@@ -290,6 +312,7 @@ class Finder {
   const std::vector<bool>& constant_;
   const StorageRules& rules_;
   std::vector<bool> is_output_;
+  std::vector<bool> overwritten_;
   OffsetForest forest_;               // of storages: which hold which
   int depth_ = 0;                     // of the body that is visited; 0: the root
   std::vector<int> outermost_;        // by storage: the least depth of what lies in it

@@ -11,6 +11,11 @@ def near(draw, number):
     return draw.scalar(number if draw.chance(0.75) else number * draw.random.choice([0.9, 1.25]))
 
 
+def even(draw):
+    """An exponent: 2, or now and then another that is even. Others make of a difference that is zero but for rounding a NaN or none."""
+    return draw.scalar(2 if draw.chance(0.75) else draw.random.choice([0, 4]))
+
+
 def mul(draw, a, b, shape):
     return draw.add("Mul", [a, b] if draw.chance(0.5) else [b, a], shape)
 
@@ -155,7 +160,7 @@ def layer_norm(draw, x):
     if draw.chance(0.6):
         mean = draw.add("ReduceMean", [x, last], small)
         d = step(draw, draw.add("Sub", [x, mean], x.shape))
-    square = draw.add("Pow", [d, near(draw, 2)], x.shape) if draw.chance(0.5) else draw.add("Mul", [d, d if draw.chance(0.8) else x], x.shape)
+    square = draw.add("Pow", [d, even(draw)], x.shape) if draw.chance(0.5) else draw.add("Mul", [d, d if draw.chance(0.8) else x], x.shape)
     variance = step(draw, draw.add("ReduceMean", [draw.add("Abs", [square], x.shape) if draw.chance(0.3) else square, last], small))
     root = draw.add("Sqrt", [draw.add("Add", [variance, draw.scalar(0.1)], small)], small)
     if draw.chance(0.5):
