@@ -6,6 +6,7 @@
 #include "compile/bodies.h"
 #include "compile/compact.h"
 #include "compile/host_operators.h"
+#include "compile/overwrite_order.h"
 #include "compile/prepare_kernels.h"
 #include "compile/shapes.h"
 #include "compile/slice_regions.h"
@@ -112,6 +113,7 @@ class Compilation {
         sliced.model.graph = best.model.graph;
         const Sliced made = SliceRegions(sliced.model.graph, seeds, sizes);
         if (made.regions == 0) break;
+        OverwriteAfterReaders(sliced.model.graph);
         sliced.model.graph = Compact(sliced.model.graph);
         PLIMSOLL_TRY(InferShapes(sliced.model.graph));
         PLIMSOLL_TRY(Plan(sliced));

@@ -1,4 +1,5 @@
 #include "compile/memory_wishes_for_tests.h"
+#include "compile/overwrite_order.h"
 #include "compile/stable_values.h"
 
 // What nodes ask of their memory, and where the plan has it.
@@ -116,6 +117,24 @@ TEST_F(MemoryWishesTest, WhatIsOverwrittenByReferenceIsNoViewAndHasNone) {
   EXPECT_EQ(buffer(over_viewed), buffer(viewed));
   EXPECT_EQ(buffer(over_joined), buffer(joined));
   EXPECT_EQ(buffer(untouched), buffer(made));
+}
+
+// A pass moved the reader's work behind the node that overwrites what it reads.
+TEST_F(MemoryWishesTest, WhoOverwritesRunsAfterReadersThatDoNotNeedIt) {
+  const ValueId made = Node("Tanh", {Input("a")});
+  const ValueId over = Node("Exp", {made});
+  Memory(over).reference_outputs = {{0, 0}};
+  const ValueId needs = Node("Abs", {over});
+  const ValueId other = Node("Relu", {Input("b")});
+  const ValueId reads = Node("Neg", {made});
+  const ValueId both = Node("Add", {made, needs});
+  for (const ValueId value : {needs, other, reads, both}) builder_.Output(value);
+  graph_ = Inferred(builder_);
+  EXPECT_EQ(OperatorsOf(graph_), "Tanh Exp Abs Relu Neg Add");
+  OverwriteAfterReaders(graph_);
+  EXPECT_EQ(OperatorsOf(graph_), "Tanh Relu Neg Exp Abs Add");
+  OverwriteAfterReaders(graph_);
+  EXPECT_EQ(OperatorsOf(graph_), "Tanh Relu Neg Exp Abs Add");
 }
 
 TEST_F(MemoryWishesTest, OfSeveralWhoAskTheLeastNameCountsAndConstantsNeedNone) {

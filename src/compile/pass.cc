@@ -17,6 +17,7 @@
 #include "compile/inline_branches.h"
 #include "compile/merge_views.h"
 #include "compile/no_ops.h"
+#include "compile/overwrite_order.h"
 #include "compile/shapes.h"
 #include "compile/sink_transposes.h"
 
@@ -90,6 +91,7 @@ Status Simplify(Graph& graph, std::vector<PassReport>& reports) {
   Clean(graph, kFoldingBeforeFusing, reports);
   RunPasses(graph, kFusing, reports);
   Clean(graph, kFolding, reports);
+  OverwriteAfterReaders(graph);
   graph = Compact(graph);
   return InferShapes(graph);
 }
@@ -99,6 +101,7 @@ Result<int> ChooseLayouts(Graph& graph, BlockedLayouts where, std::vector<PassRe
   const int blocked =
       RunPasses(graph, where == BlockedLayouts::kWherePossible ? kLayout : kFilledLayout, reports);
   Clean(graph, kFolding, reports);
+  OverwriteAfterReaders(graph);
   graph = Compact(graph);
   PLIMSOLL_TRY(InferShapes(graph));
   return blocked;

@@ -44,7 +44,7 @@ struct Storages {
   std::vector<Bytes> fresh;
   std::vector<Storage> storages;
   // Nodes that were to be views but must copy, since an output of the model would otherwise be
-  // memory that is not its own.
+  // memory that is not its own, or somebody overwrites the view or what it views.
   std::vector<graph::NodeId> copies;
   // By value: written over a variable's old value (JoinUpdates). Empty: none is.
   std::vector<bool> overwrites;
