@@ -1,7 +1,8 @@
 # plimsoll_room(NAME [COLD] [USES rooms...] [LIBRARIES targets...] [HEADERS headers...] [HEADERS_OF room])
 #
 # One folder of src/ is one static library, plimsoll_NAME, made of every .cc below it, and one test
-# program, NAME_test, made of every *_test.cc. A room may use only the rooms that it names, and what
+# program, NAME_test, made of every *_test.cc, eight of which are compiled as one: so each keeps its
+# names in a namespace of its own, called as the file. A room may use only the rooms that it names, and what
 # those use. Third-party libraries stay out of our headers, so they are private.
 # Headers that nearly every source includes are compiled once; without them the build takes half as
 # long again. What a source needs it still includes itself. A room with HEADERS compiles them beside
@@ -58,6 +59,7 @@ function(plimsoll_room name)
     target_compile_definitions(${name}_test PRIVATE
       PLIMSOLL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PLIMSOLL_BINARY_DIR="${PROJECT_BINARY_DIR}")
     target_link_libraries(${name}_test PRIVATE plimsoll_${name} ${ROOM_LIBRARIES} GTest::gtest_main GTest::gmock)
+    set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600)
   endif()

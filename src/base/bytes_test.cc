@@ -5,7 +5,7 @@
 #include "plimsoll/base/ids.h"
 
 namespace plimsoll {
-namespace {
+namespace bytes_test {
 
 TEST(BytesTest, SumsAndProductsSaturateInsteadOfWrapping) {
   const Bytes huge(kSaturated - 1);
@@ -62,5 +62,5 @@ TEST(IdTest, ADefaultIdIsNoneAndEqualIndicesAreEqual) {
   EXPECT_EQ(std::hash<Thing>()(Thing(7)), std::hash<Thing>()(Thing(7)));
 }
 
-}  // namespace
+}  // namespace bytes_test
 }  // namespace plimsoll

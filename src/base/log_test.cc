@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace plimsoll {
-namespace {
+namespace log_test {
 
 TEST(LogTest, CaptureSeesEveryLevelInOrder) {
   std::vector<std::string> lines;
@@ -91,5 +91,5 @@ TEST(LogTest, NoColorAndPipesHaveNoColor) {
   close(ends[1]);
 }
 
-}  // namespace
+}  // namespace log_test
 }  // namespace plimsoll

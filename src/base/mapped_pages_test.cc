@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace plimsoll {
-namespace {
+namespace mapped_pages_test {
 
 // Whether a page of this process is in memory, as the system says.
 bool Present(const std::byte* at) {
@@ -168,5 +168,5 @@ TEST(ResidentBytesTest, TouchedMemoryIsResidentAndThePeakRemembersIt) {
   EXPECT_GE(PeakResidentBytes(), before + MiB(60));
 }
 
-}  // namespace
+}  // namespace mapped_pages_test
 }  // namespace plimsoll

@@ -5,7 +5,7 @@
 #include "plimsoll/base/status.h"
 
 namespace plimsoll {
-namespace {
+namespace text_test {
 
 TEST(TextTest, StrCatWritesEveryKindOfPart) {
   EXPECT_EQ(StrCat("n", 3, ' ', uint64_t{18446744073709551615u}, " ", true, " ", 0.5),
@@ -137,5 +137,5 @@ TEST(StatusTest, AssignPassesValuesOnAndLeavesWithErrors) {
   EXPECT_EQ(Quarter(6).error().code, "test.odd");
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace plimsoll

@@ -14,7 +14,7 @@
 
 // What a command makes of its arguments: options, inputs, first values of variables, files.
 namespace plimsoll::cli {
-namespace {
+namespace arguments_test {
 
 using compile::FloatTensor;
 using config::StaticMemoryPolicy;
@@ -294,5 +294,5 @@ TEST(TextFilesTest, AFileIsUnpackedByItsName) {
   EXPECT_EQ(CodeOf(ReadMaybeCompressed(folder / "f.xz").status()), "file.read");
 }
 
-}  // namespace
+}  // namespace arguments_test
 }  // namespace plimsoll::cli

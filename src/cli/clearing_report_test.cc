@@ -10,7 +10,7 @@
 
 // What `plimsoll plan` tells of cleared memory and of the caller's.
 namespace plimsoll::cli {
-namespace {
+namespace clearing_report_test {
 
 PlanReports Alone(const PlanReport& report) {
   PlanReports reports;
@@ -114,5 +114,5 @@ TEST(ClearingReportTest, EachInputAndOutputIsSaidToBeInPlaceOrCopiedAndWhy) {
   EXPECT_NE(PlanText(Alone(report), false).find("Zero copy: 3 of 4"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace clearing_report_test
 }  // namespace plimsoll::cli

@@ -9,7 +9,7 @@
 #include "cli/distance.h"
 
 namespace plimsoll::cli {
-namespace {
+namespace compare_values_test {
 
 using graph::DataType;
 using kernels::HostTensor;
@@ -107,5 +107,5 @@ TEST(DistanceTest, IsInfiniteWhereTensorsCannotBeCompared) {
   EXPECT_TRUE(far(Floats({1}), Floats({0}))) << "nothing was expected";
 }
 
-}  // namespace
+}  // namespace compare_values_test
 }  // namespace plimsoll::cli

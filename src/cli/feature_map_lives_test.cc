@@ -6,7 +6,7 @@
 #include "compile/graph_for_tests.h"
 
 namespace plimsoll::cli {
-namespace {
+namespace feature_map_lives_test {
 
 using compile::FloatTensor;
 using graph::GraphBuilder;
@@ -96,5 +96,5 @@ TEST(FeatureMapLivesTest, AnEmptyPlanHasNoPeak) {
   EXPECT_EQ(FeatureMapLives(compile::PlannedModel()).peak_step(), -1);
 }
 
-}  // namespace
+}  // namespace feature_map_lives_test
 }  // namespace plimsoll::cli

@@ -8,7 +8,7 @@
 
 // What a session takes, as `plan` and `run` judge and tell it.
 namespace plimsoll::cli {
-namespace {
+namespace limit_test {
 
 engine::SessionMemory SomeMemory() {
   engine::SessionMemory memory;
@@ -64,5 +64,5 @@ TEST(LimitTest, AModelWithoutKernelHasAReasonInsteadOfATotal) {
   }
 }
 
-}  // namespace
+}  // namespace limit_test
 }  // namespace plimsoll::cli

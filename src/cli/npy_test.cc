@@ -9,7 +9,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
-namespace {
+namespace npy_test {
 
 using graph::DataType;
 using kernels::HostTensor;
@@ -147,5 +147,5 @@ TEST_F(NpyTest, FilesThatAreNotThereAndFoldersAreRefused) {
   EXPECT_FALSE(ReadNpy(std::filesystem::temp_directory_path()).ok());
 }
 
-}  // namespace
+}  // namespace npy_test
 }  // namespace plimsoll::cli

@@ -10,7 +10,7 @@
 
 // Reports: every figure stands under its own name.
 namespace plimsoll::cli {
-namespace {
+namespace reports_test {
 
 using Json = nlohmann::ordered_json;
 using compile::PortUse;
@@ -204,5 +204,5 @@ TEST(ReportsTest, ThePictureShowsThePeakWhereItIs) {
             "         0 └──\n");
 }
 
-}  // namespace
+}  // namespace reports_test
 }  // namespace plimsoll::cli

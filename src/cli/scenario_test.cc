@@ -11,7 +11,7 @@
 #include "onnx/model_reader.h"
 
 namespace plimsoll::cli {
-namespace {
+namespace scenario_test {
 
 using compile::PlannedModel;
 using compile::PlanOptions;
@@ -185,5 +185,5 @@ TEST(ScenarioTest, ANodeOnAnotherStreamGivesItsMemoryBackOnlyAfterItsEvents) {
   EXPECT_FALSE(planned.model.buffers.problem.synchronisations.empty());
 }
 
-}  // namespace
+}  // namespace scenario_test
 }  // namespace plimsoll::cli

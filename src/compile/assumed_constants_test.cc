@@ -7,7 +7,7 @@
 #include "compile/graph_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace assumed_constants_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -83,5 +83,5 @@ TEST(AssumedConstantsTest, NormalisationsFuseIntoConvolutionsWithoutTheirNumbers
   EXPECT_TRUE(IsAssumed(ConstantOf(graph, fused.inputs[2])));
 }
 
-}  // namespace
+}  // namespace assumed_constants_test
 }  // namespace plimsoll::compile

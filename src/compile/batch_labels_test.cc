@@ -5,7 +5,7 @@
 #include "compile/graph_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace batch_labels_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -91,5 +91,5 @@ TEST(BatchLabelsTest, ABatchDoesNotMakeTheNewValueOfAVariable) {
   EXPECT_TRUE(SpreadBatchLabels(chain.graph, {{0, 1}}).ok());
 }
 
-}  // namespace
+}  // namespace batch_labels_test
 }  // namespace plimsoll::compile

@@ -4,7 +4,7 @@
 #include "graph/text_form.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace compact_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -69,5 +69,5 @@ TEST(CompactTest, IdsAreIndicesAgain) {
   EXPECT_EQ(after[after.root().outputs[0]].name, graph[graph.root().outputs[0]].name);
 }
 
-}  // namespace
+}  // namespace compact_test
 }  // namespace plimsoll::compile

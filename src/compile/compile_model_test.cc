@@ -8,7 +8,7 @@
 #include "compile/graph_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace compile_model_test {
 
 using graph::Attributes;
 using graph::Graph;
@@ -84,5 +84,5 @@ TEST(CompileModelTest, MemoryPriorityNeverTakesMore) {
   EXPECT_LE(FeatureMapPeak(MustCompile(graph, options).planned), usual);
 }
 
-}  // namespace
+}  // namespace compile_model_test
 }  // namespace plimsoll::compile

@@ -10,7 +10,7 @@
 #include "compile/inline_branches.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace fold_constants_test {
 
 using graph::DataType;
 using graph::Dim;
@@ -299,5 +299,5 @@ TEST(DeadCodeTest, NodesThatNoOutputNeedsGoUnlessNobodyKnowsWhatTheyDo) {
   EXPECT_EQ(OperatorsOf(graph), "somebody.else::print Relu");
 }
 
-}  // namespace
+}  // namespace fold_constants_test
 }  // namespace plimsoll::compile

@@ -3,7 +3,7 @@
 #include "compile/pass_results_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace fuse_activations_test {
 
 using graph::Attributes;
 using graph::Graph;
@@ -280,5 +280,5 @@ TEST(FuseActivationsTest, TheNewOperatorIsThereInItsOperatorSet) {
   EXPECT_GE(MakerOfOutput(graph).version, 24);
 }
 
-}  // namespace
+}  // namespace fuse_activations_test
 }  // namespace plimsoll::compile

@@ -3,7 +3,7 @@
 #include "compile/pass_results_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace fuse_attention_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -256,5 +256,5 @@ TEST(FuseAttentionTest, NodesOnAnotherStreamStay) {
   }
 }
 
-}  // namespace
+}  // namespace fuse_attention_test
 }  // namespace plimsoll::compile

@@ -3,7 +3,7 @@
 #include "compile/pass_results_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace fuse_convolutions_test {
 
 using graph::Attributes;
 using graph::DataType;
@@ -372,5 +372,5 @@ TEST(FuseConvolutionsTest, StridesPadsAndGroupsAreKept) {
       kFused);
 }
 
-}  // namespace
+}  // namespace fuse_convolutions_test
 }  // namespace plimsoll::compile

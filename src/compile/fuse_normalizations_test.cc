@@ -3,7 +3,7 @@
 #include "compile/pass_results_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace fuse_normalizations_test {
 
 using graph::DataType;
 using graph::Graph;
@@ -183,5 +183,5 @@ TEST(FuseNormalizationsTest, ABiasOnAnotherStreamStaysThere) {
   EXPECT_EQ(Left(FuseNormalizations, Inferred(builder)), "LayerNormalization Add");
 }
 
-}  // namespace
+}  // namespace fuse_normalizations_test
 }  // namespace plimsoll::compile

@@ -3,7 +3,7 @@
 #include "compile/pass_results_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace fuse_products_test {
 
 using graph::Attributes;
 using graph::DataType;
@@ -387,5 +387,5 @@ TEST(FuseProductsTest, NodesWithWishesForTheirMemoryOrStreamStay) {
   }
 }
 
-}  // namespace
+}  // namespace fuse_products_test
 }  // namespace plimsoll::compile

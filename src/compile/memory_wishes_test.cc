@@ -4,7 +4,7 @@
 
 // What nodes ask of their memory, and where the plan has it.
 namespace plimsoll::compile {
-namespace {
+namespace memory_wishes_test {
 
 using graph::MemoryAttributes;
 using graph::NodeId;
@@ -270,5 +270,5 @@ TEST_F(MemoryWishesTest, NamedOperatorsShareTheirMemoryWithNobody) {
 }
 
 // Inputs side by side, in order.
-}  // namespace
+}  // namespace memory_wishes_test
 }  // namespace plimsoll::compile

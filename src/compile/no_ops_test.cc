@@ -6,7 +6,7 @@
 #include "compile/merge_views.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace no_ops_test {
 
 using graph::Dim;
 using graph::Graph;
@@ -189,5 +189,5 @@ TEST(MergeViewsTest, TargetsAreFoundOnlyWhereTheyHoldForEverySize) {
   EXPECT_EQ(ReshapeTarget({n, 0}, {0, n}), std::nullopt);
 }
 
-}  // namespace
+}  // namespace no_ops_test
 }  // namespace plimsoll::compile

@@ -8,7 +8,7 @@
 #include "compile/schedule_oracle.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace order_beam_test {
 
 constexpr BeamLimits kWide{.width = 1 << 12, .bound = INT64_MAX / 2, .steps = INT64_MAX};
 
@@ -76,5 +76,5 @@ TEST(OrderBeamTest, AWindowReorderedIsWhatTheWholeOrderBecomes) {
   }
 }
 
-}  // namespace
+}  // namespace order_beam_test
 }  // namespace plimsoll::compile

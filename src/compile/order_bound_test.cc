@@ -5,7 +5,7 @@
 #include "compile/schedule_oracle.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace order_bound_test {
 
 TEST(OrderBoundTest, IsNeverAboveTheLowestPeak) {
   int reached = 0;
@@ -32,5 +32,5 @@ TEST(OrderBoundTest, CountsWhatLivesAcrossALongChain) {
   EXPECT_EQ(LowestPeak(OrderGraph(schedule)), 1000 + 10 + 10);
 }
 
-}  // namespace
+}  // namespace order_bound_test
 }  // namespace plimsoll::compile

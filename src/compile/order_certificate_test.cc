@@ -8,7 +8,7 @@
 #include "compile/plan_model.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace order_certificate_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -88,5 +88,5 @@ TEST(OrderCertificateTest, NothingIsSaidWhereNodesCarryBodies) {
   EXPECT_EQ(MustPlan(Inferred(builder)).order_lower_bound, Bytes(0));
 }
 
-}  // namespace
+}  // namespace order_certificate_test
 }  // namespace plimsoll::compile

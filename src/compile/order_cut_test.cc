@@ -5,7 +5,7 @@
 #include "compile/schedule_oracle.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace order_cut_test {
 
 bool HasOneChanceAnOutput(const ScheduleNode& node) {
   return std::ranges::all_of(node.writes, [&](int32_t output) {
@@ -65,5 +65,5 @@ TEST(OrderCutTest, OutOfStepsNothingIsFound) {
   EXPECT_TRUE(moment.before.empty());
 }
 
-}  // namespace
+}  // namespace order_cut_test
 }  // namespace plimsoll::compile

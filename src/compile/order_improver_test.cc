@@ -5,7 +5,7 @@
 #include "compile/schedule_oracle.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace order_improver_test {
 
 TEST(OrderImproverTest, ItsBoundHoldsAndIsReachedWhereItSaysSo) {
   int proven = 0;
@@ -52,5 +52,5 @@ TEST(OrderImproverTest, WhatIsEnoughIsNotWorkedOn) {
   EXPECT_EQ(improver.order(), before);
 }
 
-}  // namespace
+}  // namespace order_improver_test
 }  // namespace plimsoll::compile

@@ -6,7 +6,7 @@
 #include "compile/schedule_oracle.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace order_line_test {
 
 // A random legal order.
 Order Shuffled(const Schedule& schedule, std::mt19937& random) {
@@ -72,5 +72,5 @@ TEST(OrderLineTest, EqualLayersAreEqualWindowsAndOthersAreNot) {
   EXPECT_FALSE(line.Window(3, 6) == line.Window(9, 12));
 }
 
-}  // namespace
+}  // namespace order_line_test
 }  // namespace plimsoll::compile

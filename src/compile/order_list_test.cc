@@ -6,7 +6,7 @@
 #include "compile/schedule_oracle.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace order_list_test {
 
 TEST(OrderListTest, NeitherDirectionRaisesThePeak) {
   for (uint32_t seed = 0; seed < 1000; ++seed) {
@@ -78,5 +78,5 @@ TEST(OrderListTest, ByFewestLiveBytesTheBranchThatEndsIsFinishedFirst) {
             (Order{1, 3, 0, 2, 4}));
 }
 
-}  // namespace
+}  // namespace order_list_test
 }  // namespace plimsoll::compile

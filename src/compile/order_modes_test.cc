@@ -5,7 +5,7 @@
 #include <utility>
 
 namespace plimsoll::compile {
-namespace {
+namespace order_modes_test {
 
 // `size` nodes that only wait for one another.
 Schedule Waiting(int32_t size, const std::vector<std::pair<int32_t, int32_t>>& edges) {
@@ -60,5 +60,5 @@ TEST(OrderModesTest, AnEmptyScheduleHasAnEmptyOrder) {
   EXPECT_TRUE(TopologicalOrder(Schedule{}, OrderMode::kDepthFirst).empty());
 }
 
-}  // namespace
+}  // namespace order_modes_test
 }  // namespace plimsoll::compile

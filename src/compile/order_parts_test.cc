@@ -6,7 +6,7 @@
 #include "compile/schedule_oracle.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace order_parts_test {
 
 // Nodes that read what the named nodes write; each writes 10 bytes.
 Schedule Wired(const std::vector<std::vector<int32_t>>& reads) {
@@ -87,5 +87,5 @@ TEST(OrderPartsTest, NeverAboveTheFilesOrderAndTheLowestPeakIsThatOfTheParts) {
   }
 }
 
-}  // namespace
+}  // namespace order_parts_test
 }  // namespace plimsoll::compile

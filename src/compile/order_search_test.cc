@@ -5,7 +5,7 @@
 #include "compile/schedule_oracle.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace order_search_test {
 
 int64_t PeakOf(const Schedule& schedule, int64_t steps) {
   return WalkOrder(schedule, SearchOrder(schedule, {.steps = steps})).peak;
@@ -184,5 +184,5 @@ TEST(OrderSearchTest, AnEmptyScheduleHasAnEmptyOrder) {
   EXPECT_TRUE(SearchOrder(Schedule{}).empty());
 }
 
-}  // namespace
+}  // namespace order_search_test
 }  // namespace plimsoll::compile

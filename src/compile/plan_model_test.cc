@@ -11,7 +11,7 @@
 #include "graph/builder.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace plan_model_test {
 
 using graph::Attributes;
 using graph::DataType;
@@ -273,5 +273,5 @@ TEST(PlanModelTest, ThePlanSaysWhatItsTechniquesBrought) {
   EXPECT_EQ(model.techniques[0].gained, Bytes(kTensor));
 }
 
-}  // namespace
+}  // namespace plan_model_test
 }  // namespace plimsoll::compile

@@ -2,7 +2,7 @@
 #include "compile/streams.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace planned_run_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -296,5 +296,5 @@ TEST(PlannedRunTest, StreamsAndSpecialMemoryTogether) {
             (Reached{1597952, 6377472, 7165, 1178, 263, 756, 2, 1483264, 14848, 0}));
 }
 
-}  // namespace
+}  // namespace planned_run_test
 }  // namespace plimsoll::compile

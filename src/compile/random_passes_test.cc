@@ -6,7 +6,7 @@
 // Graphs drawn from what passes look for and from what only resembles it compute the same before
 // and after.
 namespace plimsoll::compile {
-namespace {
+namespace random_passes_test {
 
 using graph::Attributes;
 using graph::Graph;
@@ -248,5 +248,5 @@ TEST(RandomPassesTest, BlockedGraphsComputeTheSame) {
   EXPECT_GT(blocked, 20);
 }
 
-}  // namespace
+}  // namespace random_passes_test
 }  // namespace plimsoll::compile

@@ -6,7 +6,7 @@
 #include <set>
 
 namespace plimsoll::compile {
-namespace {
+namespace rank_set_test {
 
 TEST(RankSetTest, KnowsTheNextOneAsASortedSetDoes) {
   for (const int32_t limit : {1, 63, 64, 65, 4096, 4097, 300'000}) {
@@ -29,5 +29,5 @@ TEST(RankSetTest, KnowsTheNextOneAsASortedSetDoes) {
   }
 }
 
-}  // namespace
+}  // namespace rank_set_test
 }  // namespace plimsoll::compile

@@ -4,7 +4,7 @@
 #include "compile/patterns.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace rewriter_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -142,5 +142,5 @@ TEST(RewriterTest, NewNodesStandBeforeNewNodesAndBeforeThoseThatAreGone) {
   EXPECT_EQ(OperatorsOf(graph), "Exp Relu Tanh Neg");
 }
 
-}  // namespace
+}  // namespace rewriter_test
 }  // namespace plimsoll::compile

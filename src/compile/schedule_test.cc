@@ -6,7 +6,7 @@
 #include "compile/schedule_oracle.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace schedule_test {
 
 // x (pinned) -> a -> b: `a` writes 10 bytes that only `b` reads.
 Schedule Pair(int64_t output_bytes) {
@@ -80,5 +80,5 @@ TEST(WalkOrderTest, AgreesWithTheRulesOnRandomSchedulesAndOrders) {
   }
 }
 
-}  // namespace
+}  // namespace schedule_test
 }  // namespace plimsoll::compile

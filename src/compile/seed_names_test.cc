@@ -15,7 +15,7 @@
 // A reader with the seed in hand finds the parts of static memory reuse under the seed's names:
 // types, functions and a constant, each with the meaning that its signature tells.
 namespace plimsoll {
-namespace {
+namespace seed_names_test {
 
 static_assert(std::derived_from<plan::BlockMemAssigner, plan::MemAssigner>);
 static_assert(std::derived_from<plan::HybridMemAssigner, plan::MemAssigner>);
@@ -69,5 +69,5 @@ TEST(SeedNamesTest, R67_EveryAssignerOfTheSeedIsMadeAndPlans) {
   }
 }
 
-}  // namespace
+}  // namespace seed_names_test
 }  // namespace plimsoll

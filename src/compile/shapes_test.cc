@@ -5,7 +5,7 @@
 #include "graph/builder.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace shapes_test {
 
 using graph::DataType;
 using graph::Dim;
@@ -122,5 +122,5 @@ TEST(CheckDeclaredTest, CountsAgreementUnknownsAndDifferences) {
   EXPECT_EQ(check.mismatches[0].computed, "float32[n,4]");
 }
 
-}  // namespace
+}  // namespace shapes_test
 }  // namespace plimsoll::compile

@@ -6,7 +6,7 @@
 #include "compile/pass_results_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace sink_transposes_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -328,5 +328,5 @@ TEST(CommonSubexpressionsRulesTest, AReturnedValueAmongSeveralKeepsItsNode) {
   EXPECT_EQ(Left(MergeCommonSubexpressions, Inferred(builder)), "TopK TopK Neg Abs");
 }
 
-}  // namespace
+}  // namespace sink_transposes_test
 }  // namespace plimsoll::compile

@@ -7,7 +7,7 @@
 #include "compile/slice_rules.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace slice_regions_test {
 
 using graph::Attributes;
 using graph::Graph;
@@ -110,5 +110,5 @@ TEST(SliceRulesTest, ASumOverRowsNeedsAllOfThem) {
   EXPECT_FALSE(SliceRuleOf(graph, graph[y].producer).has_value());
 }
 
-}  // namespace
+}  // namespace slice_regions_test
 }  // namespace plimsoll::compile

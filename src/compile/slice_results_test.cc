@@ -4,7 +4,7 @@
 #include "compile/slice_rules.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace slice_results_test {
 
 using graph::Attributes;
 using graph::Graph;
@@ -201,5 +201,5 @@ TEST(SliceResultsTest, OneRowCannotBeCut) {
   EXPECT_FALSE(RuleOf(c, c.Node("Relu", {c.Input("x", FloatTensor({8}))})));
 }
 
-}  // namespace
+}  // namespace slice_results_test
 }  // namespace plimsoll::compile

@@ -6,7 +6,7 @@
 #include "compile/graph_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace storage_parts_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -105,5 +105,5 @@ TEST(StoragePartsTest, TheBeginningOfALaterConcatIsTheEarlierOne) {
   EXPECT_EQ(storages.fresh[second.index()], Bytes(0));
 }
 
-}  // namespace
+}  // namespace storage_parts_test
 }  // namespace plimsoll::compile

@@ -7,7 +7,7 @@
 #include "compile/streams.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace stream_waits_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -104,5 +104,5 @@ TEST(StreamWaitsTest, ANodeWithBodiesWaitsAndIsWaitedForAsAWhole) {
   EXPECT_EQ(WaitsOf(builder), (Waits{"Exp>If", "If>Neg", "Exp>Neg", "Neg>Add", "If>Add"}));
 }
 
-}  // namespace
+}  // namespace stream_waits_test
 }  // namespace plimsoll::compile

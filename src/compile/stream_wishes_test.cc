@@ -2,7 +2,7 @@
 
 // Nodes that ask for streams, for neighbours in memory, and for workspaces on several streams.
 namespace plimsoll::compile {
-namespace {
+namespace stream_wishes_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -226,5 +226,5 @@ TEST_F(MemoryWishesTest, AGroupsIndicesAreItsOrderAndEachIsUsedOnce) {
   EXPECT_EQ(refused.error().code, "graph.group");
 }
 
-}  // namespace
+}  // namespace stream_wishes_test
 }  // namespace plimsoll::compile

@@ -7,7 +7,7 @@
 #include "compile/plan_model.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace variable_updates_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -186,5 +186,5 @@ TEST(VariableUpdatesTest, AWrongOrderIsFound) {
   EXPECT_EQ(wrong.error().code, "compile.update");
 }
 
-}  // namespace
+}  // namespace variable_updates_test
 }  // namespace plimsoll::compile

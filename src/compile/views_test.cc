@@ -5,7 +5,7 @@
 #include "compile/pass_results_for_tests.h"
 
 namespace plimsoll::compile {
-namespace {
+namespace views_test {
 
 using graph::Attributes;
 using graph::DataType;
@@ -237,5 +237,5 @@ TEST(InlineBranchesRulesTest, AConditionOfARunAndAnIfWithWishesStay) {
   EXPECT_EQ(InlineBranches(unknown), 0);
 }
 
-}  // namespace
+}  // namespace views_test
 }  // namespace plimsoll::compile

@@ -5,7 +5,7 @@
 #include "config/resolving_for_tests.h"
 
 namespace plimsoll::config {
-namespace {
+namespace batch_strategies_test {
 
 TEST(BatchStrategiesTest, R43_EveryBatchHasAStrategyOfItsOwn) {
   const auto read = ParseBatchStrategies(
@@ -89,5 +89,5 @@ TEST(PlanningOptionsTest, BatchesMergeAndShareUnlessToldOtherwise) {
   EXPECT_FALSE(resolved->config.batches_share_memory);
 }
 
-}  // namespace
+}  // namespace batch_strategies_test
 }  // namespace plimsoll::config

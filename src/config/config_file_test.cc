@@ -9,7 +9,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::config {
-namespace {
+namespace config_file_test {
 
 Result<EffectiveConfig> ResolveFile(std::string_view text, const std::string& name) {
   PLIMSOLL_ASSIGN(const Settings settings, ParseConfigText(text, name));
@@ -196,5 +196,5 @@ TEST_F(ConfigFileOnDiskTest, MissingFolderAndTooLargeAreToldApart) {
   EXPECT_EQ(ReadConfigFile(large).error().kind, ErrorKind::kBadFile);
 }
 
-}  // namespace
+}  // namespace config_file_test
 }  // namespace plimsoll::config

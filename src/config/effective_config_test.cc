@@ -9,7 +9,7 @@
 #include "config/resolving_for_tests.h"
 
 namespace plimsoll::config {
-namespace {
+namespace effective_config_test {
 
 using testing::HasSubstr;
 
@@ -61,5 +61,5 @@ TEST(EffectiveConfigTest, TextThatIsNoUtf8DoesNotBreakJson) {
             "/\xef\xbf\xbd");
 }
 
-}  // namespace
+}  // namespace effective_config_test
 }  // namespace plimsoll::config

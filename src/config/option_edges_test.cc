@@ -13,7 +13,7 @@
 
 // Every bound at its edge and just beyond it: of numbers, of lists, of files, of texts in errors.
 namespace plimsoll::config {
-namespace {
+namespace option_edges_test {
 
 bool Takes(const Option& option, const SettingValue& value) {
   return CheckValue(option, value, option.name).ok();
@@ -201,5 +201,5 @@ TEST(OptionEdgesTest, EveryConflictIsTold) {
   EXPECT_EQ(Outcome(ResolveTexts(texts)), "accepted");
 }
 
-}  // namespace
+}  // namespace option_edges_test
 }  // namespace plimsoll::config

@@ -8,7 +8,7 @@
 #include "config/resolving_for_tests.h"
 
 namespace plimsoll::config {
-namespace {
+namespace option_table_test {
 
 TEST(OptionTableTest, EveryKeyBelongsToOneRowAndEveryRowExplainsItself) {
   std::set<std::string_view> keys;
@@ -83,5 +83,5 @@ TEST(OptionTableTest, UnknownNamesGetTheNearestOne) {
   EXPECT_LT(LookUpOption(std::string(1 << 20, 'x'), "--set").error().Text().size(), 300u);
 }
 
-}  // namespace
+}  // namespace option_table_test
 }  // namespace plimsoll::config

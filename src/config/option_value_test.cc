@@ -6,7 +6,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::config {
-namespace {
+namespace option_value_test {
 
 // What one option takes and refuses. `given` is text as behind --set; the message is exact.
 struct Refused {
@@ -299,5 +299,5 @@ TEST(OptionValueTest, AHugeValueIsShownByItsBeginning) {
                             "...' is not legal; legal: 0, 1 [config.value]"));
 }
 
-}  // namespace
+}  // namespace option_value_test
 }  // namespace plimsoll::config

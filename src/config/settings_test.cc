@@ -9,7 +9,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::config {
-namespace {
+namespace settings_test {
 
 constexpr Origin::Layer kFile = Origin::Layer::kFile;
 constexpr Origin::Layer kCommandLine = Origin::Layer::kCommandLine;
@@ -181,5 +181,5 @@ TEST(SettingsTest, WhatIsDeprecatedOrWithoutEffectIsSaidOnce) {
               testing::ExitedWithCode(0), "0: \n");
 }
 
-}  // namespace
+}  // namespace settings_test
 }  // namespace plimsoll::config

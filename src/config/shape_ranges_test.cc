@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace plimsoll::config {
-namespace {
+namespace shape_ranges_test {
 
 TEST(ShapeRangesTest, TheDocumentsExampleIsRead) {
   const auto ranges = ParseShapeRanges(
@@ -88,5 +88,5 @@ TEST(ShapeRangesTest, LongTextsAreReadInOneGo) {
   EXPECT_FALSE(ParseShapeRanges("data:" + std::string(1 << 20, '[')).ok());
 }
 
-}  // namespace
+}  // namespace shape_ranges_test
 }  // namespace plimsoll::config

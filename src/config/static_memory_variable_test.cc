@@ -5,7 +5,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::config {
-namespace {
+namespace static_memory_variable_test {
 
 constexpr const char* kVariable = "GE_USE_STATIC_MEMORY";
 constexpr const char* kLegal = "0, 2, 3, 4 (and 1, the older form of 2)";
@@ -101,5 +101,5 @@ TEST(StaticMemoryVariableTest, R36_NeitherSideWinsWhicheverLayerGivesTheOption) 
   }
 }
 
-}  // namespace
+}  // namespace static_memory_variable_test
 }  // namespace plimsoll::config

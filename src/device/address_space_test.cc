@@ -6,7 +6,7 @@
 #include <random>
 
 namespace plimsoll::device {
-namespace {
+namespace address_space_test {
 
 TEST(AddressSpaceTest, TakesTheLowestPlaceThatFits) {
   AddressSpace space(1000, Bytes(1000));
@@ -54,5 +54,5 @@ TEST(AddressSpaceTest, WhatComesBackIsOnePieceAgain) {
   EXPECT_EQ(space.Take(Bytes(kSize), Bytes(1)), 0u);
 }
 
-}  // namespace
+}  // namespace address_space_test
 }  // namespace plimsoll::device

@@ -10,7 +10,7 @@
 #include "device/system_limits_for_tests.h"
 
 namespace plimsoll::device {
-namespace {
+namespace cpu_device_limits_test {
 
 using enum DeviceCall;
 
@@ -233,5 +233,5 @@ TEST_F(CpuDeviceLimits, ReservedAndFreedAddressesGoBackToTheSystem) {
   EXPECT_LT(ProcessBytes("VmSize"), before + kLarge);
 }
 
-}  // namespace
+}  // namespace cpu_device_limits_test
 }  // namespace plimsoll::device

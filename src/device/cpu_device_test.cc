@@ -10,7 +10,7 @@
 #include "device/system_memory.h"
 
 namespace plimsoll::device {
-namespace {
+namespace cpu_device_test {
 
 using enum DeviceCall;
 
@@ -208,5 +208,5 @@ TEST(CpuDeviceTest, DestructionFinishesWorkAndGivesEverythingBack) {
   EXPECT_FALSE(PagesAt(range.base).has_value());
 }
 
-}  // namespace
+}  // namespace cpu_device_test
 }  // namespace plimsoll::device

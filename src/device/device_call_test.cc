@@ -7,7 +7,7 @@
 #include "plimsoll/device/driver_costs.h"
 
 namespace plimsoll::device {
-namespace {
+namespace device_call_test {
 
 using enum DeviceCall;
 
@@ -104,5 +104,5 @@ TEST(ReserveAddressIfAbleTest, OnlyADeviceThatCannotIsNotAskedAgain) {
   EXPECT_FALSE(memory.IsUnableToReserve(DeviceId{}));
 }
 
-}  // namespace
+}  // namespace device_call_test
 }  // namespace plimsoll::device

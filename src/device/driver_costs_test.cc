@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace plimsoll::device {
-namespace {
+namespace driver_costs_test {
 
 TEST(DriverCostsTest, CostsLieOnLinesBetweenTheMeasuredSizes) {
   const CostBySize cost{10, 264, 1032};
@@ -42,5 +42,5 @@ TEST(DriverCostsTest, GrowingTo64GiBInLargeChunksIsCheap) {
   EXPECT_GT(grow(MiB(2)), 1'000'000'000);
 }
 
-}  // namespace
+}  // namespace driver_costs_test
 }  // namespace plimsoll::device

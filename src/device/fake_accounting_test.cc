@@ -5,7 +5,7 @@
 #include "device/conformance_fixture.h"
 
 namespace plimsoll::device {
-namespace {
+namespace fake_accounting_test {
 
 using enum DeviceCall;
 
@@ -234,5 +234,5 @@ TEST(FakeAccountingTest, TheErrorNamesTheLowestStreamThatUsesTheMemory) {
   EXPECT_NE(refused.error().why.find("stream 5 "), std::string::npos) << refused.error().why;
 }
 
-}  // namespace
+}  // namespace fake_accounting_test
 }  // namespace plimsoll::device

@@ -5,7 +5,7 @@
 #include "device/conformance_fixture.h"
 
 namespace plimsoll::device {
-namespace {
+namespace fake_device_test {
 
 using enum DeviceCall;
 
@@ -257,5 +257,5 @@ TEST(FakeDeviceTest, R77_TheLogTellsTheOrderOfReleaseToTheEnd) {
   EXPECT_EQ(*log->at_destruction, (FakeOutstanding{.ranges = 1, .chunks = 1, .streams = 1}));
 }
 
-}  // namespace
+}  // namespace fake_device_test
 }  // namespace plimsoll::device

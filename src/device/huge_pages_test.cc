@@ -13,7 +13,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::device {
-namespace {
+namespace huge_pages_test {
 
 using enum DeviceCall;
 
@@ -242,5 +242,5 @@ TEST(HugePagesTest, MovingABlockMovesItsMemory) {
   EXPECT_EQ(device.outstanding(), FakeOutstanding{});
 }
 
-}  // namespace
+}  // namespace huge_pages_test
 }  // namespace plimsoll::device

@@ -8,7 +8,7 @@
 #include "plimsoll/device/reservation.h"
 
 namespace plimsoll::device {
-namespace {
+namespace memory_conformance_test {
 
 using enum DeviceCall;
 
@@ -334,5 +334,5 @@ TEST_P(MemoryConformance, InfoTellsTotalAndFree) {
   EXPECT_EQ(info->free, kCapacity);
 }
 
-}  // namespace
+}  // namespace memory_conformance_test
 }  // namespace plimsoll::device

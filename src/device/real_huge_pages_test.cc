@@ -13,7 +13,7 @@
 #include "plimsoll/device/huge_pages.h"
 
 namespace plimsoll::device {
-namespace {
+namespace real_huge_pages_test {
 
 using enum DeviceCall;
 
@@ -187,5 +187,5 @@ TEST_P(TransparentPages, PoliciesWantWholePages) {
   }
 }
 
-}  // namespace
+}  // namespace real_huge_pages_test
 }  // namespace plimsoll::device

@@ -7,7 +7,7 @@
 #include "plimsoll/device/fake_device.h"
 
 namespace plimsoll::device {
-namespace {
+namespace registry_test {
 
 TEST(RegistryTest, MakesEveryKindItNames) {
   for (const char* kind : {"cpu", "fake"}) {
@@ -66,5 +66,5 @@ TEST(RegistryTest, AKindCanBeAddedOnce) {
   EXPECT_FALSE(RegisterDeviceKind("empty", nullptr).ok());
 }
 
-}  // namespace
+}  // namespace registry_test
 }  // namespace plimsoll::device

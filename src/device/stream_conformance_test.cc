@@ -8,7 +8,7 @@
 #include "device/conformance_fixture.h"
 
 namespace plimsoll::device {
-namespace {
+namespace stream_conformance_test {
 
 using enum DeviceCall;
 
@@ -345,5 +345,5 @@ TEST_P(StreamConformance, EightThreadsShareADevice) {
   EXPECT_EQ(Free(kSecond), kCapacity);
 }
 
-}  // namespace
+}  // namespace stream_conformance_test
 }  // namespace plimsoll::device

@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace plimsoll::device {
-namespace {
+namespace system_memory_test {
 
 // The files of a system made up, in a folder of its own.
 class MadeUpSystem : public testing::Test {
@@ -134,5 +134,5 @@ TEST(SystemMemoryTest, NoMachineHasAPoolOfThreeKilobytePages) {
   EXPECT_EQ(FindHugePagePool(KiB(3)), std::nullopt);
 }
 
-}  // namespace
+}  // namespace system_memory_test
 }  // namespace plimsoll::device

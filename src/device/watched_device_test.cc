@@ -3,7 +3,7 @@
 #include "device/conformance_fixture.h"
 
 namespace plimsoll::device {
-namespace {
+namespace watched_device_test {
 
 using enum DeviceCall;
 
@@ -96,5 +96,5 @@ TEST(WatchedDeviceTest, WhatIsNoCallIsAnsweredByTheDeviceBelow) {
   EXPECT_EQ(watched.device.total(), 0);
 }
 
-}  // namespace
+}  // namespace watched_device_test
 }  // namespace plimsoll::device

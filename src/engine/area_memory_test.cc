@@ -12,7 +12,7 @@
 
 // Memory beside feature maps: what each area takes, how it grows, and what it counts.
 namespace plimsoll::engine {
-namespace {
+namespace area_memory_test {
 
 using device::DeviceCall;
 
@@ -177,5 +177,5 @@ TEST_F(AreaMemoryTest, AFailedCallLeavesEveryCountAsItWas) {
   EXPECT_EQ(refused, 11) << "two plain blocks, a wait, a free, a range, two chunks of three calls";
 }
 
-}  // namespace
+}  // namespace area_memory_test
 }  // namespace plimsoll::engine

@@ -11,7 +11,7 @@
 
 // ge.plimsoll.*: who places the buffers of the plans that run, and how.
 namespace plimsoll::engine {
-namespace {
+namespace assigner_options_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -119,5 +119,5 @@ TEST(AssignerOptionsTest, AStrategyForABatchThatIsNotThereIsNoted) {
       std::any_of(notes.begin(), notes.end(), [](const auto& note) { return note.value == "b7"; }));
 }
 
-}  // namespace
+}  // namespace assigner_options_test
 }  // namespace plimsoll::engine

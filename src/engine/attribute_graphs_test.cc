@@ -2,7 +2,7 @@
 
 // Streams, cleared values and kinds of memory, at random.
 namespace plimsoll::engine {
-namespace {
+namespace attribute_graphs_test {
 
 using graph::MemoryAttributes;
 
@@ -90,5 +90,5 @@ TEST(AttributeGraphsTest, ClearedAndP2PValuesChangeNoResult) {
   CheckKind("cleared and p2p", {"graph.clearing", "graph.memory_type"}, &Cleared, true);
 }
 
-}  // namespace
+}  // namespace attribute_graphs_test
 }  // namespace plimsoll::engine

@@ -7,7 +7,7 @@
 
 // What callers and models can do wrong, each with its code; afterwards the session still works.
 namespace plimsoll::engine {
-namespace {
+namespace bad_input_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -284,5 +284,5 @@ TEST_F(BadInputTest, APlanThatDoesNotFitTheDeviceIsRefusedAndASmallerOneRuns) {
   }
 }
 
-}  // namespace
+}  // namespace bad_input_test
 }  // namespace plimsoll::engine

@@ -11,7 +11,7 @@
 // ge.exec.inputReuseMemIndexes and ge.exec.outputReuseMemIndexes: the caller's memory as ours, when
 // it holds nothing.
 namespace plimsoll::engine {
-namespace {
+namespace caller_memory_test {
 
 using compile::FloatTensor;
 using graph::Graph;
@@ -255,5 +255,5 @@ TEST(CallerMemoryTest, InputsMayLieInMemoryThatCannotBeWritten) {
   }
 }
 
-}  // namespace
+}  // namespace caller_memory_test
 }  // namespace plimsoll::engine

@@ -7,7 +7,7 @@
 
 // atomic_clean_policy: operators that need zeroed memory.
 namespace plimsoll::engine {
-namespace {
+namespace clearing_test {
 
 using compile::FloatTensor;
 using graph::Graph;
@@ -284,5 +284,5 @@ TEST(ClearingTest, AnEmptyOutputNeedsNoClearing) {
   ExpectSameBytes(graph, {Floats({}, {0.5F})}, {});
 }
 
-}  // namespace
+}  // namespace clearing_test
 }  // namespace plimsoll::engine

@@ -9,7 +9,7 @@
 
 // What a session's options do to its plans, and that results stay what they were.
 namespace plimsoll::engine {
-namespace {
+namespace compile_request_test {
 
 using compile::FloatTensor;
 using graph::Graph;
@@ -193,5 +193,5 @@ TEST(CompileRequestTest, WithARefreshableBaseFixedAddressesLieOutsideTheFeatureM
   EXPECT_EQ(refreshable->program().areas[0].bytes, Bytes(kProduct));
 }
 
-}  // namespace
+}  // namespace compile_request_test
 }  // namespace plimsoll::engine

@@ -8,7 +8,7 @@
 #include "plimsoll/device/fake_device.h"
 
 namespace plimsoll::engine {
-namespace {
+namespace constant_memory_test {
 
 using config::HugePages;
 using device::DeviceId;
@@ -227,5 +227,5 @@ TEST(ConstantMemoryTest, R28_ADeviceWithoutVirtualMemoryAnswersWithTheReason) {
   EXPECT_NE(run.error().why.find("virtual memory"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace constant_memory_test
 }  // namespace plimsoll::engine

@@ -6,7 +6,7 @@
 
 // Loops over what does not fit, over texts, over nothing, and scans of the first version.
 namespace plimsoll::engine {
-namespace {
+namespace control_flow_faults_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -208,5 +208,5 @@ TEST(ControlFlowFaultsTest, SequencesThatAreWalkedTogetherAreOfOneLength) {
   EXPECT_EQ(ElementsOf(made[0].elements[1].tensor), Elements{0});
 }
 
-}  // namespace
+}  // namespace control_flow_faults_test
 }  // namespace plimsoll::engine

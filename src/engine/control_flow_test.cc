@@ -8,7 +8,7 @@
 
 // If, Loop, Scan and SequenceMap as a session runs them.
 namespace plimsoll::engine {
-namespace {
+namespace control_flow_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -345,5 +345,5 @@ TEST(ControlFlowTest, WhatALoopCollectsHasItsTypeAndShapeAlsoAfterNoRound) {
   }
 }
 
-}  // namespace
+}  // namespace control_flow_test
 }  // namespace plimsoll::engine

@@ -5,7 +5,7 @@
 
 // deterministic=1: the same bytes for the same input, run after run and with any number of threads.
 namespace plimsoll::engine {
-namespace {
+namespace deterministic_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -192,5 +192,5 @@ TEST(DeterministicTest, R113_RandomNumbersNeedASeed) {
   }
 }
 
-}  // namespace
+}  // namespace deterministic_test
 }  // namespace plimsoll::engine

@@ -7,7 +7,7 @@
 
 // Models whose sizes are the caller's choice: a plan for each set of shapes.
 namespace plimsoll::engine {
-namespace {
+namespace dynamic_shapes_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -183,5 +183,5 @@ TEST(DynamicShapesTest, ContradictingSizesAreRefused) {
   ExpectRight(*session, id, 2, 1, 1);
 }
 
-}  // namespace
+}  // namespace dynamic_shapes_test
 }  // namespace plimsoll::engine

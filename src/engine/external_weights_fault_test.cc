@@ -8,7 +8,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
-namespace {
+namespace external_weights_fault_test {
 
 namespace fs = std::filesystem;
 
@@ -172,5 +172,5 @@ TEST(ExternalWeightsFaultTest, ManyThreadsAddAndUnloadTheSameModels) {
   EXPECT_TRUE(NamesIn(work.path()).empty());
 }
 
-}  // namespace
+}  // namespace external_weights_fault_test
 }  // namespace plimsoll::engine

@@ -7,7 +7,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
-namespace {
+namespace external_weights_test {
 
 using graph::GraphBuilder;
 using graph::ValueId;
@@ -240,5 +240,5 @@ TEST(ExternalWeightsTest, AGraphThatRunsNodeByNodeReadsItsWeightsFromTheFilesToo
             BytesOf(std::vector<int64_t>{10, 20}));
 }
 
-}  // namespace
+}  // namespace external_weights_test
 }  // namespace plimsoll::engine

@@ -9,7 +9,7 @@
 
 // What feature maps take and count under each policy, one by one.
 namespace plimsoll::engine {
-namespace {
+namespace feature_memory_test {
 
 using Policy = config::StaticMemoryPolicy;
 constexpr device::DeviceId kFirst{0};
@@ -190,5 +190,5 @@ TEST(FeatureMemoryTest, AProbeThatCannotBeUndoneIsToldAndNothingElseHappens) {
   EXPECT_TRUE(memory.Take(kStatic, KiB(64), "graph").ok());
 }
 
-}  // namespace
+}  // namespace feature_memory_test
 }  // namespace plimsoll::engine

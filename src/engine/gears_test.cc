@@ -9,7 +9,7 @@
 
 // Sets of shapes that are compiled when a model is loaded, in one arena.
 namespace plimsoll::engine {
-namespace {
+namespace gears_test {
 
 using graph::Dim;
 using graph::Graph;
@@ -227,5 +227,5 @@ TEST(GearsTest, AGearThatLeavesNothingOfALaterAxisIsRefused) {
       << refused.error().why;
 }
 
-}  // namespace
+}  // namespace gears_test
 }  // namespace plimsoll::engine

@@ -5,7 +5,7 @@
 // Groups at random: inputs of a node, outputs of a node, and outputs of several nodes lie side by
 // side in their order when kernels run, or the graph is refused.
 namespace plimsoll::engine {
-namespace {
+namespace grouped_graphs_test {
 
 using graph::Graph;
 using graph::MemoryAttributes;
@@ -164,5 +164,5 @@ TEST(AttributeGraphsTest, GroupsLieSideBySideAndChangeNoResult) {
   }
 }
 
-}  // namespace
+}  // namespace grouped_graphs_test
 }  // namespace plimsoll::engine

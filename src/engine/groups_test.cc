@@ -8,7 +8,7 @@
 
 // Operands that must lie side by side lie so when their node runs.
 namespace plimsoll::engine {
-namespace {
+namespace groups_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -321,5 +321,5 @@ TEST(GroupsTest, AViewOfAnInputLeavesTheInputAlone) {
   }
 }
 
-}  // namespace
+}  // namespace groups_test
 }  // namespace plimsoll::engine

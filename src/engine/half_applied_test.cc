@@ -8,7 +8,7 @@
 // Where in a training step a failure comes: before the first variable is written nothing has
 // happened, from there on the variables are half applied until each that the step writes is set.
 namespace plimsoll::engine {
-namespace {
+namespace half_applied_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -212,5 +212,5 @@ TEST(HalfAppliedGraphsTest, WhereEveryNewValueIsCopiedAFailureChangesNothing) {
   EXPECT_EQ(report.copied_bytes, Bytes(12));
 }
 
-}  // namespace
+}  // namespace half_applied_test
 }  // namespace plimsoll::engine

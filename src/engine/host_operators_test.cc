@@ -13,7 +13,7 @@
 
 // ac_parallel_enable: host operators beside the others, in graphs with open sizes.
 namespace plimsoll::engine {
-namespace {
+namespace host_operators_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -286,5 +286,5 @@ TEST(HostOperatorsTest, R124_AWalkHandsIndependentHostOperatorsToTheOtherThread)
   }
 }
 
-}  // namespace
+}  // namespace host_operators_test
 }  // namespace plimsoll::engine

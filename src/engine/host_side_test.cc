@@ -10,7 +10,7 @@
 
 // Work that a walk hands to the other stream: what it touches, and what becomes of its errors.
 namespace plimsoll::engine {
-namespace {
+namespace host_side_test {
 
 using graph::ValueId;
 
@@ -100,5 +100,5 @@ TEST_F(HostSideTest, AWaitThatFailsIsToldAndTriedAgain) {
   EXPECT_FALSE(side.Touches(ValueId(1)));
 }
 
-}  // namespace
+}  // namespace host_side_test
 }  // namespace plimsoll::engine

@@ -11,7 +11,7 @@
 // Nodes that write over what they read, beside views of the same memory: a plan gives what the
 // graph gives node by node, where every value has memory of its own.
 namespace plimsoll::engine {
-namespace {
+namespace in_place_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -136,5 +136,5 @@ TEST(InPlaceTest, RandomGraphsGiveWhatTheyGiveNodeByNodeHoweverTheyArePlanned) {
   }
 }
 
-}  // namespace
+}  // namespace in_place_test
 }  // namespace plimsoll::engine

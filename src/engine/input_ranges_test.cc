@@ -7,7 +7,7 @@
 
 // compile_dynamic_mode and dynamic_inputs_shape_range.
 namespace plimsoll::engine {
-namespace {
+namespace input_ranges_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -191,5 +191,5 @@ TEST(InputRangesTest, RangesThatDoNotFitTheModelAreRefused) {
   }
 }
 
-}  // namespace
+}  // namespace input_ranges_test
 }  // namespace plimsoll::engine

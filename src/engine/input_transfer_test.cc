@@ -6,7 +6,7 @@
 
 // input_fusion_size, by the transfers of runs.
 namespace plimsoll::engine {
-namespace {
+namespace input_transfer_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -129,5 +129,5 @@ TEST(InputTransferTest, InputsThatAreUsedInPlaceNeedNoTransfer) {
   EXPECT_EQ(session->LastRun(id)->transfers.inputs, 0);
 }
 
-}  // namespace
+}  // namespace input_transfer_test
 }  // namespace plimsoll::engine

@@ -5,7 +5,7 @@
 // Operands that decide what a kernel does, made by nodes that passes leave alone: where shapes tell
 // their elements, kernels get them.
 namespace plimsoll::engine {
-namespace {
+namespace known_operands_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -56,5 +56,5 @@ TEST(KnownOperands, HoldWhereNodesCarryMemoryAttributes) {
   }
 }
 
-}  // namespace
+}  // namespace known_operands_test
 }  // namespace plimsoll::engine

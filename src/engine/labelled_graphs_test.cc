@@ -3,7 +3,7 @@
 // Batch labels at random: a run makes the outputs of the batch that it names and those of no batch,
 // and a graph in which batches meet is refused.
 namespace plimsoll::engine {
-namespace {
+namespace labelled_graphs_test {
 
 using graph::Graph;
 using graph::NodeId;
@@ -147,5 +147,5 @@ TEST(AttributeGraphsTest, EachBatchGivesWhatTheGraphGivesWithoutLabels) {
   }
 }
 
-}  // namespace
+}  // namespace labelled_graphs_test
 }  // namespace plimsoll::engine

@@ -5,7 +5,7 @@
 // Addresses that must not change, at random: they are equal in every run until the graph is
 // unloaded, whatever the shapes of the runs, or the run is refused.
 namespace plimsoll::engine {
-namespace {
+namespace marked_addresses_test {
 
 using graph::Graph;
 using graph::NodeId;
@@ -133,5 +133,5 @@ TEST(AttributeGraphsTest, AddressesAreEqualInAHundredRunsOfChangingShapesUnderEv
   }
 }
 
-}  // namespace
+}  // namespace marked_addresses_test
 }  // namespace plimsoll::engine

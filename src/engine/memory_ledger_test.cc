@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace plimsoll::engine {
-namespace {
+namespace memory_ledger_test {
 
 MemoryEvent Reserved(int64_t bytes) {
   MemoryEvent event;
@@ -88,5 +88,5 @@ TEST(MemoryLedgerTest, HostMemoryGoesBackAndHeapTensorsNeedNoTrim) {
   EXPECT_EQ(ledger.peak_reserved(), Bytes(7));
 }
 
-}  // namespace
+}  // namespace memory_ledger_test
 }  // namespace plimsoll::engine

@@ -7,7 +7,7 @@
 
 // Values in P2P memory and in memory of the host come from the device as such.
 namespace plimsoll::engine {
-namespace {
+namespace memory_types_test {
 
 using compile::FloatTensor;
 using device::MemoryType;
@@ -121,5 +121,5 @@ TEST(MemoryTypesTest, DynamicGraphsTakeAsMuchAsTheLargestShapesNeed) {
   EXPECT_EQ(session->Memory().host, Bytes(0));
 }
 
-}  // namespace
+}  // namespace memory_types_test
 }  // namespace plimsoll::engine

@@ -10,7 +10,7 @@
 
 // Gears as batches: continuous inputs in merged blocks, a strategy for each gear.
 namespace plimsoll::engine {
-namespace {
+namespace merged_gears_test {
 
 using graph::Dim;
 using graph::Graph;
@@ -279,5 +279,5 @@ TEST(MergedGearsTest, R42_LabelsInsideAGearDoNotOverlay) {
   }
 }
 
-}  // namespace
+}  // namespace merged_gears_test
 }  // namespace plimsoll::engine

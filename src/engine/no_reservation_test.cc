@@ -9,7 +9,7 @@
 // Sessions on a device that has no virtual memory: it is asked for addresses once, and plain memory
 // serves from then on.
 namespace plimsoll::engine {
-namespace {
+namespace no_reservation_test {
 
 using config::StaticMemoryPolicy;
 using device::DeviceCall;
@@ -73,5 +73,5 @@ TEST(NoReservationTest, R80_R81_ADeviceWithoutVirtualMemoryIsAskedForAddressesOn
   }
 }
 
-}  // namespace
+}  // namespace no_reservation_test
 }  // namespace plimsoll::engine

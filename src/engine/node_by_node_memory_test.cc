@@ -6,7 +6,7 @@
 // Memory of graphs that are run node by node: where their tensors come from under each policy, how
 // much of it counts, and how long it stays.
 namespace plimsoll::engine {
-namespace {
+namespace node_by_node_memory_test {
 
 using compile::FloatTensor;
 using graph::Graph;
@@ -131,5 +131,5 @@ TEST(NodeByNodeMemoryTest, ARunThatDoesNotFitIsRefusedAndLeavesNothing) {
   EXPECT_EQ(device->memory().Info({0})->free, MiB(2));
 }
 
-}  // namespace
+}  // namespace node_by_node_memory_test
 }  // namespace plimsoll::engine

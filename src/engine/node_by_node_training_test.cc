@@ -5,7 +5,7 @@
 // Training steps of graphs that are run node by node: what they give is the caller's to keep, and
 // variables change together or not at all.
 namespace plimsoll::engine {
-namespace {
+namespace node_by_node_training_test {
 
 using compile::FloatTensor;
 using graph::DataType;
@@ -163,5 +163,5 @@ TEST(NodeByNodeTrainingTest, AVariableThatIsOnlyReadHoldsUpNoOther) {
   EXPECT_EQ(VariableOf(*session, "rate"), (Elements{2, 3}));
 }
 
-}  // namespace
+}  // namespace node_by_node_training_test
 }  // namespace plimsoll::engine

@@ -6,7 +6,7 @@
 
 // Sessions that plan and do not run: what they say they take is what a run takes.
 namespace plimsoll::engine {
-namespace {
+namespace only_plan_test {
 
 using compile::WeightForms;
 using config::StaticMemoryPolicy;
@@ -187,5 +187,5 @@ TEST(OnlyPlanTest, WeightsThatAreMissingTakeNoMemory) {
   EXPECT_LT(PeakResidentBytes() - before, MiB(64));
 }
 
-}  // namespace
+}  // namespace only_plan_test
 }  // namespace plimsoll::engine

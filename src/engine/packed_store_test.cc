@@ -7,7 +7,7 @@
 #include "engine/weight_files_for_tests.h"
 
 namespace plimsoll::engine {
-namespace {
+namespace packed_store_test {
 
 std::shared_ptr<SessionWeights> External(const TemporaryFolder& work) {
   return std::make_shared<SessionWeights>(WithWeightsIn(work.path()).config, nullptr,
@@ -179,5 +179,5 @@ TEST(SharedFormsTest, KeysWhoseFormHasGoneDoNotPileUp) {
   EXPECT_EQ(*forms.FindOrMake("kept", make), *kept);
 }
 
-}  // namespace
+}  // namespace packed_store_test
 }  // namespace plimsoll::engine

@@ -15,7 +15,7 @@
 
 // A graph gives the same results before and after the passes.
 namespace plimsoll::engine {
-namespace {
+namespace passes_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -434,5 +434,5 @@ INSTANTIATE_TEST_SUITE_P(
       return name.substr(0, name.find('.'));
     });
 
-}  // namespace
+}  // namespace passes_test
 }  // namespace plimsoll::engine

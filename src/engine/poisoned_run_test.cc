@@ -7,7 +7,7 @@
 
 // Memory full of NaN patterns changes no result, and nothing beyond the plan is written.
 namespace plimsoll::engine {
-namespace {
+namespace poisoned_run_test {
 
 using graph::DataType;
 using graph::Dim;
@@ -93,5 +93,5 @@ TEST(PoisonedRunTest, OneNodeBetweenTheCallersTensorsUsesNoMemory) {
   EXPECT_EQ(run->live_peak, Bytes(0));
 }
 
-}  // namespace
+}  // namespace poisoned_run_test
 }  // namespace plimsoll::engine

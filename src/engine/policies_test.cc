@@ -16,7 +16,7 @@
 
 // How the graphs of a session share memory under each static_memory_policy.
 namespace plimsoll::engine {
-namespace {
+namespace policies_test {
 
 using config::StaticMemoryPolicy;
 using graph::Dim;
@@ -419,5 +419,5 @@ TEST(PoliciesTest, R108_R109_SessionsUseTheDeviceThatTheyName) {
             "to 1 [session.device]");
 }
 
-}  // namespace
+}  // namespace policies_test
 }  // namespace plimsoll::engine

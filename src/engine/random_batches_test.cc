@@ -6,7 +6,7 @@
 
 // Random graphs with random labels give, batch by batch, what they give without.
 namespace plimsoll::engine {
-namespace {
+namespace random_batches_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -84,5 +84,5 @@ TEST(RandomBatchesTest, R42_RandomGraphsGiveTheSameWithAndWithoutLabels) {
   }
 }
 
-}  // namespace
+}  // namespace random_batches_test
 }  // namespace plimsoll::engine

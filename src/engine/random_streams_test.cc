@@ -7,7 +7,7 @@
 
 // Random graphs on random streams give what they give without.
 namespace plimsoll::engine {
-namespace {
+namespace random_streams_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -124,5 +124,5 @@ TEST(RandomStreamsTest, RandomGraphsGiveTheSameOnAnyStreams) {
   }
 }
 
-}  // namespace
+}  // namespace random_streams_test
 }  // namespace plimsoll::engine

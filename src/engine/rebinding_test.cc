@@ -12,7 +12,7 @@
 // A plan's addresses are worked out anew whenever one of its bases moves: the feature map's, which
 // may be the caller's, or that of an area beside it.
 namespace plimsoll::engine {
-namespace {
+namespace rebinding_test {
 
 using graph::Dim;
 using kernels::HostTensor;
@@ -205,5 +205,5 @@ TEST(RebindingTest, ABaseMustHoldTheWholeFeatureMap) {
   MustRun(*session, id, {Random({16, 32}, 1)});
 }
 
-}  // namespace
+}  // namespace rebinding_test
 }  // namespace plimsoll::engine

@@ -7,7 +7,7 @@
 // Batch labels (R42): a run executes one batch, and gives what that batch gives in a graph without
 // labels.
 namespace plimsoll::engine {
-namespace {
+namespace run_batches_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -269,5 +269,5 @@ TEST(RunBatchesTest, R42_AGraphWithVariablesRunsTheBatchThatIsNamed) {
   EXPECT_EQ(ElementsOf(second[1].tensor)[0], 2);
 }
 
-}  // namespace
+}  // namespace run_batches_test
 }  // namespace plimsoll::engine

@@ -11,7 +11,7 @@
 
 // What a session asks of its device, by the log of the calls: which device, and in which order.
 namespace plimsoll::engine {
-namespace {
+namespace seed_rules_device_test {
 
 using config::StaticMemoryPolicy;
 using device::DeviceCall;
@@ -186,5 +186,5 @@ TEST(SeedRulesDeviceTest, R79_DynamicGraphsReserveAddressesOnceAndMemoryFollowsO
   }
 }
 
-}  // namespace
+}  // namespace seed_rules_device_test
 }  // namespace plimsoll::engine

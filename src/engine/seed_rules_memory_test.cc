@@ -11,7 +11,7 @@
 
 // Rules of planned memory, by the addresses that the tasks of a run get.
 namespace plimsoll::engine {
-namespace {
+namespace seed_rules_memory_test {
 
 using compile::FloatTensor;
 using device::DeviceCall;
@@ -281,5 +281,5 @@ TEST(SeedRulesMemoryTest, R61_BytesAtAFixedAddressServeOthersToo) {
   }));
 }
 
-}  // namespace
+}  // namespace seed_rules_memory_test
 }  // namespace plimsoll::engine

@@ -11,7 +11,7 @@
 
 // Runs of one model by several threads.
 namespace plimsoll::engine {
-namespace {
+namespace seed_rules_runs_test {
 
 constexpr int64_t kColumns = 64;
 
@@ -71,5 +71,5 @@ TEST(SeedRulesRunsTest, R70_RunsOfOneModelFromManyThreadsGoOneAfterTheOther) {
   EXPECT_EQ(allocator->most(), 1);
 }
 
-}  // namespace
+}  // namespace seed_rules_runs_test
 }  // namespace plimsoll::engine

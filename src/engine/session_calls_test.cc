@@ -14,7 +14,7 @@
 // Every call of a session: what it refuses, that a refusal changes nothing, and what it tells of
 // runs and memory.
 namespace plimsoll::engine {
-namespace {
+namespace session_calls_test {
 
 using compile::FloatTensor;
 using graph::DataType;
@@ -410,5 +410,5 @@ TEST(SessionCallsTest, AGraphThatIsRefusedLeavesNothing) {
   MustRun(*session, second, {Random({4}, 1)});
 }
 
-}  // namespace
+}  // namespace session_calls_test
 }  // namespace plimsoll::engine

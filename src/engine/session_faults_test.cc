@@ -8,7 +8,7 @@
 // Every device call of a session's life fails once: while graphs are loaded, run, outgrow their
 // memory, are unloaded and trimmed. The session reports it, its other graphs go on, nothing leaks.
 namespace plimsoll::engine {
-namespace {
+namespace session_faults_test {
 
 using config::StaticMemoryPolicy;
 using graph::Dim;
@@ -102,5 +102,5 @@ INSTANTIATE_TEST_SUITE_P(Policies, SessionFaultsTest,
                                std::get<2>(info.param) ? "Virtual" : "Plain");
                          });
 
-}  // namespace
+}  // namespace session_faults_test
 }  // namespace plimsoll::engine

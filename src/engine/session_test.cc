@@ -9,7 +9,7 @@
 #include "engine/session_for_tests.h"
 
 namespace plimsoll::engine {
-namespace {
+namespace session_test {
 
 using graph::DataType;
 using graph::Dim;
@@ -209,5 +209,5 @@ TEST(SessionTest, EmptyTensorsRun) {
             (std::vector<float>{10, 10, 10}));
 }
 
-}  // namespace
+}  // namespace session_test
 }  // namespace plimsoll::engine

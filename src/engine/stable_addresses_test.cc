@@ -12,7 +12,7 @@
 // Values that keep their addresses from the first run until the graph is unloaded: outputs of nodes
 // with fixed_address, and everything around nodes that cannot take new addresses.
 namespace plimsoll::engine {
-namespace {
+namespace stable_addresses_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -262,5 +262,5 @@ TEST(StableAddressesTest, EveryDeviceCallMayFailWhileAreasGrowAndNothingLeaks) {
   }
 }
 
-}  // namespace
+}  // namespace stable_addresses_test
 }  // namespace plimsoll::engine

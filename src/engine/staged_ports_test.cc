@@ -7,7 +7,7 @@
 
 // What a run did with the caller's memory, and why.
 namespace plimsoll::engine {
-namespace {
+namespace staged_ports_test {
 
 using compile::FloatTensor;
 using compile::PortUse;
@@ -148,5 +148,5 @@ TEST(StagedPortsTest, R56_EveryPortThatIsNotAlignedHasACopyOfItsOwn) {
   }
 }
 
-}  // namespace
+}  // namespace staged_ports_test
 }  // namespace plimsoll::engine

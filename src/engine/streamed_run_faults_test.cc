@@ -8,7 +8,7 @@
 // Runs on several streams that are cancelled, refused by a kernel, or failed by the device: they
 // end with the reason, and the next one is right.
 namespace plimsoll::engine {
-namespace {
+namespace streamed_run_faults_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -146,5 +146,5 @@ TEST(StreamedRunFaultsTest, EachDeviceCallFailsOnceAndTheSessionGoesOn) {
   EXPECT_GT(reported, 10);
 }
 
-}  // namespace
+}  // namespace streamed_run_faults_test
 }  // namespace plimsoll::engine

@@ -12,7 +12,7 @@
 
 // Streams that a file asks for (plimsoll.stream): they act, and results are those without.
 namespace plimsoll::engine {
-namespace {
+namespace streamed_run_test {
 
 using compile::FloatTensor;
 using graph::DataType;
@@ -252,5 +252,5 @@ TEST(StreamedRunTest, MemoryOfTheCallersIsNotLentToSeveralStreamsAndThePlanSaysS
   EXPECT_NE(notes[0].text.find("several streams"), std::string::npos) << notes[0].text;
 }
 
-}  // namespace
+}  // namespace streamed_run_test
 }  // namespace plimsoll::engine

@@ -12,7 +12,7 @@
 // Which nodes wait for which on several streams: whatever the streams' pace, a node finds what it
 // reads, and its bytes are its own.
 namespace plimsoll::engine {
-namespace {
+namespace streamed_schedules_test {
 
 using compile::FloatTensor;
 using compile::With;
@@ -245,5 +245,5 @@ TEST(StreamedSchedulesTest, StreamsOfTheFileUseTheSessionsThreads) {
   EXPECT_EQ(device->seen().count(3), device->seen().size()) << "on every stream";
 }
 
-}  // namespace
+}  // namespace streamed_schedules_test
 }  // namespace plimsoll::engine

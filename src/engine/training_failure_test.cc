@@ -7,7 +7,7 @@
 
 // What a training step leaves that fails, is cancelled, is refused, or is looked at as it runs.
 namespace plimsoll::engine {
-namespace {
+namespace training_failure_test {
 
 using compile::FloatTensor;
 using graph::DataType;
@@ -144,5 +144,5 @@ TEST(TrainingFailureTest, ReadersSeeWholeStepsWhileAThreadTrains) {
   EXPECT_EQ(torn, 0);
 }
 
-}  // namespace
+}  // namespace training_failure_test
 }  // namespace plimsoll::engine

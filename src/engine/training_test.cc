@@ -8,7 +8,7 @@
 
 // Training steps: what the caller gives and gets, and what happens to variables.
 namespace plimsoll::engine {
-namespace {
+namespace training_test {
 
 using compile::FloatTensor;
 using graph::DataType;
@@ -366,5 +366,5 @@ TEST(TrainingTest, ARealModelLearnsTheSameAsWhenItIsFedByHand) {
   EXPECT_EQ(session->Updates(trained)->copied, 0U);
 }
 
-}  // namespace
+}  // namespace training_test
 }  // namespace plimsoll::engine

@@ -20,7 +20,7 @@
 #include "plimsoll/device/watched_device.h"
 
 namespace plimsoll::engine {
-namespace {
+namespace variable_file_test {
 
 namespace fs = std::filesystem;
 using Elements = std::vector<float>;
@@ -341,5 +341,5 @@ TEST_F(VariableFileTest, AKillAtAnyMomentLeavesAWholeFile) {
   EXPECT_FALSE(fs::exists(folder_.path() / "state.plv.partial"));
 }
 
-}  // namespace
+}  // namespace variable_file_test
 }  // namespace plimsoll::engine

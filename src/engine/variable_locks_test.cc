@@ -12,7 +12,7 @@
 // Who may touch the session's variables while a run is in the middle: a run that updates them is
 // alone with them, runs that only read them go on side by side.
 namespace plimsoll::engine {
-namespace {
+namespace variable_locks_test {
 
 using compile::FloatTensor;
 using graph::DataType;
@@ -207,5 +207,5 @@ TEST(VariableLocksOfGraphsTest, AStepThatComesInTheMiddleOfAnotherSeesItsResult)
   EXPECT_EQ(VariableOf(*session, "w"), Elements(64, 7));
 }
 
-}  // namespace
+}  // namespace variable_locks_test
 }  // namespace plimsoll::engine

@@ -9,7 +9,7 @@
 #include "plimsoll/device/fake_device.h"
 
 namespace plimsoll::engine {
-namespace {
+namespace variable_memory_test {
 
 using config::HugePages;
 using config::VariablePlacement;
@@ -196,5 +196,5 @@ TEST(VariableMemoryTest, R26_R27_WithoutAPoolModeTwoTakesTransparentPages) {
   EXPECT_EQ(errors.lines().size(), 1U);
 }
 
-}  // namespace
+}  // namespace variable_memory_test
 }  // namespace plimsoll::engine

@@ -5,7 +5,7 @@
 #include "engine/training_for_tests.h"
 
 namespace plimsoll::engine {
-namespace {
+namespace variable_ports_test {
 
 using graph::Graph;
 
@@ -141,5 +141,5 @@ TEST(VariablePortsTest, ReadingAndWritingNeedsTheRightTensor) {
   EXPECT_EQ(VariableOf(*session, "w"), ElementsOf(four));
 }
 
-}  // namespace
+}  // namespace variable_ports_test
 }  // namespace plimsoll::engine

@@ -5,7 +5,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
-namespace {
+namespace weight_folder_test {
 
 namespace fs = std::filesystem;
 
@@ -141,5 +141,5 @@ TEST(WeightFolderTest, AForkedProcessRemovesNothing) {
   EXPECT_TRUE(fs::exists((*made)->path() / kWeightLockName));
 }
 
-}  // namespace
+}  // namespace weight_folder_test
 }  // namespace plimsoll::engine

@@ -8,7 +8,7 @@
 #include "graph/shape.h"
 
 namespace plimsoll::graph {
-namespace {
+namespace dim_arithmetic_test {
 
 using Numbers = std::map<std::string, int64_t>;
 
@@ -150,5 +150,5 @@ TEST(DimArithmeticTest, ReadsEveryOperationThatExportersWrite) {
   EXPECT_EQ(Dim::Parse("-a + 3"), Dim(3) - a);
 }
 
-}  // namespace
+}  // namespace dim_arithmetic_test
 }  // namespace plimsoll::graph

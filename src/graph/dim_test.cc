@@ -7,7 +7,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::graph {
-namespace {
+namespace dim_test {
 
 const Dim kBatch = Dim::Symbol("batch");
 const Dim kSeq = Dim::Symbol("seq");
@@ -109,5 +109,5 @@ TEST(ShapeTest, ElementCountMultipliesSymbols) {
   EXPECT_EQ(Text(Shape{kBatch, 3}), "[batch,3]");
 }
 
-}  // namespace
+}  // namespace dim_test
 }  // namespace plimsoll::graph

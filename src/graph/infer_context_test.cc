@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace plimsoll::graph {
-namespace {
+namespace infer_context_test {
 
 std::optional<Shape> BroadcastOf(const Shape& a, const Shape& b) {
   return Broadcast(std::vector<const Shape*>{&a, &b});
@@ -51,5 +51,5 @@ TEST(NormalizeAxisTest, CountsFromTheEndAndRefusesWhatLiesOutside) {
   EXPECT_FALSE(NormalizeAxis(0, 0).has_value());
 }
 
-}  // namespace
+}  // namespace infer_context_test
 }  // namespace plimsoll::graph

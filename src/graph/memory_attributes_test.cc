@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace plimsoll::graph {
-namespace {
+namespace memory_attributes_test {
 
 struct Case {
   const char* key;
@@ -100,5 +100,5 @@ TEST(MemoryAttributesErrorTest, AMisspeltKeyIsToldTheNearest) {
   EXPECT_NE(status.error().why.find("plimsoll.batch_label"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace memory_attributes_test
 }  // namespace plimsoll::graph

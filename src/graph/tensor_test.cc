@@ -8,7 +8,7 @@
 #include "graph/content.h"
 
 namespace plimsoll::graph {
-namespace {
+namespace tensor_test {
 
 ConstantTensor Make(DataType type, std::vector<int64_t> dims, std::span<const uint8_t> bytes) {
   ConstantTensor tensor;
@@ -90,5 +90,5 @@ TEST(DataTypeTest, EveryTypeOfTheStandardHasNameAndWidth) {
   EXPECT_FALSE(DataTypeFromOnnx(-1).has_value());
 }
 
-}  // namespace
+}  // namespace tensor_test
 }  // namespace plimsoll::graph

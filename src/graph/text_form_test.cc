@@ -5,7 +5,7 @@
 #include "graph/builder.h"
 
 namespace plimsoll::graph {
-namespace {
+namespace text_form_test {
 
 TEST(TextFormTest, ShowsInputsConstantsNodesAttributesAndBodies) {
   GraphBuilder builder;
@@ -35,5 +35,5 @@ TEST(TextFormTest, ShowsInputsConstantsNodesAttributesAndBodies) {
             "  output %If_2\n");
 }
 
-}  // namespace
+}  // namespace text_form_test
 }  // namespace plimsoll::graph

@@ -6,7 +6,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels {
-namespace {
+namespace catalogue_test {
 
 using graph::DataType;
 using graph::Graph;
@@ -118,5 +118,5 @@ TEST(CatalogueTest, RandomOperatorsAreNotWorkedOutAtLoad) {
   EXPECT_TRUE(IsDeterministic(node));
 }
 
-}  // namespace
+}  // namespace catalogue_test
 }  // namespace plimsoll::kernels

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace plimsoll::kernels {
-namespace {
+namespace element_types_test {
 
 using graph::DataType;
 
@@ -151,5 +151,5 @@ TEST(ElementTypesTest, SubByteElementsShareBytes) {
   EXPECT_EQ(LoadInteger(DataType::kUint4, &byte, 1), 13);
 }
 
-}  // namespace
+}  // namespace element_types_test
 }  // namespace plimsoll::kernels

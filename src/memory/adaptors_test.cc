@@ -4,7 +4,7 @@
 #include "plimsoll/device/watched_device.h"
 
 namespace plimsoll::memory {
-namespace {
+namespace adaptors_test {
 
 // Hands out addresses in a row, and fails what it is told to.
 class ScriptedAllocator final : public Allocator {
@@ -212,5 +212,5 @@ TEST_F(GuardingFaults, WithoutAWindowToTheBytesOnlyFreesAreChecked) {
   EXPECT_TRUE(RefusedAs(blind.Free(*block), "memory.freed_twice"));
 }
 
-}  // namespace
+}  // namespace adaptors_test
 }  // namespace plimsoll::memory

@@ -6,7 +6,7 @@
 
 // What every allocator promises, on every device, with virtual memory and without.
 namespace plimsoll::memory {
-namespace {
+namespace allocator_conformance_test {
 
 class AllocatorConformance : public testing::TestWithParam<std::tuple<Subject, Ground>> {
  protected:
@@ -207,5 +207,5 @@ INSTANTIATE_TEST_SUITE_P(Every, AllocatorConformance,
                                   std::get<Ground>(info.param).name;
                          });
 
-}  // namespace
+}  // namespace allocator_conformance_test
 }  // namespace plimsoll::memory

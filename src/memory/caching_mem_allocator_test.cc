@@ -6,7 +6,7 @@
 #include "memory/recording_observer_for_tests.h"
 
 namespace plimsoll::memory {
-namespace {
+namespace caching_mem_allocator_test {
 
 using device::DeviceCall;
 
@@ -229,5 +229,5 @@ TEST_F(CachingMemory, DestructionWaitsForTheDeviceAndGivesEverythingBack) {
   EXPECT_EQ(machine_.physical()->reserved(), Bytes(0));
 }
 
-}  // namespace
+}  // namespace caching_mem_allocator_test
 }  // namespace plimsoll::memory

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace plimsoll::memory {
-namespace {
+namespace chunk_ladder_test {
 
 Bytes Largest(Bytes need, Bytes reserved, bool calm, Bytes device_total = GiB(80)) {
   Bytes largest;
@@ -70,5 +70,5 @@ TEST(ChunkLadderTest, NoChunkIsLargerThanAGibibyte) {
   EXPECT_EQ(Largest(GiB(100), GiB(900), true, GiB(8 * 1024)), GiB(1));
 }
 
-}  // namespace
+}  // namespace chunk_ladder_test
 }  // namespace plimsoll::memory

@@ -5,7 +5,7 @@
 #include "plimsoll/memory/expandable_active_memory_allocator.h"
 
 namespace plimsoll::memory {
-namespace {
+namespace expandable_addresses_test {
 
 using device::DeviceCall;
 using device::FakeOutstanding;
@@ -208,5 +208,5 @@ TEST(ActiveMemoryAllocatorTest, AFailedFreeKeepsTheBlockAndAFailedGrowthNone) {
   EXPECT_EQ(active.granularity(), MiB(2));
 }
 
-}  // namespace
+}  // namespace expandable_addresses_test
 }  // namespace plimsoll::memory

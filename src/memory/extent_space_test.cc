@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace plimsoll::memory {
-namespace {
+namespace extent_space_test {
 
 constexpr int64_t kUnit = 512;
 constexpr device::Address kBase = device::Address{1} << 40;
@@ -119,5 +119,5 @@ TEST_F(ExtentSpaceTest, WhatIsRemovedIsNeverGivenAgainAndItsNeighboursEndThere) 
   EXPECT_EQ(table_[low].size, 100 * kUnit);
 }
 
-}  // namespace
+}  // namespace extent_space_test
 }  // namespace plimsoll::memory

@@ -6,7 +6,7 @@
 #include "plimsoll/device/watched_device.h"
 
 namespace plimsoll::memory {
-namespace {
+namespace fault_recovery_test {
 
 using device::WatchedDevice;
 
@@ -253,5 +253,5 @@ INSTANTIATE_TEST_SUITE_P(Every, FaultRecovery, testing::ValuesIn(Pairs()), [](co
   return std::get<Subject>(info.param).name + "On" + std::get<FaultyGround>(info.param).name;
 });
 
-}  // namespace
+}  // namespace fault_recovery_test
 }  // namespace plimsoll::memory

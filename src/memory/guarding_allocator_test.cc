@@ -7,7 +7,7 @@
 
 // Debug mode on the processor's memory, where the test can do the harm itself.
 namespace plimsoll::memory {
-namespace {
+namespace guarding_allocator_test {
 
 class GuardingAllocatorTest : public testing::Test {
  protected:
@@ -230,5 +230,5 @@ TEST_F(GuardingAllocatorTest, TheFirstOfSeveralBrokenBlocksIsTold) {
   EXPECT_EQ(patient.statistics().live_blocks, 0);
 }
 
-}  // namespace
+}  // namespace guarding_allocator_test
 }  // namespace plimsoll::memory

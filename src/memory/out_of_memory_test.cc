@@ -7,7 +7,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::memory {
-namespace {
+namespace out_of_memory_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -238,5 +238,5 @@ TEST(OutOfMemoryReportTest, AnAllocatorFillsTheReportWithWhatIsTrueOfIt) {
   }
 }
 
-}  // namespace
+}  // namespace out_of_memory_test
 }  // namespace plimsoll::memory

@@ -7,7 +7,7 @@
 
 // R74: each layer alone, below the pools.
 namespace plimsoll::memory {
-namespace {
+namespace physical_memory_allocator_test {
 
 using device::DeviceCall;
 
@@ -216,5 +216,5 @@ TEST(CachingMemAllocatorTest, R78_OnRefusalItSynchronisesBeforeItReleasesAndThen
                                 DeviceCall::kFreePlain, DeviceCall::kAllocatePlain}));
 }
 
-}  // namespace
+}  // namespace physical_memory_allocator_test
 }  // namespace plimsoll::memory

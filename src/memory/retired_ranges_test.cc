@@ -6,7 +6,7 @@
 #include "memory/conformance_fixture.h"
 
 namespace plimsoll::memory {
-namespace {
+namespace retired_ranges_test {
 
 using device::DeviceCall;
 
@@ -216,5 +216,5 @@ TEST(RetiredRangesTest, AFailureToUndoOneIsMadeGoodLater) {
   }
 }
 
-}  // namespace
+}  // namespace retired_ranges_test
 }  // namespace plimsoll::memory

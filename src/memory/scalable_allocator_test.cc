@@ -8,7 +8,7 @@
 #include "memory/recording_observer_for_tests.h"
 
 namespace plimsoll::memory {
-namespace {
+namespace scalable_allocator_test {
 
 using device::DeviceCall;
 
@@ -291,5 +291,5 @@ TEST(ScalableAllocatorTest, RecordingItsOwnStreamIsFineAndAnyOtherIsRefused) {
   EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
 }
 
-}  // namespace
+}  // namespace scalable_allocator_test
 }  // namespace plimsoll::memory

@@ -4,7 +4,7 @@
 #include "memory/conformance_fixture.h"
 
 namespace plimsoll::memory {
-namespace {
+namespace scalable_growth_test {
 
 using device::DeviceCall;
 
@@ -279,5 +279,5 @@ TEST_F(ScalableGrowth, ARefusalLeavesFreeBytesForTheNextRequest) {
   EXPECT_EQ(machine_->fake().statistics().physical, MiB(64));
 }
 
-}  // namespace
+}  // namespace scalable_growth_test
 }  // namespace plimsoll::memory

@@ -12,7 +12,7 @@
 
 // A reader with the seed in hand finds the parts under the seed's names, one above the other.
 namespace plimsoll::memory {
-namespace {
+namespace seed_names_test {
 
 static_assert(std::is_base_of_v<Allocator, ScalableAllocator>);
 static_assert(std::is_base_of_v<Allocator, CachingMemAllocator>);
@@ -56,5 +56,5 @@ TEST(SeedNamesTest, R82_P2PMemoryIsServedThroughTheWholeStack) {
   EXPECT_TRUE(allocator->Free(*block).ok());
 }
 
-}  // namespace
+}  // namespace seed_names_test
 }  // namespace plimsoll::memory

@@ -7,7 +7,7 @@
 // A second bookkeeper beside the allocator: whatever it does, blocks are apart and aligned, lie in
 // memory that is mapped, and no byte is lost.
 namespace plimsoll::memory {
-namespace {
+namespace shadow_model_test {
 
 class Shadow {
  public:
@@ -92,5 +92,5 @@ TEST(ShadowModelTest, AMillionOperationsKeepBlocksApartAlignedAndCounted) {
   EXPECT_EQ(machine.fake().outstanding().mappings, 0);
 }
 
-}  // namespace
+}  // namespace shadow_model_test
 }  // namespace plimsoll::memory

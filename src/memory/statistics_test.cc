@@ -5,7 +5,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::memory {
-namespace {
+namespace statistics_test {
 
 using Lines = std::vector<std::string>;
 
@@ -132,5 +132,5 @@ TEST(StatisticsOfPlainMemoryTest, ADeviceWithoutVirtualMemoryIsCountedTheSameWay
   EXPECT_EQ(Line(allocator->statistics()), "3072/8192 4096/10240 1024 | 2 1 1 3 1");
 }
 
-}  // namespace
+}  // namespace statistics_test
 }  // namespace plimsoll::memory

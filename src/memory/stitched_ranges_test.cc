@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace plimsoll::memory {
-namespace {
+namespace stitched_ranges_test {
 
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 
@@ -102,5 +102,5 @@ TEST_F(StitchedRangesTest, AdjacentChunksAreOneSegment) {
   EXPECT_FALSE(ranges.Find(4 * kMebibyte + 512, free, plan_));
 }
 
-}  // namespace
+}  // namespace stitched_ranges_test
 }  // namespace plimsoll::memory

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace plimsoll::memory {
-namespace {
+namespace stitching_test {
 
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 
@@ -128,5 +128,5 @@ TEST_F(StitchPlanTest, PiecesThatAreNotWorthAMappingAreLeftOutUnlessAllCount) {
   EXPECT_EQ(all.pieces.size(), 2u);
 }
 
-}  // namespace
+}  // namespace stitching_test
 }  // namespace plimsoll::memory

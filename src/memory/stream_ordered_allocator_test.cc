@@ -6,7 +6,7 @@
 #include "memory/conformance_fixture.h"
 
 namespace plimsoll::memory {
-namespace {
+namespace stream_ordered_allocator_test {
 
 Block Take(Allocator& allocator, Bytes size, StreamId stream) {
   Request request;
@@ -314,5 +314,5 @@ TEST_F(StreamOrderedAllocatorTest, R73_AnObserverMayAskForStatisticsWhileItIsCal
   ASSERT_TRUE(allocator.Free(block).ok());
 }
 
-}  // namespace
+}  // namespace stream_ordered_allocator_test
 }  // namespace plimsoll::memory

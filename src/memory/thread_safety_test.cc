@@ -11,7 +11,7 @@
 // Eight threads in the shared layers themselves, with no lock above them. Every byte is counted at
 // the end: by the allocator, by its observer and by the device.
 namespace plimsoll::memory {
-namespace {
+namespace thread_safety_test {
 
 constexpr int kThreads = 8;
 constexpr int kRounds = 2000;
@@ -165,5 +165,5 @@ TEST(ThreadSafetyTest, R72_ExpandableActiveMemoryAllocatorMapsEachByteOnceForEig
   EXPECT_EQ(shared.physical().cached(), held);
 }
 
-}  // namespace
+}  // namespace thread_safety_test
 }  // namespace plimsoll::memory

@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace plimsoll::memory {
-namespace {
+namespace trays_test {
 
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 constexpr int64_t kReserved = int64_t{480} * 32 * kMebibyte;  // a tray is then 32 MiB
@@ -82,5 +82,5 @@ TEST_F(TraysTest, WhatIsFreeInDissolvedTraysJoinsWhatIsFreeAroundThem) {
   EXPECT_EQ(around_.Largest(), 256 * kMebibyte);
 }
 
-}  // namespace
+}  // namespace trays_test
 }  // namespace plimsoll::memory

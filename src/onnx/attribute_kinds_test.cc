@@ -3,7 +3,7 @@
 #include "onnx/wire_writer_for_tests.h"
 
 namespace plimsoll::onnx {
-namespace {
+namespace attribute_kinds_test {
 
 using graph::DataType;
 namespace field = schema::attribute;
@@ -96,5 +96,5 @@ TEST(AttributeKindsTest, WhatCannotBeHeldIsRefusedByName) {
             "onnx.attribute");
 }
 
-}  // namespace
+}  // namespace attribute_kinds_test
 }  // namespace plimsoll::onnx

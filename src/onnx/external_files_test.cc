@@ -5,7 +5,7 @@
 #include "onnx/temporary_folder_for_tests.h"
 
 namespace plimsoll::onnx {
-namespace {
+namespace external_files_test {
 
 namespace fs = std::filesystem;
 
@@ -97,5 +97,5 @@ TEST_F(ExternalFilesTest, RefusesBytesThatTheFileDoesNotHave) {
   EXPECT_EQ(CodeOf({{"location", "below"}}), "file.kind");
 }
 
-}  // namespace
+}  // namespace external_files_test
 }  // namespace plimsoll::onnx

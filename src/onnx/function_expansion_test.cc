@@ -4,7 +4,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::onnx {
-namespace {
+namespace function_expansion_test {
 
 using graph::Graph;
 
@@ -170,5 +170,5 @@ TEST(FunctionExpansionTest, RefusesExpansionsThatExplode) {
   EXPECT_EQ(CodeOf(Read({Call("f0", {"x"}, {"y"})}, functions)), "onnx.limit");
 }
 
-}  // namespace
+}  // namespace function_expansion_test
 }  // namespace plimsoll::onnx

@@ -5,7 +5,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::onnx {
-namespace {
+namespace hostile_model_test {
 
 using graph::DataType;
 
@@ -226,5 +226,5 @@ TEST(FileErrorsTest, NameTheFile) {
   EXPECT_EQ(ReadModel(folder.path()).error().code, "file.kind");
 }
 
-}  // namespace
+}  // namespace hostile_model_test
 }  // namespace plimsoll::onnx

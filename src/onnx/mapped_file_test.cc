@@ -6,7 +6,7 @@
 #include "onnx/temporary_folder_for_tests.h"
 
 namespace plimsoll::onnx {
-namespace {
+namespace mapped_file_test {
 
 std::string CodeOf(const std::filesystem::path& file) {
   const auto mapped = MappedFile::Open(file);
@@ -37,5 +37,5 @@ TEST(MappedFileTest, SaysWhyAFileCannotBeMapped) {
   EXPECT_EQ(CodeOf(pipe), "file.kind");
 }
 
-}  // namespace
+}  // namespace mapped_file_test
 }  // namespace plimsoll::onnx

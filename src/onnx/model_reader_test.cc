@@ -7,7 +7,7 @@
 #include "onnx/wire_writer_for_tests.h"
 
 namespace plimsoll::onnx {
-namespace {
+namespace model_reader_test {
 
 using graph::DataType;
 using graph::Graph;
@@ -184,5 +184,5 @@ TEST(ReadModelTest, TheSameFileGivesTheSameGraph) {
   EXPECT_EQ(TextForm(*ReadMessage(message)), TextForm(*ReadMessage(message)));
 }
 
-}  // namespace
+}  // namespace model_reader_test
 }  // namespace plimsoll::onnx

@@ -5,7 +5,7 @@
 #include "onnx/wire_writer_for_tests.h"
 
 namespace plimsoll::onnx {
-namespace {
+namespace tensor_decoder_test {
 
 using graph::ConstantTensor;
 using graph::DataType;
@@ -140,5 +140,5 @@ TEST(DecodeTensorTest, ATensorWithoutElementsNeedsNoData) {
   EXPECT_TRUE(tensor->bytes.empty());
 }
 
-}  // namespace
+}  // namespace tensor_decoder_test
 }  // namespace plimsoll::onnx

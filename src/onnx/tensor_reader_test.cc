@@ -6,7 +6,7 @@
 #include "onnx/wire_writer_for_tests.h"
 
 namespace plimsoll::onnx {
-namespace {
+namespace tensor_reader_test {
 
 using graph::DataType;
 using graph::ValueType;
@@ -64,5 +64,5 @@ TEST_F(ReadStoredValueTest, RefusesBrokenFilesAndWhatItCannotHold) {
   EXPECT_EQ(Read(deep, sequence).error().code, "onnx.limit");
 }
 
-}  // namespace
+}  // namespace tensor_reader_test
 }  // namespace plimsoll::onnx

@@ -5,7 +5,7 @@
 #include "onnx/wire_writer_for_tests.h"
 
 namespace plimsoll::onnx {
-namespace {
+namespace wire_test {
 
 Source SourceOf(const Message& message) {
   return {"test.onnx", "cannot read the model", message.span(), nullptr};
@@ -92,5 +92,5 @@ TEST(Utf8Test, AcceptsOnlyShortestFormsOfRealCharacters) {
   EXPECT_FALSE(IsUtf8("\xe2\x82"));
 }
 
-}  // namespace
+}  // namespace wire_test
 }  // namespace plimsoll::onnx

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace plimsoll::plan {
-namespace {
+namespace address_ranges_test {
 
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
@@ -101,5 +101,5 @@ TYPED_TEST(AddressRangesTest, HoldsExactlyTheAddressesThatWereAdded) {
   }
 }
 
-}  // namespace
+}  // namespace address_ranges_test
 }  // namespace plimsoll::plan

@@ -4,7 +4,7 @@
 #include "plan/validation.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace alignment_test {
 
 // A buffer's own alignment holds whatever it is bound to: every kind of group, and the verifier
 // agrees.
@@ -156,5 +156,5 @@ TEST_F(AlignmentTest, AlignmentsWithoutACommonMultipleToTwoToTheFortyAreRefused)
   EXPECT_EQ(refused.error().code, "plan.bad_alignment");
 }
 
-}  // namespace
+}  // namespace alignment_test
 }  // namespace plimsoll::plan

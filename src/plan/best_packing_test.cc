@@ -6,7 +6,7 @@
 #include "plan/packing_oracle_for_tests.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace best_packing_test {
 
 TEST(BestPackingTest, NothingIsOptimalAtOnce) {
   const PackingAnswer answer = PackBest({}, {.steps = 100});
@@ -93,5 +93,5 @@ TEST(BestPackingTest, ACapacityBelowTheLowerBoundIsRefusedWithAPlacementAllTheSa
   EXPECT_TRUE(IsPlacement(packing, answer.offsets, answer.height));
 }
 
-}  // namespace
+}  // namespace best_packing_test
 }  // namespace plimsoll::plan

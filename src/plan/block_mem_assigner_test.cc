@@ -12,7 +12,7 @@
 #include "plimsoll/plan/verifier.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace block_mem_assigner_test {
 
 struct Row {
   int64_t begin;
@@ -123,5 +123,5 @@ TEST(BlockMemAssignerTest, R66_EveryCombinationOfKnobsGivesAVerifiedPlan) {
                                             6627070, 6638767, 6652250, 6660639}));
 }
 
-}  // namespace
+}  // namespace block_mem_assigner_test
 }  // namespace plimsoll::plan

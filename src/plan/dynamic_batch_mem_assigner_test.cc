@@ -8,7 +8,7 @@
 #include "plan/random_problem_for_tests.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace dynamic_batch_mem_assigner_test {
 
 class DynamicBatchTest : public PlanTest {
  protected:
@@ -185,5 +185,5 @@ TEST_F(DynamicBatchTest, AnOptionKeepsTheSeedsLetterNoReuseWithinOrBetweenBatche
       Bytes(1536));
 }
 
-}  // namespace
+}  // namespace dynamic_batch_mem_assigner_test
 }  // namespace plimsoll::plan

@@ -11,7 +11,7 @@
 #include "plan/packing_strategies.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace exact_packing_test {
 
 constexpr PackingEffort kEnough{.steps = 1000000};
 
@@ -313,5 +313,5 @@ TEST(ExactPackingTest, ADeadlineThatCutsIsReported) {
   EXPECT_TRUE(IsPlacement(packing, answer.offsets, answer.height));
 }
 
-}  // namespace
+}  // namespace exact_packing_test
 }  // namespace plimsoll::plan

@@ -5,7 +5,7 @@
 #include "plan/packing_oracle_for_tests.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace greedy_packing_test {
 
 PackingItem Item(int64_t size, int32_t begin, int32_t end, int64_t alignment = 1,
                  int64_t fixed = -1) {
@@ -89,5 +89,5 @@ TEST(GreedyPackingTest, PlacementsStayValidWhenNodesDropTheirNarrowGaps) {
   }
 }
 
-}  // namespace
+}  // namespace greedy_packing_test
 }  // namespace plimsoll::plan

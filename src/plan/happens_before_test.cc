@@ -5,7 +5,7 @@
 #include "plan/step_order_for_tests.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace happens_before_test {
 
 Problem Streams(int count, int64_t steps) {
   Problem problem;
@@ -128,5 +128,5 @@ TEST(HappensBeforeTest, WithoutStreamsThereIsNothingToWaitFor) {
   EXPECT_EQ(order->Clock(kA, 5), Clock{4});
 }
 
-}  // namespace
+}  // namespace happens_before_test
 }  // namespace plimsoll::plan

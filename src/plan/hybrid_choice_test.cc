@@ -5,7 +5,7 @@
 #include "plimsoll/plan/block_mem_assigner.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace hybrid_choice_test {
 
 // Answers what it was told, whatever the problem.
 class Scripted : public MemAssigner {
@@ -140,5 +140,5 @@ TEST_F(HybridChoiceTest, OneRegionAboveItsBoundMakesThePlanNotOptimal) {
   EXPECT_EQ(plan.merged_cost(), Bytes(11));
 }
 
-}  // namespace
+}  // namespace hybrid_choice_test
 }  // namespace plimsoll::plan

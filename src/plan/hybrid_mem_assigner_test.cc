@@ -16,7 +16,7 @@
 #include "plimsoll/plan/verifier.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace hybrid_mem_assigner_test {
 
 // Everything an assigner is given is const: it has no way to change a problem.
 static_assert(std::is_invocable_v<decltype(&MemAssigner::Assign), const MemAssigner&,
@@ -170,5 +170,5 @@ TEST(HybridMemAssignerTest, EveryAssignerIsMadeByItsName) {
   }
 }
 
-}  // namespace
+}  // namespace hybrid_mem_assigner_test
 }  // namespace plimsoll::plan

@@ -5,7 +5,7 @@
 #include "plan/packing_oracle_for_tests.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace infeasible_packing_test {
 
 constexpr PackingEffort kEnough{.steps = 1000000};
 
@@ -62,5 +62,5 @@ TEST(InfeasiblePackingTest, WithoutEffortThereIsNoProof) {
   FAIL() << "no packing needed a search";
 }
 
-}  // namespace
+}  // namespace infeasible_packing_test
 }  // namespace plimsoll::plan

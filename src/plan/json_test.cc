@@ -7,7 +7,7 @@
 #include "plimsoll/plan/hybrid_mem_assigner.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace json_test {
 
 TEST(ProblemJsonTest, EveryProblemReadsBackAsItWasWritten) {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
@@ -251,5 +251,5 @@ TEST(ProblemJsonTest, TheLargestIndexIsTheLastThatAnIdHolds) {
   EXPECT_EQ(read->contiguous[0].members[0], BufferId(2147483647));
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace plimsoll::plan

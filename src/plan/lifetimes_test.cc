@@ -7,7 +7,7 @@
 #include "plimsoll/plan/verifier.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace lifetimes_test {
 
 // Buffers with up to three uses on random streams, some without any.
 Problem RandomUses(RandomProblem& dice) {
@@ -168,5 +168,5 @@ TEST(LifetimesTest, BytesComeBackOverThreeStreams) {
   EXPECT_EQ(total(), Bytes(64)) << "the copy stream carries the reader's end";
 }
 
-}  // namespace
+}  // namespace lifetimes_test
 }  // namespace plimsoll::plan

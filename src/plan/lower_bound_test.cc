@@ -3,7 +3,7 @@
 #include "plan/plan_for_tests.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace lower_bound_test {
 
 // What a plan proves: no placement is lower. Too low a bound says less than is known; too high a
 // one would be a lie.
@@ -157,5 +157,5 @@ TEST_F(LowerBoundTest, WithAddressesOfOurChoiceTheSearchProvesNothingOfTheProble
   EXPECT_FALSE(plan.optimal());
 }
 
-}  // namespace
+}  // namespace lower_bound_test
 }  // namespace plimsoll::plan

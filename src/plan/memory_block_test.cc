@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace plimsoll::plan {
-namespace {
+namespace memory_block_test {
 
 // Free blocks of these sizes, released in this order.
 class FreeBlocksTest : public testing::Test {
@@ -108,5 +108,5 @@ TEST_F(FreeBlocksTest, ABlockServesOnce) {
   EXPECT_EQ(free.Take(100, 1, blocks_), -1);
 }
 
-}  // namespace
+}  // namespace memory_block_test
 }  // namespace plimsoll::plan

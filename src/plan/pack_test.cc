@@ -8,7 +8,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace pack_test {
 
 constexpr std::string_view kSmall =
     "id,lower,upper,size\n"
@@ -225,5 +225,5 @@ INSTANTIATE_TEST_SUITE_P(
         BadTable{"id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,2\n", 0,
                  "another buffer with a fixed offset lives at the same time"}));
 
-}  // namespace
+}  // namespace pack_test
 }  // namespace plimsoll::plan

@@ -7,7 +7,7 @@
 #include "plan/packing_oracle_for_tests.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace packing_search_test {
 
 using Outcome = PackingSearch::Outcome;
 using Pick = PackingSearch::Pick;
@@ -75,5 +75,5 @@ TEST(PackingSearchTest, SectionsThatFailedAreTriedSoonerInLaterRuns) {
   EXPECT_LT(second, first);
 }
 
-}  // namespace
+}  // namespace packing_search_test
 }  // namespace plimsoll::plan

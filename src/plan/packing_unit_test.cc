@@ -6,7 +6,7 @@
 #include "plan/packing_oracle_for_tests.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace packing_unit_test {
 
 TEST(PackingUnitTest, DividesEverySizeAndFixedOffset) {
   EXPECT_EQ(CommonUnit({{{512, 0, 1}, {768, 0, 1}}}), 256);
@@ -50,5 +50,5 @@ TEST(PackingUnitTest, PlacementsDoNotDependOnTheWidthOfHeights) {
   }
 }
 
-}  // namespace
+}  // namespace packing_unit_test
 }  // namespace plimsoll::plan

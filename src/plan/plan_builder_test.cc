@@ -5,7 +5,7 @@
 #include "plan/plan_for_tests.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace plan_builder_test {
 
 class PlanBuilderTest : public PlanTest {
  protected:
@@ -158,5 +158,5 @@ TEST_F(PlanBuilderTest, APaddedGroupTakesNoMoreThanItsPlaceInsideOthers) {
   EXPECT_EQ(plan.total(), Bytes(96));
 }
 
-}  // namespace
+}  // namespace plan_builder_test
 }  // namespace plimsoll::plan

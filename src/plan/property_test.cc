@@ -13,7 +13,7 @@
 #include "plimsoll/plan/verifier.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace property_test {
 
 // PLIMSOLL_PROPERTY_CASES says how many problems are drawn; a million is a run by hand.
 int64_t CaseCount() {
@@ -122,5 +122,5 @@ TEST(PropertyTest, R39_TheSameAnswerTwiceAndWithAnyNumberOfThreads) {
   }
 }
 
-}  // namespace
+}  // namespace property_test
 }  // namespace plimsoll::plan

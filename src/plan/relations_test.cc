@@ -6,7 +6,7 @@
 #include "plan/zero_copy.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace relations_test {
 
 // The rows of the seed's scenario table, each as a small problem and what the plan must show.
 class RelationsTest : public PlanTest {
@@ -268,5 +268,5 @@ TEST_F(RelationsTest, OnSeveralStreamsReuseFollowsTheSynchronisations) {
   EXPECT_EQ(Plan().offsets[next.index()], Plan().offsets[sent.index()]);
 }
 
-}  // namespace
+}  // namespace relations_test
 }  // namespace plimsoll::plan

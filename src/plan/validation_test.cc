@@ -7,7 +7,7 @@
 #include "plimsoll/plan/problem.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace validation_test {
 
 // A problem with a row of everything, in which a test changes one thing.
 class ValidationTest : public testing::Test {
@@ -267,5 +267,5 @@ TEST_F(ValidationTest, OfFixedOffsetsThatCollide) {
   EXPECT_EQ(refusal(64, {.begin = 1, .end = 3}), "contradiction: buffer 1 ''");
 }
 
-}  // namespace
+}  // namespace validation_test
 }  // namespace plimsoll::plan

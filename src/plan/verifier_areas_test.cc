@@ -2,7 +2,7 @@
 
 // Merged blocks, and memory of the caller.
 namespace plimsoll::plan {
-namespace {
+namespace verifier_areas_test {
 
 class MergedBlockRulesTest : public VerifierRulesTest {
  protected:
@@ -93,5 +93,5 @@ TEST_F(ZeroCopyRulesTest, AGuestLiesWhollyInsideOneOfThemOrApart) {
   EXPECT_EQ(CodeAt(guest_, 91), "") << "another region";
 }
 
-}  // namespace
+}  // namespace verifier_areas_test
 }  // namespace plimsoll::plan

@@ -1,7 +1,7 @@
 #include "plan/verifier_rules_for_tests.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace verifier_rules_test {
 
 TEST_F(VerifierRulesTest, EveryBufferAndEveryRegionHasARow) {
   Add(0, 10);
@@ -375,5 +375,5 @@ TEST_F(VerifierRulesTest, EveryRegionKeepsItsCapacity) {
   EXPECT_EQ(status.error().remedy, "give it 3 bytes more, or plan with more effort");
 }
 
-}  // namespace
+}  // namespace verifier_rules_test
 }  // namespace plimsoll::plan

@@ -7,7 +7,7 @@
 #include "plimsoll/plan/hybrid_mem_assigner.h"
 
 namespace plimsoll::plan {
-namespace {
+namespace verifier_test {
 
 // Two buffers of one region, at these offsets and with these lives.
 struct Pair {
@@ -117,5 +117,5 @@ TEST(VerifierTest, BrokenInManyWaysAPlanIsRefusedExactlyWhenItMatters) {
   EXPECT_GT(harmless, 1000);
 }
 
-}  // namespace
+}  // namespace verifier_test
 }  // namespace plimsoll::plan

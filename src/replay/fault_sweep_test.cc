@@ -5,7 +5,7 @@
 #include "replay/trace_generator.h"
 
 namespace plimsoll::replay {
-namespace {
+namespace fault_sweep_test {
 
 TEST(FaultSweepTest, EveryDeviceCallMayFailOnceWithPlentyOfMemory) {
   const Trace trace = Prefix(GenerateTrace({.steps = 4}), 2000);
@@ -46,5 +46,5 @@ TEST(FaultSweepTest, EveryDeviceCallMayFailOnceOnADeviceThatIsNearlyFull) {
   EXPECT_GT(result->runs, 50);
 }
 
-}  // namespace
+}  // namespace fault_sweep_test
 }  // namespace plimsoll::replay

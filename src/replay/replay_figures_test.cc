@@ -11,7 +11,7 @@
 #include "replay/trace_generator.h"
 
 namespace plimsoll::replay {
-namespace {
+namespace replay_figures_test {
 
 using device::DeviceCall;
 
@@ -302,5 +302,5 @@ TEST(TraceFiguresTest, APrefixKeepsIdsAndCountsTheBlocksInIt) {
   EXPECT_EQ(Prefix(whole, 99).events.size(), 4u);
 }
 
-}  // namespace
+}  // namespace replay_figures_test
 }  // namespace plimsoll::replay

@@ -6,7 +6,7 @@
 #include "replay/trace_generator.h"
 
 namespace plimsoll::replay {
-namespace {
+namespace replay_test {
 
 ReplayOptions Options(std::string allocator = "scalable") {
   ReplayOptions options;
@@ -118,5 +118,5 @@ TEST(ReplayTest, JsonHoldsEveryFigure) {
   }
 }
 
-}  // namespace
+}  // namespace replay_test
 }  // namespace plimsoll::replay

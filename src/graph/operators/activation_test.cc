@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace activation_test {
 
 TEST(ActivationTest, KeepsTypeAndShape) {
   for (const std::string op :
@@ -66,5 +66,5 @@ TEST(ActivationTest, GateAndValueOfSwiGluHaveOneShape) {
   });
 }
 
-}  // namespace
+}  // namespace activation_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace arrangement_test {
 
 const std::pair<std::string, Attribute> kAxis0{"axis", int64_t{0}};
 const std::pair<std::string, Attribute> kLast{"axis", int64_t{-1}};
@@ -96,5 +96,5 @@ TEST(ArrangementTest, InsideAMatrixTheShapeStays) {
   });
 }
 
-}  // namespace
+}  // namespace arrangement_test
 }  // namespace plimsoll::graph::operators

@@ -4,7 +4,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace attention_test {
 
 TEST(AttentionTest, ReadsHeadsThatStandAloneOrArePacked) {
   CheckAll({
@@ -92,5 +92,5 @@ TEST(AttentionTest, GivesScoresToABodyThatMayRewriteThem) {
   EXPECT_EQ(TextOf(graph[scores]), "float32[b,8,q,s]");
 }
 
-}  // namespace
+}  // namespace attention_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace cast_test {
 
 Attribute To(DataType type) { return static_cast<int64_t>(type); }
 
@@ -45,5 +45,5 @@ TEST(CastTest, BitsKeepTheirWidth) {
   });
 }
 
-}  // namespace
+}  // namespace cast_test
 }  // namespace plimsoll::graph::operators

@@ -4,7 +4,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace control_flow_test {
 
 // An `If` whose branches give `x` of one shape or another.
 std::string InferredIf(std::optional<bool> condition, const std::string& then_type,
@@ -119,5 +119,5 @@ TEST(ControlFlowTest, RefusesLoopsWithoutBodies) {
   });
 }
 
-}  // namespace
+}  // namespace control_flow_test
 }  // namespace plimsoll::graph::operators

@@ -4,7 +4,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace convolution_test {
 
 TEST(ConvolutionTest, SlidesOverNumbersAndSymbols) {
   CheckAll({
@@ -134,5 +134,5 @@ TEST(ConvolutionTest, RefusesWhatCannotBe) {
   });
 }
 
-}  // namespace
+}  // namespace convolution_test
 }  // namespace plimsoll::graph::operators

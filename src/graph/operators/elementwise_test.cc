@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace elementwise_test {
 
 TEST(ElementwiseTest, PairsBroadcastAndKeepTheirType) {
   for (const std::string op :
@@ -104,5 +104,5 @@ TEST(ElementwiseTest, FloatsAreComputedInTheirOwnPrecision) {
   });
 }
 
-}  // namespace
+}  // namespace elementwise_test
 }  // namespace plimsoll::graph::operators

@@ -6,7 +6,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace generator_test {
 
 // A one-element tensor as attribute `value`.
 Attribute Fill(int64_t element) {
@@ -104,5 +104,5 @@ TEST(GeneratorTest, ShapesBecomeElements) {
   });
 }
 
-}  // namespace
+}  // namespace generator_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace image_test {
 
 TEST(ResizeTest, ScalesAndSizesMovedBetweenVersions) {
   CheckAll({
@@ -88,5 +88,5 @@ TEST(ImageTest, OnlyTheFileTellsTheSizeOfADecodedImage) {
   });
 }
 
-}  // namespace
+}  // namespace image_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace indexing_test {
 
 TEST(IndexingTest, GatherPutsTheIndicesInPlaceOfTheAxis) {
   CheckAll({
@@ -69,5 +69,5 @@ TEST(IndexingTest, GatherNdTakesSlicesByTuples) {
   });
 }
 
-}  // namespace
+}  // namespace indexing_test
 }  // namespace plimsoll::graph::operators

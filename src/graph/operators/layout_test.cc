@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace layout_test {
 
 TEST(LayoutTest, ReshapeWorksOutWhatIsLeftOpen) {
   CheckAll({
@@ -91,5 +91,5 @@ TEST(LayoutTest, IdentityPassesAnything) {
   });
 }
 
-}  // namespace
+}  // namespace layout_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace logic_test {
 
 TEST(LogicTest, ComparisonsAnswerInBool) {
   for (const std::string op : {"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"}) {
@@ -55,5 +55,5 @@ TEST(LogicTest, BitsBroadcast) {
   Check({"BitwiseNot", 18, {"int32[n]"}, {}, {"int32[n]"}});
 }
 
-}  // namespace
+}  // namespace logic_test
 }  // namespace plimsoll::graph::operators

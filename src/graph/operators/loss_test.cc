@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace loss_test {
 
 TEST(LossTest, IsOneNumberOrOneForEachLabel) {
   CheckAll({
@@ -38,5 +38,5 @@ TEST(LossTest, IsOneNumberOrOneForEachLabel) {
   });
 }
 
-}  // namespace
+}  // namespace loss_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace machine_learning_test {
 
 TEST(MachineLearningTest, EncodesFeatures) {
   CheckAll({
@@ -84,5 +84,5 @@ TEST(MachineLearningTest, ScoresRows) {
   });
 }
 
-}  // namespace
+}  // namespace machine_learning_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace matrix_test {
 
 TEST(MatrixTest, MultipliesByNumpysRule) {
   CheckAll({
@@ -68,5 +68,5 @@ TEST(MatrixTest, TakesDeterminants) {
   });
 }
 
-}  // namespace
+}  // namespace matrix_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace normalization_test {
 
 TEST(NormalizationTest, KeepsTheShapeOfItsData) {
   const std::string c = "float32[c]";
@@ -68,5 +68,5 @@ TEST(NormalizationTest, DropsOutWithAMaskWhoseTypeChangedAtVersionTen) {
   });
 }
 
-}  // namespace
+}  // namespace normalization_test
 }  // namespace plimsoll::graph::operators

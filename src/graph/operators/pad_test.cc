@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace pad_test {
 
 TEST(PadTest, PadsAreAnAttributeThenAnInput) {
   CheckAll({
@@ -50,5 +50,5 @@ TEST(PadTest, CenterCropPadTakesItsTarget) {
   });
 }
 
-}  // namespace
+}  // namespace pad_test
 }  // namespace plimsoll::graph::operators

@@ -4,7 +4,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace pooling_test {
 
 TEST(PoolingTest, SlidesOverTheData) {
   CheckAll({
@@ -117,5 +117,5 @@ TEST(PoolingTest, ReadsRegions) {
   });
 }
 
-}  // namespace
+}  // namespace pooling_test
 }  // namespace plimsoll::graph::operators

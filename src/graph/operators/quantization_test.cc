@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace quantization_test {
 
 TEST(QuantizationTest, ZeroPointAttributeOrDefaultTellsTheType) {
   CheckAll({
@@ -42,5 +42,5 @@ TEST(QuantizationTest, ScaleTellsTheTypeOfWhatIsRestored) {
   });
 }
 
-}  // namespace
+}  // namespace quantization_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace random_test {
 
 TEST(RandomTest, ShapesComeFromAttributesOrFromAnotherTensor) {
   for (const std::string op : {"RandomNormal", "RandomUniform"}) {
@@ -51,5 +51,5 @@ TEST(RandomTest, WindowsAndFilterBanksAreGivenBySize) {
   });
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace recurrent_test {
 
 TEST(RecurrentTest, GivesEveryStepAndTheLast) {
   CheckAll({
@@ -40,5 +40,5 @@ TEST(RecurrentTest, GivesEveryStepAndTheLast) {
   });
 }
 
-}  // namespace
+}  // namespace recurrent_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace reduction_test {
 
 TEST(ReductionTest, AxesAreAnAttributeThenAnInput) {
   for (const std::string op :
@@ -75,5 +75,5 @@ TEST(ReductionTest, TopKReadsItsCountByVersion) {
   });
 }
 
-}  // namespace
+}  // namespace reduction_test
 }  // namespace plimsoll::graph::operators

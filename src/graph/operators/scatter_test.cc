@@ -4,7 +4,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace scatter_test {
 
 TEST(ScatterTest, TheOutputHasTheShapeOfTheData) {
   for (const std::string op : {"Scatter", "ScatterElements"}) {
@@ -62,5 +62,5 @@ TEST(ScatterTest, R51_AScatterWritesOverItsDataAndAsksForNoZeros) {
   }
 }
 
-}  // namespace
+}  // namespace scatter_test
 }  // namespace plimsoll::graph::operators

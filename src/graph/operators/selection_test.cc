@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace selection_test {
 
 TEST(SelectionTest, OnlyDataTellsHowMuchIsSelected) {
   CheckAll({
@@ -49,5 +49,5 @@ TEST(SelectionTest, KnownElementsTellToo) {
   });
 }
 
-}  // namespace
+}  // namespace selection_test
 }  // namespace plimsoll::graph::operators

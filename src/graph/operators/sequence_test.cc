@@ -4,7 +4,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace sequence_test {
 
 TEST(SequenceTest, ElementsThatDifferLeaveUnknownSizes) {
   CheckAll({
@@ -73,5 +73,5 @@ TEST(OptionalTest, HoldsAndGivesBack) {
   });
 }
 
-}  // namespace
+}  // namespace sequence_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace signal_test {
 
 TEST(SignalTest, TransformsOneAxis) {
   const int64_t yes = 1;
@@ -39,5 +39,5 @@ TEST(SignalTest, TransformsOneAxis) {
   });
 }
 
-}  // namespace
+}  // namespace signal_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace slice_test {
 
 TEST(SliceTest, ArgumentsAreAttributesThenInputs) {
   CheckAll({
@@ -127,5 +127,5 @@ TEST(SliceTest, ArgumentsThatCannotBeAreRefused) {
   });
 }
 
-}  // namespace
+}  // namespace slice_test
 }  // namespace plimsoll::graph::operators

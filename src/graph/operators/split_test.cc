@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace split_test {
 
 TEST(SplitTest, SizesAreAnAttributeThenAnInput) {
   CheckAll({
@@ -41,5 +41,5 @@ TEST(SplitTest, SizesThatDoNotFitAreRefused) {
   });
 }
 
-}  // namespace
+}  // namespace split_test
 }  // namespace plimsoll::graph::operators

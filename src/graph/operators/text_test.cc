@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace text_test {
 
 TEST(TextTest, StringsKeepOrLoseTheirPlaces) {
   CheckAll({
@@ -24,5 +24,5 @@ TEST(TextTest, StringsKeepOrLoseTheirPlaces) {
   });
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace plimsoll::graph::operators

@@ -3,7 +3,7 @@
 #include "graph/operators/operator_case.h"
 
 namespace plimsoll::graph::operators {
-namespace {
+namespace training_test {
 
 TEST(TrainingTest, StepsGiveNewParametersAndStates) {
   const std::string domain = "ai.onnx.preview.training:";
@@ -20,5 +20,5 @@ TEST(TrainingTest, StepsGiveNewParametersAndStates) {
   });
 }
 
-}  // namespace
+}  // namespace training_test
 }  // namespace plimsoll::graph::operators

@@ -6,7 +6,7 @@
 // Axes counted from the front and from the back, one beyond either end, and tensors without
 // elements.
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace axis_definitions_test {
 
 using graph::Attribute;
 using graph::DataType;
@@ -311,5 +311,5 @@ TEST(AxisDefinitionsTest, TensorsWithoutElements) {
                    never);
 }
 
-}  // namespace
+}  // namespace axis_definitions_test
 }  // namespace plimsoll::kernels::cpu

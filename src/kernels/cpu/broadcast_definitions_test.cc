@@ -4,7 +4,7 @@
 
 // Operands of different shapes: whichever of them is the smaller one, and on whichever axes.
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace broadcast_definitions_test {
 
 using graph::DataType;
 
@@ -252,5 +252,5 @@ TEST(BroadcastDefinitionsTest, NormalizationsInTrainingTellTheirStatistics) {
   }
 }
 
-}  // namespace
+}  // namespace broadcast_definitions_test
 }  // namespace plimsoll::kernels::cpu

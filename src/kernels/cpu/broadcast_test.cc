@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace broadcast_test {
 
 using Offsets = std::vector<std::array<int64_t, 2>>;
 
@@ -88,5 +88,5 @@ TEST(BroadcastTest, ShapesOfTooManyAxesAreRefused) {
   EXPECT_TRUE(Broadcast<2>::Make(output, {output, output}).has_value());
 }
 
-}  // namespace
+}  // namespace broadcast_test
 }  // namespace plimsoll::kernels::cpu

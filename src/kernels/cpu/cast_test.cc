@@ -7,7 +7,7 @@
 #include "kernels/cpu/one_node.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace cast_test {
 
 using graph::DataType;
 using testing::ElementsAre;
@@ -111,5 +111,5 @@ TEST(CastTest, RoundModesOfScalesAreChecked) {
   EXPECT_THAT(made.error().Text(), HasSubstr("round_mode"));
 }
 
-}  // namespace
+}  // namespace cast_test
 }  // namespace plimsoll::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/one_node.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace classical_models_test {
 
 using testing::ElementsAre;
 using testing::FloatNear;
@@ -192,5 +192,5 @@ TEST(FeatureColumnsTest, ColumnsArePickedJoinedAndSpread) {
               HasSubstr("none of the categories"));
 }
 
-}  // namespace
+}  // namespace classical_models_test
 }  // namespace plimsoll::kernels::cpu

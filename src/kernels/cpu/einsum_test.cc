@@ -6,7 +6,7 @@
 #include "kernels/cpu/one_node.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace einsum_test {
 
 using testing::ElementsAre;
 using testing::FloatNear;
@@ -87,5 +87,5 @@ TEST(EinsumKernelTest, AnOutputThatNamesALetterTwiceIsAnError) {
   EXPECT_FALSE(made.ok());
 }
 
-}  // namespace
+}  // namespace einsum_test
 }  // namespace plimsoll::kernels::cpu

@@ -9,7 +9,7 @@
 // Edges that the standard's cases leave out: nothing at all, indices outside, memory shared with
 // the input, numbers that are none.
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace element_moves_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -213,5 +213,5 @@ TEST(UpsampleTest, IntegersAreRoundedNotCut) {
   EXPECT_THAT(ElementsOf<uint8_t>((*made)[0]), ElementsAre(0, 64, 128, 191, 255, 255, 255, 255));
 }
 
-}  // namespace
+}  // namespace element_moves_test
 }  // namespace plimsoll::kernels::cpu

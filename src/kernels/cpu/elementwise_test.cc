@@ -10,7 +10,7 @@
 #include "kernels/kernel_table.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace elementwise_test {
 
 using graph::DataType;
 using testing::ElementsAre;
@@ -182,5 +182,5 @@ TEST(Float32FunctionsTest, InfinitiesAndNanHaveTheirLimits) {
   check("HardSigmoid", 0, 1);
 }
 
-}  // namespace
+}  // namespace elementwise_test
 }  // namespace plimsoll::kernels::cpu

@@ -4,7 +4,7 @@
 #include "kernels/cpu/one_node.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace feature_scaling_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -48,5 +48,5 @@ TEST(FeatureScalingTest, ImputerReplacesNanByNan) {
               ElementsAre(5, 1, 2, 6));
 }
 
-}  // namespace
+}  // namespace feature_scaling_test
 }  // namespace plimsoll::kernels::cpu

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace float_rows_test {
 
 using testing::FloatNear;
 using testing::Pointwise;
@@ -120,5 +120,5 @@ TEST(FloatRowsOfManyTest, ALongSumKeepsItsDigits) {
   EXPECT_NEAR(RowSum(tenths.data(), 1 << 20), 104857.6f, 0.5);
 }
 
-}  // namespace
+}  // namespace float_rows_test
 }  // namespace plimsoll::kernels::cpu

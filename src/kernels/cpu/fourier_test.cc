@@ -7,7 +7,7 @@
 #include <numbers>
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace fourier_test {
 
 std::vector<ComplexNumber> Signal(int64_t length) {
   std::vector<ComplexNumber> numbers;
@@ -55,5 +55,5 @@ TEST(FourierTransformTest, EveryLengthAgreesWithTheDefinitionAndIsUndoneByTheInv
   }
 }
 
-}  // namespace
+}  // namespace fourier_test
 }  // namespace plimsoll::kernels::cpu

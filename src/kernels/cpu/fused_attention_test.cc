@@ -8,7 +8,7 @@
 #include "kernels/kernel_table.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace fused_attention_test {
 
 using graph::Attribute;
 using testing::FloatNear;
@@ -157,5 +157,5 @@ TEST(FusedAttentionMemoryTest, NeverKeepsTheWholeScoreMatrix) {
   EXPECT_LT((*kernel)->workspace().value(), scores / 16);
 }
 
-}  // namespace
+}  // namespace fused_attention_test
 }  // namespace plimsoll::kernels::cpu

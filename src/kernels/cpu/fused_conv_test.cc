@@ -9,7 +9,7 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace fused_conv_test {
 
 using testing::FloatNear;
 using testing::Pointwise;
@@ -270,5 +270,5 @@ TEST(HotPrimitivesTest, NoneFallsBackToAReferenceImplementation) {
   }
 }
 
-}  // namespace
+}  // namespace fused_conv_test
 }  // namespace plimsoll::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/prepared_node_for_tests.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace fused_matmul_test {
 
 using testing::FloatNear;
 using testing::Pointwise;
@@ -163,5 +163,5 @@ TEST(FusedMatMulTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(Prepare(Product(shape, "Sine"), {a, b}).error().code, "kernel.unsupported");
 }
 
-}  // namespace
+}  // namespace fused_matmul_test
 }  // namespace plimsoll::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/panel_product.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace gemm_test {
 
 // Small whole numbers, so that sums are exact in any order.
 std::vector<float> Numbers(int64_t count, int seed) {
@@ -72,5 +72,5 @@ TEST(GemmTest, EverySizeGivesTheProductAndNothingElseIsWritten) {
   ExpectProduct(200, 17, 385, true, true);
 }
 
-}  // namespace
+}  // namespace gemm_test
 }  // namespace plimsoll::kernels::cpu

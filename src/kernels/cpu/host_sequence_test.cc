@@ -4,7 +4,7 @@
 #include "kernels/cpu/one_node.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace host_sequence_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -127,5 +127,5 @@ TEST(HostMapTest, ScoresBecomeMapsAndMapsBecomeRows) {
               ElementsAre(.9f, .1f));
 }
 
-}  // namespace
+}  // namespace host_sequence_test
 }  // namespace plimsoll::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/one_node.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace image_decoder_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -94,5 +94,5 @@ TEST(ImageDecoderTest, BrokenHeadersNeverPointOutsideOfTheFile) {
   }
 }
 
-}  // namespace
+}  // namespace image_decoder_test
 }  // namespace plimsoll::kernels::cpu

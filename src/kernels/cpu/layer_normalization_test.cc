@@ -6,7 +6,7 @@
 #include "kernels/cpu/in_place_for_tests.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace layer_normalization_test {
 
 using testing::ElementsAre;
 using testing::FloatNear;
@@ -107,5 +107,5 @@ TEST(LpNormalizationKernelTest, ALaneOfZerosStaysZero) {
               Pointwise(FloatNear(1e-6f), std::vector<float>{0.6f, 0, 0.8f, 0}));
 }
 
-}  // namespace
+}  // namespace layer_normalization_test
 }  // namespace plimsoll::kernels::cpu

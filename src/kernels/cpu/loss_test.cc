@@ -6,7 +6,7 @@
 #include "kernels/cpu/one_node.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace loss_test {
 
 using testing::HasSubstr;
 
@@ -38,5 +38,5 @@ TEST(LossKernelTest, TheMeanOfNothingIsNan) {
   EXPECT_TRUE(std::isnan(ElementsOf<float>((*made)[0])[0]));
 }
 
-}  // namespace
+}  // namespace loss_test
 }  // namespace plimsoll::kernels::cpu

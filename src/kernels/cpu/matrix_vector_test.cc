@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace matrix_vector_test {
 
 TEST(MatrixVectorTest, AgreesWithTheDefinitionForEveryShape) {
   for (const int64_t width : {1, 7, 8, 64, 71, 130}) {
@@ -40,5 +40,5 @@ TEST(MatrixVectorTest, NoRowsSumToZero) {
   EXPECT_EQ(sum, std::vector<float>(70, 0.0f));
 }
 
-}  // namespace
+}  // namespace matrix_vector_test
 }  // namespace plimsoll::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/one_node.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace quantization_test {
 
 using graph::DataType;
 using testing::ElementsAre;
@@ -82,5 +82,5 @@ TEST(DynamicQuantizeTest, EqualAndMissingElementsHaveAScale) {
   EXPECT_THAT(ElementsOf<uint8_t>(nothing[2]), ElementsAre(0));
 }
 
-}  // namespace
+}  // namespace quantization_test
 }  // namespace plimsoll::kernels::cpu

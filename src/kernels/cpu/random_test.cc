@@ -8,7 +8,7 @@
 #include "kernels/cpu/random_stream.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace random_test {
 
 using testing::AllOf;
 using testing::Each;
@@ -93,5 +93,5 @@ TEST(DropoutTest, DroppingEverythingGivesZeros) {
   EXPECT_THAT(Made<float>({"Dropout", {}}, inputs), Each(0));
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace plimsoll::kernels::cpu

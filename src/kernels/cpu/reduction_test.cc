@@ -7,7 +7,7 @@
 #include "kernels/cpu/one_node.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace reduction_test {
 
 using graph::Attribute;
 using testing::ElementsAre;
@@ -126,5 +126,5 @@ TEST(ReductionKernelTest, AnAxisOutsideIsAnError) {
   EXPECT_FALSE(made.ok());
 }
 
-}  // namespace
+}  // namespace reduction_test
 }  // namespace plimsoll::kernels::cpu

@@ -6,7 +6,7 @@
 #include <numeric>
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace resize_axis_test {
 
 using testing::ElementsAre;
 using Kind = ResizeMode::Kind;
@@ -54,5 +54,5 @@ TEST(ResizeAxisTest, ACropMarksPlacesOutsideTheInput) {
   EXPECT_THAT(made.outside, ElementsAre(false, false, true));
 }
 
-}  // namespace
+}  // namespace resize_axis_test
 }  // namespace plimsoll::kernels::cpu

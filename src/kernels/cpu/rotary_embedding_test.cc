@@ -4,7 +4,7 @@
 #include "kernels/cpu/in_place_for_tests.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace rotary_embedding_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -40,5 +40,5 @@ TEST(RotaryEmbeddingKernelTest, APositionOutsideTheCacheIsAnError) {
   EXPECT_THAT(made.error().Text(), HasSubstr("index 2 is outside an axis of 2"));
 }
 
-}  // namespace
+}  // namespace rotary_embedding_test
 }  // namespace plimsoll::kernels::cpu

@@ -7,7 +7,7 @@
 #include "kernels/cpu/in_place_for_tests.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace softmax_test {
 
 using testing::FloatNear;
 using testing::Pointwise;
@@ -87,5 +87,5 @@ TEST(SoftmaxKernelTest, NothingIsFineToo) {
   EXPECT_TRUE(made.ok());
 }
 
-}  // namespace
+}  // namespace softmax_test
 }  // namespace plimsoll::kernels::cpu

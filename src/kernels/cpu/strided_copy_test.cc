@@ -9,7 +9,7 @@
 #include "kernels/element_types.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace strided_copy_test {
 
 using graph::DataType;
 using testing::ElementsAre;
@@ -122,5 +122,5 @@ TEST(StridedCopyTest, ARunThatLiesWhereItBelongsIsLeftAlone) {
       .Run(kWhole, const_cast<int32_t*>(kWhole + 2));
 }
 
-}  // namespace
+}  // namespace strided_copy_test
 }  // namespace plimsoll::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/one_node.h"
 
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace text_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -117,5 +117,5 @@ TEST(TfIdfVectorizerTest, APoolThatIsCutWronglyIsRefused) {
   EXPECT_FALSE(Vectorizer("TF", {0, 1}).Run({Numbers<int64_t>({1}, {1})}).ok());
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace plimsoll::kernels::cpu

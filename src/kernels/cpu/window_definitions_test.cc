@@ -6,7 +6,7 @@
 // Convolutions and pools against their definition: strides, dilations, pads that differ in front
 // and behind, groups, rounding up, and pads that the operator chooses.
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace window_definitions_test {
 
 using graph::DataType;
 using Ints = std::vector<int64_t>;
@@ -261,5 +261,5 @@ TEST(WindowDefinitionsTest, TransposedConvolutionsSpreadWhatConvolutionsGather) 
   }
 }
 
-}  // namespace
+}  // namespace window_definitions_test
 }  // namespace plimsoll::kernels::cpu

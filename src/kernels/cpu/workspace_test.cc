@@ -9,7 +9,7 @@
 // on the stack where there is no room), and need no more for longer sequences and larger images
 // than for short and small ones.
 namespace plimsoll::kernels::cpu {
-namespace {
+namespace workspace_test {
 
 using graph::DataType;
 
@@ -262,5 +262,5 @@ TEST(Workspace, HasAPurposeWhereItGrowsWithTheNode) {
   EXPECT_FALSE((**prepared).kernel->workspace_purpose().empty());
 }
 
-}  // namespace
+}  // namespace workspace_test
 }  // namespace plimsoll::kernels::cpu
