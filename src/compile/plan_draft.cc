@@ -139,6 +139,8 @@ bool PlanDrafts::DeclineAtPeak(PlanDraft& best) const {
     copied[id.index()] = true;
     PlanDraft draft = Make(copied);
     copied[id.index()] = false;
+    // A copy can make room for an update in place, which then has readers to wait for.
+    if (!IsLegalOrder(draft.root.schedule, best.order)) continue;
     draft.order = best.order;
     Measure(draft);
     if (draft.peak < lowest.peak) lowest = std::move(draft);
@@ -168,7 +170,11 @@ std::vector<Technique> PlanDrafts::Techniques(const PlanDraft& draft) const {
     }
     PlanDraft apart = Make(AllCopied());
     apart.order = draft.order;
-    Measure(apart);
+    if (IsLegalOrder(apart.root.schedule, apart.order)) {
+      Measure(apart);
+    } else {
+      SetOrder(apart);
+    }
     joined.gained = Bytes(apart.peak - draft.peak);
     if (joined.declined > 0) joined.reason = "copies at these nodes lower the peak";
     techniques.push_back(std::move(joined));

@@ -16,17 +16,13 @@ class Walker {
  public:
   explicit Walker(const Schedule& schedule)
       : schedule_(schedule),
-        storages_(static_cast<size_t>(schedule.storages)),
-        written_(schedule.values.size(), true),
-        done_(schedule.nodes.size(), false) {
+        storages_(static_cast<size_t>(schedule.storages)) {
     for (const ScheduleNode& node : schedule.nodes) {
-      for (const int32_t value : node.writes) written_[value] = false;
       for (const int32_t storage : Touched(node)) ++storages_[storage].touches_left;
     }
   }
 
   Walk Run(std::span<const int32_t> order) {
-    assert(order.size() == schedule_.nodes.size());
     for (const int32_t node : order) Step(node);
     return std::move(walk_);
   }
@@ -41,14 +37,8 @@ class Walker {
     return touched;
   }
 
-  [[maybe_unused]] bool MayRun(const ScheduleNode& node) const {
-    return std::ranges::all_of(node.reads, [&](int32_t value) { return written_[value]; }) &&
-           std::ranges::all_of(node.after, [&](int32_t before) { return done_[before]; });
-  }
-
   void Step(int32_t index) {
     const ScheduleNode& node = schedule_.nodes[index];
-    assert(!done_[index] && MayRun(node));
     for (const int32_t value : node.writes) Write(index, value);
     if (live_ + node.workspace > walk_.peak || walk_.peak_node < 0) {
       walk_.peak = live_ + node.workspace;
@@ -60,12 +50,10 @@ class Walker {
         storages_[storage].held = 0;
       }
     }
-    done_[index] = true;
   }
 
   void Write(int32_t index, int32_t value) {
     const auto [bytes, storage] = schedule_.values[value];
-    written_[value] = true;
     const int32_t input = bytes > 0 ? TakenOver(schedule_.nodes[index], value) : -1;
     if (input >= 0) {
       storages_[schedule_.values[input].storage].held = 0;
@@ -97,15 +85,34 @@ class Walker {
 
   const Schedule& schedule_;
   std::vector<Storage> storages_;
-  std::vector<bool> written_;
-  std::vector<bool> done_;
   int64_t live_ = 0;
   Walk walk_;
 };
 
 }  // namespace
 
+bool IsLegalOrder(const Schedule& schedule, std::span<const int32_t> order) {
+  if (order.size() != schedule.nodes.size()) return false;
+  std::vector<bool> written(schedule.values.size(), true);
+  std::vector<bool> done(schedule.nodes.size(), false);
+  for (const ScheduleNode& node : schedule.nodes) {
+    for (const int32_t value : node.writes) written[value] = false;
+  }
+  for (const int32_t index : order) {
+    const ScheduleNode& node = schedule.nodes[index];
+    if (done[index] ||
+        !std::ranges::all_of(node.reads, [&](int32_t value) { return written[value]; }) ||
+        !std::ranges::all_of(node.after, [&](int32_t before) { return done[before]; })) {
+      return false;
+    }
+    for (const int32_t value : node.writes) written[value] = true;
+    done[index] = true;
+  }
+  return true;
+}
+
 Walk WalkOrder(const Schedule& schedule, std::span<const int32_t> order) {
+  assert(IsLegalOrder(schedule, order));
   return Walker(schedule).Run(order);
 }
 

@@ -54,6 +54,9 @@ struct Walk {
   std::vector<InPlaceTaken> in_place;
 };
 
+// Whether every node comes once, after what writes its operands and after its `after`. Linear.
+bool IsLegalOrder(const Schedule& schedule, std::span<const int32_t> order);
+
 // Runs the order through the rules above. Linear. The order must be legal (asserted).
 Walk WalkOrder(const Schedule& schedule, std::span<const int32_t> order);
 

@@ -62,6 +62,18 @@ TEST(WalkOrderTest, TwoOutputsDoNotTakeTheSameInput) {
   EXPECT_EQ(walk.in_place.size(), 1U);
 }
 
+TEST(IsLegalOrderTest, OperandsComeBeforeTheirReadersAndAfterIsObeyed) {
+  Schedule schedule = Pair(10);
+  EXPECT_TRUE(IsLegalOrder(schedule, Order{0, 1}));
+  EXPECT_FALSE(IsLegalOrder(schedule, Order{1, 0}));
+  EXPECT_FALSE(IsLegalOrder(schedule, Order{0, 0}));
+  EXPECT_FALSE(IsLegalOrder(schedule, Order{0}));
+  schedule.nodes[1].reads = {0};
+  EXPECT_TRUE(IsLegalOrder(schedule, Order{1, 0}));
+  schedule.nodes[1].after = {0};
+  EXPECT_FALSE(IsLegalOrder(schedule, Order{1, 0}));
+}
+
 TEST(WalkOrderTest, NoNodesNoPeak) {
   const Walk walk = WalkOrder(Schedule{}, Order{});
   EXPECT_EQ(walk.peak, 0);
