@@ -6,8 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "cli/npy.h"
 #include "base/mapped_pages.h"
+#include "cli/inputs/npy.h"
 #include "engine/session.h"
 #include "kernels/element_types.h"
 #include "onnx/model_reader.h"
@@ -102,12 +102,11 @@ class Subject {
   Result<std::string> EndPass(int number, size_t runs) {
     PLIMSOLL_ASSIGN(const engine::GraphMemory memory, session_->Memory(id_));
     const Pass pass = std::exchange(pass_, {});
-    return StrCat("{\"policy\": ", policy_, ", \"pass\": ", number, ", \"runs\": ", runs,
-                  ", \"seconds\": ", pass.seconds,
-                  ", \"largest_plan_bytes\": ", pass.largest_plan.value(),
-                  ", \"reserved_bytes\": ", pass.reserved.value(),
-                  ", \"resident_bytes\": ", ResidentBytes().value(),
-                  ", \"kept_plans\": ", memory.plans, "}");
+    return StrCat(
+        "{\"policy\": ", policy_, ", \"pass\": ", number, ", \"runs\": ", runs,
+        ", \"seconds\": ", pass.seconds, ", \"largest_plan_bytes\": ", pass.largest_plan.value(),
+        ", \"reserved_bytes\": ", pass.reserved.value(),
+        ", \"resident_bytes\": ", ResidentBytes().value(), ", \"kept_plans\": ", memory.plans, "}");
   }
 
   Result<std::vector<engine::Port>> Inputs() const { return session_->Inputs(id_); }

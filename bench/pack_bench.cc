@@ -22,9 +22,9 @@
 #include "pack_families.h"
 #include "pack_generator.h"
 #include "pack_shapes.h"
-#include "plan/best_packing.h"
-#include "plan/exact_packing.h"
-#include "plan/greedy_packing.h"
+#include "plan/packing/best_packing.h"
+#include "plan/packing/exact_packing.h"
+#include "plan/packing/greedy_packing.h"
 
 namespace plimsoll::bench {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "plan/packing.h"
+#include "plan/packing/packing.h"
 
 namespace plimsoll::bench {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/packing.h"
+#include "plan/packing/packing.h"
 
 namespace plimsoll::bench {
 

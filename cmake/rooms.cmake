@@ -10,6 +10,29 @@
 # g++ wants one level of optimisation for all who share headers.
 #
 # A COLD room does nothing that takes time, so its release build is optimised less; tests not at all.
+# Up to eight sources of one shelf (folder) are compiled as one, which halves the build, so a name of
+# an anonymous namespace is used once in its shelf. -DPLIMSOLL_UNITY=OFF compiles each by itself.
+option(PLIMSOLL_UNITY "Compile several sources of a library as one" ON)
+
+# plimsoll_unity(target sources...): sources that include themselves (Highway's way to compile for several
+# processors) stay by themselves.
+function(plimsoll_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} itself REGEX "foreach_target" LIMIT_COUNT 1)
+    if(itself)
+      continue()
+    endif()
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src OUTPUT_VARIABLE shelf)
+    cmake_path(GET shelf PARENT_PATH shelf)
+    string(MAKE_C_IDENTIFIER "${shelf}" shelf)
+    math(EXPR unit "0${count_${shelf}}")
+    math(EXPR count_${shelf} "${unit} + 1")
+    math(EXPR unit "${unit} / 8")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${shelf}_${unit})
+  endforeach()
+endfunction()
+
 set(plimsoll_common_headers <algorithm> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <utility> <variant> <vector>)
 
@@ -41,6 +64,9 @@ function(plimsoll_room name)
     target_precompile_headers(plimsoll_${name} PRIVATE ${plimsoll_common_headers} ${ROOM_HEADERS})
   else()
     target_precompile_headers(plimsoll_${name} REUSE_FROM plimsoll_${ROOM_HEADERS_OF})
+  endif()
+  if(PLIMSOLL_UNITY)
+    plimsoll_unity(plimsoll_${name} ${sources})
   endif()
   target_link_libraries(plimsoll_${name} PUBLIC ${ROOM_USES} Threads::Threads)
   foreach(library IN LISTS ROOM_LIBRARIES)

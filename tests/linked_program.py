@@ -31,19 +31,20 @@ def has(parts, symbol):
 
 
 class LinkedProgram:
-    """The program NAME of a build folder, made of objects CMakeFiles/<library>.dir/<source>.o."""
+    """The program NAME of a build folder, made of objects CMakeFiles/<library>.dir/<source>.o, where a source may stand for several of its folder
+    that are compiled as one."""
 
     def __init__(self, build, name="plimsoll"):
         build = pathlib.Path(build)
         self.program = build / name
         self.built = self.program.exists()
-        self.linked = set()  # sources, as "src/plan/blocks.cc"
+        self.linked = set()  # sources, as "src/plan/assign/blocks.cc"
         self.defines = collections.defaultdict(set)  # source: mangled names
         self.refers = collections.defaultdict(set)
         self.objects, self.calls = {}, {}  # by source
         if not self.built:
             return
-        objects = [path for path in build.glob("CMakeFiles/*.dir/src/**/*.o") if not path.name.endswith("_test.cc.o")]
+        objects = [path for path in build.glob("CMakeFiles/plimsoll*.dir/**/*.o")]
         for path, name, kind in self._symbols(objects):
             source = re.sub(r"^.*?\.dir/", "", path.removesuffix(".o"))
             self.objects[source] = path
@@ -53,6 +54,10 @@ class LinkedProgram:
                 self.refers[source].add(name)
         inside = {name for _, name, kind in self._symbols([self.program]) if kind != "U"}
         self.linked = {source for source, names in self.defines.items() if names & inside}
+        for source in sorted(self.linked):
+            unit = pathlib.Path(self.objects[source].removesuffix(".o"))
+            if unit.parent.name == "Unity":
+                self.linked |= set(re.findall(r'#include "[^"]*?/(src/[^"]+)"', unit.read_text()))
         self.parts = {name: entity(name) for names in self.defines.values() for name in names}
 
     @staticmethod

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "compile/batch_labels.h"
-#include "compile/bodies.h"
-#include "compile/compact.h"
-#include "compile/host_operators.h"
-#include "compile/overwrite_order.h"
+#include "compile/memory/streams.h"
+#include "compile/passes/bodies.h"
+#include "compile/passes/compact.h"
+#include "compile/passes/host_operators.h"
+#include "compile/passes/overwrite_order.h"
+#include "compile/passes/slices/slice_regions.h"
 #include "compile/prepare_kernels.h"
-#include "compile/shapes.h"
-#include "compile/slice_regions.h"
-#include "compile/streams.h"
+#include "compile/shapes/batch_labels.h"
+#include "compile/shapes/shapes.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {

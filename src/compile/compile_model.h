@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/pass.h"
+#include "compile/passes/pass.h"
 #include "compile/plan_model.h"
 #include "graph/graph.h"
 #include "kernels/kernel.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/must_for_tests.h"
-#include "compile/shapes.h"
+#include "compile/shapes/shapes.h"
 #include "graph/builder.h"
 #include "plimsoll/base/text.h"
 

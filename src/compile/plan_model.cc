@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compile/constants.h"
-#include "compile/order_certificate.h"
-#include "compile/plan_draft.h"
-#include "compile/schedule_builder.h"
-#include "compile/stream_waits.h"
+#include "compile/memory/plan_draft.h"
+#include "compile/memory/stream_waits.h"
+#include "compile/order/order_certificate.h"
+#include "compile/order/schedule_builder.h"
+#include "compile/passes/constants.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/plan/verifier.h"
 

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "compile/assigner_choice.h"
-#include "compile/blocks.h"
-#include "compile/lifetimes.h"
-#include "compile/order_modes.h"
-#include "compile/order_search.h"
-#include "compile/technique.h"
-#include "compile/timeline.h"
-#include "compile/variable_updates.h"
+#include "compile/memory/assigner_choice.h"
+#include "compile/memory/lifetimes.h"
+#include "compile/memory/storage/blocks.h"
+#include "compile/memory/storage/variable_updates.h"
+#include "compile/memory/technique.h"
+#include "compile/memory/timeline.h"
+#include "compile/order/order_modes.h"
+#include "compile/order/order_search.h"
 #include "graph/graph.h"
 #include "plimsoll/base/status.h"
 #include "plimsoll/plan/assigner.h"

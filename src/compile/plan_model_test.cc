@@ -7,7 +7,7 @@
 
 #include "base/must_for_tests.h"
 #include "compile/graph_for_tests.h"
-#include "compile/shapes.h"
+#include "compile/shapes/shapes.h"
 #include "graph/builder.h"
 
 namespace plimsoll::compile {

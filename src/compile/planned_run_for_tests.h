@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "compile/pass_results_for_tests.h"
+#include "compile/passes/pass_results_for_tests.h"
 #include "compile/plan_model.h"
 
 // For tests of plans: a run of a planned model inside its plan's bytes.

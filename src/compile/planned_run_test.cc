@@ -1,5 +1,5 @@
+#include "compile/memory/streams.h"
 #include "compile/planned_run_for_tests.h"
-#include "compile/streams.h"
 
 namespace plimsoll::compile {
 namespace planned_run_test {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <optional>
 
-#include "compile/known_tensor.h"
+#include "compile/shapes/known_tensor.h"
 #include "kernels/kernel_table.h"
 
 namespace plimsoll::compile {

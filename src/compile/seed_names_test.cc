@@ -3,11 +3,11 @@
 #include <concepts>
 #include <type_traits>
 
-#include "compile/lifetimes.h"
-#include "compile/zero_copy.h"
-#include "plan/continuous_mem.h"
-#include "plan/plan_builder.h"
-#include "plan/zero_copy.h"
+#include "compile/memory/lifetimes.h"
+#include "compile/memory/zero_copy.h"
+#include "plan/assign/continuous_mem.h"
+#include "plan/assign/plan_builder.h"
+#include "plan/assign/zero_copy.h"
 #include "plimsoll/plan/block_mem_assigner.h"
 #include "plimsoll/plan/dynamic_batch_mem_assigner.h"
 #include "plimsoll/plan/hybrid_mem_assigner.h"

@@ -10,10 +10,11 @@
 namespace plimsoll::config {
 namespace {
 
-constexpr size_t kMostShown = 80;
+constexpr size_t kOptionValueMostShown = 80;
 
 std::string Cut(std::string_view text) {
-  return StrCat(text.substr(0, kMostShown), text.size() > kMostShown ? "..." : "");
+  return StrCat(text.substr(0, kOptionValueMostShown),
+                text.size() > kOptionValueMostShown ? "..." : "");
 }
 
 bool IsWholeNumber(std::string_view text) {

@@ -1,4 +1,4 @@
-#include "address_space.h"
+#include "device/address_space.h"
 
 #include <cassert>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "memory_table.h"
+#include "device/memory_table.h"
 
 #include <bit>
 #include <cassert>

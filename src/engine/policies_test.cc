@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/column_sums_for_tests.h"
+#include "engine/random/column_sums_for_tests.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/cpu_device.h"
 #include "plimsoll/memory/caching_mem_allocator.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/column_sums_for_tests.h"
-#include "engine/logged_device_for_tests.h"
-#include "engine/training_for_tests.h"
+#include "engine/random/column_sums_for_tests.h"
+#include "engine/streams/logged_device_for_tests.h"
+#include "engine/variables/training_for_tests.h"
 #include "plimsoll/device/cpu_device.h"
 #include "plimsoll/device/reservation.h"
 #include "plimsoll/memory/caching_mem_allocator.h"

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "compile/bodies.h"
-#include "engine/configured_runs_for_tests.h"
-#include "engine/logged_device_for_tests.h"
+#include "compile/passes/bodies.h"
 #include "engine/models_for_tests.h"
-#include "engine/training_for_tests.h"
+#include "engine/random/configured_runs_for_tests.h"
+#include "engine/streams/logged_device_for_tests.h"
+#include "engine/variables/training_for_tests.h"
 #include "plimsoll/device/cpu_device.h"
 
 // Rules of planned memory, by the addresses that the tasks of a run get.

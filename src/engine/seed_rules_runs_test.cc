@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "engine/column_sums_for_tests.h"
-#include "engine/configured_runs_for_tests.h"
+#include "engine/random/column_sums_for_tests.h"
+#include "engine/random/configured_runs_for_tests.h"
 #include "plimsoll/device/cpu_device.h"
 #include "plimsoll/memory/caching_mem_allocator.h"
 

@@ -1,6 +1,6 @@
 #include "engine/session.h"
 
-#include "engine/compile_request.h"
+#include "engine/graph/compile_request.h"
 #include "kernels/deterministic.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"

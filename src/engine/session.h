@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "config/run_config.h"
-#include "engine/feature_memory.h"
-#include "engine/graph_variables.h"
-#include "engine/loaded_graph.h"
-#include "engine/run_gate.h"
-#include "engine/run_options.h"
-#include "engine/variables.h"
+#include "engine/graph/loaded_graph.h"
+#include "engine/memory/feature_memory.h"
+#include "engine/run/run_gate.h"
+#include "engine/run/run_options.h"
+#include "engine/variables/graph_variables.h"
+#include "engine/variables/variables.h"
 #include "graph/graph.h"
 #include "plimsoll/base/ids.h"
 #include "plimsoll/base/status.h"

@@ -4,10 +4,10 @@
 #include <map>
 #include <thread>
 
-#include "engine/configured_runs_for_tests.h"
 #include "engine/hooked_allocator_for_tests.h"
-#include "engine/training_for_tests.h"
-#include "engine/typed_graphs_for_tests.h"
+#include "engine/random/configured_runs_for_tests.h"
+#include "engine/random/typed_graphs_for_tests.h"
+#include "engine/variables/training_for_tests.h"
 #include "kernels/deterministic.h"
 #include "kernels/parallel.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "engine/column_sums_for_tests.h"
+#include "engine/random/column_sums_for_tests.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/cpu_device.h"
 #include "plimsoll/device/watched_device.h"

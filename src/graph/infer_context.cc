@@ -71,7 +71,8 @@ void InferContext::SetContent(size_t i, Content content) {
 }
 
 Dim InferContext::UnknownDim(size_t output, size_t axis) const {
-  const std::string name = has_output(output) ? graph_[node().outputs[output]].name : StrCat(output);
+  const std::string name =
+      has_output(output) ? graph_[node().outputs[output]].name : StrCat(output);
   return Dim::Symbol(StrCat("?", name, ".", axis, "@", id_.index()));
 }
 

@@ -16,6 +16,8 @@ using ShapeRule = Status (*)(InferContext& context);
 struct Node;
 using MemoryRule = void (*)(const Node& node, MemoryAttributes& attributes);
 
+inline constexpr std::string_view kMachineLearningDomain = "ai.onnx.ml";
+inline constexpr std::string_view kTrainingDomain = "ai.onnx.preview.training";
 inline constexpr int kNewest = 1 << 20;
 inline constexpr int kAny = 1 << 20;
 

@@ -8,42 +8,20 @@
 namespace plimsoll::graph {
 namespace {
 
-using Family = std::span<const OperatorRow> (*)();
+using OperatorFamily = std::span<const OperatorRow> (*)();
 
-constexpr Family kFamilies[] = {
-    operators::ElementwiseRows,
-    operators::LogicRows,
-    operators::ActivationRows,
-    operators::CastRows,
-    operators::ReductionRows,
-    operators::LayoutRows,
-    operators::ArrangementRows,
-    operators::SliceRows,
-    operators::SplitRows,
-    operators::PadRows,
-    operators::GeneratorRows,
-    operators::RandomRows,
-    operators::IndexingRows,
-    operators::ScatterRows,
-    operators::SelectionRows,
-    operators::ConvolutionRows,
-    operators::PoolingRows,
-    operators::MatrixRows,
-    operators::NormalizationRows,
-    operators::AttentionRows,
-    operators::FusedAttentionRows,
-    operators::FusedRows,
-    operators::RecurrentRows,
-    operators::QuantizationRows,
-    operators::LossRows,
-    operators::ImageRows,
-    operators::SignalRows,
-    operators::TextRows,
-    operators::SequenceRows,
-    operators::OptionalRows,
-    operators::ControlFlowRows,
-    operators::MachineLearningRows,
-    operators::ClassifierRows,
+constexpr OperatorFamily kFamilies[] = {
+    operators::ElementwiseRows,   operators::LogicRows,           operators::ActivationRows,
+    operators::CastRows,          operators::ReductionRows,       operators::LayoutRows,
+    operators::ArrangementRows,   operators::SliceRows,           operators::SplitRows,
+    operators::PadRows,           operators::GeneratorRows,       operators::RandomRows,
+    operators::IndexingRows,      operators::ScatterRows,         operators::SelectionRows,
+    operators::ConvolutionRows,   operators::PoolingRows,         operators::MatrixRows,
+    operators::NormalizationRows, operators::AttentionRows,       operators::FusedAttentionRows,
+    operators::FusedRows,         operators::RecurrentRows,       operators::QuantizationRows,
+    operators::LossRows,          operators::ImageRows,           operators::SignalRows,
+    operators::TextRows,          operators::SequenceRows,        operators::OptionalRows,
+    operators::ControlFlowRows,   operators::MachineLearningRows, operators::ClassifierRows,
     operators::TrainingRows,
 };
 
@@ -55,7 +33,7 @@ struct Table {
 const Table& TheTable() {
   static const Table table = [] {
     Table made;
-    for (const Family family : kFamilies) {
+    for (const OperatorFamily family : kFamilies) {
       for (const OperatorRow& row : family()) {
         made.rows.push_back(&row);
         made.by_name.emplace(std::pair(row.domain, row.name), &row);

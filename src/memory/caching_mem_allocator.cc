@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "memory/owner_table.h"
+#include "memory/pool/owner_table.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/memory/out_of_memory.h"
@@ -11,8 +11,8 @@
 namespace plimsoll::memory {
 namespace {
 
-constexpr int64_t kLargest = int64_t{1} << 46;
-constexpr size_t kReportedOwners = 5;
+constexpr int64_t kCachingMemLargest = int64_t{1} << 46;
+constexpr size_t kCachingMemReportedOwners = 5;
 constexpr uint32_t kNone = BlockKey::kNone;
 
 }  // namespace
@@ -63,7 +63,7 @@ void CachingMemAllocator::Cache(uint32_t index) {
 Result<Block> CachingMemAllocator::Allocate(const Request& request) {
   std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckRequest(request, Bytes(granularity_)));
-  if (request.size.value() > kLargest) {
+  if (request.size.value() > kCachingMemLargest) {
     ++statistics_.failures;
     return OutOfMemory(request.size.value(), {});
   }
@@ -224,7 +224,7 @@ Error CachingMemAllocator::OutOfMemory(int64_t size, const Error& cause) const {
   report.reserved = physical_->reserved();
   report.allocated = statistics_.allocated;
   report.stitches = false;
-  report.owners = owners_->Top(kReportedOwners);
+  report.owners = owners_->Top(kCachingMemReportedOwners);
   report.cause = cause.why;
   return report.ToError();
 }

@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "memory/adaptors/recording_observer_for_tests.h"
 #include "memory/conformance_fixture.h"
-#include "memory/recording_observer_for_tests.h"
 
 namespace plimsoll::memory {
 namespace caching_mem_allocator_test {

@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "device/address_space.h"
-#include "memory/chunk_ladder.h"
+#include "memory/pool/address_math.h"
+#include "memory/pool/chunk_ladder.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 
@@ -12,8 +13,6 @@ namespace plimsoll::memory {
 namespace {
 
 using device::Address;
-
-Address After(Address at, Bytes size) { return at + static_cast<uint64_t>(size.value()); }
 
 Error AddressesExhausted(Bytes size, Bytes reservation) {
   return {ErrorKind::kDoesNotFit,

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "memory/conformance_fixture.h"
-#include "memory/owner_table.h"
+#include "memory/pool/owner_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::memory {

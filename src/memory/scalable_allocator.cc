@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "memory/memory_pool.h"
-#include "memory/owner_table.h"
-#include "memory/retired_ranges.h"
+#include "memory/pool/memory_pool.h"
+#include "memory/pool/owner_table.h"
+#include "memory/pool/retired_ranges.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/memory/out_of_memory.h"

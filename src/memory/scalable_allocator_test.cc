@@ -4,8 +4,8 @@
 #include <thread>
 #include <type_traits>
 
+#include "memory/adaptors/recording_observer_for_tests.h"
 #include "memory/conformance_fixture.h"
-#include "memory/recording_observer_for_tests.h"
 
 namespace plimsoll::memory {
 namespace scalable_allocator_test {

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "memory/conformance_fixture.h"
-#include "memory/memory_pool.h"
+#include "memory/pool/memory_pool.h"
 #include "plimsoll/memory/active_memory_allocator.h"
 #include "plimsoll/memory/device_allocator.h"
 #include "plimsoll/memory/expandable_active_memory_allocator.h"

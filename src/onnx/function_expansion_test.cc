@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "onnx/wire_writer_for_tests.h"
+#include "onnx/wire/wire_writer_for_tests.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::onnx {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "onnx/opset_table.h"
-#include "onnx/records.h"
-#include "onnx/source.h"
+#include "onnx/wire/records.h"
+#include "onnx/wire/source.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::onnx {

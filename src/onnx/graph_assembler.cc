@@ -5,7 +5,7 @@
 #include "graph/content.h"
 #include "graph/operator_row.h"
 #include "onnx/node_order.h"
-#include "onnx/type_decoder.h"
+#include "onnx/values/type_decoder.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::onnx {

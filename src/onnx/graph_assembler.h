@@ -11,9 +11,9 @@
 #include "onnx/function_table.h"
 #include "onnx/name_maker.h"
 #include "onnx/opset_table.h"
-#include "onnx/records.h"
 #include "onnx/scope.h"
-#include "onnx/source.h"
+#include "onnx/wire/records.h"
+#include "onnx/wire/source.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::onnx {

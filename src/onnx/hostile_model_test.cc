@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "onnx/temporary_folder_for_tests.h"
-#include "onnx/wire_writer_for_tests.h"
+#include "onnx/wire/temporary_folder_for_tests.h"
+#include "onnx/wire/wire_writer_for_tests.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::onnx {

@@ -4,13 +4,13 @@
 #include <string_view>
 #include <utility>
 
-#include "onnx/external_files.h"
 #include "onnx/function_table.h"
 #include "onnx/graph_assembler.h"
-#include "onnx/mapped_file.h"
 #include "onnx/opset_table.h"
-#include "onnx/records.h"
-#include "onnx/source.h"
+#include "onnx/wire/external_files.h"
+#include "onnx/wire/mapped_file.h"
+#include "onnx/wire/records.h"
+#include "onnx/wire/source.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::onnx {

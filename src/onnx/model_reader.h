@@ -25,7 +25,7 @@ namespace plimsoll::onnx {
 //
 // A broken or hostile file gives kBadFile with its place and reason, an IR version, operator set or
 // construct that this build does not know gives kUnsupported; neither crashes or hangs, and nodes,
-// values and attributes take no more than Budget allows (onnx/source.h). Thread-safe.
+// values and attributes take no more than Budget allows (onnx/wire/source.h). Thread-safe.
 Result<graph::Graph> ReadModel(const std::filesystem::path& file);
 
 // The same over bytes that `storage` keeps alive (null: the caller keeps them alive longer than the

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "graph/text_form.h"
-#include "onnx/temporary_folder_for_tests.h"
-#include "onnx/wire_writer_for_tests.h"
+#include "onnx/wire/temporary_folder_for_tests.h"
+#include "onnx/wire/wire_writer_for_tests.h"
 
 namespace plimsoll::onnx {
 namespace model_reader_test {

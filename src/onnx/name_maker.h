@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "onnx/records.h"
+#include "onnx/wire/records.h"
 
 namespace plimsoll::onnx {
 

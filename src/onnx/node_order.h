@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "onnx/records.h"
-#include "onnx/source.h"
+#include "onnx/wire/records.h"
+#include "onnx/wire/source.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::onnx {

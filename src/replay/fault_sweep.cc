@@ -11,7 +11,7 @@
 namespace plimsoll::replay {
 namespace {
 
-constexpr device::DeviceId kDevice{0};
+constexpr device::DeviceId kFaultSweepDevice{0};
 
 struct Run {
   Status status;                 // of the trace
@@ -27,11 +27,11 @@ Run Play(const Trace& trace, Bytes capacity, const device::FakeFailure* failure)
   auto device = std::make_shared<device::FakeDevice>(options);
   std::vector<device::StreamId> streams;
   for (uint32_t i = 0; i < trace.streams; ++i) {
-    streams.push_back(device->CreateStream(kDevice).value());
+    streams.push_back(device->CreateStream(kFaultSweepDevice).value());
   }
   device->ResetStatistics();
   if (failure != nullptr) device->Fail(*failure);
-  auto physical = std::make_shared<memory::PhysicalMemoryAllocator>(device, kDevice);
+  auto physical = std::make_shared<memory::PhysicalMemoryAllocator>(device, kFaultSweepDevice);
   auto allocator = std::make_unique<memory::StreamOrderedAllocator>(physical);
   std::vector<memory::Block> blocks(trace.blocks);
   for (size_t i = 0; i < trace.events.size() && run.status.ok(); ++i) {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "plan/best_packing.h"
+#include "plan/packing/best_packing.h"
 #include "plimsoll/memory/allocator.h"
 
 namespace plimsoll::replay {

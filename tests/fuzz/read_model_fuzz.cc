@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-#include "compile/shapes.h"
+#include "compile/shapes/shapes.h"
 #include "graph/text_form.h"
 #include "onnx/model_reader.h"
 

@@ -65,7 +65,7 @@ class WatchedDevice final : public Device, private DeviceMemory {
   mutable std::array<int64_t, kDeviceCallCount> calls_{};
   mutable int64_t total_ = 0;
   std::array<Bytes, 3> taken_ = {};  // by type
-  int64_t fails_at_ = -1;  // the number of the call, from 0
+  int64_t fails_at_ = -1;            // the number of the call, from 0
   ErrorKind failure_ = ErrorKind::kRunFailed;
 };
 

@@ -266,6 +266,8 @@ class OneThread {
   const int threads_ = Threads();
 };
 
+}  // namespace
+
 // Stream and memory objects for one run at a time; their data pointers are set for each run.
 struct ArgumentSet {
   static constexpr size_t kMost = 5;
@@ -289,8 +291,6 @@ struct ArgumentSet {
     dnnl_memory_create(&next.memory, form.descriptor()->view(), Engine(), DNNL_MEMORY_NONE);
   }
 };
-
-}  // namespace
 
 Form::Form(std::shared_ptr<const Descriptor> descriptor) : descriptor_(std::move(descriptor)) {}
 

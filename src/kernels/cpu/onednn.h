@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/cpu/fused_activation.h"
+#include "kernels/cpu/elementwise/fused_activation.h"
 #include "kernels/kernel.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/status.h"

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/options.h"
+#include "cli/inputs/model_inputs.h"
+#include "cli/peer/distance.h"
+#include "cli/peer/ort_peer.h"
+#include "cli/program.h"
+#include "compile/shapes/batch_labels.h"
+#include "engine/node_by_node/interpreter.h"
+#include "engine/run/run_batches.h"
+#include "onnx/model_reader.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using kernels::HostTensor;
+using kernels::HostValue;
+
+struct CompareArguments {
+  std::string model;
+  std::string against = "ort";
+  std::vector<std::string> inputs;
+  std::vector<std::string> shapes;
+  std::string batch;
+  double tolerance = 1e-4;
+  bool json = false;
+};
+
+constexpr const char* kCompareExamples = R"(
+Examples:
+  plimsoll compare model.onnx --against ort
+  plimsoll compare bert.onnx --shape batch=1 --shape seq=16 --tolerance 1e-5
+
+Every value that a node makes is computed by both, without fusion, and compared by the relative
+length of the difference. Exit code 5 when one is farther apart than the tolerance.)";
+
+struct Difference {
+  std::string value;
+  std::string node;
+  double distance = 0;
+};
+
+struct Comparison {
+  int compared = 0;
+  std::vector<Difference> apart;  // beyond the tolerance, in order of execution
+  double largest = 0;
+};
+
+// Spreads the labels of the graph; the batch of theirs that the inputs or the name ask for.
+Result<std::string> BatchFor(graph::Graph& graph, const std::vector<HostValue>& inputs,
+                             const std::string& named) {
+  PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
+  std::vector<engine::Tensor> tensors;
+  for (const HostValue& input : inputs) {
+    tensors.push_back({input.tensor.type, input.tensor.dims, input.tensor.data.get()});
+  }
+  return engine::RunBatches(graph).Choose(named, tensors);
+}
+
+Result<Comparison> Compare(const CompareArguments& options) {
+  std::vector<InputArgument> arguments;
+  for (const std::string& text : options.inputs) {
+    PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
+    arguments.push_back(std::move(argument));
+  }
+  std::vector<compile::ShapeArgument> shapes;
+  for (const std::string& text : options.shapes) {
+    PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
+    shapes.push_back(std::move(shape));
+  }
+  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
+  PLIMSOLL_ASSIGN(const std::vector<HostValue> inputs, MakeInputs(graph, arguments, shapes));
+  PLIMSOLL_ASSIGN(const std::string batch, BatchFor(graph, inputs, options.batch));
+  OrtPeer::Settings settings{.model = options.model, .names = {}, .inputs = inputs};
+  settings.every_value = true;
+  for (const graph::ValueId input : graph.root().inputs) {
+    settings.names.push_back(graph[input].name);
+  }
+  PLIMSOLL_ASSIGN(OrtPeer peer, OrtPeer::Start(settings));
+  PLIMSOLL_TRY(peer.RunOnce().status());
+  PLIMSOLL_ASSIGN(const std::vector<OrtPeer::Named> outputs, peer.Outputs());
+  std::map<std::string, HostTensor> theirs;
+  for (const OrtPeer::Named& output : outputs) theirs.emplace(output.name, output.tensor);
+
+  Comparison comparison;
+  engine::Interpreter interpreter(graph);
+  engine::Interpreter::Options run;
+  run.batch = batch;
+  run.observe = [&](graph::ValueId id, const HostValue& value) {
+    const graph::Value& known = graph[id];
+    const auto their = theirs.find(known.name);
+    const bool root = known.home == graph::Graph::kRoot && known.producer.valid();
+    if (!root || their == theirs.end() || value.kind != HostValue::Kind::kTensor) return;
+    const double distance = RelativeDistance(value.tensor, their->second);
+    ++comparison.compared;
+    comparison.largest = std::max(comparison.largest, distance);
+    if (distance > options.tolerance) {
+      comparison.apart.push_back({known.name, graph::Describe(graph, known.producer), distance});
+    }
+  };
+  PLIMSOLL_TRY(interpreter.Run(inputs, run).status());
+  return comparison;
+}
+
+std::string ToJson(const Comparison& comparison) {
+  nlohmann::ordered_json json{{"compared", comparison.compared},
+                              {"apart", nlohmann::ordered_json::array()}};
+  if (std::isfinite(comparison.largest)) json["largest_distance"] = comparison.largest;
+  for (const Difference& difference : comparison.apart) {
+    nlohmann::ordered_json row{{"value", difference.value}, {"node", difference.node}};
+    if (std::isfinite(difference.distance)) row["distance"] = difference.distance;
+    json["apart"].push_back(std::move(row));
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string ToText(const Comparison& comparison) {
+  std::string text;
+  constexpr size_t kShown = 20;
+  for (size_t i = 0; i < std::min(comparison.apart.size(), kShown); ++i) {
+    const Difference& difference = comparison.apart[i];
+    text += StrCat(difference.node, ": '", difference.value, "' differs by ", difference.distance,
+                   "\n");
+  }
+  if (comparison.apart.size() > kShown) {
+    text += StrCat("and ", comparison.apart.size() - kShown, " more\n");
+  }
+  return text + StrCat(comparison.compared, " values compared, ", comparison.apart.size(),
+                       " apart, largest difference ", comparison.largest, "\n");
+}
+
+Status Run(const CompareArguments& options) {
+  PLIMSOLL_ASSIGN(const Comparison comparison, Compare(options));
+  std::cout << (options.json ? ToJson(comparison) : ToText(comparison));
+  if (comparison.apart.empty()) return {};
+  const Difference& first = comparison.apart.front();
+  return Error{.kind = ErrorKind::kMismatch,
+               .code = "compare.apart",
+               .what = "the two engines part",
+               .where = first.node,
+               .why = StrCat("'", first.value, "' differs by ", first.distance),
+               .remedy = "later values differ because of the first one that does"};
+}
+
+}  // namespace
+
+void AddCompare(CLI::App& program, Action& action) {
+  auto options = std::make_shared<CompareArguments>();
+  CommandOptions command(program, "compare", "Show node by node where two engines part",
+                         kCompareExamples);
+  command.Required("model", options->model, "An ONNX file");
+  command.Choice("--against", options->against, {"ort"}, "The other engine: ort (ONNX Runtime)");
+  command.List("--input", options->inputs,
+               "name=file.npy, name=file.pb or name=random; repeatable");
+  command.List("--shape", options->shapes,
+               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
+  command.Real("--tolerance", options->tolerance, "Relative difference that still counts as equal");
+  command.Json(options->json);
+  WhenChosen(command, action, [options] { return Run(*options); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,40 @@
+#include "cli/commands/config_arguments.h"
+
+#include "cli/commands/options.h"
+#include "config/config_file.h"
+
+namespace plimsoll::cli {
+
+void AddConfigArguments(CommandOptions& command, ConfigArguments& arguments) {
+  command.Repeated("--set", arguments.settings,
+                   "An option as key=value; repeatable; plimsoll options lists them");
+  command.Repeated("--config", arguments.files, "Options from a JSON or TOML file; repeatable");
+  AddShort(command, arguments, "--policy", "static_memory_policy",
+           "Short for --set static_memory_policy=N");
+}
+
+void AddShort(CommandOptions& command, ConfigArguments& arguments, const std::string& argument,
+              const std::string& option, const std::string& help) {
+  arguments.shorts.push_back({argument, option, {}});
+  command.Repeated(argument, arguments.shorts.back().values, help);
+}
+
+Result<config::EffectiveConfig> ResolveArguments(const ConfigArguments& arguments) {
+  using Layer = config::Origin::Layer;
+  config::Settings settings;
+  for (const std::string& file : arguments.files) {
+    PLIMSOLL_ASSIGN(const config::Settings from_file, config::ReadConfigFile(file));
+    settings.Append(from_file);
+  }
+  for (const std::string& text : arguments.settings) {
+    PLIMSOLL_TRY(settings.AddText(text, {Layer::kCommandLine, "--set"}));
+  }
+  for (const ConfigArguments::Short& given : arguments.shorts) {
+    for (const std::string& value : given.values) {
+      settings.Add({given.option, value, {Layer::kCommandLine, given.argument}});
+    }
+  }
+  return config::MakeEffectiveConfig(settings, config::ProcessEnvironment());
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,129 @@
+#include <unistd.h>
+
+#include <array>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/config_arguments.h"
+#include "cli/commands/options.h"
+#include "cli/inputs/conformance_case.h"
+#include "cli/program.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Outcome = CaseVerdict::Outcome;
+
+struct ConformanceArguments {
+  std::string folder;
+  std::string filter;
+  std::string batch;
+  int64_t threads = 1;
+  bool plain = false;
+  ConfigArguments config;
+  bool json = false;
+};
+
+constexpr const char* kConformanceExamples = R"(
+Examples:
+  plimsoll conformance build/cases                   every case below the folder
+  plimsoll conformance build/cases --filter topk     those with 'topk' in their name
+  plimsoll conformance build/cases --policy 4 --threads 2
+  plimsoll conformance build/cases --json
+
+A case is a folder with model.onnx and test_data_set_N/{input,output}_M.pb; tolerance.json
+beside the model gives rtol and atol. The data sets of a case run in one session, inside their
+plans, over poisoned memory and node by node. Exit code 5 when a case failed, 4 when some are only
+unsupported.)";
+
+constexpr std::array<const char*, 4> kNames = {"passed", "random", "failed", "unsupported"};
+
+const char* Name(Outcome outcome) { return kNames[static_cast<size_t>(outcome)]; }
+
+struct Tally {
+  std::array<int, 4> counts{};
+  std::vector<CaseVerdict> verdicts;
+  int operator[](Outcome outcome) const { return counts[static_cast<size_t>(outcome)]; }
+};
+
+std::string ToJson(const Tally& tally) {
+  nlohmann::ordered_json json;
+  for (size_t i = 0; i < kNames.size(); ++i) json[kNames[i]] = tally.counts[i];
+  json["cases"] = nlohmann::ordered_json::array();
+  for (const CaseVerdict& verdict : tally.verdicts) {
+    nlohmann::ordered_json row{{"name", verdict.name}, {"outcome", Name(verdict.outcome)}};
+    if (!verdict.node.empty()) row["node"] = verdict.node;
+    if (!verdict.reason.empty()) row["reason"] = verdict.reason;
+    json["cases"].push_back(std::move(row));
+  }
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string ToText(const Tally& tally) {
+  std::string text;
+  for (const CaseVerdict& verdict : tally.verdicts) {
+    if (verdict.outcome == Outcome::kPassed) continue;
+    text += StrCat(Name(verdict.outcome), "  ", verdict.name);
+    if (!verdict.node.empty()) text += StrCat("  ", verdict.node);
+    text += verdict.reason.empty() ? "\n" : StrCat("  ", verdict.reason, "\n");
+  }
+  return text + StrCat(tally[Outcome::kPassed], " passed, ", tally[Outcome::kRandom],
+                       " random and in range, ", tally[Outcome::kFailed], " failed, ",
+                       tally[Outcome::kUnsupported], " unsupported\n");
+}
+
+Status Verdict(const Tally& tally) {
+  const bool failed = tally[Outcome::kFailed] > 0;
+  if (!failed && tally[Outcome::kUnsupported] == 0) return {};
+  return Error{.kind = failed ? ErrorKind::kMismatch : ErrorKind::kUnsupported,
+               .code = failed ? "conformance.failed" : "conformance.unsupported",
+               .what = "not every case passed",
+               .where = "",
+               .why = StrCat(tally[Outcome::kFailed], " failed, ", tally[Outcome::kUnsupported],
+                             " unsupported"),
+               .remedy = "the answer names each with its reason"};
+}
+
+Status Conformance(const ConformanceArguments& options) {
+  PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
+  CaseOptions how;
+  how.batch = options.batch;
+  how.session.threads = static_cast<int>(options.threads);
+  how.session.load.optimise = !options.plain;
+  how.session.config = configured.config;
+  PLIMSOLL_ASSIGN(const auto folders, FindCases(options.folder));
+  const bool progress = isatty(STDERR_FILENO) != 0;
+  Tally tally;
+  for (size_t i = 0; i < folders.size(); ++i) {
+    if (folders[i].filename().string().find(options.filter) == std::string::npos) continue;
+    if (progress)
+      std::cerr << StrCat("\r\033[K", i + 1, "/", folders.size(), " ",
+                          folders[i].filename().string())
+                << std::flush;
+    tally.verdicts.push_back(RunCase(folders[i], how));
+    ++tally.counts[static_cast<size_t>(tally.verdicts.back().outcome)];
+  }
+  if (progress) std::cerr << "\r\033[K" << std::flush;
+  std::cout << (options.json ? ToJson(tally) : ToText(tally));
+  return Verdict(tally);
+}
+
+}  // namespace
+
+void AddConformance(CLI::App& program, Action& action) {
+  auto options = std::make_shared<ConformanceArguments>();
+  CommandOptions command(program, "conformance", "Run the ONNX standard's own test cases",
+                         kConformanceExamples);
+  command.Required("folder", options->folder, "Where the cases lie, at any depth");
+  command.Text("--filter", options->filter, "Only cases whose name contains this");
+  command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
+  command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
+  command.Flag("--plain", options->plain, "Run the graphs as the files have them, without passes");
+  AddConfigArguments(command, options->config);
+  command.Json(options->json);
+  WhenChosen(command, action, [options] { return Conformance(*options); });
+}
+
+}  // namespace plimsoll::cli

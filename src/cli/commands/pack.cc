@@ -1,0 +1,186 @@
+#include "plimsoll/plan/pack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/options.h"
+#include "cli/inputs/text_file.h"
+#include "cli/program.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PackArguments {
+  std::string table;
+  std::string capacity;
+  std::string output;
+  int64_t effort = -1;      // not given: plan::DefaultEffort
+  double deadline_ms = -1;  // likewise
+  std::string assigner = "hybrid";
+  int64_t threads = 1;
+  bool check = false;
+  bool json = false;
+};
+
+constexpr int64_t kPackMostSteps = int64_t{1} << 50;
+
+constexpr const char* kPackExamples = R"(
+The table has a heading line with id,lower,upper,size and optionally alignment,offset (fixed).
+A buffer lives in [lower, upper).
+
+Examples:
+  plimsoll pack buffers.csv                                the lowest peak within the effort
+  plimsoll pack buffers.csv --capacity 1MiB -o placed.csv  any placement that fits (exit code 3: none)
+  plimsoll pack --check placed.csv --capacity 1MiB         verify an answer from anywhere)";
+
+Result<std::optional<Bytes>> ReadCapacity(const PackArguments& options) {
+  if (options.capacity.empty()) return std::optional<Bytes>();
+  const auto capacity = ParseBytes(options.capacity);
+  if (capacity) return std::optional(*capacity);
+  return Error{ErrorKind::kUsage,
+               "cli.size",
+               "size not understood",
+               "--capacity",
+               StrCat("'", options.capacity, "'"),
+               "write bytes, or a size such as 512MiB"};
+}
+
+Status DoesNotFit(const PackArguments& options, Bytes peak, Bytes capacity, std::string why) {
+  return Error{ErrorKind::kDoesNotFit,
+               "pack.capacity",
+               "the buffers do not fit",
+               options.table,
+               StrCat("the peak of ", peak, " is ", peak - capacity, " above the capacity of ",
+                      capacity, "; ", why),
+               "raise --capacity, or --effort where nothing is proven"};
+}
+
+Status Check(const PackArguments& options, std::string_view csv, std::optional<Bytes> capacity) {
+  PLIMSOLL_ASSIGN(const plan::CheckAnswer answer, plan::CheckText(csv, capacity, options.table));
+  if (options.json) {
+    const Json json = {{"valid", true},
+                       {"peak_bytes", answer.peak_bytes.value()},
+                       {"lower_bound_bytes", answer.lower_bound_bytes.value()},
+                       {"fits", answer.fits}};
+    std::cout << json.dump(2) << "\n";
+  } else {
+    std::cout << fmt::format("valid: peak {} bytes, lower bound {} bytes\n",
+                             answer.peak_bytes.value(), answer.lower_bound_bytes.value());
+  }
+  if (!answer.fits) return DoesNotFit(options, answer.peak_bytes, *capacity, "the answer is valid");
+  return {};
+}
+
+void Show(const plan::PackAnswer& answer, size_t buffers, double seconds) {
+  const double ratio = answer.lower_bound_bytes.value() == 0
+                           ? 1.0
+                           : static_cast<double>(answer.peak_bytes.value()) /
+                                 static_cast<double>(answer.lower_bound_bytes.value());
+  std::cout << fmt::format(
+      "{} buffers: peak {} bytes ({}), lower bound {} bytes, ratio {:.4f}{}\n"
+      "assigner {}, {:.3f} s{}\n",
+      buffers, answer.peak_bytes.value(), FormatBytes(answer.peak_bytes),
+      answer.lower_bound_bytes.value(), ratio, answer.optimal ? ", proven optimal" : "",
+      answer.assigner, seconds,
+      answer.deadline_hit ? ", cut by the deadline: another run may answer differently" : "");
+}
+
+std::string InfeasibleText(const plan::BufferTable& table, const plan::PackAnswer& answer) {
+  if (answer.infeasible_set.empty()) return "no proof that nothing fits";
+  constexpr size_t kShown = 12;
+  std::vector<std::string> names;
+  for (const plan::BufferId id : answer.infeasible_set) {
+    if (names.size() == kShown) {
+      names.push_back(StrCat("and ", answer.infeasible_set.size() - kShown, " more"));
+      break;
+    }
+    names.push_back(table.problem.buffer(id).name);
+  }
+  return StrCat("proven: ", answer.infeasible_set_minimal ? "a minimal set" : "a set",
+                " that cannot be placed together is ", Join(names, ", "));
+}
+
+Status Pack(const PackArguments& options) {
+  const auto start = std::chrono::steady_clock::now();
+  PLIMSOLL_ASSIGN(const std::optional<Bytes> capacity, ReadCapacity(options));
+  PLIMSOLL_ASSIGN(std::string csv, ReadTextFile(options.table));
+  if (options.check) return Check(options, csv, capacity);
+  PLIMSOLL_ASSIGN(plan::BufferTable table, plan::ReadBufferTable(csv, options.table));
+  csv = {};
+  plan::PackOptions request;
+  request.capacity = capacity;
+  if (options.effort < 0) {
+    request.effort = plan::DefaultEffort(table.problem, capacity);
+  } else {
+    request.effort.steps = options.effort;
+  }
+  if (options.deadline_ms >= 0) request.effort.deadline_ms = options.deadline_ms;
+  request.assigner = options.assigner;
+  request.threads = static_cast<int>(options.threads);
+  PLIMSOLL_ASSIGN(const plan::PackAnswer answer, plan::PackInPlace(table, request));
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!options.output.empty()) {
+    PLIMSOLL_TRY(
+        WriteTextFile(options.output, plan::WriteBufferTable(table.problem, answer.offsets)));
+  }
+  if (options.json) {
+    Json json = {{"peak_bytes", answer.peak_bytes.value()},
+                 {"lower_bound_bytes", answer.lower_bound_bytes.value()},
+                 {"fits", answer.fits},
+                 {"optimal", answer.optimal},
+                 {"seconds", seconds},
+                 {"assigner", answer.assigner},
+                 {"infeasible", answer.infeasible},
+                 {"deadline_hit", answer.deadline_hit},
+                 {"buffers", table.problem.buffers.size()}};
+    if (!answer.infeasible_set.empty()) {
+      json["infeasible_set"] = Json::array();
+      for (const plan::BufferId id : answer.infeasible_set) {
+        json["infeasible_set"].push_back(table.problem.buffer(id).name);
+      }
+      json["infeasible_set_minimal"] = answer.infeasible_set_minimal;
+    }
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  } else {
+    Show(answer, table.problem.buffers.size(), seconds);
+  }
+  if (!answer.fits) {
+    return DoesNotFit(options, answer.peak_bytes, *capacity, InfeasibleText(table, answer));
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddPack(CLI::App& program, Action& action) {
+  auto options = std::make_shared<PackArguments>();
+  CommandOptions command(program, "pack", "Place buffers given as a table, without a model",
+                         kPackExamples);
+  command.Required("table", options->table, "A CSV file");
+  command.Text("--capacity", options->capacity, "Be content with any peak up to this");
+  command.Whole("--effort", options->effort, -1, kPackMostSteps,
+                "Search steps; more is slower and never worse; -1: with --capacity until solved, "
+                "else 100,000, or 16 a buffer where that is more, and with more than 100,000 "
+                "buffers until the peak is at most 1.0001 of the lower bound");
+  command.Real("--deadline", options->deadline_ms,
+               "Cut the search after so many ms, 0: never; not given: 10,000 with --capacity and "
+               "without --effort, else never");
+  command.Text("--assigner", options->assigner,
+               StrCat("One of ", Join(plan::AssignerNames(), ", ")));
+  command.Whole("--threads", options->threads, 1, 1024, "The answer does not depend on it");
+  command.Text("-o,--output", options->output, "Write the table with offsets here");
+  command.Flag("--check", options->check, "Verify the offsets in the table");
+  command.Json(options->json);
+  WhenChosen(command, action, [options] { return Pack(*options); });
+}
+
+}  // namespace plimsoll::cli

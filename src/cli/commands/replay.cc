@@ -1,0 +1,69 @@
+#include "plimsoll/replay/replay.h"
+
+#include <iostream>
+#include <memory>
+
+#include "cli/commands/options.h"
+#include "cli/inputs/compressed_file.h"
+#include "cli/program.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct ReplayArguments {
+  std::string trace;
+  std::string capacity;
+  replay::ReplayOptions replay;
+  bool json = false;
+};
+
+constexpr const char* kReplayExamples = R"(
+A trace has a heading line event,id,bytes,stream,time_us; events are a (allocated), f (free asked
+for) and c (free completed).
+
+Examples:
+  plimsoll replay trace.csv.xz
+  plimsoll replay trace.csv --allocator caching --capacity 16GiB --json
+  plimsoll replay trace.csv --find-capacity        the smallest device on which it completes)";
+
+Status Replay(const ReplayArguments& options) {
+  replay::ReplayOptions request = options.replay;
+  if (!options.capacity.empty()) {
+    const auto capacity = ParseBytes(options.capacity);
+    if (!capacity) {
+      return Error{ErrorKind::kUsage,
+                   "cli.size",
+                   "size not understood",
+                   "--capacity",
+                   StrCat("'", options.capacity, "'"),
+                   "write bytes, or a size such as 16GiB"};
+    }
+    request.capacity = *capacity;
+  }
+  PLIMSOLL_ASSIGN(const std::string text, ReadMaybeCompressed(options.trace));
+  PLIMSOLL_ASSIGN(const replay::Trace trace, replay::ParseTrace(text, options.trace));
+  PLIMSOLL_ASSIGN(const replay::ReplayResult result, replay::Replay(trace, request));
+  std::cout << (options.json ? result.ToJson() + "\n" : result.ToText());
+  return {};
+}
+
+}  // namespace
+
+void AddReplay(CLI::App& program, Action& action) {
+  auto options = std::make_shared<ReplayArguments>();
+  CommandOptions command(program, "replay", "Run an allocation trace through an allocator",
+                         kReplayExamples);
+  command.Required("trace", options->trace, "A CSV file, plain or packed with xz");
+  command.Text("--allocator", options->replay.allocator,
+               StrCat("One of ", Join(replay::AllocatorNames(), ", ")));
+  command.Text("--device", options->replay.device, "cpu or fake");
+  command.Text("--capacity", options->capacity, "Memory of the device");
+  command.Whole("--repeat", options->replay.repeat, 1, 1'000'000, "Passes over the trace");
+  command.Flag("--find-capacity", options->replay.find_capacity,
+               "Find the smallest fake device on which it completes");
+  command.Json(options->json);
+  WhenChosen(command, action, [options] { return Replay(*options); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,305 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "base/mapped_pages.h"
+#include "cli/commands/config_arguments.h"
+#include "cli/commands/limit.h"
+#include "cli/commands/options.h"
+#include "cli/inputs/initial_variables.h"
+#include "cli/inputs/model_inputs.h"
+#include "cli/inputs/npy.h"
+#include "cli/peer/run_measure.h"
+#include "cli/program.h"
+#include "cli/reports/clearing_report.h"
+#include "cli/reports/run_report.h"
+#include "cli/reports/weight_forms.h"
+#include "cli/session_plan.h"
+#include "onnx/model_reader.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using engine::Session;
+using kernels::HostValue;
+
+struct RunArguments {
+  std::vector<std::string> models;
+  ConfigArguments config;
+  std::vector<std::string> inputs;
+  std::vector<std::string> shapes;
+  std::string variables;
+  std::string output;
+  std::string batch;
+  std::string limit;
+  std::string weights;
+  int64_t repeat = 1;
+  int64_t threads = 1;
+  bool plain = false;
+  bool json = false;
+};
+
+constexpr const char* kRunExamples = R"(
+Examples:
+  plimsoll run model.onnx                                  random inputs, one run
+  plimsoll run model.onnx --input x=image.npy --output out the outputs as out/NAME.npy
+  plimsoll run bert.onnx --shape batch=1 --shape seq=128 --repeat 20
+  plimsoll run model.onnx --repeat 10 --json               latency and memory for a program
+  plimsoll run a.onnx b.onnx c.onnx --policy 2             three models in the memory of the largest
+  plimsoll run model.onnx --limit 512MiB                   refused where it would take more
+  plimsoll run model.onnx --batch b1                       nodes labelled b1 and nodes without label
+
+Weights that the model keeps in files beside it must be there. With one run its latency includes
+nothing but the run: loading and planning come before.)";
+
+std::string FileName(const std::string& port) {
+  std::string name = port;
+  for (char& letter : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' ||
+                       letter == '-' || letter == '_';
+    if (!plain) letter = '_';
+  }
+  return name + ".npy";
+}
+
+Status WriteOutputs(const std::string& folder, const std::vector<engine::Port>& ports,
+                    const std::vector<HostValue>& outputs) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (outputs[i].kind != HostValue::Kind::kTensor) continue;
+    PLIMSOLL_TRY(
+        WriteNpy(std::filesystem::path(folder) / FileName(ports[i].name), outputs[i].tensor));
+  }
+  return {};
+}
+
+// Those inputs that the model has.
+std::vector<InputArgument> KnownInputs(const graph::Graph& graph,
+                                       const std::vector<InputArgument>& arguments) {
+  std::vector<InputArgument> known;
+  for (const InputArgument& argument : arguments) {
+    for (const graph::ValueId input : graph.root().inputs) {
+      if (graph[input].name == argument.name) known.push_back(argument);
+    }
+  }
+  return known;
+}
+
+// One model and what it is run over, before a session holds it.
+struct PreparedModel {
+  std::string name;
+  graph::Graph graph;
+  std::vector<engine::VariableName> variables;
+  std::vector<std::string> initial;  // of these
+  std::vector<HostValue> inputs;
+};
+
+// Every model in one session, ready to run.
+class Runs {
+ public:
+  explicit Runs(const config::RunConfig& config)
+      : training_(config.training),
+        open_shapes_(config.compile_dynamic_mode || config.dynamic_inputs_shape_range) {}
+
+  // With one model every argument must be one of its inputs; with several, of some of them.
+  Status Prepare(const RunArguments& options, const std::string& model) {
+    std::vector<InputArgument> arguments;
+    for (const std::string& text : options.inputs) {
+      PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
+      arguments.push_back(std::move(argument));
+    }
+    std::vector<compile::ShapeArgument> shapes;
+    for (const std::string& text : options.shapes) {
+      PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
+      shapes.push_back(std::move(shape));
+    }
+    PreparedModel made;
+    made.name = model;
+    PLIMSOLL_ASSIGN(made.graph, onnx::ReadModel(model));
+    if (options.models.size() > 1) {
+      arguments = KnownInputs(made.graph, arguments);
+      shapes = KnownArguments(made.graph, shapes);
+    }
+    PLIMSOLL_ASSIGN(made.variables, VariablesOf(options.variables, training_, made.graph));
+    made.initial = TakeInitial(made.variables, arguments);
+    graph::Graph sized = WithoutVariables(made.graph, made.variables);
+    if (open_shapes_) OpenShapes(sized, shapes);
+    PLIMSOLL_ASSIGN(made.inputs, MakeInputs(sized, arguments, shapes));
+    prepared_.push_back(std::move(made));
+    return {};
+  }
+
+  // Refuses a session that would take more than the limit, before it takes anything.
+  Status CheckLimit(const engine::SessionOptions& session, Bytes limit) const {
+    PLIMSOLL_ASSIGN(SessionPlan plan, SessionPlan::Make(session));
+    std::vector<std::string> names;
+    for (const PreparedModel& model : prepared_) {
+      names.push_back(model.name);
+      const std::vector<engine::Tensor> inputs = TensorsOf(model.inputs);
+      PLIMSOLL_TRY(plan.Add(model.graph, model.variables, inputs).status());
+    }
+    if (!plan.reason().empty()) return LimitUnknown(Join(names, ", "), plan.reason());
+    const engine::DeviceBytes device = plan.memory().device;
+    if (device.total() <= limit) return {};
+    return AboveLimit(Join(names, ", "), device, limit, "",
+                      "plimsoll plan with this limit tells what would help");
+  }
+
+  // A batch is named for those that have batches.
+  Status Load(const RunArguments& options, Session& session) {
+    for (PreparedModel& model : std::exchange(prepared_, {})) {
+      PLIMSOLL_ASSIGN(const engine::GraphId id,
+                      session.Add(std::move(model.graph), model.variables));
+      PLIMSOLL_TRY(SetInitialVariables(session, model.variables, model.initial));
+      PLIMSOLL_ASSIGN(const std::vector<std::string> batches, session.Batches(id));
+      const bool named = options.models.size() == 1 || !batches.empty();
+      PLIMSOLL_ASSIGN(ModelRunner runner, ModelRunner::Make(session, id, std::move(model.inputs),
+                                                            named ? options.batch : ""));
+      PLIMSOLL_ASSIGN(std::vector<engine::Port> ports, session.Outputs(id));
+      PLIMSOLL_ASSIGN(std::vector<engine::Port> input_ports, session.Inputs(id));
+      models_.push_back(
+          {std::move(model.name), std::move(runner), std::move(ports), std::move(input_ports)});
+    }
+    return {};
+  }
+
+  // Takes the arguments that are first values of variables out of the list.
+  static std::vector<std::string> TakeInitial(const std::vector<engine::VariableName>& names,
+                                              std::vector<InputArgument>& arguments) {
+    std::vector<std::string> initial;
+    std::erase_if(arguments, [&](const InputArgument& argument) {
+      const bool variable = std::any_of(
+          names.begin(), names.end(),
+          [&](const engine::VariableName& name) { return name.input == argument.name; });
+      if (variable) initial.push_back(StrCat(argument.name, "=", argument.source));
+      return variable;
+    });
+    return initial;
+  }
+
+  // Each model in turn, again and again.
+  Status RunAll(int64_t repeat) {
+    const bool progress = isatty(STDERR_FILENO) != 0 && repeat > 1;
+    for (int64_t i = 0; i < repeat; ++i) {
+      for (Model& model : models_) PLIMSOLL_TRY(model.runner.RunOnce());
+      if (progress) std::cerr << StrCat("\r\033[K", i + 1, "/", repeat) << std::flush;
+    }
+    if (progress) std::cerr << "\r\033[K" << std::flush;
+    return {};
+  }
+
+  // Looks at each plan once more, in a poisoned run.
+  Result<std::vector<ModelRun>> Tell() {
+    std::vector<ModelRun> told;
+    for (Model& model : models_) {
+      ModelRun run{.model = model.name,
+                   .latency_ms = model.runner.latency_ms(),
+                   .planned = model.runner.planned(),
+                   .reason = model.runner.reason(),
+                   .memory = {},
+                   .poisoned = {},
+                   .last_run = {},
+                   .clearing = {},
+                   .inputs = model.input_ports,
+                   .heap_calls = model.runner.heap_calls(),
+                   .outputs = model.ports,
+                   .batch = model.runner.batch(),
+                   .not_made = {}};
+      for (const engine::Port& port : model.ports) {
+        if (!model.runner.Makes(port)) run.not_made.push_back(port.name);
+      }
+      PLIMSOLL_ASSIGN(run.memory, model.runner.memory());
+      if (run.planned) {
+        PLIMSOLL_ASSIGN(run.last_run, model.runner.last_run());
+        PLIMSOLL_ASSIGN(run.poisoned, model.runner.Observe());
+        PLIMSOLL_ASSIGN(run.clearing, CompareClearing(model.runner.executable().model()));
+      }
+      told.push_back(std::move(run));
+    }
+    return told;
+  }
+
+  // As FOLDER/NAME.npy; with several models as FOLDER/MODEL/NAME.npy.
+  Status Write(const std::filesystem::path& folder) const {
+    for (const Model& model : models_) {
+      const auto place =
+          models_.size() == 1 ? folder : folder / std::filesystem::path(model.name).stem();
+      PLIMSOLL_TRY(WriteOutputs(place, model.ports, model.runner.outputs()));
+    }
+    return {};
+  }
+
+ private:
+  struct Model {
+    std::string name;
+    ModelRunner runner;
+    std::vector<engine::Port> ports;
+    std::vector<engine::Port> input_ports;
+  };
+
+  const bool training_;
+  const bool open_shapes_;
+  std::vector<PreparedModel> prepared_;
+  std::vector<Model> models_;
+};
+
+Status Run(const RunArguments& options) {
+  const Bytes base = ResidentBytes();
+  PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
+  engine::SessionOptions session_options;
+  session_options.threads = static_cast<int>(options.threads);
+  session_options.load.optimise = !options.plain;
+  session_options.load.weight_forms = ParseWeightForms(options.weights);
+  session_options.config = configured.config;
+  RunReport report;
+  PLIMSOLL_ASSIGN(report.limit, ParseLimit(options.limit));
+  Runs runs(configured.config);
+  for (const std::string& model : options.models) PLIMSOLL_TRY(runs.Prepare(options, model));
+  if (report.limit) PLIMSOLL_TRY(runs.CheckLimit(session_options, *report.limit));
+  PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
+  PLIMSOLL_TRY(runs.Load(options, *session));
+  report.threads = options.threads;
+  report.policy = static_cast<int>(configured.config.memory_config.static_memory_policy);
+  report.load_peak_above_base = PeakResidentBytes() - base;
+  PLIMSOLL_TRY(runs.RunAll(options.repeat));
+  report.rss_above_base = ResidentBytes() - base;
+  report.session = session->Memory();
+  PLIMSOLL_ASSIGN(report.models, runs.Tell());
+  if (!options.output.empty()) PLIMSOLL_TRY(runs.Write(options.output));
+  std::cout << (options.json ? RunJson(report) : RunText(report));
+  return {};
+}
+
+}  // namespace
+
+void AddRun(CLI::App& program, Action& action) {
+  auto options = std::make_shared<RunArguments>();
+  CommandOptions command(program, "run", "Run models inside their plans", kRunExamples);
+  command.RequiredList("model", options->models, "ONNX files; several share one session");
+  command.List("--input", options->inputs,
+               "name=file.npy, name=file.pb or name=random; repeatable");
+  command.List("--shape", options->shapes,
+               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Text("--variables", options->variables,
+               "input=output,...: inputs that are kept from run to run, and what replaces them");
+  command.Text("--batch", options->batch,
+               "The batch to run, where nodes carry batch labels (plimsoll.batch_label)");
+  command.Text("--output", options->output, "A folder for the outputs, as NAME.npy");
+  command.Whole("--repeat", options->repeat, 1, 1'000'000, "How many runs");
+  command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
+  command.Text("--limit", options->limit,
+               "Exit with 3, before anything is taken, when it needs more than this of the device");
+  command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);
+  command.Flag("--plain", options->plain, "Run the graph as the file has it, without passes");
+  AddConfigArguments(command, options->config);
+  command.Json(options->json);
+  WhenChosen(command, action, [options] { return Run(*options); });
+}
+
+}  // namespace plimsoll::cli

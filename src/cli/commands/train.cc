@@ -1,0 +1,270 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+#include "base/mapped_pages.h"
+#include "cli/commands/config_arguments.h"
+#include "cli/commands/options.h"
+#include "cli/inputs/initial_variables.h"
+#include "cli/inputs/training_inputs.h"
+#include "cli/program.h"
+#include "cli/reports/training_report.h"
+#include "kernels/element_types.h"
+#include "onnx/model_reader.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using engine::Session;
+using engine::Variable;
+using kernels::HostTensor;
+
+struct TrainArguments {
+  std::string model;
+  int64_t steps = 1;
+  std::vector<std::string> inputs;
+  std::vector<std::string> shapes;
+  std::vector<std::string> initial;
+  std::string variables;
+  ConfigArguments config;
+  std::string batch;
+  std::string save;
+  std::string restore;
+  int64_t save_every = 0;
+  int64_t threads = 1;
+  bool json = false;
+};
+
+constexpr const char* kTrainExamples = R"(
+Examples:
+  plimsoll train model.onnx --steps 50 --input x=batches.npy --initial parameters=random
+  plimsoll train model.onnx --steps 50 --save state.plv --save-every 10
+  plimsoll train model.onnx --steps 50 --restore state.plv --save state.plv    goes on from there
+  plimsoll train model.onnx --variables w=w_next,m=m_next --steps 1
+
+The model is one whole step: loss, gradients, update. Inputs that an output replaces are its
+variables, by the model's metadata 'state' or --variables; they begin as zeros, or as the model's
+own constants, unless --initial or --restore says otherwise. An array with one dimension more than
+its input, in front, is a row of batches, one a step.)";
+
+Error BadSteps(std::string where, std::string why, std::string remedy) {
+  return Error{.kind = ErrorKind::kUsage,
+               .code = "train.steps",
+               .what = "cannot train so",
+               .where = std::move(where),
+               .why = std::move(why),
+               .remedy = std::move(remedy)};
+}
+
+Status CheckSteps(const TrainArguments& options, int64_t loop) {
+  if (options.steps % loop != 0) {
+    return BadSteps(StrCat("--steps ", options.steps),
+                    StrCat("it is not a multiple of iterations_per_loop=", loop),
+                    StrCat("use a multiple of ", loop));
+  }
+  if (options.save_every % loop != 0) {
+    return BadSteps(StrCat("--save-every ", options.save_every),
+                    StrCat("the host sees the variables once every ", loop, " steps"),
+                    StrCat("use a multiple of ", loop));
+  }
+  if (options.save_every > 0 && options.save.empty()) {
+    return BadSteps("--save-every", "there is no file to save to", "give --save FILE");
+  }
+  return {};
+}
+
+bool SameAddresses(const std::vector<Variable>& before, const std::vector<Variable>& now) {
+  return std::equal(before.begin(), before.end(), now.begin(), now.end(),
+                    [](const Variable& a, const Variable& b) {
+                      return a.name == b.name && a.address == b.address;
+                    });
+}
+
+// Runs the steps of one graph and gathers what there is to tell.
+class Trainer {
+ public:
+  Trainer(Session& session, engine::GraphId id, TrainingInputs inputs, int64_t loop,
+          std::string batch)
+      : session_(session),
+        id_(id),
+        inputs_(std::move(inputs)),
+        loop_(loop),
+        batch_(std::move(batch)) {}
+
+  Status Prepare() {
+    PLIMSOLL_ASSIGN(const auto executable, session_.Compile(id_, inputs_.At(0)));
+    if (executable == nullptr) {
+      return Error{.kind = ErrorKind::kUnsupported,
+                   .code = "train.dynamic",
+                   .what = "cannot train the model",
+                   .where = "",
+                   .why = "sizes in it are known only after a step",
+                   .remedy = "give its inputs fixed shapes with --shape"};
+    }
+    PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session_.Outputs(id_));
+    PLIMSOLL_ASSIGN(batch_, session_.BatchFor(id_, inputs_.At(0), batch_));
+    for (const engine::Port& port : ports) {
+      const graph::ValueType& type = port.type;
+      if (!port.batch.empty() && port.batch != batch_) {
+        written_.emplace_back();
+        outputs_.emplace_back();
+        continue;
+      }
+      if (!type.shape || !graph::IsStatic(*type.shape)) {
+        return BadSteps(StrCat("output '", port.name, "'"), StrCat("it is ", Text(type)),
+                        "let its shape be fixed");
+      }
+      PLIMSOLL_ASSIGN(HostTensor tensor,
+                      kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
+      const bool scalar = tensor.elements() == 1 && graph::IsFloating(tensor.type);
+      if (scalar && told_.loss_name.empty()) {
+        told_.loss_name = port.name;
+        loss_ = outputs_.size();
+      }
+      written_.push_back({tensor.type, tensor.dims, tensor.data.get()});
+      outputs_.push_back(std::move(tensor));
+    }
+    told_.variables = session_.variables().List();
+    told_.loop = loop_;
+    return {};
+  }
+
+  Status RunLoop() {
+    const int64_t before = session_.variables().steps();
+    engine::RunOptions options;
+    options.batch = batch_;
+    options.feed = [&](int64_t step) -> Result<std::span<const engine::Tensor>> {
+      return inputs_.At(before + step);
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    PLIMSOLL_TRY(session_.Run(id_, {}, written_, options));
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    told_.step_ms.push_back(took.count() / static_cast<double>(loop_));
+    told_.at_step.push_back(before + loop_);
+    told_.resident.push_back(ResidentBytes().value());
+    if (!told_.loss_name.empty()) {
+      const HostTensor& loss = outputs_[loss_];
+      told_.losses.push_back(kernels::LoadDouble(loss.type, loss.data.get(), 0));
+    }
+    return {};
+  }
+
+  Result<TrainingReport> Finish() {
+    const engine::Variables& variables = session_.variables();
+    told_.addresses_kept = SameAddresses(told_.variables, variables.List());
+    told_.variables_bytes = variables.bytes();
+    told_.variables_reserved = variables.reserved();
+    PLIMSOLL_ASSIGN(told_.updates, session_.Updates(id_));
+    PLIMSOLL_ASSIGN(told_.memory, session_.Memory(id_));
+    return std::move(told_);
+  }
+
+ private:
+  Session& session_;
+  engine::GraphId id_;
+  TrainingInputs inputs_;
+  int64_t loop_;
+  std::string batch_;  // empty: the graph has none
+  std::vector<HostTensor> outputs_;
+  std::vector<engine::Tensor> written_;
+  size_t loss_ = 0;
+  TrainingReport told_;
+};
+
+// The command trains, whatever is the default elsewhere; who asks for inference gets an error.
+Result<engine::SessionOptions> OptionsOf(const TrainArguments& options) {
+  PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
+  const config::EffectiveValue& mode = configured.of("graph_run_mode");
+  if (mode.source != config::EffectiveValue::Source::kDefault && !configured.config.training) {
+    return BadSteps(StrCat("graph_run_mode=", mode.value, " (", config::OriginText(mode), ")"),
+                    "that is inference", "leave it out, or use 'plimsoll run'");
+  }
+  engine::SessionOptions session_options;
+  session_options.threads = static_cast<int>(options.threads);
+  session_options.config = configured.config;
+  session_options.config.training = true;
+  return session_options;
+}
+
+Status Train(const TrainArguments& options) {
+  std::vector<InputArgument> arguments;
+  for (const std::string& text : options.inputs) {
+    PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
+    arguments.push_back(std::move(argument));
+  }
+  std::vector<compile::ShapeArgument> shapes;
+  for (const std::string& text : options.shapes) {
+    PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
+    shapes.push_back(std::move(shape));
+  }
+  PLIMSOLL_ASSIGN(const engine::SessionOptions session_options, OptionsOf(options));
+  const int64_t loop = session_options.config.iterations_per_loop;
+  PLIMSOLL_TRY(CheckSteps(options, loop));
+  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
+  std::vector<engine::VariableName> names;
+  if (options.variables.empty()) {
+    PLIMSOLL_ASSIGN(names, engine::VariablesInMetadata(graph));
+  } else {
+    PLIMSOLL_ASSIGN(names, engine::ParseVariables(options.variables));
+  }
+  if (names.empty()) {
+    return BadSteps(options.model, "it names no variables in its metadata 'state'",
+                    "name them with --variables input=output,...");
+  }
+  PLIMSOLL_ASSIGN(TrainingInputs inputs,
+                  TrainingInputs::Make(WithoutVariables(graph, names), arguments, shapes));
+  const bool overwritten = !session_options.config.input_reuse_mem_indexes.empty();
+  if (overwritten) PLIMSOLL_TRY(inputs.CopyForEachStep());
+  PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
+  PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(std::move(graph), names));
+  PLIMSOLL_TRY(SetInitialVariables(*session, names, options.initial));
+  if (!options.restore.empty()) PLIMSOLL_TRY(session->variables().Restore(options.restore));
+  Trainer trainer(*session, id, std::move(inputs), loop, options.batch);
+  PLIMSOLL_TRY(trainer.Prepare());
+  const bool progress = isatty(STDERR_FILENO) != 0;
+  for (int64_t done = loop; done <= options.steps; done += loop) {
+    PLIMSOLL_TRY(trainer.RunLoop());
+    const bool last = done == options.steps;
+    const bool save = last || (options.save_every > 0 && done % options.save_every == 0);
+    if (save && !options.save.empty()) PLIMSOLL_TRY(session->variables().Save(options.save));
+    if (progress) std::cerr << StrCat("\r\033[K", done, "/", options.steps) << std::flush;
+  }
+  if (progress) std::cerr << "\r\033[K" << std::flush;
+  PLIMSOLL_ASSIGN(TrainingReport report, trainer.Finish());
+  report.model = options.model;
+  report.steps = options.steps;
+  report.threads = options.threads;
+  std::cout << (options.json ? TrainingJson(report) : TrainingText(report));
+  return {};
+}
+
+}  // namespace
+
+void AddTrain(CLI::App& program, Action& action) {
+  auto options = std::make_shared<TrainArguments>();
+  CommandOptions command(program, "train", "Run training steps with variables kept in place",
+                         kTrainExamples);
+  command.Required("model", options->model, "An ONNX file");
+  command.Whole("--steps", options->steps, 1, 1'000'000'000, "How many steps, from where it is");
+  command.List("--input", options->inputs,
+               "name=file.npy, name=file.pb or name=random; repeatable");
+  command.List("--shape", options->shapes,
+               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.List("--initial", options->initial,
+               "First values: name=file.npy, name=random, or a folder of NAME.npy; repeatable");
+  command.Text("--variables", options->variables, "input=output,... in place of the metadata");
+  command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
+  command.Text("--save", options->save, "Where the variables go at the end");
+  command.Whole("--save-every", options->save_every, 0, 1'000'000'000,
+                "Save after each so many steps, too");
+  command.Text("--restore", options->restore, "Where the variables come from");
+  command.Whole("--threads", options->threads, 1, 1024, "Threads of a step");
+  AddConfigArguments(command, options->config);
+  command.Json(options->json);
+  WhenChosen(command, action, [options] { return Train(*options); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compile/shapes/input_shapes.h"
+#include "engine/run/ports.h"
+#include "engine/variables/variable_ports.h"
+#include "graph/graph.h"
+#include "kernels/host_value.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::cli {
+
+// What the caller said of a model's inputs: `name=file.npy`, `name=file.pb` or `name=random`.
+struct InputArgument {
+  std::string name;
+  std::string source;
+};
+Result<InputArgument> ParseInputArgument(std::string_view text);
+
+// Those arguments whose name is an input of the graph or a symbol in an input's shape: what several
+// models are given in one command applies to those that have it.
+std::vector<compile::ShapeArgument> KnownArguments(
+    const graph::Graph& graph, const std::vector<compile::ShapeArgument>& shapes);
+
+// The variables of a model: those that the caller names (`input=output,...`), or in training what
+// the model says.
+Result<std::vector<engine::VariableName>> VariablesOf(const std::string& named, bool training,
+                                                      const graph::Graph& graph);
+
+// A graph of nothing but those inputs that are none of these variables.
+graph::Graph WithoutVariables(const graph::Graph& graph,
+                              const std::vector<engine::VariableName>& variables);
+
+// Inputs of a session that opens their sizes may be given shapes that the file does not declare.
+void OpenShapes(graph::Graph& graph, const std::vector<compile::ShapeArgument>& shapes);
+
+// The type and shape of each input of the graph, which `shapes` completes; a symbol that is still
+// open counts as 1.
+Result<std::vector<engine::Tensor>> InputShapes(const graph::Graph& graph,
+                                                const std::vector<compile::ShapeArgument>& shapes);
+
+// One value for each input of the graph. An input that no argument names is drawn at random from
+// its shape, which `shapes` completes: floats between -1 and 1, integers and bools 0 or 1; the same
+// numbers every time. Refuses unknown names with the nearest, and sizes that are still open.
+Result<std::vector<kernels::HostValue>> MakeInputs(
+    const graph::Graph& graph, const std::vector<InputArgument>& arguments,
+    const std::vector<compile::ShapeArgument>& shapes);
+
+}  // namespace plimsoll::cli

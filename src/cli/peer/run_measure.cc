@@ -1,0 +1,158 @@
+#include "cli/peer/run_measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "cli/peer/heap_calls.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using engine::Tensor;
+using kernels::HostTensor;
+using kernels::HostValue;
+
+bool IsPlainTensor(const HostValue& value) {
+  return value.kind == HostValue::Kind::kTensor && value.tensor.type != graph::DataType::kString;
+}
+
+}  // namespace
+
+std::vector<Tensor> TensorsOf(const std::vector<HostValue>& values) {
+  std::vector<Tensor> tensors;
+  for (const HostValue& value : values) {
+    tensors.push_back({value.tensor.type, value.tensor.dims, value.tensor.data.get()});
+  }
+  return tensors;
+}
+
+Result<ModelRunner> ModelRunner::Make(engine::Session& session, engine::GraphId id,
+                                      std::vector<HostValue> inputs, const std::string& batch) {
+  ModelRunner runner;
+  runner.session_ = &session;
+  runner.id_ = id;
+  runner.inputs_ = std::move(inputs);
+  runner.read_ = TensorsOf(runner.inputs_);
+  PLIMSOLL_ASSIGN(runner.run_.batch, session.BatchFor(id, runner.read_, batch));
+  if (!std::all_of(runner.inputs_.begin(), runner.inputs_.end(), IsPlainTensor)) {
+    runner.reason_ = "an input is no plain tensor";
+    return runner;
+  }
+  PLIMSOLL_ASSIGN(runner.executable_, session.Compile(id, runner.read_, &runner.reason_));
+  if (runner.planned()) PLIMSOLL_TRY(runner.MakeOutputs());
+  if (runner.planned()) PLIMSOLL_TRY(runner.MakeScratch());
+  return runner;
+}
+
+// Inputs that are lent to the plan are overwritten, so each run is given a copy.
+Status ModelRunner::MakeScratch() {
+  const auto& lent = executable_->model().planned.buffers.lent;
+  const bool overwritten = std::any_of(
+      lent.begin(), lent.end(), [](const auto& one) { return one.home == compile::Home::kInput; });
+  if (!overwritten) return {};
+  for (Tensor& tensor : read_) {
+    PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(tensor.type, tensor.dims));
+    tensor.data = copy.data.get();
+    scratch_.push_back(std::move(copy));
+  }
+  return {};
+}
+
+void ModelRunner::RestoreInputs() {
+  for (size_t i = 0; i < scratch_.size(); ++i) {
+    std::memcpy(scratch_[i].data.get(), inputs_[i].tensor.data.get(),
+                static_cast<size_t>(scratch_[i].size().value()));
+  }
+}
+
+Status ModelRunner::MakeOutputs() {
+  const graph::Graph& compiled = executable_->model().graph;
+  const std::vector<bool> replaces = ReplacesVariable();
+  PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session_->Outputs(id_));
+  for (size_t i = 0; i < replaces.size(); ++i) {
+    if (replaces[i]) continue;
+    if (!Makes(ports[outputs_.size()])) {
+      outputs_.emplace_back();
+      continue;
+    }
+    const graph::ValueType& type = compiled[compiled.root().outputs[i]].type;
+    PLIMSOLL_ASSIGN(HostTensor tensor,
+                    kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
+    outputs_.push_back(HostValue::Of(std::move(tensor)));
+  }
+  written_ = TensorsOf(outputs_);
+  return {};
+}
+
+std::vector<bool> ModelRunner::ReplacesVariable() const {
+  std::vector<bool> replaces(executable_->model().graph.root().outputs.size());
+  for (const compile::PlannedUpdate& update : executable_->model().planned.updates) {
+    replaces[update.ports.output] = true;
+  }
+  return replaces;
+}
+
+Status ModelRunner::RunOnce() {
+  RestoreInputs();
+  const int64_t calls = HeapCalls();
+  const auto begin = std::chrono::steady_clock::now();
+  if (planned()) {
+    PLIMSOLL_TRY(session_->Run(id_, read_, written_, run_));
+  } else {
+    PLIMSOLL_ASSIGN(outputs_, session_->RunValues(id_, inputs_, run_));
+  }
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+  heap_calls_ = calls < 0 ? -1 : HeapCalls() - calls;
+  latency_ms_.push_back(took.count());
+  return {};
+}
+
+Result<engine::PoisonedRun> ModelRunner::Observe() {
+  RestoreInputs();
+  const graph::Graph& compiled = executable_->model().graph;
+  std::vector<HostTensor> variables;
+  std::vector<const void*> from;
+  std::vector<void*> to;
+  size_t given = 0;
+  const std::vector<engine::Variable> known = session_->variables().List();
+  for (const graph::ValueId input : compiled.root().inputs) {
+    const auto variable =
+        std::find_if(known.begin(), known.end(), [&](const engine::Variable& one) {
+          return read_.size() < compiled.root().inputs.size() && one.name == compiled[input].name;
+        });
+    if (variable == known.end()) {
+      from.push_back(read_[given++].data);
+      continue;
+    }
+    PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(variable->type, variable->dims));
+    PLIMSOLL_TRY(
+        session_->variables().Get(variable->name, {copy.type, copy.dims, copy.data.get()}));
+    from.push_back(copy.data.get());
+    variables.push_back(std::move(copy));
+  }
+  std::vector<HostTensor> made;  // beside the outputs of the last run, which stay
+  size_t written = 0;
+  for (const bool replaces : ReplacesVariable()) {
+    const Tensor output = replaces ? Tensor() : written_[written++];
+    if (output.data == nullptr) {
+      to.push_back(nullptr);
+      continue;
+    }
+    PLIMSOLL_ASSIGN(HostTensor own, kernels::AllocateOnHeap(output.type, output.dims));
+    to.push_back(own.data.get());
+    made.push_back(std::move(own));
+  }
+  return engine::RunPoisoned(
+      *executable_,
+      {.inputs = from, .outputs = to, .batch = executable_->program().BatchNamed(batch())});
+}
+
+double Percentile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  const double place = std::ceil(share * static_cast<double>(values.size())) - 1;
+  return values[static_cast<size_t>(std::max(place, 0.0))];
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,123 @@
+#include "cli/reports/model_report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "graph/operator_row.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::Value;
+using graph::ValueId;
+
+ModelReport::Port PortOf(const Value& value) {
+  return {value.name, Text(value.type), SizeOf(value.type)};
+}
+
+std::vector<std::pair<std::string, int>> CountOperators(const Graph& graph) {
+  std::map<std::string, int> counts;
+  for (const Node& node : graph.nodes) ++counts[OperatorName(node)];
+  std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
+void CountWeights(const Graph& graph, ModelReport& report) {
+  std::map<std::string, ModelReport::Weights> by_type;
+  std::set<std::string> missing;
+  for (const graph::ConstantTensor& tensor : graph.constants) {
+    ModelReport::Weights& row = by_type[std::string(Name(tensor.type))];
+    ++row.tensors;
+    row.bytes += tensor.Size();
+    report.weight_bytes += tensor.Size();
+    if (tensor.missing) {
+      ++report.missing_tensors;
+      missing.insert(tensor.external_file);
+    }
+  }
+  for (auto& [type, row] : by_type) {
+    row.type = type;
+    report.weights.push_back(row);
+  }
+  std::stable_sort(report.weights.begin(), report.weights.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  report.missing_files.assign(missing.begin(), missing.end());
+}
+
+std::string NearestSupported(const std::string& name) {
+  std::vector<std::string> supported;
+  for (const graph::OperatorRow* row : graph::AllOperators()) supported.emplace_back(row->name);
+  return NearestName(name, supported).value_or("");
+}
+
+void FindUnsupported(const Graph& graph, ModelReport& report) {
+  std::map<std::string, size_t> seen;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (graph::FindOperator(node.domain, node.op, node.version) != nullptr) continue;
+    const std::string name = OperatorName(node);
+    const auto [entry, added] = seen.emplace(name, report.unsupported.size());
+    if (added) {
+      report.unsupported.push_back(
+          {name, Describe(graph, NodeId(i)), 0, NearestSupported(node.op)});
+    }
+    ++report.unsupported[entry->second].count;
+  }
+}
+
+void FindLargest(const Graph& graph, ModelReport& report) {
+  constexpr size_t kShown = 5;
+  for (const Value& value : graph.values) {
+    if (value.producer.valid() && SizeOf(value.type))
+      report.largest_values.push_back(PortOf(value));
+  }
+  std::stable_sort(report.largest_values.begin(), report.largest_values.end(),
+                   [](const auto& a, const auto& b) { return *a.bytes > *b.bytes; });
+  report.largest_values.resize(std::min(kShown, report.largest_values.size()));
+}
+
+std::vector<std::string> DynamicDimensions(const Graph& graph) {
+  std::vector<std::string> symbols;
+  for (const Value& value : graph.values) {
+    graph::ValueType type = value.type;
+    ForEachDim(type, [&](graph::Dim& dim) { dim.CollectSymbols(symbols); });
+  }
+  return symbols;
+}
+
+}  // namespace
+
+ModelReport MakeReport(const Graph& graph, std::string file, const compile::Bindings& bindings) {
+  ModelReport report;
+  report.file = std::move(file);
+  report.ir_version = graph.ir_version;
+  report.producer = graph.producer;
+  report.opsets = graph.opsets;
+  report.metadata = graph.metadata;
+  for (const ValueId input : graph.root().inputs) report.inputs.push_back(PortOf(graph[input]));
+  for (const ValueId output : graph.root().outputs) report.outputs.push_back(PortOf(graph[output]));
+  report.dynamic_dimensions = DynamicDimensions(graph);
+  report.nodes = static_cast<int>(graph.nodes.size());
+  report.bodies = static_cast<int>(graph.subgraphs.size()) - 1;
+  report.operators = CountOperators(graph);
+  CountWeights(graph, report);
+  FindLargest(graph, report);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    std::string asks = Text(graph.nodes[i].memory);
+    if (!asks.empty()) {
+      report.memory_attributes.emplace_back(Describe(graph, NodeId(i)), std::move(asks));
+    }
+  }
+  FindUnsupported(graph, report);
+  report.declared = compile::CheckDeclared(graph, bindings);
+  return report;
+}
+
+}  // namespace plimsoll::cli

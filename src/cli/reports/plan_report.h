@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/reports/feature_map_lives.h"
+#include "compile/memory/technique.h"
+#include "compile/plan_model.h"
+#include "engine/run/executable.h"
+#include "engine/session.h"
+#include "graph/graph.h"
+
+namespace plimsoll::cli {
+
+// What `plimsoll plan` tells of one model, as plain data.
+struct PlanReport {
+  // What the figures describe.
+  enum class Subject {
+    kProgram,   // the compiled program: what a run executes
+    kFile,      // the file's graph, since the caller asked for it
+    kEstimate,  // likewise, since the model cannot be planned before it runs
+  };
+  struct Region {
+    std::string name;
+    std::string kind;
+    Bytes bytes;
+    Bytes lower_bound;
+    int64_t alignment = 0;
+    int buffers = 0;
+    bool from_device = true;  // taken by us, so that it counts against a limit
+  };
+  struct Port {
+    std::string name;
+    bool input = true;
+    bool in_place = true;  // the caller's memory is used where it lies
+    std::string reason;    // why not
+  };
+  // Operators that need zeroed memory, and what atomic_clean_policy does to the peak.
+  struct Clearing {
+    int policy = 0;
+    int nodes = 0;
+    Bytes cleared;
+    Bytes area;           // of the one clear under 0
+    Bytes peak_together;  // under 0
+    Bytes peak_apart;     // under 1
+    // What the area, which nobody else may use, adds to the peak.
+    Bytes area_cost() const { return std::max(peak_together - peak_apart, Bytes(0)); }
+  };
+
+  // Large blocks that hold the continuous groups of several batches or gears.
+  struct MergedBatches {
+    size_t blocks = 0;
+    Bytes bytes;
+    Bytes cost;  // what they add to the waterline
+  };
+
+  std::string file;
+  Subject subject = Subject::kProgram;
+  std::string reason;  // of an estimate
+  Bytes peak;
+  Bytes lower_bound;
+  Bytes plain_peak;         // of the file's graph
+  Bytes order_lower_bound;  // 0: not known
+  bool optimal_for_order = false;
+  bool optimal_order() const {
+    return order_lower_bound > Bytes(0) && lower_bound <= order_lower_bound;
+  }
+  Bytes weights;      // as they are held
+  Bytes feature_map;  // with the areas beside it that are the device's
+  engine::PackedStore::Packed packed;
+  int missing_weights = 0;
+  Bytes missing_bytes;
+  int nodes = 0;
+  int buffers = 0;
+  bool deadline_hit = false;
+  std::string assigner;
+  std::string order;
+  double planning_ms = 0;
+  std::vector<Region> regions;
+  std::vector<std::string> counted_as_one;  // symbols
+  std::vector<Bytes> waterline;             // live bytes of the feature map, step by step
+  std::string peak_node;
+  std::vector<FeatureMapLives::Owner> peak_owners;  // largest first
+  std::vector<std::pair<std::string, std::string>> notes;
+  std::vector<Port> ports;
+  std::vector<compile::Technique> techniques;
+  MergedBatches merged_batches;
+  std::optional<Clearing> clearing;
+};
+
+inline constexpr const char* kWhatPackingBuys =
+    "kernels read packed weights from front to back; as they are, each run reads them in strides "
+    "or "
+    "packs them again";
+
+// Of a plan of a graph, whichever it is.
+PlanReport MakePlanReport(const graph::Graph& graph, const compile::PlannedModel& model);
+// Of what a run executes.
+PlanReport MakePlanReport(const engine::Executable& executable, const engine::GraphMemory& memory);
+
+// Symbols in the sizes of a graph's values.
+std::vector<std::string> SymbolsLeft(const graph::Graph& graph);
+
+// Models of one session, and what that takes.
+struct PlanReports {
+  struct Remedy {
+    std::string text;
+    Bytes total;  // what the session would take from the device then
+  };
+  std::vector<PlanReport> models;               // at least one
+  int policy = 0;                               // static_memory_policy
+  std::optional<engine::SessionMemory> memory;  // nothing where a model could not be planned
+  std::optional<Bytes> limit;
+  std::vector<Remedy> remedies;  // that would help to keep the limit
+
+  Bytes total() const { return memory->device.total(); }  // only where memory is known
+};
+
+std::string PlanText(const PlanReports& reports, bool color);
+// One model: its figures and the session's in one object. Several: a list, and the session beside.
+std::string PlanJson(const PlanReports& reports);
+
+// The buffers of the feature map as a table that `plimsoll pack --check` reads.
+std::string PlanCsv(const compile::PlannedModel& model);
+
+}  // namespace plimsoll::cli

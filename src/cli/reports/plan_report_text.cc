@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/reports/clearing_report.h"
+#include "cli/reports/device_bytes.h"
+#include "cli/reports/plan_report.h"
+#include "cli/reports/waterline_picture.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr int kWidth = 64;
+constexpr int kHeight = 6;
+constexpr size_t kShownOwners = 6;
+constexpr size_t kShownNotes = 10;
+
+std::string Share(Bytes part, Bytes whole) {
+  if (whole == Bytes(0)) return "1.000";
+  return fmt::format("{:.3f}",
+                     static_cast<double>(part.value()) / static_cast<double>(whole.value()));
+}
+
+std::string PortsText(const std::vector<PlanReport::Port>& ports) {
+  const auto in_place = std::count_if(ports.begin(), ports.end(),
+                                      [](const PlanReport::Port& port) { return port.in_place; });
+  std::string out =
+      fmt::format("Zero copy: {} of {} inputs and outputs in place\n", in_place, ports.size());
+  for (const PlanReport::Port& port : ports) {
+    if (port.in_place) continue;
+    out += fmt::format("  {} '{}' is copied: {}\n", port.input ? "input" : "output", port.name,
+                       port.reason);
+  }
+  return out;
+}
+
+std::string Certificate(const PlanReport& report) {
+  if (report.optimal_for_order && report.optimal_order()) return "optimal: no order needs less";
+  if (report.optimal_for_order) return "optimal for this order";
+  return report.optimal_order() ? "not proven for this order, which is the best" : "not proven";
+}
+
+std::string PackedText(const engine::PackedStore::Packed& packed) {
+  if (packed.weights == 0) return "";
+  std::string out = fmt::format("Packed weights: {} constants take {}, plain {}", packed.weights,
+                                FormatBytes(packed.packed), FormatBytes(packed.plain));
+  if (packed.kept_plain > Bytes(0)) {
+    out += fmt::format("; {} stay plain beside it for other nodes", FormatBytes(packed.kept_plain));
+  }
+  out += fmt::format(": {} more than plain alone\n", FormatBytes(packed.more()));
+  if (packed.more() > Bytes(0)) {
+    out += fmt::format("  {}; memory_optimization_policy=MemoryPriority keeps the smaller form\n",
+                       kWhatPackingBuys);
+  }
+  return out;
+}
+
+std::string TechniquesText(const std::vector<compile::Technique>& techniques) {
+  std::string out;
+  for (const compile::Technique& technique : techniques) {
+    const bool loses = technique.gained < Bytes(0);
+    out += fmt::format("  {:<24} {:>5} taken, {:>5} declined, {} {}{}\n", technique.name,
+                       technique.taken, technique.declined, loses ? "costs" : "gains",
+                       FormatBytes(loses ? Bytes(0) - technique.gained : technique.gained),
+                       technique.reason.empty() ? "" : StrCat(": ", technique.reason));
+  }
+  return out;
+}
+
+std::string SubjectText(const PlanReport& report) {
+  switch (report.subject) {
+    case PlanReport::Subject::kFile:
+      return "  the file's graph, before passes: not what a run executes\n";
+    case PlanReport::Subject::kEstimate:
+      return fmt::format(
+          "  cannot be planned before it runs: {}\n"
+          "  what follows is an estimate: the file's graph, before passes\n",
+          report.reason);
+    default:
+      return "";
+  }
+}
+
+std::string ModelText(const PlanReport& report, bool color) {
+  std::string out;
+  const auto heading = [&](const std::string& text) {
+    out += fmt::format("{}{}{}\n", color ? "\033[1m" : "", text, color ? "\033[0m" : "");
+  };
+  const bool program = report.subject == PlanReport::Subject::kProgram;
+  heading(fmt::format("{}  {} nodes, {} buffers, {} in {:.0f} ms and verified", report.file,
+                      report.nodes, report.buffers, program ? "compiled and planned" : "planned",
+                      report.planning_ms));
+  out += SubjectText(report);
+  out += fmt::format("  waterline         {:>12}   {}\n", FormatBytes(report.peak),
+                     Certificate(report));
+  out += fmt::format("  lower bound       {:>12}   waterline / bound = {}\n",
+                     FormatBytes(report.lower_bound), Share(report.peak, report.lower_bound));
+  out += fmt::format("  plain lives       {:>12}   in the file's order; waterline / that = {}\n",
+                     FormatBytes(report.plain_peak), Share(report.peak, report.plain_peak));
+  if (!report.counted_as_one.empty()) {
+    out += fmt::format("  counted as 1: {} (give sizes with --shape)\n",
+                       Join(report.counted_as_one, ", "));
+  }
+  if (report.deadline_hit)
+    out += "  the deadline cut the search: another run may answer differently\n";
+  out += fmt::format("\n{}\n", WaterlinePicture(report.waterline, kWidth, kHeight));
+  heading("Regions");
+  for (const auto& row : report.regions) {
+    out += fmt::format("  {:<16} {:>12}  {:>5} buffers, aligned to {}{}\n", row.name,
+                       FormatBytes(row.bytes), row.buffers, row.alignment,
+                       row.from_device ? "" : ", not taken from the device");
+  }
+  if (!report.peak_owners.empty()) {
+    heading(fmt::format("At the peak, {}", report.peak_node));
+    for (size_t i = 0; i < std::min(kShownOwners, report.peak_owners.size()); ++i) {
+      out += fmt::format("  {:>12}  {}\n", FormatBytes(report.peak_owners[i].bytes),
+                         report.peak_owners[i].name);
+    }
+    if (report.peak_owners.size() > kShownOwners) {
+      out += fmt::format("  ... and {} more\n", report.peak_owners.size() - kShownOwners);
+    }
+  }
+  if (report.clearing) out += ClearingText(*report.clearing);
+  if (report.merged_batches.blocks > 0) {
+    out += fmt::format(
+        "Merged blocks: {}, {} for continuous groups of different batches, which costs {}\n",
+        report.merged_batches.blocks, FormatBytes(report.merged_batches.bytes),
+        FormatBytes(report.merged_batches.cost));
+  }
+  out += PackedText(report.packed);
+  if (!report.techniques.empty()) heading("Techniques");
+  out += TechniquesText(report.techniques);
+  out += PortsText(report.ports);
+  if (!report.notes.empty()) heading("Notes");
+  for (size_t i = 0; i < std::min(kShownNotes, report.notes.size()); ++i) {
+    out += fmt::format("  {}: {}\n", report.notes[i].first, report.notes[i].second);
+  }
+  if (report.notes.size() > kShownNotes) {
+    out += fmt::format("  ... and {} more\n", report.notes.size() - kShownNotes);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string PlanText(const PlanReports& reports, bool color) {
+  std::string out;
+  for (const PlanReport& report : reports.models) out += ModelText(report, color);
+  out += fmt::format("{}Session of {} models, static_memory_policy {}{}\n", color ? "\033[1m" : "",
+                     reports.models.size(), reports.policy, color ? "\033[0m" : "");
+  out += reports.memory ? DeviceBytesText(*reports.memory) : "  what it takes is not known\n";
+  if (reports.limit) {
+    out += fmt::format("  {:<16} {:>12}   {}\n", "limit", FormatBytes(*reports.limit),
+                       reports.total() <= *reports.limit ? "it fits" : "it does not fit");
+  }
+  return out;
+}
+
+}  // namespace plimsoll::cli

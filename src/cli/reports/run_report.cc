@@ -1,0 +1,172 @@
+#include "cli/reports/run_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/peer/run_measure.h"
+#include "cli/reports/clearing_report.h"
+#include "cli/reports/device_bytes.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Line(std::string_view name, const std::string& value) {
+  return StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
+}
+
+// Whether a run of the batch makes an output.
+bool Made(const engine::Port& port, const std::string& batch) {
+  return port.batch.empty() || port.batch == batch;
+}
+
+// What the last run did with the caller's memory.
+void AddPorts(Json& json, const char* kind, const std::vector<engine::Port>& ports,
+              const std::vector<compile::PortUse>& uses, const std::string& batch) {
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (!Made(ports[i], batch)) continue;
+    Json row = {{"name", ports[i].name}, {"kind", kind}, {"in_place", uses[i].in_place()}};
+    if (!uses[i].in_place()) row["reason"] = uses[i].reason;
+    json.push_back(std::move(row));
+  }
+}
+
+std::string CopiesText(const char* kind, const std::vector<engine::Port>& ports,
+                       const std::vector<compile::PortUse>& uses, const std::string& batch) {
+  std::string text;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].in_place() || !Made(ports[i], batch)) continue;
+    text += Line("copied", StrCat(kind, " ", ports[i].name, ": ", uses[i].reason));
+  }
+  return text;
+}
+
+Json ModelJson(const ModelRun& run) {
+  Json json{{"model", run.model}, {"runs", run.latency_ms.size()}, {"planned", run.planned}};
+  if (!run.planned) json["reason"] = run.reason;
+  if (!run.batch.empty()) {
+    json["batch"] = run.batch;
+    json["not_made"] = run.not_made;
+  }
+  json["latency_ms"] = {{"p50", Percentile(run.latency_ms, 0.5)},
+                        {"p90", Percentile(run.latency_ms, 0.9)},
+                        {"p99", Percentile(run.latency_ms, 0.99)}};
+  if (run.planned) {
+    json["planned_peak_bytes"] = run.memory.planned_peak.value();
+    json["actual_peak_bytes"] = run.poisoned.actual_peak.value();
+    json["live_peak_bytes"] = run.poisoned.live_peak.value();
+    json["wrote_outside_plan"] = run.poisoned.wrote_outside;
+    json["feature_map_bytes"] = run.memory.feature_map.value();
+    if (run.memory.merged_blocks > Bytes(0)) {
+      json["merged_batches"] = {{"bytes", run.memory.merged_blocks.value()},
+                                {"cost_bytes", run.memory.merged_cost.value()}};
+    }
+    const engine::ClearCost& clearing = run.last_run.clearing;
+    json["clears"] = clearing.clears;
+    json["cleared_bytes"] = clearing.bytes.value();
+    json["clear_ms"] = clearing.milliseconds();
+    if (run.clearing) json["clearing"] = ClearingJson(*run.clearing);
+    const engine::InputTransfers& transfers = run.last_run.transfers;
+    json["input_transfers"] = transfers.transfers;
+    json["inputs_fused"] = transfers.fused_inputs;
+    json["input_transfer_bytes"] = transfers.bytes.value();
+    json["ports"] = Json::array();
+    AddPorts(json["ports"], "input", run.inputs, run.last_run.ports.inputs, run.batch);
+    AddPorts(json["ports"], "output", run.outputs, run.last_run.ports.outputs, run.batch);
+  }
+  json["weights_bytes"] = run.memory.weights.value();
+  json["heap_calls_per_run"] = run.heap_calls;
+  return json;
+}
+
+void AddSession(Json& json, const RunReport& report) {
+  json["threads"] = report.threads;
+  json["static_memory_policy"] = report.policy;
+  AddDeviceBytes(report.session, json);
+  if (report.limit) json["limit_bytes"] = report.limit->value();
+  if (report.session.variables > Bytes(0)) {
+    json["variables_reserved_bytes"] = report.session.variables_reserved.value();
+  }
+  json["reserved_bytes"] = report.session.feature_maps_reserved.value();
+  json["peak_reserved_bytes"] = report.session.peak_feature_maps_reserved.value();
+  json["load_peak_above_base_bytes"] = report.load_peak_above_base.value();
+  json["rss_above_base_bytes"] = report.rss_above_base.value();
+}
+
+std::string ModelText(const ModelRun& run) {
+  const auto ms = [](double value) { return StrCat(std::round(value * 1000) / 1000, " ms"); };
+  std::string text = StrCat(run.model, ": ", run.latency_ms.size(), " runs\n");
+  text += Line("latency", StrCat(ms(Percentile(run.latency_ms, 0.5)), " median, ",
+                                 ms(Percentile(run.latency_ms, 0.99)), " p99"));
+  if (run.planned) {
+    text += Line("planned peak", FormatBytes(run.memory.planned_peak));
+    text += Line("actual peak", FormatBytes(run.poisoned.actual_peak));
+    text += Line("live peak", FormatBytes(run.poisoned.live_peak));
+    if (run.memory.merged_blocks > Bytes(0)) {
+      text += Line("merged groups",
+                   StrCat(FormatBytes(run.memory.merged_blocks), " of all gears, which costs ",
+                          FormatBytes(run.memory.merged_cost)));
+    }
+    const engine::ClearCost& clearing = run.last_run.clearing;
+    if (clearing.clears > 0) {
+      text += Line("cleared", StrCat(FormatBytes(clearing.bytes), " in ", clearing.clears,
+                                     " clears, ", ms(clearing.milliseconds())));
+    }
+    if (run.clearing) {
+      text +=
+          Line("", StrCat("atomic_clean_policy 0 takes ", FormatBytes(run.clearing->peak_together),
+                          ", 1 takes ", FormatBytes(run.clearing->peak_apart),
+                          ": the common area costs ", FormatBytes(run.clearing->area_cost())));
+    }
+    const engine::InputTransfers& transfers = run.last_run.transfers;
+    if (transfers.transfers > 0) {
+      text += Line("transfers",
+                   StrCat(transfers.inputs, " inputs of ", FormatBytes(transfers.bytes), " in ",
+                          transfers.transfers, " transfers, ", transfers.fused_inputs, " fused"));
+    }
+    text += CopiesText("input", run.inputs, run.last_run.ports.inputs, run.batch);
+    text += CopiesText("output", run.outputs, run.last_run.ports.outputs, run.batch);
+  } else {
+    text += Line("no plan", run.reason);
+  }
+  text += Line("weights", FormatBytes(run.memory.weights));
+  text += Line("heap calls", StrCat(run.heap_calls, " in the last run"));
+  if (!run.batch.empty()) text += Line("batch", run.batch);
+  for (const engine::Port& port : run.outputs) {
+    text += Line(
+        "output",
+        StrCat(port.name, " ", Text(port.type),
+               Made(port, run.batch) ? "" : StrCat(", not made: it is of batch ", port.batch)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string RunJson(const RunReport& report) {
+  Json json;
+  if (report.models.size() == 1) {
+    json = ModelJson(report.models[0]);
+  } else {
+    for (const ModelRun& run : report.models) json["models"].push_back(ModelJson(run));
+  }
+  AddSession(json, report);
+  return json.dump(2) + "\n";
+}
+
+std::string RunText(const RunReport& report) {
+  std::string text;
+  for (const ModelRun& run : report.models) text += ModelText(run);
+  text += StrCat("session of ", report.models.size(), " models, ", report.threads,
+                 " threads, static_memory_policy ", report.policy, "\n");
+  text += DeviceBytesText(report.session);
+  text += Line("load peak",
+               StrCat(FormatBytes(report.load_peak_above_base), " above the empty process"));
+  text += Line("resident", StrCat(FormatBytes(report.rss_above_base), " above the empty process"));
+  return text;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/reports/plan_report.h"
+#include "engine/run/poisoned_run.h"
+#include "engine/session.h"
+#include "plimsoll/base/bytes.h"
+
+namespace plimsoll::cli {
+
+// What `plimsoll run` tells of one model.
+struct ModelRun {
+  std::string model;
+  std::vector<double> latency_ms;
+  bool planned = false;
+  std::string reason;  // why not
+  engine::GraphMemory memory;
+  engine::PoisonedRun poisoned;                  // where planned
+  engine::RunRecord last_run;                    // likewise
+  std::optional<PlanReport::Clearing> clearing;  // likewise, and where something is cleared
+  std::vector<engine::Port> inputs;
+  int64_t heap_calls = 0;
+  std::vector<engine::Port> outputs;
+  std::string batch;                  // that ran; empty: the model has none
+  std::vector<std::string> not_made;  // outputs of other batches
+};
+
+// And of the session that all of them ran in.
+struct RunReport {
+  std::vector<ModelRun> models;
+  int64_t threads = 1;
+  int policy = 0;  // static_memory_policy
+  engine::SessionMemory session;
+  std::optional<Bytes> limit;
+  Bytes load_peak_above_base;  // resident, at most, before the first run
+  Bytes rss_above_base;        // after the last
+};
+
+// One model: its figures and the session's in one object. Several: a list, and the session beside.
+std::string RunJson(const RunReport& report);
+std::string RunText(const RunReport& report);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,69 @@
+#include "cli/reports/training_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/peer/run_measure.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+
+using Json = nlohmann::ordered_json;
+
+std::string TrainingJson(const TrainingReport& report) {
+  Json json;
+  json["model"] = report.model;
+  json["steps"] = report.steps;
+  json["iterations_per_loop"] = report.loop;
+  json["threads"] = report.threads;
+  json["loss"] = report.loss_name;
+  json["losses"] = Json::array();
+  for (const double loss : report.losses) {
+    json["losses"].push_back(std::isfinite(loss) ? Json(loss) : Json());
+  }
+  json["at_step"] = report.at_step;
+  json["step_ms"]["p50"] = Percentile(report.step_ms, 0.5);
+  json["step_ms"]["p99"] = Percentile(report.step_ms, 0.99);
+  json["variables"] = report.variables.size();
+  json["variables_bytes"] = report.variables_bytes.value();
+  json["variables_reserved_bytes"] = report.variables_reserved.value();
+  json["addresses_kept"] = report.addresses_kept;
+  json["updated_in_place"]["variables"] = report.updates.in_place;
+  json["updated_in_place"]["bytes"] = report.updates.in_place_bytes.value();
+  Json& copied = json["copied_each_step"];
+  copied["variables"] = report.updates.copied;
+  copied["bytes"] = report.updates.copied_bytes.value();
+  copied["why"] = Json::array();
+  for (const auto& copy : report.updates.copies) {
+    Json why;
+    why["variable"] = copy.variable;
+    why["reason"] = copy.reason;
+    copied["why"].push_back(std::move(why));
+  }
+  json["planned_peak_bytes"] = report.memory.planned_peak.value();
+  json["rss_bytes"] = report.resident;
+  return json.dump(2) + "\n";
+}
+
+std::string TrainingText(const TrainingReport& report) {
+  std::string text = StrCat(report.model, ": ", report.steps, " steps\n");
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text +=
+        StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
+  };
+  for (size_t i = 0; i < report.losses.size(); ++i) {
+    line(StrCat("step ", report.at_step[i]), StrCat(report.loss_name, " ", report.losses[i]));
+  }
+  line("a step", StrCat(std::round(Percentile(report.step_ms, 0.5) * 1000) / 1000, " ms median"));
+  line("variables", StrCat(report.variables.size(), ", ", FormatBytes(report.variables_bytes),
+                           " in ", FormatBytes(report.variables_reserved)));
+  line("in place",
+       StrCat(report.updates.in_place, ", ", FormatBytes(report.updates.in_place_bytes)));
+  line("copied",
+       StrCat(report.updates.copied, ", ", FormatBytes(report.updates.copied_bytes), " a step"));
+  line("planned peak", FormatBytes(report.memory.planned_peak));
+  return text;
+}
+
+}  // namespace plimsoll::cli

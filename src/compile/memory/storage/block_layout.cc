@@ -1,0 +1,241 @@
+#include "compile/memory/storage/block_layout.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+
+#include "compile/memory/storage/block_rules.h"
+#include "compile/passes/fuse/patterns.h"
+#include "compile/passes/rewriter.h"
+#include "compile/shapes/shapes.h"
+#include "kernels/blocking.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Attributes;
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::SubgraphId;
+using graph::ValueId;
+
+constexpr size_t kResidual = 3;
+
+bool IsOurs(const Node& node, std::string_view op) {
+  return node.domain == "plimsoll" && node.op == op;
+}
+
+class Blocking {
+ public:
+  Blocking(Graph& graph, bool filled_only)
+      : graph_(graph), rewriter_(graph), block_(kernels::BlockSize()), filled_only_(filled_only) {}
+
+  int Run() {
+    for (const SubgraphId body : SteadyBodies(graph_)) {
+      native_.clear();
+      reordered_.clear();
+      const std::vector<NodeId> nodes = rewriter_.NodesOf(body);
+      for (const NodeId id : nodes) {
+        if (MayRewrite(graph_[id])) Visit(id);
+      }
+      for (const NodeId id : rewriter_.NodesOf(body)) GivePlain(id);
+      for (const NodeId id : rewriter_.NodesOf(body)) TakePlain(id);
+    }
+    return blocked_;
+  }
+
+ private:
+  void Visit(NodeId id) {
+    const Node& node = graph_[id];
+    const BlockRule rule = RuleFor(graph_, node, block_);
+    if (rule != BlockRule::kNone && filled_only_ && !IsFilled(node)) return;
+    switch (rule) {
+      case BlockRule::kNone:
+        return;
+      case BlockRule::kConvolution:
+        return BlockConvolution(id);
+      case BlockRule::kPool:
+        if (IsNative(node.inputs[0])) BlockPool(id);
+        return;
+      case BlockRule::kElementwise:
+        if (AllFullAreNative(node)) BlockElementwise(id);
+        return;
+      case BlockRule::kConcat:
+        if (std::any_of(node.inputs.begin(), node.inputs.end(),
+                        [&](ValueId part) { return IsNative(part); })) {
+          BlockConcat(id);
+        }
+        return;
+    }
+  }
+
+  bool IsFilled(const Node& node) const {
+    const auto filled = [&](ValueId image) { return *DimOf(graph_, image, 1) % block_ == 0; };
+    return filled(node.outputs[0]) && filled(node.inputs[0]);
+  }
+
+  bool IsNative(ValueId value) const { return native_.contains(value); }
+
+  bool AllFullAreNative(const Node& node) const {
+    bool any = false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId operand = node.inputs[i];
+      if (i > 0 && Is(node, "Clip")) break;
+      if (!operand.valid()) return false;
+      if (OperandKind(graph_, operand, node.outputs[0]) != BlockOperand::kFull) continue;
+      if (!IsNative(operand)) return false;
+      any = true;
+    }
+    return any;
+  }
+
+  // The blocked form of a value: what already is, or a reorder just before `place`.
+  ValueId Blocked(ValueId value, NodeId place) {
+    if (const auto known = native_.find(value); known != native_.end()) return known->second;
+    if (const auto known = reordered_.find(value); known != reordered_.end()) return known->second;
+    const ValueId made = Insert(place, Ours("BlockChannels", {value}, BlockAttribute()));
+    reordered_[value] = made;
+    return made;
+  }
+
+  Attributes BlockAttribute() const {
+    Attributes attributes;
+    attributes.Set("block", int64_t{block_});
+    return attributes;
+  }
+
+  Node Ours(std::string op, std::vector<ValueId> inputs, Attributes attributes) const {
+    Node node;
+    node.name = graph_[inputs[0]].name + "/" + op;
+    node.domain = "plimsoll";
+    node.op = std::move(op);
+    node.version = 1;
+    node.inputs = std::move(inputs);
+    node.attributes = std::move(attributes);
+    return node;
+  }
+
+  ValueId Insert(NodeId place, Node node) {
+    const ValueId made = rewriter_.InsertBefore(place, std::move(node));
+    [[maybe_unused]] const Status inferred = InferNode(graph_, graph_[made].producer);
+    assert(inferred.ok());
+    return made;
+  }
+
+  // `made` is the blocked form of what `id` makes; `id` itself only brings it to the plain form.
+  void Replace(NodeId id, ValueId made) {
+    const ValueId plain = graph_[id].outputs[0];
+    native_[plain] = made;
+    graph_[made].name = graph_[plain].name + "/blocked";
+    Node& node = graph_[id];
+    node.domain = "plimsoll";
+    node.op = "UnblockChannels";
+    node.version = 1;
+    node.attributes = Attributes();
+    node.attributes.Set("channels", *DimOf(graph_, plain, 1));
+    rewriter_.SetInputs(id, {made});
+    ++blocked_;
+  }
+
+  void BlockConvolution(NodeId id) {
+    Node node = Ours("FusedConv", graph_[id].inputs, graph_[id].attributes);
+    node.name = graph_[id].name;
+    node.attributes.Set("input_blocked", int64_t{1});
+    node.attributes.Set("output_blocked", int64_t{1});
+    node.attributes.Set("channels", *DimOf(graph_, node.inputs[0], 1));
+    node.attributes.Set("block", int64_t{block_});
+    node.inputs[0] = Blocked(node.inputs[0], id);
+    if (node.inputs.size() > kResidual)
+      node.inputs[kResidual] = Blocked(node.inputs[kResidual], id);
+    Replace(id, Insert(id, std::move(node)));
+  }
+
+  void BlockPool(NodeId id) {
+    const Node& old = graph_[id];
+    const bool global = !Is(old, "MaxPool") && !Is(old, "AveragePool");
+    Node node = Ours("FusedPool", {old.inputs[0]}, global ? Attributes() : old.attributes);
+    node.name = old.name;
+    node.attributes.Set("kind", global ? std::string("GlobalAveragePool") : old.op);
+    node.attributes.Set("channels", *DimOf(graph_, old.inputs[0], 1));
+    node.attributes.Set("block", int64_t{block_});
+    node.inputs[0] = Blocked(old.inputs[0], id);
+    Replace(id, Insert(id, std::move(node)));
+  }
+
+  void BlockElementwise(NodeId id) {
+    Node node = SameNode(id);
+    for (ValueId& operand : node.inputs) {
+      if (!operand.valid()) continue;
+      if (OperandKind(graph_, operand, graph_[id].outputs[0]) == BlockOperand::kScalar) continue;
+      operand = Blocked(operand, id);
+    }
+    Replace(id, Insert(id, std::move(node)));
+  }
+
+  void BlockConcat(NodeId id) {
+    Node node = SameNode(id);
+    node.attributes.Set("axis", int64_t{1});
+    for (ValueId& part : node.inputs) part = Blocked(part, id);
+    Replace(id, Insert(id, std::move(node)));
+  }
+
+  Node SameNode(NodeId id) const {
+    Node node = graph_[id];
+    node.outputs.clear();
+    return node;
+  }
+
+  // A convolution whose blocked result is only brought to the plain form gives that itself.
+  void GivePlain(NodeId id) {
+    if (rewriter_.IsDropped(id) || !IsOurs(graph_[id], "UnblockChannels")) return;
+    const ValueId made = graph_[id].inputs[0];
+    const NodeId maker = graph_[made].producer;
+    const ValueId plain = graph_[id].outputs[0];
+    if (rewriter_.ReaderCount(plain) == 0 && !rewriter_.IsOutput(plain)) {
+      rewriter_.DropUnused(id);
+      return;
+    }
+    if (!IsOurs(graph_[maker], "FusedConv") || graph_[maker].inputs.size() > kResidual ||
+        !rewriter_.HasOneReader(made)) {
+      return;
+    }
+    Node& node = graph_[id];
+    node.op = "FusedConv";
+    node.name = graph_[maker].name;
+    node.attributes = graph_[maker].attributes;
+    node.attributes.Set("output_blocked", int64_t{0});
+    rewriter_.SetInputs(id, graph_[maker].inputs);
+    rewriter_.Drop(maker);
+  }
+
+  // A convolution that alone reads a tensor brought to the blocked form takes the plain one itself.
+  void TakePlain(NodeId id) {
+    if (rewriter_.IsDropped(id) || !IsOurs(graph_[id], "FusedConv")) return;
+    const ValueId source = graph_[id].inputs[0];
+    const NodeId maker = graph_[source].producer;
+    if (!maker.valid() || !IsOurs(graph_[maker], "BlockChannels") ||
+        !rewriter_.HasOneReader(source)) {
+      return;
+    }
+    graph_[id].attributes.Set("input_blocked", int64_t{0});
+    rewriter_.SetInput(id, 0, graph_[maker].inputs[0]);
+    rewriter_.Drop(maker);
+  }
+
+  Graph& graph_;
+  Rewriter rewriter_;
+  int64_t block_;
+  bool filled_only_;
+  std::map<ValueId, ValueId> native_;     // plain values that a node makes in blocked form
+  std::map<ValueId, ValueId> reordered_;  // others, brought to the blocked form
+  int blocked_ = 0;
+};
+
+}  // namespace
+
+int BlockLayout(Graph& graph) { return Blocking(graph, false).Run(); }
+
+int BlockFilledLayout(Graph& graph) { return Blocking(graph, true).Run(); }
+
+}  // namespace plimsoll::compile

@@ -1,0 +1,137 @@
+#include "compile/memory/storage/block_rules.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compile/passes/fuse/fused_activation.h"
+#include "compile/passes/fuse/patterns.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::Shape;
+using graph::ValueId;
+
+constexpr size_t kLeastRank = 3;
+constexpr size_t kMostRank = 5;
+
+constexpr std::array<std::string_view, 14> kKeepZeros = {
+    "Relu",      "LeakyRelu", "Elu",  "Selu", "Celu", "Tanh", "Swish",
+    "HardSwish", "Gelu",      "Mish", "Abs",  "Neg",  "Erf",  "Softsign"};
+constexpr std::array<std::string_view, 4> kChangeZeros = {"Sigmoid", "HardSigmoid", "Exp",
+                                                          "Softplus"};
+constexpr std::array<std::string_view, 6> kKeepZerosOfBoth = {"Add", "Sub", "Mul",
+                                                              "Max", "Min", "Sum"};
+
+template <typename Names>
+bool IsOneOf(const Node& node, const Names& names) {
+  return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
+}
+
+bool IsImage(const Graph& graph, ValueId value) {
+  const Shape* shape = ShapeOf(graph, value);
+  return IsFloat32(graph, value) && shape != nullptr && shape->size() >= kLeastRank &&
+         shape->size() <= kMostRank && IsStatic(*shape);
+}
+
+bool FillsBlocks(const Graph& graph, ValueId value, int64_t block) {
+  return *DimOf(graph, value, 1) % block == 0;
+}
+
+bool IsBlockableConvolution(const Graph& graph, const Node& node, int64_t block) {
+  const bool fused = node.domain == "plimsoll" && node.op == "FusedConv";
+  if (!fused && !Is(node, "Conv")) return false;
+  if (node.attributes.Int("input_blocked", 0) != 0 || !IsImage(graph, node.inputs[0])) return false;
+  if (node.attributes.Int("output_blocked", 0) != 0) return false;
+  const int64_t groups = node.attributes.Int("group", 1);
+  const int64_t channels = *DimOf(graph, node.inputs[0], 1);
+  const int64_t filters = *DimOf(graph, node.outputs[0], 1);
+  if (groups == 1 || (groups == channels && groups == filters)) return true;
+  return (channels / groups) % block == 0 && (filters / groups) % block == 0;
+}
+
+bool IsMeanOverSpace(const Graph& graph, const Node& node) {
+  if (!Is(node, "ReduceMean") || node.attributes.Int("keepdims", 1) != 1) return false;
+  std::vector<int64_t> axes;
+  if (const auto* given = node.attributes.Ints("axes")) axes = *given;
+  if (node.inputs.size() > 1) axes = IntegersOf(graph, node.inputs[1]);
+  const auto rank = static_cast<int64_t>(ShapeOf(graph, node.inputs[0])->size());
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  std::sort(axes.begin(), axes.end());
+  if (static_cast<int64_t>(axes.size()) != rank - 2) return false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] != static_cast<int64_t>(i) + 2) return false;
+  }
+  return true;
+}
+
+bool IsBlockablePool(const Graph& graph, const Node& node) {
+  if (!IsImage(graph, node.inputs[0])) return false;
+  if (Is(node, "GlobalAveragePool") || IsMeanOverSpace(graph, node)) return true;
+  if (!Is(node, "MaxPool") && !Is(node, "AveragePool")) return false;
+  if (node.outputs.size() > 1 && node.outputs[1].valid()) return false;
+  if (Is(node, "AveragePool") && node.attributes.Int("ceil_mode", 0) != 0) return false;
+  const std::vector<int64_t>* dilations = node.attributes.Ints("dilations");
+  return dilations == nullptr ||
+         std::all_of(dilations->begin(), dilations->end(), [](int64_t step) { return step == 1; });
+}
+
+bool ClipKeepsZeros(const Graph& graph, const Node& node) {
+  const std::optional<graph::Attributes> bounds = ActivationAttributes(graph, node);
+  return bounds && bounds->Float("activation_alpha", 0) <= 0 &&
+         bounds->Float("activation_beta", 0) >= 0;
+}
+
+bool IsBlockableElementwise(const Graph& graph, const Node& node, int64_t block) {
+  const bool fills = FillsBlocks(graph, node.outputs[0], block);
+  if (IsOneOf(node, kKeepZeros)) return true;
+  if (IsOneOf(node, kChangeZeros)) return fills;
+  if (Is(node, "Clip"))
+    return ActivationAttributes(graph, node) && (fills || ClipKeepsZeros(graph, node));
+  if (!IsOneOf(node, kKeepZerosOfBoth) && !(fills && Is(node, "Div"))) return false;
+  for (const ValueId operand : node.inputs) {
+    const BlockOperand kind = OperandKind(graph, operand, node.outputs[0]);
+    if (kind == BlockOperand::kNone) return false;
+    if (kind == BlockOperand::kScalar && !fills && !Is(node, "Mul")) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+BlockOperand OperandKind(const Graph& graph, ValueId operand, ValueId result) {
+  if (!IsFloat32(graph, operand)) return BlockOperand::kNone;
+  if (ScalarOf(graph, operand)) return BlockOperand::kScalar;
+  if (graph[operand].constant.valid()) return BlockOperand::kNone;
+  if (SameShape(graph, operand, result)) return BlockOperand::kFull;
+  const Shape* shape = ShapeOf(graph, operand);
+  const Shape& whole = *ShapeOf(graph, result);
+  if (shape == nullptr || shape->size() != whole.size()) return BlockOperand::kNone;
+  const bool batch = (*shape)[0] == whole[0] || (*shape)[0] == graph::Dim(1);
+  const bool flat = std::all_of(shape->begin() + 2, shape->end(),
+                                [](const graph::Dim& dim) { return dim == graph::Dim(1); });
+  return batch && flat && (*shape)[1] == whole[1] ? BlockOperand::kChannels : BlockOperand::kNone;
+}
+
+BlockRule RuleFor(const Graph& graph, const Node& node, int64_t block) {
+  if (node.inputs.empty() || node.outputs.empty() || !node.outputs[0].valid() ||
+      !IsImage(graph, node.outputs[0])) {
+    return BlockRule::kNone;
+  }
+  if (IsBlockableConvolution(graph, node, block)) return BlockRule::kConvolution;
+  if (IsBlockablePool(graph, node)) return BlockRule::kPool;
+  if (Is(node, "Concat")) {
+    const int64_t axis = node.attributes.Int("axis", 0);
+    const bool channels =
+        axis == 1 || axis + static_cast<int64_t>(ShapeOf(graph, node.outputs[0])->size()) == 1;
+    const bool whole = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId part) {
+      return IsImage(graph, part) && FillsBlocks(graph, part, block);
+    });
+    return channels && whole ? BlockRule::kConcat : BlockRule::kNone;
+  }
+  return IsBlockableElementwise(graph, node, block) ? BlockRule::kElementwise : BlockRule::kNone;
+}
+
+}  // namespace plimsoll::compile

@@ -1,0 +1,199 @@
+#include "compile/passes/common_subexpressions.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "compile/passes/rewriter.h"
+#include "graph/operator_row.h"
+#include "kernels/catalogue.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::SubgraphId;
+using graph::ValueId;
+
+// Comparing larger tensors costs more than their repetition does.
+constexpr int64_t kComparedBytes = 1024;
+
+// Bytes that are equal exactly when what they stand for is: numbers have one length, and every text
+// or list carries its own.
+void AppendNumber(std::string& key, uint64_t number) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+void AppendText(std::string& key, std::string_view text) {
+  AppendNumber(key, text.size());
+  key += text;
+}
+
+void AppendBytes(std::string& key, const void* data, size_t size) {
+  AppendText(key, {static_cast<const char*>(data), size});
+}
+
+bool AppendTensor(std::string& key, const graph::ConstantTensor& tensor) {
+  if (tensor.missing || tensor.Size().value() > kComparedBytes ||
+      static_cast<int64_t>(tensor.strings.size()) > kComparedBytes) {
+    return false;
+  }
+  AppendText(key, graph::Name(tensor.type));
+  AppendBytes(key, tensor.dims.data(), tensor.dims.size() * sizeof(tensor.dims[0]));
+  AppendBytes(key, tensor.bytes.data(), tensor.bytes.size());
+  AppendNumber(key, tensor.strings.size());
+  for (const std::string_view text : tensor.strings) AppendText(key, text);
+  return true;
+}
+
+// False for attributes that two nodes cannot be seen to share: bodies, lists of tensors.
+struct AppendAttribute {
+  std::string& key;
+
+  bool operator()(int64_t number) const { return Bytes(&number, sizeof(number)); }
+  bool operator()(double number) const { return Bytes(&number, sizeof(number)); }
+  bool operator()(const std::string& text) const { return Bytes(text.data(), text.size()); }
+  bool operator()(const std::vector<int64_t>& list) const {
+    return Bytes(list.data(), list.size() * sizeof(int64_t));
+  }
+  bool operator()(const std::vector<double>& list) const {
+    return Bytes(list.data(), list.size() * sizeof(double));
+  }
+  bool operator()(const std::vector<std::string>& list) const {
+    AppendNumber(key, list.size());
+    for (const std::string& text : list) AppendText(key, text);
+    return true;
+  }
+  bool operator()(const graph::ConstantTensor& tensor) const { return AppendTensor(key, tensor); }
+  bool operator()(const std::vector<graph::ConstantTensor>&) const { return false; }
+  bool operator()(SubgraphId) const { return false; }
+  bool operator()(const std::vector<SubgraphId>&) const { return false; }
+  bool operator()(const graph::ValueType& type) const {
+    AppendText(key, Text(type));
+    return true;
+  }
+
+  bool Bytes(const void* data, size_t size) const {
+    AppendBytes(key, data, size);
+    return true;
+  }
+};
+
+// False for a node that is not to be merged; then the key is of no use.
+bool AppendNode(std::string& key, const Node& node) {
+  const bool known = graph::FindOperator(node.domain, node.op, node.version) != nullptr;
+  if (!known || !MayRewrite(node) || !kernels::IsDeterministic(node)) return false;
+  AppendText(key, node.domain);
+  AppendText(key, node.op);
+  AppendNumber(key, static_cast<uint64_t>(node.version));
+  AppendNumber(key, node.inputs.size());
+  for (const ValueId input : node.inputs) AppendNumber(key, input.valid() ? input.index() + 1 : 0);
+  AppendNumber(key, node.outputs.size());
+  for (const ValueId output : node.outputs) key += output.valid() ? 'o' : '-';
+  std::vector<std::pair<std::string_view, const graph::Attribute*>> attributes;
+  for (const auto& [name, attribute] : node.attributes) attributes.emplace_back(name, &attribute);
+  std::sort(attributes.begin(), attributes.end());
+  for (const auto& [name, attribute] : attributes) {
+    AppendText(key, name);
+    AppendNumber(key, attribute->index());
+    if (!std::visit(AppendAttribute{key}, *attribute)) return false;
+  }
+  return true;
+}
+
+// The first of each kind, found by a key that is made anew for every comparison: keys of all would
+// take more memory than the graph.
+template <typename SomeId>
+class FirstOfKind {
+ public:
+  // `append(key, id)` writes the key of `id`; false where it has none. Gives the first with the
+  // same key; `id` itself where it is the first or has none.
+  template <typename Append>
+  SomeId Find(SomeId id, const Append& append) {
+    key_.clear();
+    if (!append(key_, id)) return id;
+    std::vector<SomeId>& alike = first_[std::hash<std::string_view>()(key_)];
+    for (const SomeId earlier : alike) {
+      other_.clear();
+      if (append(other_, earlier) && other_ == key_) return earlier;
+    }
+    alike.push_back(id);
+    return id;
+  }
+
+ private:
+  std::unordered_map<size_t, std::vector<SomeId>> first_;  // by hash of the key
+  std::string key_;
+  std::string other_;
+};
+
+// Shapes, axes and single numbers may be the same; vectors of weights are not compared, so that a
+// plan comes to the same where their values are not known.
+bool MayBeCompared(const graph::ConstantTensor& constant) {
+  return !graph::IsFloating(constant.type) || constant.ElementCount() <= 1;
+}
+
+int MergeConstants(Rewriter& rewriter) {
+  Graph& graph = rewriter.graph();
+  FirstOfKind<ValueId> first;
+  int merged = 0;
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    const ValueId id(i);
+    if (!graph[id].constant.valid() || graph[id].home != Graph::kRoot) continue;
+    if (rewriter.ReaderCount(id) == 0 || rewriter.IsOutput(id)) continue;
+    const ValueId same = first.Find(id, [&](std::string& key, ValueId value) {
+      const graph::ConstantTensor& constant = graph[graph[value].constant];
+      return MayBeCompared(constant) && AppendTensor(key, constant);
+    });
+    if (same == id) continue;
+    rewriter.ReplaceUses(id, same);
+    ++merged;
+  }
+  return merged;
+}
+
+bool Merge(Rewriter& rewriter, NodeId id, NodeId same) {
+  Graph& graph = rewriter.graph();
+  const std::vector<ValueId> outputs = graph[id].outputs;
+  const auto returned = [&](ValueId value) { return value.valid() && rewriter.IsOutput(value); };
+  // Half a merge would be wrong: two outputs of which one cannot be replaced.
+  if (outputs.size() > 1 && std::any_of(outputs.begin(), outputs.end(), returned)) return false;
+  const auto overwritten = [&](ValueId value) { return rewriter.IsOverwritten(value); };
+  for (const std::vector<ValueId>& made : {outputs, graph[same].outputs}) {
+    if (std::any_of(made.begin(), made.end(), overwritten)) return false;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].valid() && !rewriter.StandIn(outputs[i], graph[same].outputs[i])) return false;
+  }
+  rewriter.Drop(id);
+  return true;
+}
+
+int MergeBody(Rewriter& rewriter, SubgraphId body) {
+  const Graph& graph = rewriter.graph();
+  FirstOfKind<NodeId> first;
+  int merged = 0;
+  for (const NodeId id : rewriter.NodesOf(body)) {
+    for (const SubgraphId inner : SubgraphsOf(graph[id])) merged += MergeBody(rewriter, inner);
+    const NodeId same =
+        first.Find(id, [&](std::string& key, NodeId node) { return AppendNode(key, graph[node]); });
+    if (same != id && Merge(rewriter, id, same)) ++merged;
+  }
+  return merged;
+}
+
+}  // namespace
+
+int MergeCommonSubexpressions(Graph& graph) {
+  Rewriter rewriter(graph);
+  const int constants = MergeConstants(rewriter);
+  return constants + MergeBody(rewriter, Graph::kRoot);
+}
+
+}  // namespace plimsoll::compile

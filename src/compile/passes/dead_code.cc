@@ -1,0 +1,63 @@
+#include "compile/passes/dead_code.h"
+
+#include <algorithm>
+
+#include "compile/passes/bodies.h"
+#include "compile/passes/rewriter.h"
+#include "graph/operator_row.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::SubgraphId;
+using graph::ValueId;
+
+bool MayVanish(const graph::Node& node) {
+  return MayRewrite(node) && graph::FindOperator(node.domain, node.op, node.version) != nullptr;
+}
+
+class Sweep {
+ public:
+  explicit Sweep(Graph& graph) : graph_(graph), needed_(graph.values.size()) {}
+
+  // Backwards, so that every reader has been judged before what it reads.
+  int Body(SubgraphId body) {
+    int dropped = 0;
+    for (const ValueId output : graph_[body].outputs) Need(output);
+    std::vector<NodeId> kept;
+    const std::vector<NodeId> nodes = graph_[body].nodes;
+    for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
+      const graph::Node& node = graph_[*id];
+      const bool needed = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId value) {
+        return value.valid() && needed_[value.index()];
+      });
+      if (!needed && MayVanish(node)) {
+        graph_[*id].home = SubgraphId();
+        ++dropped;
+        continue;
+      }
+      kept.push_back(*id);
+      for (const SubgraphId inner : SubgraphsOf(node)) dropped += Body(inner);
+      for (const ValueId value : ReadsOf(graph_, *id)) Need(value);
+    }
+    std::reverse(kept.begin(), kept.end());
+    graph_[body].nodes = std::move(kept);
+    return dropped;
+  }
+
+ private:
+  void Need(ValueId value) {
+    if (value.valid()) needed_[value.index()] = true;
+  }
+
+  Graph& graph_;
+  std::vector<bool> needed_;
+};
+
+}  // namespace
+
+int RemoveDeadCode(Graph& graph) { return Sweep(graph).Body(Graph::kRoot); }
+
+}  // namespace plimsoll::compile

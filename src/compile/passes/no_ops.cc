@@ -1,0 +1,113 @@
+#include "compile/passes/no_ops.h"
+
+#include <algorithm>
+
+#include "compile/passes/fuse/patterns.h"
+#include "compile/passes/rewriter.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::SubgraphId;
+using graph::ValueId;
+
+constexpr int64_t kMostElements = 4096;
+
+bool IsOneOf(const Node& node, std::initializer_list<std::string_view> names) {
+  return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
+}
+
+bool IsFilledWith(const Graph& graph, ValueId value, double number) {
+  const std::vector<double> elements = ElementsOf(graph, value, kMostElements);
+  return !elements.empty() && std::all_of(elements.begin(), elements.end(),
+                                          [&](double element) { return element == number; });
+}
+
+bool IsIdentityPermutation(const Node& node) {
+  const std::vector<int64_t>* perm = node.attributes.Ints("perm");
+  if (perm == nullptr) return false;
+  for (size_t i = 0; i < perm->size(); ++i) {
+    if ((*perm)[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+// The mask, if anybody reads it, is all true, which nobody here makes.
+bool IsInferenceDropout(const Graph& graph, const Rewriter& rewriter, const Node& node) {
+  if (!Is(node, "Dropout")) return false;
+  if (node.outputs.size() > 1 && node.outputs[1].valid() &&
+      (rewriter.ReaderCount(node.outputs[1]) > 0 || rewriter.IsOutput(node.outputs[1]))) {
+    return false;
+  }
+  const bool may_train = node.inputs.size() > 2 && node.inputs[2].valid();
+  return !may_train || IsFilledWith(graph, node.inputs[2], 0);
+}
+
+// The operand that arithmetic with a neutral element gives back; not valid where there is none.
+ValueId UntouchedOperand(const Graph& graph, const Node& node) {
+  struct Neutral {
+    std::string_view op;
+    double element;
+    bool either_side;
+  };
+  constexpr Neutral kNeutral[] = {
+      {"Add", 0, true},  {"Sub", 0, false}, {"Mul", 1, true},
+      {"Div", 1, false}, {"And", 1, true},  {"Or", 0, true},
+  };
+  for (const Neutral& neutral : kNeutral) {
+    if (!Is(node, neutral.op) || node.inputs.size() != 2) continue;
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      if (side == 1 && !neutral.either_side) continue;
+      if (SameType(graph, node.inputs[side], node.outputs[0]) &&
+          IsFilledWith(graph, node.inputs[1 - side], neutral.element)) {
+        return node.inputs[side];
+      }
+    }
+  }
+  return {};
+}
+
+// The value that the node's first output always equals; not valid where there is none.
+ValueId Original(const Graph& graph, const Rewriter& rewriter, const Node& node, bool steady) {
+  if (node.inputs.empty() || !node.inputs[0].valid()) return {};
+  if (node.outputs.empty() || !node.outputs[0].valid()) return {};
+  const ValueId input = node.inputs[0];
+  const ValueId output = node.outputs[0];
+  if (Is(node, "Identity") || IsInferenceDropout(graph, rewriter, node)) return input;
+  if (!steady || !graph[input].type.is_tensor()) return {};
+  if (Is(node, "Transpose") && IsIdentityPermutation(node)) return input;
+  const bool keeps_when_same =
+      IsOneOf(node, {"Cast", "CastLike", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Expand"});
+  if (keeps_when_same && SameType(graph, input, output)) return input;
+  return UntouchedOperand(graph, node);
+}
+
+int CleanBody(Rewriter& rewriter, SubgraphId body, bool steady) {
+  Graph& graph = rewriter.graph();
+  int removed = 0;
+  for (const NodeId id : rewriter.NodesOf(body)) {
+    for (const SubgraphId inner : SubgraphsOf(graph[id])) {
+      removed += CleanBody(rewriter, inner, steady && Is(graph[id], "If"));
+    }
+    if (!MayRewrite(graph[id])) continue;
+    const ValueId original = Original(graph, rewriter, graph[id], steady);
+    if (!original.valid() || rewriter.IsOverwritten(original)) continue;
+    const ValueId output = graph[id].outputs[0];
+    if (rewriter.IsOverwritten(output) || !rewriter.StandIn(output, original)) continue;
+    rewriter.Drop(id);
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace
+
+int RemoveNoOps(Graph& graph) {
+  Rewriter rewriter(graph);
+  return CleanBody(rewriter, Graph::kRoot, /*steady=*/true);
+}
+
+}  // namespace plimsoll::compile

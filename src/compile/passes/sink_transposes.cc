@@ -1,0 +1,137 @@
+#include "compile/passes/sink_transposes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compile/passes/fuse/patterns.h"
+#include "compile/passes/rewriter.h"
+#include "compile/shapes/shapes.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Attributes;
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::Shape;
+using graph::SubgraphId;
+using graph::ValueId;
+
+using AxisOrder = std::vector<int64_t>;
+
+constexpr std::array<std::string_view, 17> kElementwise = {
+    "Add",  "Sub",  "Mul",   "Div",       "Max",  "Min",  "Relu", "LeakyRelu", "Sigmoid",
+    "Tanh", "Gelu", "Swish", "HardSwish", "Mish", "Sqrt", "Neg",  "Abs"};
+
+class Sinking {
+ public:
+  explicit Sinking(Graph& graph) : graph_(graph), rewriter_(graph) {}
+
+  int Run() {
+    for (const SubgraphId body : SteadyBodies(graph_)) {
+      for (const NodeId id : rewriter_.NodesOf(body)) {
+        if (!rewriter_.IsDropped(id) && MayRewrite(graph_[id]) && Visit(id)) ++moved_;
+      }
+    }
+    return moved_;
+  }
+
+ private:
+  bool Visit(NodeId id) {
+    const Node& node = graph_[id];
+    if (!node.domain.empty() ||
+        std::find(kElementwise.begin(), kElementwise.end(), node.op) == kElementwise.end()) {
+      return false;
+    }
+    const Shape* made = ShapeOf(graph_, node.outputs[0]);
+    if (made == nullptr) return false;
+    const AxisOrder* perm = CommonPermutation(id, made->size());
+    if (perm == nullptr) return false;
+    const AxisOrder moved = *perm;
+    const std::vector<ValueId> old = node.inputs;
+    Node inner = node;
+    inner.outputs.clear();
+    for (ValueId& operand : inner.inputs) operand = Untransposed(operand, moved, id);
+    const ValueId result = rewriter_.InsertBefore(id, std::move(inner));
+    graph_[result].name = StrCat(graph_[graph_[id].outputs[0]].name, "/transposed");
+    Shape shape(moved.size());
+    for (size_t i = 0; i < moved.size(); ++i) {
+      shape[static_cast<size_t>(moved[i])] = (*ShapeOf(graph_, graph_[id].outputs[0]))[i];
+    }
+    graph_[result].type = graph_[graph_[id].outputs[0]].type;
+    graph_[result].type.shape = std::move(shape);
+    graph_[id].op = "Transpose";
+    graph_[id].attributes = Attributes();
+    graph_[id].attributes.Set("perm", moved);
+    rewriter_.SetInputs(id, {result});
+    for (const ValueId operand : old) rewriter_.DropUnused(graph_[operand].producer);
+    return true;
+  }
+
+  NodeId TransposeBehind(ValueId value, NodeId near) const {
+    return MadeBy(graph_, value, "Transpose", graph_[near].home);
+  }
+
+  // The permutation by which every operand that is no constant was transposed; null where there is
+  // none, or where no Transpose would vanish.
+  const AxisOrder* CommonPermutation(NodeId id, size_t rank) const {
+    const AxisOrder* common = nullptr;
+    bool vanishes = false;
+    for (const ValueId operand : graph_[id].inputs) {
+      const Shape* shape = ShapeOf(graph_, operand);
+      if (shape == nullptr) return nullptr;
+      if (graph_[operand].constant.valid()) continue;
+      const NodeId transpose = TransposeBehind(operand, id);
+      if (!transpose.valid() || shape->size() != rank) return nullptr;
+      const AxisOrder* perm = graph_[transpose].attributes.Ints("perm");
+      if (perm == nullptr || (common != nullptr && *perm != *common)) return nullptr;
+      common = perm;
+      vanishes = vanishes || rewriter_.HasOneReader(operand);
+    }
+    return vanishes ? common : nullptr;
+  }
+
+  // What the operand was before the Transpose by `perm`.
+  ValueId Untransposed(ValueId operand, const AxisOrder& perm, NodeId place) {
+    if (!graph_[operand].constant.valid()) {
+      return graph_[graph_[operand].producer].inputs[0];
+    }
+    const graph::ConstantTensor& constant = graph_[graph_[operand].constant];
+    if (constant.ElementCount() == 1) return operand;
+    const size_t rank = perm.size();
+    std::vector<int64_t> whole(rank - constant.dims.size(), 1);
+    whole.insert(whole.end(), constant.dims.begin(), constant.dims.end());
+    const ValueId seen = View(operand, whole, place);
+    AxisOrder inverse(rank);
+    for (size_t i = 0; i < rank; ++i)
+      inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+    Shape shape;
+    for (const int64_t axis : inverse) shape.push_back(whole[static_cast<size_t>(axis)]);
+    Attributes attributes;
+    attributes.Set("perm", inverse);
+    const ValueId turned = rewriter_.InsertBefore(
+        place, NewNode(graph_[place], "Transpose", {seen}, std::move(attributes)));
+    graph_[turned].type =
+        graph::ValueType::Tensor(graph_[operand].type.data_type, std::move(shape));
+    return turned;
+  }
+
+  // The same constant under other dimensions.
+  ValueId View(ValueId constant, const std::vector<int64_t>& dims, NodeId place) {
+    graph::ConstantTensor tensor = graph_[graph_[constant].constant];
+    tensor.dims = dims;
+    return rewriter_.AddConstant(place, StrCat(graph_[constant].name, "/view"), std::move(tensor));
+  }
+
+  Graph& graph_;
+  Rewriter rewriter_;
+  int moved_ = 0;
+};
+
+}  // namespace
+
+int SinkTransposes(Graph& graph) { return Sinking(graph).Run(); }
+
+}  // namespace plimsoll::compile

@@ -1,0 +1,137 @@
+#include "compile/shapes/input_shapes.h"
+
+#include <algorithm>
+
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::compile {
+namespace {
+
+using graph::Dim;
+using graph::Graph;
+using graph::ValueId;
+using graph::ValueType;
+
+Error RefuseShape(std::string where, std::string why, std::string remedy) {
+  return {ErrorKind::kUsage, "shapes.argument", "shape not accepted",
+          std::move(where),  std::move(why),    std::move(remedy)};
+}
+
+std::vector<std::string> SymbolsOf(const Graph& graph) {
+  std::vector<std::string> symbols;
+  for (const ValueId input : graph.root().inputs) {
+    ValueType type = graph[input].declared;
+    ForEachDim(type, [&](Dim& dim) {
+      if (!dim.is_anonymous()) dim.CollectSymbols(symbols);
+    });
+  }
+  return symbols;
+}
+
+Status Bind(Bindings& bindings, const std::string& symbol, int64_t number,
+            const std::string& where) {
+  const auto [entry, added] = bindings.emplace(symbol, number);
+  if (added || entry->second == number) return {};
+  return RefuseShape(where, StrCat("'", symbol, "' would be both ", entry->second, " and ", number),
+                     "give inputs that share a dimension the same number");
+}
+
+// Fits the caller's dims to the declared ones and learns what the symbols are.
+Status BindShape(Bindings& bindings, const graph::Value& input, const std::vector<int64_t>& dims) {
+  const std::string where = StrCat("input '", input.name, "'");
+  if (!input.declared.is_tensor()) {
+    return RefuseShape(where, StrCat("it is ", Text(input.declared), ", not a tensor"),
+                       "leave this input out");
+  }
+  if (!input.declared.shape) return {};
+  const graph::Shape& declared = *input.declared.shape;
+  if (declared.size() != dims.size()) {
+    return RefuseShape(where,
+                       StrCat("the model says ", Text(input.declared), ", which has ",
+                              declared.size(), " dimensions; ", dims.size(), " were given"),
+                       "give one number a dimension, such as 1x3x224x224");
+  }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    std::vector<std::string> symbols;
+    declared[i].CollectSymbols(symbols);
+    const bool fixed = declared[i].is_number();
+    if (fixed && declared[i].number() != dims[i]) {
+      return RefuseShape(
+          where,
+          StrCat("dimension ", i, " is ", declared[i].number(), " in the model, not ", dims[i]),
+          StrCat("use ", Text(input.declared)));
+    }
+    const bool plain_symbol = symbols.size() == 1 && declared[i].Text() == symbols[0];
+    if (plain_symbol && !declared[i].is_anonymous()) {
+      PLIMSOLL_TRY(Bind(bindings, symbols[0], dims[i], where));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ShapeArgument> ParseShapeArgument(std::string_view text) {
+  const size_t equals = text.rfind('=');
+  const auto bad = [&](std::string why) {
+    return RefuseShape(StrCat("--shape ", text), std::move(why),
+                       "write name=1x3x224x224 or batch=4");
+  };
+  if (equals == std::string_view::npos || equals == 0) return bad("there is no 'name='");
+  ShapeArgument argument{std::string(text.substr(0, equals)), {}};
+  const std::string_view list = text.substr(equals + 1);
+  if (list.empty()) return argument;
+  const char separator = list.find(',') != std::string_view::npos ? ',' : 'x';
+  for (std::string_view part : Split(list, separator)) {
+    const auto number = ParseInteger(Trim(part));
+    if (!number || *number < 0) return bad(StrCat("'", part, "' is no dimension"));
+    argument.dims.push_back(*number);
+  }
+  return argument;
+}
+
+Result<Bindings> GiveInputShapes(Graph& graph, const std::vector<ShapeArgument>& arguments) {
+  const std::vector<std::string> symbols = SymbolsOf(graph);
+  Bindings bindings;
+  std::map<ValueId, std::vector<int64_t>> given;
+  for (const ShapeArgument& argument : arguments) {
+    ValueId match;
+    std::vector<std::string> names = symbols;
+    for (const ValueId input : graph.root().inputs) {
+      names.push_back(graph[input].name);
+      if (graph[input].name == argument.name) match = input;
+    }
+    if (match.valid()) {
+      PLIMSOLL_TRY(BindShape(bindings, graph[match], argument.dims));
+      given[match] = argument.dims;
+      continue;
+    }
+    const bool symbol = std::find(symbols.begin(), symbols.end(), argument.name) != symbols.end();
+    if (symbol && argument.dims.size() == 1) {
+      PLIMSOLL_TRY(Bind(bindings, argument.name, argument.dims[0], "--shape " + argument.name));
+      continue;
+    }
+    const auto nearest = NearestName(argument.name, names);
+    return RefuseShape(StrCat("'", argument.name, "'"), "the model has no such input or dimension",
+                       nearest ? StrCat("did you mean '", *nearest, "'?")
+                               : StrCat("the inputs and dimensions are ", Join(names, ", ")));
+  }
+  const auto lookup = [&](const std::string& name) -> std::optional<Dim> {
+    const auto found = bindings.find(name);
+    return found == bindings.end() ? std::nullopt : std::optional(Dim(found->second));
+  };
+  for (const ValueId input : graph.root().inputs) {
+    graph::Value& value = graph[input];
+    value.type = value.declared;
+    size_t axis = 0;
+    ForEachDim(value.type, [&](Dim& dim) {
+      dim = dim.is_anonymous() ? Dim::Symbol(StrCat("?", value.name, ".", axis))
+                               : dim.Substitute(lookup);
+      ++axis;
+    });
+    if (given.contains(input)) value.type.shape = graph::ShapeOf(given[input]);
+  }
+  return bindings;
+}
+
+}  // namespace plimsoll::compile

@@ -1,0 +1,206 @@
+#include "engine/node_by_node/interpreter.h"
+
+#include <algorithm>
+
+#include "compile/passes/bodies.h"
+#include "compile/passes/host_operators.h"
+#include "compile/shapes/shapes.h"
+#include "engine/node_by_node/control_flow.h"
+#include "engine/node_by_node/host_tensors.h"
+#include "kernels/kernel_table.h"
+#include "kernels/run_once.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::engine {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::SubgraphId;
+using graph::ValueId;
+using kernels::HostSite;
+using kernels::HostTensor;
+using kernels::HostValue;
+
+// For each node the values of its own body that no later node of that body reads.
+std::vector<std::vector<ValueId>> FindLastReads(const Graph& graph) {
+  std::vector<std::vector<ValueId>> last(graph.nodes.size());
+  std::vector<bool> needed(graph.values.size());
+  for (size_t b = 0; b < graph.subgraphs.size(); ++b) {
+    const graph::Subgraph& body = graph.subgraphs[b];
+    for (const ValueId output : body.outputs) {
+      if (output.valid()) needed[output.index()] = true;
+    }
+    for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node) {
+      const auto visit = [&](ValueId value) {
+        if (!value.valid() || needed[value.index()] || graph[value].home != SubgraphId(b)) return;
+        if (graph[value].constant.valid()) return;
+        needed[value.index()] = true;
+        last[node->index()].push_back(value);
+      };
+      for (const ValueId output : graph[*node].outputs) visit(output);
+      for (const ValueId read : compile::ReadsOf(graph, *node)) visit(read);
+    }
+  }
+  return last;
+}
+
+bool IsTensor(const HostValue& value) { return value.kind == HostValue::Kind::kTensor; }
+
+}  // namespace
+
+Interpreter::Interpreter(Graph graph)
+    : graph_(std::move(graph)), last_reads_(FindLastReads(graph_)), values_(graph_.values.size()) {}
+
+Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& options) {
+  options_ = options;
+  if (options.streams != nullptr) {
+    if (apart_.empty()) apart_ = compile::IndependentHostOperators(graph_);
+    side_.emplace(*options.streams);
+  }
+  auto outputs = RunBody(Graph::kRoot, std::move(inputs));
+  side_.reset();
+  unreleased_.clear();
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (!graph_.values[i].constant.valid()) values_[i] = {};
+  }
+  return outputs;
+}
+
+void Interpreter::AddTo(HeldWeights& weights) const {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const HostTensor& tensor = values_[i].tensor;
+    if (graph_.values[i].constant.valid() && tensor.data != nullptr) {
+      weights.emplace(tensor.data.get(), tensor.size());
+    }
+  }
+}
+
+Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
+  const graph::Subgraph& body = graph_[id];
+  for (size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) {
+    Put(body.inputs[i], std::move(inputs[i]));
+  }
+  for (const NodeId node : body.nodes) {
+    const std::string& batch = graph_[node].memory.batch_label;
+    if (options_.batch && !batch.empty() && batch != *options_.batch) continue;
+    if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) {
+      return Error{.kind = ErrorKind::kRunFailed,
+                   .code = "run.cancelled",
+                   .what = "the run was cancelled",
+                   .where = StrCat("before ", graph::Describe(graph_, node)),
+                   .why = "",
+                   .remedy = ""};
+    }
+    PLIMSOLL_TRY(id == Graph::kRoot && side_ ? Visit(node) : RunNode(node, options_.allocate));
+    Release(last_reads_[node.index()]);
+  }
+  if (id == Graph::kRoot && side_) PLIMSOLL_TRY(side_->Finish());
+  Values outputs;
+  for (const ValueId output : body.outputs) {
+    PLIMSOLL_TRY(LoadConstant(output));
+    outputs.push_back(values_[output.index()]);
+  }
+  return outputs;
+}
+
+// A node of the model, in the walk or beside it.
+Status Interpreter::Visit(NodeId id) {
+  if (apart_[id.index()]) return LaunchNode(id);
+  const std::vector<ValueId> reads = compile::ReadsOf(graph_, id);
+  const bool waits =
+      std::any_of(reads.begin(), reads.end(), [&](ValueId read) { return side_->Makes(read); });
+  if (waits) {
+    PLIMSOLL_TRY(side_->Finish());
+    Release(std::exchange(unreleased_, {}));
+  }
+  return RunNode(id, options_.allocate);
+}
+
+Status Interpreter::LaunchNode(NodeId id) {
+  const std::vector<ValueId> reads = compile::ReadsOf(graph_, id);
+  for (const ValueId read : reads) PLIMSOLL_TRY(LoadConstant(read));
+  return side_->Launch(reads, graph_[id].outputs,
+                       [this, id] { return RunNode(id, kernels::AllocateOnHeap); });
+}
+
+void Interpreter::Release(const std::vector<ValueId>& values) {
+  for (const ValueId value : values) {
+    if (side_ && side_->Touches(value)) {
+      unreleased_.push_back(value);
+    } else {
+      values_[value.index()] = {};
+    }
+  }
+}
+
+void Interpreter::Put(ValueId id, HostValue value) {
+  if (!id.valid()) return;
+  graph::Value& known = graph_[id];
+  known.type = TypeOf(value);
+  known.content.reset();
+  if (IsTensor(value) && value.tensor.elements() <= graph::kMaxContentElements) {
+    known.content = graph::ContentOf(kernels::ToConstant(value.tensor));
+  }
+  if (options_.observe) options_.observe(id, value);
+  values_[id.index()] = std::move(value);
+}
+
+Status Interpreter::LoadConstant(ValueId id) {
+  if (!id.valid() || !graph_[id].constant.valid() || IsTensor(values_[id.index()])) return {};
+  PLIMSOLL_ASSIGN(HostTensor tensor, options_.hold(graph_[graph_[id].constant]));
+  Put(id, HostValue::Of(std::move(tensor)));
+  return {};
+}
+
+Interpreter::Values Interpreter::InputsOf(NodeId id) const {
+  Values inputs;
+  for (const ValueId input : graph_[id].inputs) {
+    inputs.push_back(input.valid() ? values_[input.index()] : HostValue());
+  }
+  return inputs;
+}
+
+Status Interpreter::RunNode(NodeId id, const kernels::AllocateTensor& allocate) {
+  for (const ValueId read : compile::ReadsOf(graph_, id)) PLIMSOLL_TRY(LoadConstant(read));
+  const graph::Node& node = graph_[id];
+  const bool host = kernels::FindHostOperator(node.domain, node.op, node.version) != nullptr;
+  const auto is_tensor = [&](ValueId value) {
+    return !value.valid() || IsTensor(values_[value.index()]);
+  };
+  const bool has_kernel = kernels::FindKernel(node.domain, node.op, node.version) != nullptr;
+  const bool tensors = std::all_of(node.inputs.begin(), node.inputs.end(), is_tensor);
+  if (IsControlFlow(node) || (host && !(tensors && has_kernel))) {
+    return RunOnHostValues(id, allocate);
+  }
+  return RunKernel(id, allocate);
+}
+
+Status Interpreter::RunOnHostValues(NodeId id, const kernels::AllocateTensor& allocate) {
+  const graph::Node& node = graph_[id];
+  HostSite site{.graph = graph_,
+                .id = id,
+                .inputs = InputsOf(id),
+                .outputs = Values(node.outputs.size()),
+                .allocate = allocate};
+  if (IsControlFlow(node)) {
+    PLIMSOLL_TRY(RunControlFlow(
+        site, [this](SubgraphId body, Values inputs) { return RunBody(body, std::move(inputs)); }));
+  } else {
+    PLIMSOLL_TRY(kernels::FindHostOperator(node.domain, node.op, node.version)(site));
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) Put(node.outputs[i], std::move(site.outputs[i]));
+  return {};
+}
+
+Status Interpreter::RunKernel(NodeId id, const kernels::AllocateTensor& allocate) {
+  PLIMSOLL_TRY(compile::InferNode(graph_, id));
+  std::vector<HostTensor> inputs;
+  for (const HostValue& value : InputsOf(id)) inputs.push_back(value.tensor);
+  PLIMSOLL_ASSIGN(std::vector<HostTensor> made, kernels::RunOnce(graph_, id, inputs, allocate));
+  const std::vector<ValueId>& outputs = graph_[id].outputs;
+  for (size_t i = 0; i < made.size(); ++i) Put(outputs[i], HostValue::Of(std::move(made[i])));
+  return {};
+}
+
+}  // namespace plimsoll::engine

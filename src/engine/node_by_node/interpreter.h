@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/run/host_side.h"
+#include "engine/run/stream_set.h"
+#include "engine/weights/session_weights.h"
+#include "graph/graph.h"
+#include "kernels/host_value.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::engine {
+
+// Runs a graph node by node: each node's shapes are worked out, its outputs taken from `allocate`
+// and its kernel prepared when the walk reaches it, and what nobody reads any more is given back at
+// once. The way for graphs whose sizes only data tells, for sequences, optionals and strings, and
+// for working out constants at load. With streams, independent host operators of the model run on
+// the second of them beside the walk, in memory of the process; the streams that nodes ask for
+// (plimsoll.stream) do not count here.
+//
+// One run at a time an object. A failed run leaves nothing behind.
+class Interpreter {
+ public:
+  explicit Interpreter(graph::Graph graph);
+
+  struct Options {
+    kernels::AllocateTensor allocate = kernels::AllocateOnHeap;
+    const std::atomic<bool>* cancelled = nullptr;  // looked at between nodes
+    // Gives a constant where kernels may read it; asked once for each that a run reaches.
+    std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)> hold =
+        kernels::ToHostTensor;
+    StreamSet* streams = nullptr;  // two of them; null: everything runs in the walk
+    // Nodes of other batches are left out, and what they make is absent; none: every node runs.
+    std::optional<std::string> batch = {};
+    // Told of each value as it is made, by the thread that makes it.
+    std::function<void(graph::ValueId, const kernels::HostValue&)> observe = {};
+  };
+
+  // One value for each input of the graph, in order; gives one for each output.
+  Result<std::vector<kernels::HostValue>> Run(std::vector<kernels::HostValue> inputs,
+                                              const Options& options);
+  void AddTo(HeldWeights& weights) const;  // constants that runs have read so far
+
+ private:
+  using Values = std::vector<kernels::HostValue>;
+
+  Result<Values> RunBody(graph::SubgraphId id, Values inputs);
+  Status Visit(graph::NodeId id);
+  Status LaunchNode(graph::NodeId id);
+  Status RunNode(graph::NodeId id, const kernels::AllocateTensor& allocate);
+  Status RunOnHostValues(graph::NodeId id, const kernels::AllocateTensor& allocate);
+  Status RunKernel(graph::NodeId id, const kernels::AllocateTensor& allocate);
+  void Release(const std::vector<graph::ValueId>& values);
+  Status LoadConstant(graph::ValueId id);
+  void Put(graph::ValueId id, kernels::HostValue value);
+  Values InputsOf(graph::NodeId id) const;
+
+  graph::Graph graph_;  // types and contents of values change as the walk learns them
+  std::vector<std::vector<graph::ValueId>> last_reads_;  // by node: what is dead once it has run
+  Values values_;                                        // by value
+  Options options_;
+  std::vector<bool> apart_;  // by node: runs on the host's stream; empty: not worked out
+  std::optional<HostSide> side_;
+  std::vector<graph::ValueId> unreleased_;  // dead once the host's stream has been waited for
+};
+
+}  // namespace plimsoll::engine

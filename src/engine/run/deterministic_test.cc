@@ -1,0 +1,196 @@
+#include <gtest/gtest.h>
+
+#include "engine/models_for_tests.h"
+#include "engine/random/configured_runs_for_tests.h"
+
+// deterministic=1: the same bytes for the same input, run after run and with any number of threads.
+namespace plimsoll::engine {
+namespace deterministic_test {
+
+using compile::FloatTensor;
+using compile::With;
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::Shape;
+using graph::ValueId;
+using kernels::HostTensor;
+
+std::vector<std::vector<std::byte>> RunWith(const Graph& graph,
+                                            const std::vector<HostTensor>& inputs, int threads,
+                                            bool deterministic) {
+  config::RunConfig config;
+  config.deterministic = deterministic;
+  SessionOptions options = Under(config);
+  options.threads = threads;
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, graph);
+  std::vector<std::vector<std::byte>> bytes;
+  for (int run = 0; run < 2; ++run) {
+    std::vector<std::vector<std::byte>> now;
+    for (const HostTensor& output : MustRun(*session, id, inputs)) now.push_back(BytesOf(output));
+    EXPECT_TRUE(run == 0 || now == bytes) << threads << " threads, run again";
+    bytes = std::move(now);
+  }
+  return bytes;
+}
+
+void ExpectOneAnswer(const std::string& what, const Graph& graph,
+                     const std::vector<HostTensor>& inputs) {
+  const auto one = RunWith(graph, inputs, 1, true);
+  ASSERT_FALSE(one.empty()) << what;
+  for (const int threads : {2, 3, 4}) {
+    EXPECT_TRUE(RunWith(graph, inputs, threads, true) == one) << what << ", " << threads;
+  }
+}
+
+Graph OneNode(const std::string& op, Shape shape, graph::Attributes attributes = {}) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor(std::move(shape)));
+  builder.Output(builder.Node(op, {x}, std::move(attributes)));
+  return builder.Build();
+}
+
+// Sizes that no number of threads and no vector width divides.
+constexpr int64_t kMany = 100'003;
+
+TEST(DeterministicTest, R112_ElementwiseFunctions) {
+  for (const char* op : {"Exp", "Tanh", "Erf", "Sigmoid", "Gelu", "Softplus", "Sin", "Mish", "Elu",
+                         "HardSwish", "Sqrt", "Reciprocal"}) {
+    ExpectOneAnswer(op, OneNode(op, {kMany}), {Random({kMany}, 1)});
+  }
+}
+
+TEST(DeterministicTest, R112_Reductions) {
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceL2", "ReduceLogSumExp", "ReduceProd"}) {
+    for (const Ints& axes : {Ints{0}, Ints{1}, Ints{0, 1}}) {
+      GraphBuilder builder;
+      const ValueId x = builder.Input("x", FloatTensor({317, 411}));
+      builder.Output(builder.Node(op, {x, builder.Int64s("axes", axes)}));
+      ExpectOneAnswer(op, builder.Build(), {Random({317, 411}, 2)});
+    }
+  }
+  ExpectOneAnswer("Softmax", OneNode("Softmax", {317, 411}, With("axis", int64_t{-1})),
+                  {Random({317, 411}, 3)});
+  ExpectOneAnswer("Softmax of columns", OneNode("Softmax", {317, 411}, With("axis", int64_t{0})),
+                  {Random({317, 411}, 3)});
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({301, 77}));
+  builder.Output(builder.Node("LayerNormalization", {x, RandomWeights(builder, "scale", {77}, 4),
+                                                     RandomWeights(builder, "bias", {77}, 5)}));
+  ExpectOneAnswer("LayerNormalization", builder.Build(), {Random({301, 77}, 6)});
+}
+
+TEST(DeterministicTest, R112_Products) {
+  struct Case {
+    int64_t rows, inner, columns;
+  };
+  for (const Case& size : {Case{1, 2049, 515}, Case{3, 1025, 67}, Case{7, 4099, 5},
+                           Case{65, 257, 129}, Case{130, 33, 1}, Case{257, 1031, 259}}) {
+    GraphBuilder builder;
+    const ValueId x = builder.Input("x", FloatTensor({size.rows, size.inner}));
+    const ValueId w = RandomWeights(builder, "w", {size.inner, size.columns}, 7);
+    builder.Output(builder.Node("MatMul", {x, w}));
+    ExpectOneAnswer("MatMul with a constant", builder.Build(),
+                    {Random({size.rows, size.inner}, 8)});
+
+    GraphBuilder free;
+    const ValueId a = free.Input("a", FloatTensor({2, size.rows, size.inner}));
+    const ValueId b = free.Input("b", FloatTensor({2, size.inner, size.columns}));
+    free.Output(free.Node("MatMul", {a, b}));
+    ExpectOneAnswer(
+        "MatMul of inputs", free.Build(),
+        {Random({2, size.rows, size.inner}, 9), Random({2, size.inner, size.columns}, 10)});
+  }
+}
+
+TEST(DeterministicTest, R112_ConvolutionsOfEveryShape) {
+  struct Case {
+    Ints input, weights;
+    int64_t groups;
+    int64_t stride = 1;
+  };
+  for (const Case& size :
+       {Case{{1, 3, 33, 35}, {16, 3, 3, 3}, 1}, Case{{2, 64, 7, 7}, {96, 64, 1, 1}, 1},
+        Case{{1, 256, 5, 5}, {40, 256, 3, 3}, 1}, Case{{1, 32, 19, 21}, {32, 1, 3, 3}, 32},
+        Case{{3, 24, 9, 9}, {48, 12, 3, 3}, 2}, Case{{1, 512, 2, 2}, {512, 512, 3, 3}, 1},
+        Case{{1, 1, 8}, {1, 1, 2}, 1, 2}, Case{{2, 5, 16}, {5, 5, 2}, 1, 2},
+        Case{{2, 8, 9}, {8, 8, 2}, 1}, Case{{1, 4, 8, 8}, {1, 4, 2, 2}, 1, 2}}) {
+    GraphBuilder builder;
+    const ValueId x = builder.Input("x", FloatTensor(graph::ShapeOf(kernels::Dims(size.input))));
+    graph::Attributes attributes = With("group", size.groups);
+    const int64_t pad = size.weights[2] / 2;
+    attributes.Set("pads", Ints(2 * (size.weights.size() - 2), pad));
+    attributes.Set("strides", Ints(size.weights.size() - 2, size.stride));
+    builder.Output(builder.Node("Conv", {x, RandomWeights(builder, "w", size.weights, 11)},
+                                std::move(attributes)));
+    ExpectOneAnswer("Conv", builder.Build(), {Random(size.input, 12)});
+  }
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1, 24, 13, 11}));
+  builder.Output(builder.Node("ConvTranspose", {x, RandomWeights(builder, "w", {24, 17, 3, 3}, 13)},
+                              With("strides", Ints{2, 2})));
+  ExpectOneAnswer("ConvTranspose", builder.Build(), {Random({1, 24, 13, 11}, 14)});
+}
+
+TEST(DeterministicTest, R112_RecurrentAndScatteredSums) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({9, 5, 31}));
+  const std::vector<ValueId> made =
+      builder.Nodes("LSTM",
+                    {x, RandomWeights(builder, "w", {1, 4 * 43, 31}, 1),
+                     RandomWeights(builder, "r", {1, 4 * 43, 43}, 2)},
+                    1, With("hidden_size", int64_t{43}));
+  builder.Output(made[0]);
+  ExpectOneAnswer("LSTM", builder.Build(), {Random({9, 5, 31}, 15)});
+
+  GraphBuilder scatter;
+  const ValueId data = scatter.Input("data", FloatTensor({64}));
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < 5000; ++i) indices.push_back(i * 7 % 64);
+  graph::Attributes attributes = With("axis", int64_t{0});
+  attributes.Set("reduction", std::string("add"));
+  scatter.Output(scatter.Node(
+      "ScatterElements",
+      {data, scatter.Int64s("indices", indices), RandomWeights(scatter, "updates", {5000}, 16)},
+      std::move(attributes)));
+  ExpectOneAnswer("ScatterElements", scatter.Build(), {Random({64}, 17)});
+}
+
+TEST(DeterministicTest, R112_WholeNetworks) {
+  ExpectOneAnswer("convolutions", ConvolutionalNetwork(), {Random({1, 3, 20, 20}, 4)});
+  for (const int64_t rows : {1, 33, 190}) {
+    ExpectOneAnswer("attention", TransformerLayer(3, rows), {Random({3, rows, kModelWidth}, 4)});
+  }
+}
+
+// Off, results may differ in their last bits, and nothing else.
+TEST(DeterministicTest, R111_OffIsTheDefaultAndBothRun) {
+  EXPECT_FALSE(config::RunConfig().deterministic);
+  const std::vector<HostTensor> image = {Random({1, 3, 20, 20}, 4)};
+  EXPECT_EQ(RunWith(ConvolutionalNetwork(), image, 1, false)[0].size(),
+            RunWith(ConvolutionalNetwork(), image, 1, true)[0].size());
+}
+
+// Random numbers follow their seed, and not this option.
+TEST(DeterministicTest, R113_RandomNumbersNeedASeed) {
+  const auto noise = [](std::optional<float> seed, bool deterministic) {
+    GraphBuilder builder;
+    const ValueId x = builder.Input("x", FloatTensor({64}));
+    graph::Attributes attributes;
+    if (seed) attributes.Set("seed", *seed);
+    builder.Output(builder.Node("Add", {x, builder.Node("RandomNormalLike", {x}, attributes)}));
+    config::RunConfig config;
+    config.deterministic = deterministic;
+    const auto session = MakeSession(Under(config));
+    const GraphId id = MustAdd(*session, builder.Build());
+    return BytesOf(MustRun(*session, id, {Random({64}, 1)})[0]);
+  };
+  EXPECT_EQ(noise(3.0F, true), noise(3.0F, true));
+  EXPECT_NE(noise(3.0F, true), noise(4.0F, true));
+  for (const std::optional<float> seed : {std::optional<float>(3.0F), std::optional<float>()}) {
+    EXPECT_EQ(noise(seed, true), noise(seed, false));
+  }
+}
+
+}  // namespace deterministic_test
+}  // namespace plimsoll::engine

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compile/compile_model.h"
+#include "compile/memory/port_uses.h"
+#include "engine/run/program.h"
+#include "engine/run/run_record.h"
+#include "engine/weights/session_weights.h"
+#include "kernels/host_value.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::engine {
+
+// A model compiled for one set of shapes: tasks with addresses, built once, run many times.
+//
+// Immutable after Build, so several threads may run it, each with its own arena and Addresses. A
+// run allocates nothing and touches only its arena, the caller's tensors and the constants.
+class Executable {
+ public:
+  // Gives a constant that kernels read as it is, aligned to its element.
+  using HoldConstant =
+      std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)>;
+  // Fails when data of a constant is missing, and as `hold` does. `packed` owns the memory of
+  // weights that the model's kernels packed, and lives as long as the executable.
+  static Result<std::unique_ptr<const Executable>> Build(
+      compile::CompiledModel model, const HoldConstant& hold = kernels::ToHostTensor,
+      std::shared_ptr<const void> packed = nullptr);
+
+  // The addresses of every operand, for runs in one memory.
+  struct Addresses {
+    std::vector<void*> operands;
+  };
+  // `arena` holds the feature map; `areas` are the bases of the program's areas, in their order.
+  // They may be changed between runs by binding again.
+  Addresses Bind(std::byte* arena, std::span<std::byte* const> areas) const;
+  // Where a place of the program lies; null for one that the caller of a run decides.
+  void* AddressOf(const Place& place, std::byte* arena, std::span<std::byte* const> areas) const;
+
+  struct Call {
+    std::span<const void* const> inputs;  // of the model, in order, aligned to their elements
+    std::span<void* const> outputs;
+    // Looked at between tasks, until the first variable has its new value: from there a run goes to
+    // its end.
+    const std::atomic<bool>* cancelled = nullptr;
+    ClearCost* clearing = nullptr;  // what this run adds to it
+    bool* half_applied = nullptr;   // where given: set when a run fails behind that point
+    // Of the program's: tasks of other batches are left out, and outputs that these make may be
+    // null.
+    int32_t batch = kEveryBatch;
+  };
+  // Fails with run.cancelled, or with what a kernel says of its data; outputs are unspecified then.
+  // Variables are inputs that the run leaves with new values (PlanOptions::updates); the output
+  // that brings the new value is not written to.
+  Status Run(Addresses& addresses, const Call& call) const;
+
+  // Called before each task of a run. For observation; the plain Run has no such hook.
+  using BeforeTask = std::function<void(const Task& task)>;
+  Status Run(Addresses& addresses, const Call& call, const BeforeTask& before) const;
+
+  // The parts of a run, for those who share out its tasks between threads: the addresses of the
+  // caller's tensors, then some of the tasks, of which no skip leads out.
+  void SetPorts(Addresses& addresses, const Call& call) const;
+  Status RunTasks(const Program::Range& tasks, const Addresses& addresses, const Call& call,
+                  const BeforeTask& before) const;
+
+  const compile::CompiledModel& model() const { return model_; }
+  const Program& program() const { return program_; }
+  const compile::PortUses& port_uses() const { return port_uses_; }
+  void AddTo(HeldWeights& weights) const;  // constants that kernels read as they are
+
+ private:
+  Executable(compile::CompiledModel model, std::shared_ptr<const void> packed);
+  Status PlaceConstants(const HoldConstant& hold);
+  Status RunTask(const Task& task, const Addresses& addresses, ClearCost* clearing) const;
+  template <typename Before>
+  Status Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
+              const Before& before) const;
+
+  std::shared_ptr<const void> packed_;
+  compile::CompiledModel model_;
+  Program program_;
+  compile::PortUses port_uses_;
+  std::vector<uint32_t> port_operands_;
+  std::vector<kernels::HostTensor> constants_;  // by value, where a task reads one
+};
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,31 @@
+#include "engine/run/host_side.h"
+
+#include "kernels/parallel.h"
+
+namespace plimsoll::engine {
+
+HostSide::~HostSide() { (void)Finish().ok(); }
+
+Status HostSide::Launch(const std::vector<graph::ValueId>& reads,
+                        const std::vector<graph::ValueId>& makes, std::function<Status()> work) {
+  PLIMSOLL_TRY(streams_.Launch(StreamSet::kHost, [this, work = std::move(work)] {
+    if (!outcome_.ok()) return;
+    kernels::SetThreads(1);
+    outcome_ = work();
+  }));
+  pending_ = true;
+  read_.insert(reads.begin(), reads.end());
+  made_.insert(makes.begin(), makes.end());
+  return {};
+}
+
+Status HostSide::Finish() {
+  if (!pending_) return {};
+  PLIMSOLL_TRY(streams_.Synchronize(StreamSet::kHost));
+  pending_ = false;
+  read_.clear();
+  made_.clear();
+  return std::exchange(outcome_, Status());
+}
+
+}  // namespace plimsoll::engine

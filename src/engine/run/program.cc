@@ -1,0 +1,406 @@
+#include "engine/run/program.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "compile/memory/storage/views.h"
+#include "compile/memory/zero_copy.h"
+#include "compile/passes/bodies.h"
+#include "compile/passes/stable_values.h"
+#include "compile/shapes/batch_labels.h"
+#include "engine/run/input_transfer.h"
+
+namespace plimsoll::engine {
+namespace {
+
+using compile::PlannedBuffers;
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::SubgraphId;
+using graph::ValueId;
+
+class Builder {
+ public:
+  explicit Builder(const compile::CompiledModel& model)
+      : model_(model),
+        graph_(model.graph),
+        buffers_(model.planned.buffers),
+        stable_(compile::FindStableValues(model.graph)) {
+    LayOutRegions();
+    program_.batches = compile::BatchesOf(graph_);
+    const auto& root = graph_.root();
+    variable_of_.assign(root.outputs.size(), kNoVariable);
+    for (const compile::PlannedUpdate& update : model.planned.updates) {
+      variable_of_[update.ports.output] = update.ports.input;
+    }
+    for (size_t i = 0; i < root.inputs.size(); ++i) AddPort(root.inputs[i], Place::Base::kInput, i);
+    for (size_t i = 0; i < root.outputs.size(); ++i) {
+      if (variable_of_[i] == kNoVariable) AddPort(root.outputs[i], Place::Base::kOutput, i);
+    }
+  }
+
+  Program Build() {
+    ClearAreas();
+    CopyInputs();
+    for (const NodeId id : model_.planned.order) {
+      batch_ = program_.BatchNamed(graph_[id].memory.batch_label);
+      const auto begin = static_cast<uint32_t>(program_.tasks.size());
+      Run(id);
+      program_.units.push_back({id, {begin, static_cast<uint32_t>(program_.tasks.size())}});
+    }
+    CopyOutputs();
+    batch_ = kEveryBatch;
+    CopyNewValues();
+    program_.first_update = first_update_;
+    return std::move(program_);
+  }
+
+ private:
+  static constexpr size_t kNoVariable = std::numeric_limits<size_t>::max();
+
+  void LayOutRegions() {
+    const auto& regions = model_.planned.plan.regions;
+    region_start_.assign(regions.size(), {});
+    const auto size_of = [&](plan::RegionId region) {
+      return regions[region.index()].size.RoundUp(plan::kDefaultAlignment);
+    };
+    region_start_[buffers_.feature_map.index()] = {Place::Base::kArena, 0, 0};
+    program_.arena = size_of(buffers_.feature_map);
+    for (const PlannedBuffers::Beside& beside : buffers_.beside) {
+      const auto area = static_cast<int32_t>(program_.areas.size());
+      region_start_[beside.region.index()] = {Place::Base::kArea, area, 0};
+      program_.areas.push_back({.type = buffers_.problem.region(beside.region).memory_type,
+                                .bytes = size_of(beside.region),
+                                .stable = beside.stable,
+                                .grows = beside.grows,
+                                .key = beside.key});
+    }
+    for (const PlannedBuffers::GroupCopy& copy : buffers_.group_copies) {
+      copies_[{copy.node, copy.input, copy.index}] = copy.buffer;
+    }
+  }
+
+  void AddPort(ValueId value, Place::Base base, size_t index) {
+    const plan::BufferId buffer = buffers_.buffer_of[value.index()];
+    if (!buffer.valid() || graph_[value].constant.valid()) return;
+    if (buffers_.problem.buffer(buffer).region != buffers_.zero_copy) return;
+    ports_.emplace(buffer, Place{base, static_cast<int32_t>(index), 0});
+  }
+
+  Place PlaceOf(plan::BufferId buffer, Bytes offset) const {
+    if (!buffer.valid()) return {};
+    if (const auto port = ports_.find(buffer); port != ports_.end()) {
+      Place place = port->second;
+      place.offset = offset.value();
+      return place;
+    }
+    const plan::RegionId region = buffers_.problem.buffer(buffer).region;
+    const int64_t at = model_.planned.plan.offsets[buffer.index()].value() + offset.value();
+    for (const PlannedBuffers::Lent& lent : buffers_.lent) {
+      if (lent.region != region) continue;
+      const bool input = lent.home == compile::Home::kInput;
+      return {input ? Place::Base::kInput : Place::Base::kOutput, lent.port, at};
+    }
+    Place place = region_start_[region.index()];
+    place.offset += at;
+    return place;
+  }
+
+  Place PlaceOf(ValueId value) const {
+    if (!value.valid()) return {};
+    if (graph_[value].constant.valid()) {
+      return {Place::Base::kConstant, static_cast<int32_t>(value.index()), 0};
+    }
+    return PlaceOf(buffers_.buffer_of[value.index()], buffers_.offset_in_buffer[value.index()]);
+  }
+
+  uint32_t Operand(const Place& place) {
+    program_.operands.push_back(place);
+    return static_cast<uint32_t>(program_.operands.size()) - 1;
+  }
+
+  static bool IsSame(const Place& a, const Place& b) {
+    return a.base == b.base && a.index == b.index && a.offset == b.offset;
+  }
+
+  void Add(Task task) {
+    task.batch = batch_;
+    program_.tasks.push_back(task);
+  }
+
+  void Copy(const Place& from, const Place& to, Bytes bytes, NodeId node = {}) {
+    if (IsSame(from, to) || bytes == Bytes(0)) return;
+    Task task{.kind = Task::Kind::kCopy, .node = node, .bytes = bytes.value()};
+    task.first = Operand(from);
+    Operand(to);
+    Add(task);
+  }
+
+  void Clear(NodeId node, const Place& place, Bytes bytes) {
+    Task task{.kind = Task::Kind::kClear, .node = node, .bytes = bytes.value()};
+    task.first = Operand(place);
+    Add(task);
+  }
+
+  void ClearAreas() {
+    for (const plan::ClearingArea& area : model_.planned.plan.clearing_areas) {
+      Place place = region_start_[area.region.index()];
+      place.offset += area.offset.value();
+      Clear({}, place, area.size);
+    }
+  }
+
+  // Whether kernels read an input elsewhere than where the caller has it.
+  bool IsCopied(size_t index) const {
+    const ValueId input = graph_.root().inputs[index];
+    if (graph_[input].constant.valid()) return false;
+    if (buffers_.buffer_of[input.index()].valid()) {
+      return !IsSame(PlaceOf(input), {Place::Base::kInput, static_cast<int32_t>(index), 0});
+    }
+    // No buffer: nothing reads it, or it is empty, and then its readers decide.
+    compile::Block block;
+    block.values = {input};
+    return compile::PlannedSize(graph_[input].type) == Bytes(0) &&
+           !compile::JudgeZeroCopy(graph_, stable_, block, {}).allowed;
+  }
+
+  void CopyInputs() {
+    const auto& inputs = graph_.root().inputs;
+    std::vector<size_t> copied;
+    std::vector<Bytes> sizes;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!IsCopied(i)) continue;
+      copied.push_back(i);
+      sizes.push_back(compile::PlannedSize(graph_[inputs[i]].type));
+    }
+    for (const InputTransfer& group : FuseInputs(sizes, model_.input_fusion_size)) {
+      Task task{.kind = Task::Kind::kTransfer, .node = {}};
+      task.first = static_cast<uint32_t>(program_.operands.size());
+      task.target = static_cast<uint32_t>(program_.transfers.size());
+      Transfer& transfer = program_.transfers.emplace_back();
+      transfer.fused = group.fused;
+      for (const size_t index : group.inputs) {
+        Operand({Place::Base::kInput, static_cast<int32_t>(copied[index]), 0});
+        Operand(PlaceOf(inputs[copied[index]]));
+        transfer.sizes.push_back(sizes[index]);
+        task.bytes += sizes[index].value();
+      }
+      Add(task);
+    }
+  }
+
+  void CopyOutputs() {
+    const auto& outputs = graph_.root().outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (variable_of_[i] != kNoVariable) continue;
+      batch_ = program_.BatchNamed(compile::BatchOf(graph_, outputs[i]));
+      Copy(PlaceOf(outputs[i]), {Place::Base::kOutput, static_cast<int32_t>(i), 0},
+           compile::PlannedSize(graph_[outputs[i]].type));
+    }
+  }
+
+  // After the caller's outputs, which may be old values. One that was written in place is there.
+  void CopyNewValues() {
+    first_update_ = std::min(first_update_, program_.tasks.size());
+    for (const compile::PlannedUpdate& update : model_.planned.updates) {
+      Copy(PlaceOf(graph_.root().outputs[update.ports.output]),
+           {Place::Base::kInput, static_cast<int32_t>(update.ports.input), 0}, update.bytes);
+    }
+  }
+
+  void Run(NodeId id) {
+    const Node& node = graph_[id];
+    NoteUpdate(node);
+    if (!SubgraphsOf(node).empty()) {
+      RunBranches(id);
+      NoteStable(id);
+      return;
+    }
+    for (size_t i = 0; i < node.inputs.size(); ++i) CopyIntoGroup(id, i);
+    ClearOutputs(id);
+    Task task{.kind = Task::Kind::kRun, .node = id};
+    task.kernel = model_.kernels[id.index()].get();
+    task.inputs = static_cast<uint16_t>(node.inputs.size());
+    task.outputs = static_cast<uint16_t>(node.outputs.size());
+    task.first = static_cast<uint32_t>(program_.operands.size());
+    for (size_t i = 0; i < node.inputs.size(); ++i) Operand(PlaceOf(id, true, i));
+    for (size_t i = 0; i < node.outputs.size(); ++i) Operand(OutputOf(id, i));
+    Operand(PlaceOf(buffers_.workspace_of[id.index()], Bytes(0)));
+    Add(task);
+    for (size_t i = 0; i < node.outputs.size(); ++i) CopyOutOfGroup(id, i);
+    NoteStable(id);
+  }
+
+  // Where a node reads or writes an operand: in its group, or where the value lies.
+  Place PlaceOf(NodeId id, bool input, size_t index) const {
+    const auto copy = copies_.find({id, input, index});
+    if (copy != copies_.end()) return PlaceOf(copy->second, Bytes(0));
+    return PlaceOf((input ? graph_[id].inputs : graph_[id].outputs)[index]);
+  }
+
+  void CopyIntoGroup(NodeId id, size_t index) {
+    if (!copies_.contains({id, true, index})) return;
+    const ValueId value = graph_[id].inputs[index];
+    Copy(PlaceOf(value), PlaceOf(id, true, index), compile::PlannedSize(graph_[value].type), id);
+  }
+
+  // Where a node finds what it makes as a part of what it reads, and has nothing to write: the
+  // input's own place, or where it was copied to. Nothing for other outputs.
+  std::optional<Place> PlaceInInput(NodeId id, ValueId value) const {
+    const Node& node = graph_[id];
+    if (!node.memory.reference_outputs.empty()) return std::nullopt;
+    for (const compile::WindowOf& window : compile::WindowsOf(graph_, id)) {
+      if (window.part != value) continue;
+      const auto input = std::find(node.inputs.begin(), node.inputs.end(), window.whole);
+      if (input == node.inputs.end()) continue;
+      Place whole = PlaceOf(window.whole);
+      whole.offset += window.offset.value();
+      if (!IsSame(whole, PlaceOf(value))) continue;
+      Place read = PlaceOf(id, true, static_cast<size_t>(input - node.inputs.begin()));
+      read.offset += window.offset.value();
+      return read;
+    }
+    return std::nullopt;
+  }
+
+  // Where a node writes an output.
+  Place OutputOf(NodeId id, size_t index) const {
+    if (copies_.contains({id, false, index})) return PlaceOf(id, false, index);
+    return PlaceInInput(id, graph_[id].outputs[index]).value_or(PlaceOf(id, false, index));
+  }
+
+  void CopyOutOfGroup(NodeId id, size_t index) {
+    if (!copies_.contains({id, false, index})) return;
+    const ValueId value = graph_[id].outputs[index];
+    if (PlaceInInput(id, value)) return;
+    Copy(PlaceOf(id, false, index), PlaceOf(value), compile::PlannedSize(graph_[value].type), id);
+  }
+
+  void NoteStable(NodeId id) {
+    const Node& node = graph_[id];
+    const graph::MemoryAttributes& memory = node.memory;
+    if (!memory.fixed_address && !memory.no_address_refresh) return;
+    const auto note = [&](bool input, size_t index, ValueId value) {
+      if (!value.valid() || graph_[value].constant.valid()) return;
+      if (compile::PlannedSize(graph_[value].type) == Bytes(0)) return;
+      program_.stable.push_back({compile::OperandKey(graph_, id, input, index), graph_[value].name,
+                                 PlaceOf(id, input, index)});
+    };
+    for (size_t i = 0; i < node.outputs.size(); ++i) note(false, i, node.outputs[i]);
+    if (!memory.no_address_refresh) return;
+    for (size_t i = 0; i < node.inputs.size(); ++i) note(true, i, node.inputs[i]);
+  }
+
+  void NoteUpdate(const Node& node) {
+    const bool overwrites =
+        std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+          return output.valid() && model_.planned.overwrites[output.index()];
+        });
+    if (overwrites) first_update_ = std::min(first_update_, program_.tasks.size());
+  }
+
+  // Outputs that must be zero first and lie in no area that was cleared at once.
+  void ClearOutputs(NodeId id) {
+    const Node& node = graph_[id];
+    for (const int output : node.memory.needs_clearing) {
+      const auto index = static_cast<size_t>(output);
+      if (index >= node.outputs.size() || !node.outputs[index].valid()) continue;
+      const plan::BufferId buffer = buffers_.buffer_of[node.outputs[index].index()];
+      const bool together =
+          buffer.valid() && !copies_.contains({id, false, index}) &&
+          buffers_.problem.buffer(buffer).atomic_addr_clean_id != plan::kNoClearing;
+      if (together) continue;
+      Clear(id, PlaceOf(id, false, index), compile::PlannedSize(graph_[node.outputs[index]].type));
+    }
+  }
+
+  // If: one body or the other, and its results where the node's outputs lie.
+  void RunBranches(NodeId id) {
+    const Node& node = graph_[id];
+    const size_t choice = program_.tasks.size();
+    Task skip_unless{.kind = Task::Kind::kSkipUnless, .node = id};
+    skip_unless.first = Operand(PlaceOf(node.inputs[0]));
+    Add(skip_unless);
+    RunBody(id, node.attributes.Subgraph("then_branch"));
+    const size_t over = program_.tasks.size();
+    Add({.kind = Task::Kind::kSkip, .node = id});
+    program_.tasks[choice].target = static_cast<uint32_t>(program_.tasks.size());
+    RunBody(id, node.attributes.Subgraph("else_branch"));
+    program_.tasks[over].target = static_cast<uint32_t>(program_.tasks.size());
+  }
+
+  void RunBody(NodeId owner_id, SubgraphId body) {
+    const Node& owner = graph_[owner_id];
+    for (const NodeId id : graph_[body].nodes) Run(id);
+    for (size_t i = 0; i < owner.outputs.size(); ++i) {
+      const ValueId result = graph_[body].outputs[i];
+      if (!owner.outputs[i].valid() || !result.valid()) continue;
+      Copy(PlaceOf(result), PlaceOf(owner.outputs[i]),
+           compile::PlannedSize(graph_[owner.outputs[i]].type), owner_id);
+    }
+  }
+
+  const compile::CompiledModel& model_;
+  const Graph& graph_;
+  const PlannedBuffers& buffers_;
+  const compile::StableValues stable_;
+  std::vector<Place> region_start_;                                    // by region
+  std::map<std::tuple<NodeId, bool, size_t>, plan::BufferId> copies_;  // operands in a group
+  std::map<plan::BufferId, Place> ports_;
+  std::vector<size_t> variable_of_;  // by output: the input whose new value it is
+  size_t first_update_ = kNoVariable;
+  int32_t batch_ = kEveryBatch;  // of the tasks that are added
+  Program program_;
+};
+
+}  // namespace
+
+Bytes Program::beside() const {
+  Bytes sum;
+  for (const Area& area : areas) sum += area.bytes;
+  return sum;
+}
+
+std::vector<std::byte*> AreasBehind(const Program& program, std::byte* arena) {
+  std::vector<std::byte*> bases;
+  std::byte* at = arena + program.arena.value();
+  for (const Area& area : program.areas) {
+    bases.push_back(at);
+    at += area.bytes.value();
+  }
+  return bases;
+}
+
+Program::Range Program::Prologue() const {
+  return units.empty() ? AllTasks() : Range{0, units.front().tasks.begin};
+}
+
+Program::Range Program::Epilogue() const {
+  const auto end = static_cast<uint32_t>(tasks.size());
+  return units.empty() ? Range{end, end} : Range{units.back().tasks.end, end};
+}
+
+int32_t Program::BatchNamed(std::string_view name) const {
+  const auto found = std::find(batches.begin(), batches.end(), name);
+  return found == batches.end() ? kEveryBatch : static_cast<int32_t>(found - batches.begin());
+}
+
+Program BuildProgram(const compile::CompiledModel& model) { return Builder(model).Build(); }
+
+InputTransfers CountTransfers(const Program& program) {
+  InputTransfers count;
+  for (const Transfer& transfer : program.transfers) {
+    const auto inputs = static_cast<int64_t>(transfer.sizes.size());
+    ++count.transfers;
+    count.inputs += inputs;
+    if (transfer.fused) count.fused_inputs += inputs;
+    for (const Bytes size : transfer.sizes) count.bytes += size;
+  }
+  return count;
+}
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compile/compile_model.h"
+#include "engine/run/run_record.h"
+#include "graph/graph.h"
+#include "kernels/kernel.h"
+#include "plimsoll/base/bytes.h"
+
+namespace plimsoll::engine {
+
+// What an address is counted from.
+struct Place {
+  enum class Base { kArena, kArea, kInput, kOutput, kConstant, kNothing };
+  Base base = Base::kNothing;
+  int32_t index = 0;  // of the area, the input, the output, or the constant's value
+  int64_t offset = 0;
+};
+
+inline constexpr int32_t kEveryBatch = -1;
+
+// One step of a run.
+struct Task {
+  enum class Kind {
+    kRun,         // the kernel, over its operands
+    kCopy,        // `bytes` from operand `first` to operand `first + 1`
+    kTransfer,    // inputs of the model: Program::transfers[target], from operand `first` on
+    kClear,       // `bytes` zeros at operand `first`
+    kSkipUnless,  // to `target`, unless the bool at operand `first` is true
+    kSkip,        // to `target`
+  };
+  Kind kind = Kind::kRun;
+  graph::NodeId node;
+  const kernels::Kernel* kernel = nullptr;
+  uint32_t first = 0;  // operand; inputs, then outputs, then the workspace
+  uint16_t inputs = 0;
+  uint16_t outputs = 0;
+  uint32_t target = 0;  // task, or transfer
+  int64_t bytes = 0;
+  int32_t batch = kEveryBatch;  // the batch that it belongs to, of the program's
+};
+
+// Memory beside the feature map, with a base of its own.
+struct Area {
+  plan::MemoryType type = plan::MemoryType::kDevice;
+  Bytes bytes;
+  bool stable = false;  // its base never changes while the graph is loaded
+  bool grows = false;   // other shapes may need more of it
+  // The area of the same type, stability and key in the graph's other programs is this one.
+  std::string key;
+};
+
+// An operand whose address is the same in every run until the graph is unloaded.
+struct StablePlace {
+  std::string key;
+  std::string value;
+  Place place;
+};
+
+// Inputs of the model that one task copies into the places that the plan gives them: two operands
+// for each, from and to.
+struct Transfer {
+  std::vector<Bytes> sizes;
+  bool fused = false;  // each is at most input_fusion_size
+};
+
+// A compiled model as straight tasks, branches as skips: what an Executable walks. Plain data.
+struct Program {
+  std::vector<Task> tasks;
+  std::vector<Place> operands;
+  std::vector<Transfer> transfers;
+  Bytes arena;  // the feature map
+  std::vector<Area> areas;
+  std::vector<StablePlace> stable;  // each key once
+  Bytes beside() const;             // what the areas take
+  Bytes total() const { return arena + beside(); }
+  // The first task that gives a variable its new value; as many as there are tasks: none does.
+  size_t first_update = 0;
+  std::vector<std::string> batches;  // of its tasks
+
+  struct Range {
+    uint32_t begin = 0;
+    uint32_t end = 0;
+  };
+  // The tasks of one node of the root, its bodies included: skips stay inside.
+  struct Unit {
+    graph::NodeId node;
+    Range tasks;
+  };
+  std::vector<Unit> units;  // in the order of the plan
+  // What a run does before the first node, and after the last.
+  Range Prologue() const;
+  Range Epilogue() const;
+  Range AllTasks() const { return {0, static_cast<uint32_t>(tasks.size())}; }
+
+  // kEveryBatch where no task belongs to a batch of that name.
+  int32_t BatchNamed(std::string_view name) const;
+};
+
+// The bases of a program's areas in memory of total() bytes that begins with its arena.
+std::vector<std::byte*> AreasBehind(const Program& program, std::byte* arena);
+
+Program BuildProgram(const compile::CompiledModel& model);
+
+InputTransfers CountTransfers(const Program& program);
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "engine/run/ports.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::engine {
+
+struct RunOptions {
+  // Looked at between tasks. A training step that has begun to write its variables goes to its end
+  // first, so that no step is half applied.
+  const std::atomic<bool>* cancelled = nullptr;
+  // The batch to run, of a graph whose nodes carry batch labels; empty: the one that the sizes of
+  // the inputs name.
+  std::string batch = {};
+  // Gives the inputs of each step 0, 1, ... of a loop (iterations_per_loop) in place of the run's
+  // inputs; what it gives must stay until it is called again. Only for graphs with variables.
+  std::function<Result<std::span<const Tensor>>(int64_t step)> feed = {};
+};
+
+}  // namespace plimsoll::engine

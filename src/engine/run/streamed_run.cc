@@ -1,0 +1,183 @@
+#include "engine/run/streamed_run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "kernels/parallel.h"
+
+namespace plimsoll::engine {
+namespace {
+
+using compile::StreamWait;
+using compile::Timeline;
+using Segment = StreamedRun::Segment;
+
+constexpr size_t kNone = static_cast<size_t>(-1);
+
+// Cuts the nodes of a program into segments: a new one where a node waits, and behind a node that
+// is waited for.
+class Cutter {
+ public:
+  explicit Cutter(const Executable& executable)
+      : timeline_(executable.model().planned.timeline),
+        program_(executable.program()),
+        segment_of_(timeline_.steps.size(), kNone),
+        awaited_(timeline_.steps.size()),
+        open_(timeline_.steps_of_stream.size(), kNone) {
+    for (const StreamWait& wait : timeline_.waits) {
+      awaited_[static_cast<size_t>(wait.before)] = true;
+    }
+  }
+
+  std::vector<Segment> Cut() {
+    size_t step = 0;
+    auto wait = timeline_.waits.begin();
+    for (const Program::Unit& unit : program_.units) {
+      const size_t first = step;
+      step = EndOf(first);
+      const auto stream = static_cast<size_t>(timeline_.steps[first].stream);
+      const bool waits =
+          wait != timeline_.waits.end() && wait->after == static_cast<int64_t>(first);
+      if (waits || open_[stream] == kNone) Open(stream);
+      Segment& segment = segments_[open_[stream]];
+      for (; wait != timeline_.waits.end() && wait->after == static_cast<int64_t>(first); ++wait) {
+        const size_t before = segment_of_[static_cast<size_t>(wait->before)];
+        segment.after.push_back(before);
+        segments_[before].awaited = true;
+      }
+      segment.tasks.push_back(unit.tasks);
+      segment_of_[step - 1] = open_[stream];
+      if (awaited_[step - 1]) open_[stream] = kNone;
+    }
+    return std::move(segments_);
+  }
+
+ private:
+  // One past the last step of the node whose first step this is.
+  size_t EndOf(size_t step) const {
+    using Kind = compile::Step::Kind;
+    for (int depth = 0;; ++step) {
+      depth += timeline_.steps[step].kind == Kind::kBegin ? 1 : 0;
+      depth -= timeline_.steps[step].kind == Kind::kEnd ? 1 : 0;
+      if (depth == 0) return step + 1;
+    }
+  }
+
+  void Open(size_t stream) {
+    open_[stream] = segments_.size();
+    Segment segment;
+    segment.stream = static_cast<int>(stream);
+    segments_.push_back(std::move(segment));
+  }
+
+  const Timeline& timeline_;
+  const Program& program_;
+  std::vector<size_t> segment_of_;  // by step, the last of a node
+  std::vector<bool> awaited_;       // by step
+  std::vector<size_t> open_;        // by stream: the segment that grows
+  std::vector<Segment> segments_;
+};
+
+}  // namespace
+
+// What one run shares between its segments, and with work that outlives a device's failure to wait
+// for it.
+struct StreamedRun::Progress {
+  explicit Progress(size_t segments) : results(segments), clearing(segments), events(segments) {}
+
+  // Work that was launched and has neither ended nor been dropped.
+  void Begin() {
+    const std::lock_guard lock(mutex);
+    ++pending;
+  }
+  void End() {
+    const std::lock_guard lock(mutex);
+    --pending;
+    ended.notify_all();
+  }
+  void WaitUntilAllEnded() {
+    std::unique_lock lock(mutex);
+    ended.wait(lock, [this] { return pending == 0; });
+  }
+
+  std::atomic<bool> stop = false;
+  std::vector<Status> results;      // each written by one segment
+  std::vector<ClearCost> clearing;  // likewise
+  std::vector<std::optional<device::EventId>> events;
+  std::mutex mutex;
+  std::condition_variable ended;
+  int pending = 0;
+};
+
+StreamedRun::StreamedRun(std::shared_ptr<const Executable> executable)
+    : executable_(std::move(executable)), segments_(Cutter(*executable_).Cut()) {}
+
+size_t StreamedRun::StreamsOf(const Executable& executable) {
+  return std::max<size_t>(executable.model().planned.timeline.steps_of_stream.size(), 1);
+}
+
+Status StreamedRun::Launch(StreamSet& streams, const KernelThreads& threads,
+                           const std::shared_ptr<Progress>& progress, size_t index,
+                           const std::function<Status(size_t)>& run) const {
+  const Segment& segment = segments_[index];
+  for (const size_t awaited : segment.after) {
+    PLIMSOLL_TRY(streams.Wait(segment.stream, *progress->events[awaited]));
+  }
+  progress->Begin();
+  const std::shared_ptr<void> pending(nullptr, [progress](void*) { progress->End(); });
+  const int count = segment.stream == 0 ? threads.first : threads.others;
+  PLIMSOLL_TRY(streams.Launch(segment.stream, [progress, pending, index, count, &run] {
+    if (progress->stop.load()) return;
+    kernels::SetThreads(count);
+    progress->results[index] = run(index);
+    if (!progress->results[index].ok()) progress->stop = true;
+  }));
+  if (!segment.awaited) return {};
+  PLIMSOLL_ASSIGN(progress->events[index], streams.Record(segment.stream));
+  return {};
+}
+
+Status StreamedRun::Run(StreamSet& streams, const KernelThreads& threads,
+                        Executable::Addresses& addresses, const Executable::Call& call,
+                        const Executable::BeforeTask& before) const {
+  const auto progress = std::make_shared<Progress>(segments_.size());
+  const Program& program = executable_->program();
+  executable_->SetPorts(addresses, call);
+  PLIMSOLL_TRY(executable_->RunTasks(program.Prologue(), addresses, call, before));
+  const std::function<Status(size_t)> run = [&](size_t index) -> Status {
+    Executable::Call own = call;
+    own.clearing = &progress->clearing[index];
+    own.half_applied = nullptr;
+    for (const Program::Range& range : segments_[index].tasks) {
+      PLIMSOLL_TRY(executable_->RunTasks(range, addresses, own, before));
+    }
+    return {};
+  };
+  Status done;
+  for (size_t i = 0; i < segments_.size() && done.ok(); ++i) {
+    done = Launch(streams, threads, progress, i, run);
+  }
+  if (!done.ok()) progress->stop = true;
+  for (size_t stream = 0; stream < StreamsOf(*executable_); ++stream) {
+    const Status finished = streams.Synchronize(static_cast<int>(stream));
+    if (!finished.ok()) progress->stop = true;
+    if (done.ok()) done = finished;
+  }
+  progress->WaitUntilAllEnded();
+  for (const auto& event : progress->events) {
+    if (event) streams.Forget(*event);
+  }
+  // What stopped the others is the reason, not that they were stopped.
+  for (const Status& result : progress->results) PLIMSOLL_TRY(result);
+  PLIMSOLL_TRY(done);
+  if (call.clearing != nullptr) {
+    for (const ClearCost& cost : progress->clearing) *call.clearing += cost;
+  }
+  return executable_->RunTasks(program.Epilogue(), addresses, call, before);
+}
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,155 @@
+#include "engine/weights/packed_store.h"
+
+#include <cstring>
+
+#include "base/mapped_pages.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::engine {
+namespace {
+
+constexpr std::string_view kPlainLayout = "plain";
+
+}  // namespace
+
+PackedStore::Key PackedStore::KeyOf(std::span<const std::byte> constant,
+                                    std::string_view layout) const {
+  const std::string kind =
+      StrCat(session_->memory().Kind(), makes_ == Makes::kCounts ? ", counted" : "");
+  if (const auto counted = counted_.find(constant.data()); counted != counted_.end()) {
+    return {StrCat("session ", session_->session(), " weight ", counted->second.Text(), " in ",
+                   kind, " as ", layout),
+            true};
+  }
+  if (const auto hash = lease_.HashAt(constant)) {
+    return {StrCat("weight ", hash->Text(), " in ", kind, " as ", layout), true};
+  }
+  if (lasting_.contains(constant.data())) {
+    return {StrCat("at ", reinterpret_cast<uintptr_t>(constant.data()), " of ", constant.size(),
+                   " as ", layout),
+            false};
+  }
+  return {StrCat("session ", session_->session(), " constant ", HashOf(constant).Text(), " of ",
+                 constant.size(), " in ", kind, " as ", layout),
+          true};
+}
+
+Result<std::shared_ptr<void>> PackedStore::MakeForm(std::span<const std::byte> constant, Bytes size,
+                                                    const Fill& fill) {
+  const bool counts = makes_ == Makes::kCounts;
+  // Large pages are the device's, which has numbers alone where nothing is made.
+  const Bytes wanted = counts && !session_->memory().large_pages() ? Bytes(1) : size;
+  PLIMSOLL_ASSIGN(std::shared_ptr<void> memory, session_->memory().Allocate(wanted));
+  if (counts) return memory;
+  PLIMSOLL_TRY(fill(memory.get()));
+  Drop(constant);
+  return memory;
+}
+
+Result<SharedForms::Form> PackedStore::FormOf(std::span<const std::byte> constant,
+                                              std::string_view layout, Bytes size,
+                                              const Fill& fill) {
+  const std::lock_guard lock(mutex_);
+  const Key key = KeyOf(constant, layout);
+  if (const auto known = forms_.find(key.text); known != forms_.end()) return known->second.held;
+  const auto make = [&]() -> Result<SharedForms::Form> {
+    PLIMSOLL_ASSIGN(const std::shared_ptr<void> memory, MakeForm(constant, size, fill));
+    return std::make_shared<const SharedForms::Held>(SharedForms::Held{memory});
+  };
+  PLIMSOLL_ASSIGN(SharedForms::Form form,
+                  key.shared ? SharedForms::OfProcess().FindOrMake(key.text, make) : make());
+  forms_.emplace(key.text, Form{form, size, constant, layout != kPlainLayout});
+  memories_->push_back(form->memory);
+  return form;
+}
+
+Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string_view layout,
+                                      Bytes packed, const Fill& fill) {
+  const std::span<const std::byte> constant(static_cast<const std::byte*>(data),
+                                            static_cast<size_t>(plain.value()));
+  PLIMSOLL_ASSIGN(const SharedForms::Form form, FormOf(constant, layout, packed, fill));
+  return form->memory.get();
+}
+
+void PackedStore::Forget(const void* data, Bytes size) {
+  Drop({static_cast<const std::byte*>(data), static_cast<size_t>(size.value())});
+}
+
+void PackedStore::Drop(std::span<const std::byte> bytes) const {
+  if (lease_.Contains(bytes)) {
+    DropPagesOfFile(bytes);
+  } else {
+    DropMappedPages(bytes);
+  }
+}
+
+Status PackedStore::Externalise(graph::Graph& graph) {
+  if (session_->external() == nullptr) return {};
+  const std::lock_guard lock(mutex_);
+  if (makes_ == Makes::kForms) return session_->external()->Hold(graph, lease_);
+  for (graph::ConstantTensor& constant : graph.constants) {
+    if (constant.missing || constant.bytes.empty() || counted_.contains(constant.bytes.data())) {
+      continue;
+    }
+    const WeightHash hash = session_->ShareEqual(constant);
+    counted_.emplace(constant.bytes.data(), hash);
+  }
+  return {};
+}
+
+void PackedStore::AddLasting(const void* data) {
+  const std::lock_guard lock(mutex_);
+  lasting_.insert(data);
+}
+
+// The address that ToHostTensor would give, or one of its own where that copies.
+Result<kernels::HostTensor> PackedStore::Counted(const graph::ConstantTensor& constant) const {
+  kernels::HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
+  const std::lock_guard lock(mutex_);
+  const bool of_file = counted_.contains(constant.bytes.data());  // which is aligned
+  if (of_file || kernels::IsReadInPlace(constant)) {
+    tensor.data = std::shared_ptr<void>(std::const_pointer_cast<void>(constant.storage),
+                                        const_cast<std::byte*>(constant.bytes.data()));
+    return tensor;
+  }
+  PLIMSOLL_ASSIGN(tensor.data, session_->memory().Allocate(Bytes(1)));
+  return tensor;
+}
+
+Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& constant) {
+  const bool stays = !session_->memory().large_pages() || constant.bytes.empty();
+  if (stays && makes_ == Makes::kForms) return kernels::ToHostTensor(constant);
+  if (stays) return Counted(constant);
+  const Bytes size(static_cast<int64_t>(constant.bytes.size()));
+  PLIMSOLL_ASSIGN(const SharedForms::Form form,
+                  FormOf(constant.bytes, kPlainLayout, size, [&](void* memory) {
+                    std::memcpy(memory, constant.bytes.data(), constant.bytes.size());
+                    return Status();
+                  }));
+  kernels::HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
+  tensor.data = form->memory;
+  return tensor;
+}
+
+void PackedStore::AddTo(HeldWeights& weights) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, form] : forms_) weights.emplace(form.held->memory.get(), form.size);
+}
+
+PackedStore::Packed PackedStore::packed(const HeldWeights& plain_held) const {
+  const std::lock_guard lock(mutex_);
+  Packed sum;
+  std::set<const void*> seen;
+  for (const auto& [key, form] : forms_) {
+    if (!form.packed) continue;
+    sum.packed += form.size;
+    if (!seen.insert(form.constant.data()).second) continue;
+    ++sum.weights;
+    const Bytes plain(std::ssize(form.constant));
+    sum.plain += plain;
+    if (plain_held.contains(form.constant.data())) sum.kept_plain += plain;
+  }
+  return sum;
+}
+
+}  // namespace plimsoll::engine

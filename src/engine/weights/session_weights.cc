@@ -1,0 +1,38 @@
+#include "engine/weights/session_weights.h"
+
+#include <atomic>
+
+namespace plimsoll::engine {
+namespace {
+
+uint64_t NextSession() {
+  static std::atomic<uint64_t> next = 0;
+  return next++;
+}
+
+}  // namespace
+
+Bytes SumOf(const HeldWeights& weights) {
+  Bytes sum;
+  for (const auto& [address, size] : weights) sum += size;
+  return sum;
+}
+
+SessionWeights::SessionWeights(const config::RunConfig& config,
+                               std::shared_ptr<device::Device> device, device::DeviceId id)
+    : session_(NextSession()),
+      memory_(std::move(device), id, config.memory_config.variable_use_1g_huge_page) {
+  if (config.external_weight) external_.emplace(config.work_path, session_);
+}
+
+WeightHash SessionWeights::ShareEqual(graph::ConstantTensor& constant) {
+  const WeightHash hash = HashOf(constant.bytes);
+  const std::lock_guard lock(mutex_);
+  const Shared& first =
+      shared_.try_emplace(hash, Shared{constant.bytes, constant.storage}).first->second;
+  constant.bytes = first.bytes;
+  constant.storage = first.storage;
+  return hash;
+}
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "config/run_config.h"
+#include "engine/weights/constant_memory.h"
+#include "engine/weights/external_weights.h"
+#include "plimsoll/base/bytes.h"
+#include "plimsoll/device/device.h"
+
+namespace plimsoll::engine {
+
+// Weights by address: what several graphs hold together is in it once.
+using HeldWeights = std::map<const void*, Bytes>;
+
+Bytes SumOf(const HeldWeights& weights);
+
+// What the graphs of a session have together for their weights: files, where external_weight asks
+// for them, and memory with the pages that variable_use_1g_huge_page asks for. Thread-safe.
+class SessionWeights {
+ public:
+  SessionWeights(const config::RunConfig& config, std::shared_ptr<device::Device> device,
+                 device::DeviceId id);
+
+  ExternalWeights* external() { return external_ ? &*external_ : nullptr; }  // null: off
+  // For graphs that are only counted: makes equal constants one, as files would, and writes none.
+  WeightHash ShareEqual(graph::ConstantTensor& constant);
+  ConstantMemory& memory() { return memory_; }
+  uint64_t session() const { return session_; }  // its number in this process
+
+ private:
+  const uint64_t session_;
+  std::optional<ExternalWeights> external_;
+  ConstantMemory memory_;
+  std::mutex mutex_;
+  struct Shared {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> storage;
+  };
+  std::map<WeightHash, Shared> shared_;
+};
+
+}  // namespace plimsoll::engine

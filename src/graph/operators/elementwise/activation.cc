@@ -1,0 +1,146 @@
+#include <algorithm>
+
+#include "graph/operators/agreement.h"
+#include "graph/operators/elementwise/elements.h"
+#include "graph/operators/families.h"
+#include "plimsoll/base/text.h"
+
+// Activations: the output has the type and shape of the first input.
+namespace plimsoll::graph::operators {
+namespace {
+
+// The standard writes counts as Relu(Ceil(...)), in Range for one.
+Status InferRelu(InferContext& context) {
+  PLIMSOLL_TRY(InferLikeFirst(context));
+  const Content* content = KnownContent(context, 0);
+  if (content == nullptr) return {};
+  Content made = *content;
+  if (auto* doubles = std::get_if<std::vector<double>>(&made.elements)) {
+    for (double& element : *doubles) element = element < 0 ? 0 : element;
+  } else {
+    for (Dim& element : std::get<std::vector<Dim>>(made.elements)) element = Dim::Max(element, 0);
+  }
+  OfferContent(context, 0, context.input_data_type(0), std::move(made));
+  return {};
+}
+
+// The bounds became inputs in version 11. Integers are clipped when they are sizes.
+void ClipContent(InferContext& context) {
+  const Content* content = KnownContent(context, 0);
+  if (content == nullptr || content->dims() == nullptr) return;
+  std::vector<Dim> made = *content->dims();
+  for (const size_t bound : {1, 2}) {
+    if (!context.has_input(bound)) continue;
+    const std::optional<Dim> limit = ScalarOf(context, bound);
+    if (!limit) return;
+    for (Dim& element : made) {
+      element = bound == 1 ? Dim::Max(element, *limit) : Dim::Min(element, *limit);
+    }
+  }
+  OfferContent(context, 0, context.input_data_type(0), Content{std::move(made)});
+}
+
+Status InferClip(InferContext& context) {
+  PLIMSOLL_ASSIGN(const DataType type, CommonType(context, 0, 3));
+  for (const size_t bound : {1, 2}) {
+    const Shape* shape = context.input_shape(bound);
+    if (shape != nullptr && !shape->empty() && !(shape->size() == 1 && shape->front() == Dim(1))) {
+      return context.Fail(StrCat("the bound in input ", bound, " is no scalar: ", Text(*shape)));
+    }
+  }
+  SetTensor(context, 0, type, context.input_type(0).shape);
+  ClipContent(context);
+  return {};
+}
+
+// The slope broadcasts to the first input, which keeps its shape.
+Status InferPRelu(InferContext& context) {
+  PLIMSOLL_ASSIGN(const DataType type, CommonType(context, 0, 2));
+  PLIMSOLL_ASSIGN(const std::optional<Shape> both, BroadcastInputs(context, 0, 2));
+  const Shape* shape = context.input_shape(0);
+  if (both && IsStatic(*both) && IsStatic(*shape) && *both != *shape) {
+    return context.Fail(StrCat("the slope ", Text(*context.input_shape(1)),
+                               " does not broadcast to the input ", Text(*shape)));
+  }
+  SetTensor(context, 0, type, context.input_type(0).shape);
+  return {};
+}
+
+Status CheckAxis(const InferContext& context, int64_t axis, int64_t least, int64_t most) {
+  if (axis >= least && axis <= most) return {};
+  return context.Fail(StrCat("axis ", axis, " is outside ", Text(*context.input_shape(0))));
+}
+
+// Up to version 12 the axis cuts the shape in two, so one behind the last axis is legal.
+Status InferCoercedSoftmax(InferContext& context) {
+  if (const Shape* shape = context.input_shape(0)) {
+    const auto rank = static_cast<int64_t>(shape->size());
+    PLIMSOLL_TRY(
+        CheckAxis(context, context.attributes().Int("axis", 1), -rank, std::max<int64_t>(rank, 1)));
+  }
+  return InferLikeFirst(context);
+}
+
+Status InferSoftmax(InferContext& context) {
+  if (const Shape* shape = context.input_shape(0)) {
+    const auto rank = std::max<int64_t>(static_cast<int64_t>(shape->size()), 1);
+    PLIMSOLL_TRY(CheckAxis(context, context.attributes().Int("axis", -1), -rank, rank - 1));
+  }
+  return InferLikeFirst(context);
+}
+
+// Gate and value have one shape; nothing broadcasts.
+Status InferSwiGlu(InferContext& context) {
+  PLIMSOLL_ASSIGN(const DataType type, CommonType(context, 0, 2));
+  const Shape* gate = context.input_shape(0);
+  const Shape* value = context.input_shape(1);
+  if (gate == nullptr || value == nullptr) {
+    SetTensor(context, 0, type, context.input_type(gate == nullptr ? 1 : 0).shape);
+    return {};
+  }
+  Shape merged;
+  for (size_t axis = 0; axis < gate->size() && gate->size() == value->size(); ++axis) {
+    if (!MayBeEqual((*gate)[axis], (*value)[axis])) break;
+    merged.push_back(Clearer((*gate)[axis], (*value)[axis]));
+  }
+  if (merged.size() != gate->size() || merged.size() != value->size()) {
+    return context.Fail(
+        StrCat("gate ", Text(*gate), " and value ", Text(*value), " must have one shape"));
+  }
+  context.SetOutput(0, type, std::move(merged));
+  return {};
+}
+
+constexpr OperatorRow kActivationRows[] = {
+    {"", "Relu", 6, kNewest, 1, 1, 1, 1, InferRelu},
+    {"", "LeakyRelu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "ThresholdedRelu", 10, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "PRelu", 7, kNewest, 2, 2, 1, 1, InferPRelu},
+    {"", "Elu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Selu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Celu", 12, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Gelu", 20, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Mish", 18, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Swish", 24, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "SwiGLU", 28, kNewest, 2, 2, 1, 1, InferSwiGlu},
+    {"", "Sigmoid", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "HardSigmoid", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "HardSwish", 14, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Softplus", 1, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Softsign", 1, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Shrink", 9, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Clip", 6, 10, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Clip", 11, kNewest, 1, 3, 1, 1, InferClip},
+    {"", "Softmax", 1, 12, 1, 1, 1, 1, InferCoercedSoftmax},
+    {"", "Softmax", 13, kNewest, 1, 1, 1, 1, InferSoftmax},
+    {"", "LogSoftmax", 1, 12, 1, 1, 1, 1, InferCoercedSoftmax},
+    {"", "LogSoftmax", 13, kNewest, 1, 1, 1, 1, InferSoftmax},
+    {"", "Hardmax", 1, 12, 1, 1, 1, 1, InferCoercedSoftmax},
+    {"", "Hardmax", 13, kNewest, 1, 1, 1, 1, InferSoftmax},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> ActivationRows() { return kActivationRows; }
+
+}  // namespace plimsoll::graph::operators

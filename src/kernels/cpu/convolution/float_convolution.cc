@@ -1,0 +1,318 @@
+#include "kernels/cpu/convolution/float_convolution.h"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/blocking.h"
+#include "kernels/cpu/convolution/product_convolution.h"
+#include "kernels/cpu/product/packed_operand.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+using onednn::ConvolutionSpec;
+using onednn::Form;
+using onednn::Primitive;
+
+constexpr size_t kData = 0;
+constexpr size_t kWeights = 1;
+constexpr size_t kBias = 2;
+constexpr size_t kResidual = 3;
+
+// The forms of the node's tensors.
+struct Forms {
+  Form source;
+  Form weights;
+  Form destination;
+};
+
+Dims ImageDims(int64_t batch, int64_t channels, const Dims& spatial) {
+  Dims dims = {batch, channels};
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  return dims;
+}
+
+// oneDNN counts weights as [groups, filters of a group, channels of a group, kernel...].
+Dims WeightDims(const ConvolutionShape& shape) {
+  Dims dims = {shape.GroupFilters(), shape.GroupChannels()};
+  if (shape.groups > 1) dims.insert(dims.begin(), shape.groups);
+  const Dims kernel = shape.window.Own(shape.window.kernel);
+  dims.insert(dims.end(), kernel.begin(), kernel.end());
+  return dims;
+}
+
+Forms FormsOf(const FloatConvolution& wanted) {
+  const ConvolutionShape& shape = wanted.shape;
+  const Dims source = ImageDims(shape.batch, shape.channels, shape.window.Own(shape.window.input));
+  const Dims destination =
+      ImageDims(shape.batch, shape.filters, shape.window.Own(shape.window.output));
+  return {.source = wanted.source_blocked ? Form::Blocked(source) : Form::Plain(source),
+          .weights = Form::Plain(WeightDims(shape)),
+          .destination =
+              wanted.destination_blocked ? Form::Blocked(destination) : Form::Plain(destination)};
+}
+
+ConvolutionSpec SpecOf(const KernelSite& site, const FloatConvolution& wanted, const Forms& forms) {
+  const ConvolutionShape& shape = wanted.shape;
+  const Window& window = shape.window;
+  ConvolutionSpec spec;
+  spec.source = forms.source;
+  spec.weights = Form::Chosen(WeightDims(shape));
+  spec.destination = forms.destination;
+  spec.strides = window.Own(window.strides);
+  spec.dilations = window.Own(window.dilations);
+  spec.pads_begin = window.Own(window.begin);
+  Window::Sizes end;
+  for (size_t axis = 0; axis < Window::kAxes; ++axis) {
+    end[axis] = window.End(axis);
+  }
+  spec.pads_end = window.Own(end);
+  if (site.has_input(kBias)) spec.finish.bias = Form::Plain({shape.filters});
+  spec.finish.adds_destination = site.has_input(kResidual);
+  spec.finish.activation = wanted.activation;
+  return spec;
+}
+
+// The fast primitive that keeps most of the node's own forms: those that are blocked; else none.
+Result<Primitive> MakePrimitive(const KernelSite& site, const FloatConvolution& wanted,
+                                const Forms& own) {
+  const ConvolutionShape& shape = wanted.shape;
+  const Window& window = shape.window;
+  const Forms free = {
+      .source = Form::Chosen(ImageDims(shape.batch, shape.channels, window.Own(window.input))),
+      .weights = own.weights,
+      .destination =
+          Form::Chosen(ImageDims(shape.batch, shape.filters, window.Own(window.output)))};
+  const Forms partly = {
+      .source = wanted.source_blocked ? own.source : free.source,
+      .weights = own.weights,
+      .destination = wanted.destination_blocked ? own.destination : free.destination};
+  for (const Forms& forms : {partly, free}) {
+    Result<Primitive> made = MakeConvolution(SpecOf(site, wanted, forms));
+    if (made.ok() && !made->IsReference()) return made;
+  }
+  return site.Unsupported("oneDNN has no fast convolution of this shape");
+}
+
+// How a node's convolution is divided into equal ones that follow each other: images, and pieces of
+// the filters, with their channels where there are groups. Only what one of them needs goes through
+// the workspace at a time.
+struct Division {
+  int64_t images = 1;
+  int64_t pieces = 1;
+
+  FloatConvolution Of(FloatConvolution whole) const {
+    ConvolutionShape& shape = whole.shape;
+    shape.batch /= images;
+    shape.filters /= pieces;
+    if (shape.groups == 1) return whole;
+    shape.channels /= pieces;
+    shape.groups /= pieces;
+    return whole;
+  }
+};
+
+// How many pieces of so many filters there are; 1 where they cannot be cut so. Cuts are at blocks,
+// where the pieces lie apart in every form.
+int64_t Pieces(const ConvolutionShape& shape, int64_t filters) {
+  const int64_t pieces = shape.filters / filters;
+  if (shape.filters % filters != 0 || pieces < 2) return 1;
+  if (shape.groups == 1) return pieces;
+  const bool fits =
+      shape.groups % pieces == 0 && shape.channels % (pieces * int64_t{BlockSize()}) == 0;
+  return fits ? pieces : 1;
+}
+
+// From the fastest on. Pieces of four blocks cost no time, as oneDNN works on so many at once, if
+// the work on one pays for its call; small images cost less together.
+std::vector<Division> Divisions(const ConvolutionShape& shape) {
+  constexpr int64_t kSmallImage = 256;
+  constexpr int64_t kSmallPiece = 1 << 13;
+  constexpr int64_t kFastBlocks = 4;
+  const int64_t places = shape.window.OutputSize();
+  std::vector<Division> divisions;
+  if (shape.batch > 1 && places < kSmallImage) divisions.push_back({});
+  int64_t blocks = kFastBlocks;
+  while (blocks * BlockSize() * places < kSmallPiece) blocks *= 2;
+  while (blocks > kFastBlocks && Pieces(shape, blocks * BlockSize()) == 1) blocks /= 2;
+  divisions.push_back({.images = shape.batch, .pieces = Pieces(shape, blocks * BlockSize())});
+  for (blocks /= 2; blocks > 0; blocks /= 2) {
+    const int64_t pieces = Pieces(shape, blocks * BlockSize());
+    const bool is_slow = blocks == 1 && shape.GroupFilters() > 1;
+    if (pieces > 1 && !is_slow) divisions.push_back({.images = shape.batch, .pieces = pieces});
+  }
+  return divisions;
+}
+
+// A convolution over oneDNN that is planned but for its weights, which would be packed by now.
+struct Plan {
+  Division division;
+  bool cuts_source = false;  // pieces of the filters have channels of their own
+  Forms forms;               // of one part
+  Primitive primitive;
+  std::optional<Primitive> unpack = {};         // from the primitive's form to the node's
+  std::optional<Primitive> pack_residual = {};  // the other way
+  Bytes workspace = {};
+
+  bool CutsSource() const { return cuts_source && division.pieces > 1; }
+  int64_t SourcePieces() const { return division.images * (CutsSource() ? division.pieces : 1); }
+  bool Reorders() const { return unpack || primitive.source() != forms.source; }
+  Bytes ReorderScratchpad() const {
+    return std::max(unpack ? unpack->scratchpad() : Bytes(),
+                    pack_residual ? pack_residual->scratchpad() : Bytes());
+  }
+};
+
+Result<Plan> MakePlan(const KernelSite& site, const FloatConvolution& whole, Division division) {
+  const FloatConvolution wanted = division.Of(whole);
+  const Forms forms = FormsOf(wanted);
+  PLIMSOLL_ASSIGN(Primitive made, MakePrimitive(site, wanted, forms));
+  Plan plan{.division = division,
+            .cuts_source = whole.shape.groups > 1,
+            .forms = forms,
+            .primitive = std::move(made)};
+  const Form& destination = plan.primitive.destination();
+  WorkspaceLayout workspace;
+  if (destination != forms.destination) {
+    PLIMSOLL_ASSIGN(Primitive unpack, onednn::MakeReorder(destination, forms.destination));
+    plan.unpack.emplace(std::move(unpack));
+    workspace.Take(destination.size());
+    if (site.has_input(kResidual)) {
+      PLIMSOLL_ASSIGN(Primitive pack, onednn::MakeReorder(forms.destination, destination));
+      plan.pack_residual.emplace(std::move(pack));
+    }
+    workspace.Take(plan.ReorderScratchpad());
+  }
+  workspace.Take(plan.primitive.scratchpad());
+  PLIMSOLL_ASSIGN(const Bytes source,
+                  PackedOperand::Workspace(site, kData, forms.source, plan.primitive.source()));
+  PLIMSOLL_ASSIGN(const Bytes weights, PackedOperand::Workspace(site, kWeights, forms.weights,
+                                                                plan.primitive.weights()));
+  plan.workspace = workspace.total() + source + weights;
+  return plan;
+}
+
+// See MakeFloatConvolution.
+class FloatConvolutionKernel final : public Kernel {
+ public:
+  static Result<KernelPointer> Make(const KernelSite& site, Plan plan) {
+    WorkspaceLayout workspace;
+    PLIMSOLL_ASSIGN(PackedOperand source,
+                    PackedOperand::Make(site, kData, plan.forms.source, plan.primitive.source(),
+                                        plan.SourcePieces(), workspace));
+    PLIMSOLL_ASSIGN(PackedOperand weights,
+                    PackedOperand::Make(site, kWeights, plan.forms.weights,
+                                        plan.primitive.weights(), plan.division.pieces, workspace));
+    std::unique_ptr<FloatConvolutionKernel> kernel(new FloatConvolutionKernel(
+        site, std::move(plan), std::move(source), std::move(weights), workspace));
+    return KernelPointer(std::move(kernel));
+  }
+
+  Bytes workspace() const override { return workspace_; }
+  std::string_view implementation() const override { return plan_.primitive.implementation(); }
+  std::string_view workspace_purpose() const override {
+    return plan_.Reorders() ? "data in the form that oneDNN is fast in" : "scratchpad of oneDNN";
+  }
+
+  Status Run(const KernelCall& call) const override {
+    for (int64_t image = 0; image < plan_.division.images; ++image) {
+      const void* source = nullptr;
+      for (int64_t piece = 0; piece < plan_.division.pieces; ++piece) {
+        const int64_t part = image * plan_.division.pieces + piece;
+        if (piece == 0 || plan_.CutsSource()) {
+          PLIMSOLL_ASSIGN(source, source_.Get(call.inputs[kData], plan_.CutsSource() ? part : image,
+                                              call.workspace));
+        }
+        PLIMSOLL_TRY(RunPart(call, source, part, piece));
+      }
+    }
+    return {};
+  }
+
+ private:
+  FloatConvolutionKernel(const KernelSite& site, Plan plan, PackedOperand source,
+                         PackedOperand weights, WorkspaceLayout& workspace)
+      : plan_(std::move(plan)),
+        source_(std::move(source)),
+        weights_(std::move(weights)),
+        has_bias_(site.has_input(kBias)),
+        has_residual_(site.has_input(kResidual)) {
+    if (has_bias_) bias_piece_ = site.inputs[kBias].elements() / plan_.division.pieces;
+    if (plan_.unpack) made_ = workspace.Take(plan_.primitive.destination().size());
+    reorder_scratchpad_ = workspace.Take(plan_.ReorderScratchpad());
+    scratchpad_ = workspace.Take(plan_.primitive.scratchpad());
+    workspace_ = workspace.total();
+  }
+
+  Status RunPart(const KernelCall& call, const void* source, int64_t part, int64_t piece) const {
+    const int64_t offset = part * plan_.forms.destination.size().value();
+    void* const output = At(call.outputs[0], offset);
+    PLIMSOLL_ASSIGN(const void* const weights,
+                    weights_.Get(call.inputs[kWeights], piece, call.workspace));
+    void* const made = plan_.unpack ? At(call.workspace, made_) : output;
+    PLIMSOLL_TRY(BringResidual(call, offset, made));
+    const float* const bias =
+        has_bias_ ? static_cast<const float*>(call.inputs[kBias]) + piece * bias_piece_ : nullptr;
+    PLIMSOLL_TRY(plan_.primitive.Run({.source = source,
+                                      .weights = weights,
+                                      .bias = bias,
+                                      .destination = made,
+                                      .scratchpad = At(call.workspace, scratchpad_)}));
+    if (!plan_.unpack) return {};
+    return plan_.unpack->Run({.source = made,
+                              .destination = output,
+                              .scratchpad = At(call.workspace, reorder_scratchpad_)});
+  }
+
+  Status BringResidual(const KernelCall& call, int64_t offset, void* made) const {
+    if (!has_residual_) return {};
+    const void* const residual = static_cast<const std::byte*>(call.inputs[kResidual]) + offset;
+    if (plan_.pack_residual) {
+      return plan_.pack_residual->Run({.source = residual,
+                                       .destination = made,
+                                       .scratchpad = At(call.workspace, reorder_scratchpad_)});
+    }
+    if (residual != made) {
+      std::memcpy(made, residual, static_cast<size_t>(plan_.forms.destination.size().value()));
+    }
+    return {};
+  }
+
+  Plan plan_;
+  PackedOperand source_;
+  PackedOperand weights_;
+  bool has_bias_;
+  bool has_residual_;
+  int64_t bias_piece_ = 0;
+  int64_t made_ = 0;  // places in the workspace
+  int64_t reorder_scratchpad_ = 0;
+  int64_t scratchpad_ = 0;
+  Bytes workspace_;
+};
+
+}  // namespace
+
+Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatConvolution& wanted) {
+  Result<Plan> whole = MakePlan(site, wanted, {});
+  const bool has_fast = whole.ok() && !whole->primitive.MultipliesMatrices();
+  std::vector<Division> divisions;
+  if (has_fast && whole->Reorders()) divisions = Divisions(wanted.shape);
+  std::optional<Plan> least;
+  if (has_fast && divisions.empty()) least.emplace(std::move(*whole));
+  for (const Division& division : divisions) {
+    PLIMSOLL_ASSIGN(Plan plan, MakePlan(site, wanted, division));
+    const bool keeps = plan.workspace <= site.most_workspace;
+    if (keeps || !least || plan.workspace < least->workspace) least.emplace(std::move(plan));
+    if (keeps) break;
+  }
+  if (least && least->workspace <= site.most_workspace) {
+    return FloatConvolutionKernel::Make(site, std::move(*least));
+  }
+  KernelPointer product = MakeProductConvolution(site, wanted);
+  if (!least || product->workspace() < least->workspace) return product;
+  return FloatConvolutionKernel::Make(site, std::move(*least));
+}
+
+}  // namespace plimsoll::kernels::cpu

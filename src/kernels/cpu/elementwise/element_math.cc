@@ -1,0 +1,128 @@
+#include <cmath>
+
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/elementwise/float32_functions.h"
+#include "kernels/cpu/families.h"
+
+// Mathematical functions of one input. Integers wrap where the result does not fit.
+namespace plimsoll::kernels::cpu {
+namespace {
+
+using graph::DataType;
+
+struct Absolute {
+  template <typename T>
+  static T Apply(T x, const Coefficients&) {
+    if constexpr (std::is_unsigned_v<T>) return x;
+    if constexpr (std::is_integral_v<T>) {
+      return x < 0 ? static_cast<T>(std::make_unsigned_t<T>(0) - x) : x;
+    } else {
+      return std::abs(x);
+    }
+  }
+};
+
+struct Negative {
+  template <typename T>
+  static T Apply(T x, const Coefficients&) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(std::make_unsigned_t<T>(0) - x);
+    } else {
+      return -x;
+    }
+  }
+};
+
+// -1, 0 or 1; a NaN stays one.
+struct Sign {
+  template <typename T>
+  static T Apply(T x, const Coefficients&) {
+    if constexpr (!std::is_integral_v<T>) {
+      if (std::isnan(x)) return x;
+    }
+    return static_cast<T>((x > 0) - (x < 0));
+  }
+};
+
+struct Reciprocal {
+  template <typename T>
+  static T Apply(T x, const Coefficients&) {
+    return 1 / x;
+  }
+};
+
+// Integers go through double: the standard allows them for Erf.
+struct ErrorFunction {
+  template <typename T>
+  static T Apply(T x, const Coefficients&) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(std::erf(static_cast<double>(x)));
+    } else {
+      return std::erf(x);
+    }
+  }
+};
+
+// A function of the C library for floats and doubles.
+template <float (*kFloat)(float), double (*kDouble)(double)>
+struct Library {
+  static float Apply(float x, const Coefficients&) { return kFloat(x); }
+  static double Apply(double x, const Coefficients&) { return kDouble(x); }
+};
+
+template <typename Op, typename List>
+Result<KernelPointer> Make(KernelSite& site) {
+  return MakeUnaryKernel(site, UnaryLoopFor<Op, List>(site.inputs[0].type));
+}
+
+template <float (*kFloat)(float), double (*kDouble)(double)>
+Result<KernelPointer> MakeLibrary(KernelSite& site) {
+  return Make<Library<kFloat, kDouble>, AllFloats>(site);
+}
+
+// With a loop of its own for float32.
+template <typename Op, typename List, UnaryLoop Float32Functions::*kFloat32>
+Result<KernelPointer> MakeFast(KernelSite& site) {
+  const DataType type = site.inputs[0].type;
+  return MakeUnaryKernel(
+      site, type == DataType::kFloat32 ? Float32().*kFloat32 : UnaryLoopFor<Op, List>(type));
+}
+
+using OtherFloats = TypeList<double, Float16, Bfloat16>;
+using OtherNumbers = TypeList<double, Float16, Bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                              uint16_t, uint32_t, uint64_t>;
+
+constexpr KernelRow kElementMathRows[] = {
+    {"", "Abs", 6, graph::kNewest, Make<Absolute, AllNumbers>},
+    {"", "Neg", 6, graph::kNewest, Make<Negative, AllNumbers>},
+    {"", "Sign", 9, graph::kNewest, Make<Sign, AllNumbers>},
+    {"", "Reciprocal", 6, graph::kNewest, Make<Reciprocal, AllFloats>},
+    {"", "Floor", 6, graph::kNewest, MakeLibrary<floorf, floor>},
+    {"", "Ceil", 6, graph::kNewest, MakeLibrary<ceilf, ceil>},
+    {"", "Round", 11, graph::kNewest, MakeLibrary<nearbyintf, nearbyint>},
+    {"", "Sqrt", 6, graph::kNewest,
+     MakeFast<Library<sqrtf, sqrt>, OtherFloats, &Float32Functions::square_root>},
+    {"", "Exp", 6, graph::kNewest,
+     MakeFast<Library<expf, exp>, OtherFloats, &Float32Functions::exp>},
+    {"", "Log", 6, graph::kNewest, MakeLibrary<logf, log>},
+    {"", "Erf", 9, graph::kNewest, MakeFast<ErrorFunction, OtherNumbers, &Float32Functions::erf>},
+    {"", "Sin", 7, graph::kNewest, MakeLibrary<sinf, sin>},
+    {"", "Cos", 7, graph::kNewest, MakeLibrary<cosf, cos>},
+    {"", "Tan", 7, graph::kNewest, MakeLibrary<tanf, tan>},
+    {"", "Asin", 7, graph::kNewest, MakeLibrary<asinf, asin>},
+    {"", "Acos", 7, graph::kNewest, MakeLibrary<acosf, acos>},
+    {"", "Atan", 7, graph::kNewest, MakeLibrary<atanf, atan>},
+    {"", "Sinh", 9, graph::kNewest, MakeLibrary<sinhf, sinh>},
+    {"", "Cosh", 9, graph::kNewest, MakeLibrary<coshf, cosh>},
+    {"", "Tanh", 6, graph::kNewest,
+     MakeFast<Library<tanhf, tanh>, OtherFloats, &Float32Functions::tanh>},
+    {"", "Asinh", 9, graph::kNewest, MakeLibrary<asinhf, asinh>},
+    {"", "Acosh", 9, graph::kNewest, MakeLibrary<acoshf, acosh>},
+    {"", "Atanh", 9, graph::kNewest, MakeLibrary<atanhf, atanh>},
+};
+
+}  // namespace
+
+std::span<const KernelRow> ElementMathKernels() { return kElementMathRows; }
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "kernels/cpu/elementwise/elementwise.h"
+
+namespace plimsoll::kernels::cpu {
+
+// Loops over pairs of float32 for the widest vectors that the machine has. Of max and min, a NaN on
+// either side wins.
+struct Float32PairLoops {
+  BinaryLoop add;
+  BinaryLoop subtract;
+  BinaryLoop multiply;
+  BinaryLoop divide;
+  BinaryLoop max;
+  BinaryLoop min;
+};
+
+const Float32PairLoops& Float32Pairs();
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,143 @@
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/movement/axis_split.h"
+#include "kernels/cpu/movement/index_tuples.h"
+#include "kernels/cpu/movement/moved_element.h"
+#include "kernels/cpu/movement/strided_copy.h"
+#include "kernels/parallel.h"
+#include "plimsoll/base/text.h"
+
+// Elements and slices fetched by index. Negative indices count from the end.
+namespace plimsoll::kernels::cpu {
+namespace {
+
+// Bytes or strings that are worth a thread of their own.
+constexpr int64_t kGrain = 1 << 15;
+
+struct GatherPlan {
+  AxisSplit data;
+  int64_t picks = 0;
+  graph::DataType index_type;
+  Error outside;
+};
+
+template <typename T>
+Status RunGather(const GatherPlan& plan, const KernelCall& call) {
+  const AxisSplit& data = plan.data;
+  for (int64_t i = 0; i < plan.picks; ++i) {
+    const int64_t index = IndexAt(plan.index_type, call.inputs[1], i);
+    if (index < -data.length || index >= data.length) {
+      return IndexOutside(plan.outside, index, data.length);
+    }
+  }
+  const auto* from = static_cast<const T*>(call.inputs[0]);
+  auto* to = static_cast<T*>(call.outputs[0]);
+  const int64_t grain = std::max<int64_t>(kGrain / std::max<int64_t>(data.inner, 1), 1);
+  ParallelFor(data.outer * plan.picks, grain, [&](int64_t begin, int64_t end) {
+    int64_t outer = begin / plan.picks;
+    int64_t pick = begin % plan.picks;
+    for (int64_t run = begin; run < end; ++run) {
+      int64_t index = IndexAt(plan.index_type, call.inputs[1], pick);
+      if (index < 0) index += data.length;
+      CopyRun(from + (outer * data.length + index) * data.inner, to + run * data.inner, data.inner);
+      if (++pick == plan.picks) {
+        pick = 0;
+        ++outer;
+      }
+    }
+  });
+  return {};
+}
+
+Result<KernelPointer> MakeGather(KernelSite& site) {
+  const TensorInfo& data = site.inputs[0];
+  PLIMSOLL_TRY(CheckIndexType(site, 1));
+  PLIMSOLL_ASSIGN(const int64_t axis,
+                  NormalAxis(site, site.attributes().Int("axis", 0), data.rank()));
+  GatherPlan plan{SplitAt(data.dims, axis), site.inputs[1].elements(), site.inputs[1].type,
+                  site.BadInput("")};
+  KernelPointer kernel;
+  VisitMoved(data.type, [&]<typename T>() {
+    kernel = MakeKernel([plan](const KernelCall& call) { return RunGather<T>(plan, call); });
+  });
+  if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));
+  return kernel;
+}
+
+// One element for each index, from the same place of the data on all other axes.
+struct GatherElementsPlan {
+  std::vector<CopyAxis> axes;
+  int64_t length = 0;
+  int64_t stride = 1;
+  bool empty = false;
+  graph::DataType index_type;
+  Error outside;
+};
+
+template <typename T>
+Status RunGatherElements(const GatherElementsPlan& plan, const KernelCall& call) {
+  if (plan.empty) return {};
+  const auto* from = static_cast<const T*>(call.inputs[0]);
+  auto* to = static_cast<T*>(call.outputs[0]);
+  Status status;
+  WalkBox(plan.axes, 0, 0, [&](int64_t base, int64_t position) {
+    const int64_t index = IndexAt(plan.index_type, call.inputs[1], position);
+    if (index < -plan.length || index >= plan.length) {
+      status = IndexOutside(plan.outside, index, plan.length);
+      return false;
+    }
+    to[position] = from[base + (index < 0 ? index + plan.length : index) * plan.stride];
+    return true;
+  });
+  return status;
+}
+
+Result<KernelPointer> MakeGatherElements(KernelSite& site) {
+  const TensorInfo& data = site.inputs[0];
+  PLIMSOLL_TRY(CheckIndexType(site, 1));
+  PLIMSOLL_ASSIGN(const int64_t axis,
+                  NormalAxis(site, site.attributes().Int("axis", 0), data.rank()));
+  PLIMSOLL_ASSIGN(std::vector<CopyAxis> axes, AxesOfIndices(site, axis));
+  GatherElementsPlan plan{std::move(axes),
+                          data.dims[axis],
+                          StridesOf(data.dims)[axis],
+                          site.inputs[1].elements() == 0,
+                          site.inputs[1].type,
+                          site.BadInput("")};
+  KernelPointer kernel;
+  VisitMoved(data.type, [&]<typename T>() {
+    kernel =
+        MakeKernel([plan](const KernelCall& call) { return RunGatherElements<T>(plan, call); });
+  });
+  if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));
+  return kernel;
+}
+
+Result<KernelPointer> MakeGatherNd(KernelSite& site) {
+  const TensorInfo& data = site.inputs[0];
+  PLIMSOLL_ASSIGN(const IndexTuples tuples,
+                  IndexTuples::Make(site, site.attributes().Int("batch_dims", 0)));
+  KernelPointer kernel;
+  VisitMoved(data.type, [&]<typename T>() {
+    kernel = MakeKernel([tuples](const KernelCall& call) -> Status {
+      const auto* from = static_cast<const T*>(call.inputs[0]);
+      auto* to = static_cast<T*>(call.outputs[0]);
+      return tuples.Visit(call.inputs[1], [&](int64_t tuple, int64_t offset) {
+        CopyRun(from + offset, to + tuple * tuples.slice(), tuples.slice());
+      });
+    });
+  });
+  if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));
+  return kernel;
+}
+
+constexpr KernelRow kGatherRows[] = {
+    {"", "Gather", 1, graph::kNewest, MakeGather},
+    {"", "GatherElements", 11, graph::kNewest, MakeGatherElements},
+    {"", "GatherND", 11, graph::kNewest, MakeGatherNd},
+};
+
+}  // namespace
+
+std::span<const KernelRow> GatherKernels() { return kGatherRows; }
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/movement/axis_split.h"
+#include "kernels/element_types.h"
+#include "kernels/parallel.h"
+#include "plimsoll/base/text.h"
+
+// Regions of an image pooled to one size: RoiAlign samples between pixels, MaxRoiPool takes whole
+// ones.
+namespace plimsoll::kernels::cpu {
+namespace {
+
+struct Pooling {
+  int64_t batches;
+  int64_t channels;
+  int64_t height;
+  int64_t width;
+  int64_t regions;
+  int64_t pooled_height;
+  int64_t pooled_width;
+  double scale;
+  bool maximum;     // RoiAlign: the largest weighted pixel instead of the samples' mean
+  bool half_pixel;  // RoiAlign: pixels are points in their middle
+  int64_t samples;  // RoiAlign: along each axis of a cell; 0: as many as it has pixels
+  graph::DataType batch_type;
+  Error outside;
+};
+
+// The pixels around a point of an image and their weights; none far outside.
+struct Corners {
+  int64_t offsets[4] = {};
+  double weights[4] = {};
+
+  Corners(double y, double x, int64_t height, int64_t width) {
+    const bool near =
+        y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width);
+    if (!near) return;
+    const auto split = [](double place, int64_t length, int64_t& low, int64_t& high) {
+      const double inside = std::clamp(place, 0.0, static_cast<double>(length - 1));
+      low = static_cast<int64_t>(inside);
+      high = std::min(low + 1, length - 1);
+      return inside - static_cast<double>(low);
+    };
+    int64_t top, bottom, left, right;
+    const double down = split(y, height, top, bottom);
+    const double across = split(x, width, left, right);
+    offsets[0] = top * width + left;
+    offsets[1] = top * width + right;
+    offsets[2] = bottom * width + left;
+    offsets[3] = bottom * width + right;
+    weights[0] = (1 - down) * (1 - across);
+    weights[1] = (1 - down) * across;
+    weights[2] = down * (1 - across);
+    weights[3] = down * across;
+  }
+};
+
+// One cell of one region's grid: `rows` by `columns` samples, evenly spread.
+struct Cell {
+  double top, left, height, width;
+  int64_t rows, columns;
+};
+
+// The standard's maximum is that of the weighted pixels, not of their sums.
+template <typename T>
+double PoolCell(const Pooling& pooling, const T* image, const Cell& cell) {
+  double sum = 0;
+  double largest = 0;
+  for (int64_t row = 0; row < cell.rows; ++row) {
+    const double y =
+        cell.top + (static_cast<double>(row) + 0.5) * cell.height / static_cast<double>(cell.rows);
+    for (int64_t column = 0; column < cell.columns; ++column) {
+      const double x = cell.left + (static_cast<double>(column) + 0.5) * cell.width /
+                                       static_cast<double>(cell.columns);
+      const Corners corners(y, x, pooling.height, pooling.width);
+      for (int i = 0; i < 4; ++i) {
+        const double value =
+            corners.weights[i] * static_cast<double>(Wide<T>(image[corners.offsets[i]]));
+        sum += value;
+        largest = row + column + i == 0 ? value : std::max(largest, value);
+      }
+    }
+  }
+  if (pooling.maximum) return largest;
+  return cell.rows * cell.columns == 0 ? 0 : sum / static_cast<double>(cell.rows * cell.columns);
+}
+
+template <typename T>
+void AlignRegion(const Pooling& pooling, const T* images, const T* corners, T* to) {
+  const double offset = pooling.half_pixel ? 0.5 : 0;
+  const auto corner = [&](int i) {
+    return static_cast<double>(Wide<T>(corners[i])) * pooling.scale - offset;
+  };
+  double width = corner(2) - corner(0);
+  double height = corner(3) - corner(1);
+  if (!pooling.half_pixel) {
+    width = std::max(width, 1.0);
+    height = std::max(height, 1.0);
+  }
+  const double cell_height = height / static_cast<double>(pooling.pooled_height);
+  const double cell_width = width / static_cast<double>(pooling.pooled_width);
+  const auto samples = [&](double size) {
+    constexpr double kMost = 1 << 20;
+    const double wanted = std::isnan(size) ? 0 : std::clamp(std::ceil(size), 0.0, kMost);
+    return pooling.samples > 0 ? pooling.samples : static_cast<int64_t>(wanted);
+  };
+  for (int64_t channel = 0; channel < pooling.channels; ++channel) {
+    for (int64_t row = 0; row < pooling.pooled_height; ++row) {
+      for (int64_t column = 0; column < pooling.pooled_width; ++column) {
+        const Cell cell{corner(1) + static_cast<double>(row) * cell_height,
+                        corner(0) + static_cast<double>(column) * cell_width,
+                        cell_height,
+                        cell_width,
+                        samples(cell_height),
+                        samples(cell_width)};
+        const T* image = images + channel * pooling.height * pooling.width;
+        *to++ = static_cast<T>(static_cast<Wide<T>>(PoolCell(pooling, image, cell)));
+      }
+    }
+  }
+}
+
+template <typename T>
+Status RunAlign(const Pooling& pooling, const KernelCall& call) {
+  const auto* from = static_cast<const T*>(call.inputs[0]);
+  const auto* corners = static_cast<const T*>(call.inputs[1]);
+  auto* to = static_cast<T*>(call.outputs[0]);
+  for (int64_t i = 0; i < pooling.regions; ++i) {
+    const int64_t batch = IndexAt(pooling.batch_type, call.inputs[2], i);
+    if (batch < 0 || batch >= pooling.batches) {
+      return IndexOutside(pooling.outside, batch, pooling.batches);
+    }
+  }
+  const int64_t image = pooling.channels * pooling.height * pooling.width;
+  const int64_t pooled = pooling.channels * pooling.pooled_height * pooling.pooled_width;
+  ParallelFor(pooling.regions, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t batch = IndexAt(pooling.batch_type, call.inputs[2], i);
+      AlignRegion(pooling, from + batch * image, corners + i * 4, to + i * pooled);
+    }
+  });
+  return {};
+}
+
+// The largest pixel from `first` up to `last` of a grid cell; an empty one gives 0.
+template <typename T>
+T LargestPixel(const Pooling& pooling, const T* image, int64_t top, int64_t bottom, int64_t left,
+               int64_t right) {
+  T largest{};
+  bool found = false;
+  for (int64_t y = top; y < bottom; ++y) {
+    for (int64_t x = left; x < right; ++x) {
+      const T value = image[y * pooling.width + x];
+      if (!found || Wide<T>(value) > Wide<T>(largest)) largest = value;
+      found = true;
+    }
+  }
+  return largest;
+}
+
+template <typename T>
+Status RunMaxPool(const Pooling& pooling, const KernelCall& call) {
+  const auto* from = static_cast<const T*>(call.inputs[0]);
+  auto* to = static_cast<T*>(call.outputs[0]);
+  constexpr double kFar = 1e9;
+  for (int64_t region = 0; region < pooling.regions; ++region) {
+    const T* numbers = static_cast<const T*>(call.inputs[1]) + region * 5;
+    const auto pixel = [&](int i) {
+      const double place = std::round(static_cast<double>(Wide<T>(numbers[i])) * pooling.scale);
+      return static_cast<int64_t>(std::clamp(std::isnan(place) ? 0 : place, -kFar, kFar));
+    };
+    const auto number = static_cast<double>(Wide<T>(numbers[0]));
+    const int64_t batch = number >= 0 && number < kFar ? static_cast<int64_t>(number) : -1;
+    if (batch < 0 || batch >= pooling.batches) {
+      return IndexOutside(pooling.outside, batch, pooling.batches);
+    }
+    const auto cell_height = static_cast<double>(std::max<int64_t>(pixel(4) - pixel(2) + 1, 1)) /
+                             static_cast<double>(pooling.pooled_height);
+    const auto cell_width = static_cast<double>(std::max<int64_t>(pixel(3) - pixel(1) + 1, 1)) /
+                            static_cast<double>(pooling.pooled_width);
+    const auto edge = [](double place, int64_t start, int64_t length) {
+      return std::clamp<int64_t>(static_cast<int64_t>(place) + start, 0, length);
+    };
+    for (int64_t channel = 0; channel < pooling.channels; ++channel) {
+      const T* image = from + (batch * pooling.channels + channel) * pooling.height * pooling.width;
+      for (int64_t row = 0; row < pooling.pooled_height; ++row) {
+        const auto y = static_cast<double>(row);
+        for (int64_t column = 0; column < pooling.pooled_width; ++column) {
+          const auto x = static_cast<double>(column);
+          *to++ = LargestPixel(pooling, image,
+                               edge(std::floor(y * cell_height), pixel(2), pooling.height),
+                               edge(std::ceil((y + 1) * cell_height), pixel(2), pooling.height),
+                               edge(std::floor(x * cell_width), pixel(1), pooling.width),
+                               edge(std::ceil((x + 1) * cell_width), pixel(1), pooling.width));
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Result<Pooling> ReadPooling(const KernelSite& site, int64_t numbers) {
+  const Dims& image = site.inputs[0].dims;
+  const Dims& out = site.outputs[0].dims;
+  if (image.size() != 4 || out.size() != 4 || site.inputs[1].dims != Dims{out[0], numbers} ||
+      site.inputs[1].type != site.inputs[0].type) {
+    return site.BadInput(StrCat("a region is ", numbers, " numbers of the image's type"));
+  }
+  return Pooling{image[0],
+                 image[1],
+                 image[2],
+                 image[3],
+                 out[0],
+                 out[2],
+                 out[3],
+                 site.attributes().Float("spatial_scale", 1),
+                 false,
+                 false,
+                 0,
+                 graph::DataType::kInt64,
+                 site.BadInput("")};
+}
+
+Result<KernelPointer> MakeRoiAlign(KernelSite& site) {
+  PLIMSOLL_ASSIGN(Pooling pooling, ReadPooling(site, 4));
+  PLIMSOLL_TRY(CheckIndexType(site, 2));
+  const std::string mode = site.attributes().String("mode", "avg");
+  if (mode != "avg" && mode != "max") return site.Unsupported(StrCat("mode is '", mode, "'"));
+  const std::string_view by_version = site.node().version < 16 ? "output_half_pixel" : "half_pixel";
+  pooling.maximum = mode == "max";
+  pooling.half_pixel =
+      site.attributes().String("coordinate_transformation_mode", by_version) == "half_pixel";
+  pooling.samples = site.attributes().Int("sampling_ratio", 0);
+  pooling.batch_type = site.inputs[2].type;
+  if (pooling.height * pooling.width == 0) return site.BadInput("the images are empty");
+  KernelPointer kernel;
+  VisitType<AllFloats>(site.inputs[0].type, [&]<typename T>() {
+    kernel = MakeKernel([pooling](const KernelCall& call) { return RunAlign<T>(pooling, call); });
+  });
+  if (kernel == nullptr) return site.Unsupported("data is not of a floating-point type");
+  return kernel;
+}
+
+Result<KernelPointer> MakeMaxRoiPool(KernelSite& site) {
+  PLIMSOLL_ASSIGN(const Pooling pooling, ReadPooling(site, 5));
+  KernelPointer kernel;
+  VisitType<AllFloats>(site.inputs[0].type, [&]<typename T>() {
+    kernel = MakeKernel([pooling](const KernelCall& call) { return RunMaxPool<T>(pooling, call); });
+  });
+  if (kernel == nullptr) return site.Unsupported("data is not of a floating-point type");
+  return kernel;
+}
+
+constexpr KernelRow kRegionPoolRows[] = {
+    {"", "RoiAlign", 10, graph::kNewest, MakeRoiAlign},
+    {"", "MaxRoiPool", 1, graph::kNewest, MakeMaxRoiPool},
+};
+
+}  // namespace
+
+std::span<const KernelRow> RegionPoolKernels() { return kRegionPoolRows; }
+
+}  // namespace plimsoll::kernels::cpu

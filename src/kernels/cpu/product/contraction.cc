@@ -1,0 +1,169 @@
+#include "kernels/cpu/product/contraction.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/product/panel_product.h"
+#include "kernels/cpu/workspace.h"
+#include "kernels/parallel.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+int64_t Count(std::span<const ContractedAxis> axes) {
+  int64_t count = 1;
+  for (const ContractedAxis& axis : axes) count *= axis.size;
+  return count;
+}
+
+}  // namespace
+
+int64_t Contraction::kept_count() const { return Count(kept); }
+int64_t Contraction::summed_count() const { return Count(summed); }
+
+void MatrixContraction::Axes::Add(const ContractedAxis& axis) {
+  a.push_back({axis.size, axis.a});
+  b.push_back({axis.size, axis.b});
+  c.push_back({axis.size, axis.c});
+  count *= axis.size;
+}
+
+int64_t MatrixContraction::Stride(const Groups& groups) {
+  if (groups.empty()) return 1;
+  int64_t stride = groups.back().stride;
+  int64_t expected = stride;
+  for (size_t i = groups.size(); i-- > 0;) {
+    if (groups[i].stride != expected) return 0;
+    expected *= groups[i].size;
+  }
+  return stride;
+}
+
+bool MatrixContraction::Fits(const Contraction& contraction) {
+  constexpr int64_t kWorthwhile = 4096;  // multiplications
+  const auto in_both = [](const ContractedAxis& axis) {
+    return axis.size == 1 || (axis.a != 0 && axis.b != 0);
+  };
+  return contraction.binary &&
+         std::all_of(contraction.summed.begin(), contraction.summed.end(), in_both) &&
+         contraction.kept_count() * contraction.summed_count() >= kWorthwhile;
+}
+
+MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_workspace) {
+  for (const ContractedAxis& axis : contraction.kept) {
+    if (axis.size == 1) continue;
+    const bool is_row = axis.b == 0;
+    const bool is_column = axis.a == 0 && axis.b != 0;
+    (is_row ? rows_ : is_column ? columns_ : batch_).Add(axis);
+  }
+  for (const ContractedAxis& axis : contraction.summed) {
+    if (axis.size != 1) depth_.Add(axis);
+  }
+  if (Stride(depth_.a) == 1) a_stride_ = rows_.count == 1 ? depth_.count : Stride(rows_.a);
+  if (Stride(columns_.c) == 1) c_stride_ = rows_.count == 1 ? columns_.count : Stride(rows_.c);
+  // Of the packed columns: with fewer, what is gathered of A is gathered too often.
+  constexpr int64_t kColumnBytes = 1 << 20;
+  constexpr int64_t kContractionRows = 48;
+  constexpr int64_t kFewColumns = 64;
+  constexpr int64_t kFewRows = 12;
+  const int64_t all = std::max(PanelColumns(columns_.count), kPanelWidth);
+  const int64_t panel = std::max<int64_t>(depth_.count, 1) * kPanelWidth * int64_t{sizeof(float)};
+  const int64_t many = std::clamp(kColumnBytes / panel * kPanelWidth, kFewColumns, all);
+  const int64_t slots = std::clamp<int64_t>(rows_.count / kContractionRows, 1, Threads());
+  const Pieces choices[] = {{many, kContractionRows, slots},
+                            {many, kContractionRows, 1},
+                            {std::min(kFewColumns, all), kContractionRows, 1},
+                            {kPanelWidth, kFewRows, 1}};
+  for (const Pieces& pieces : choices) {
+    Place(pieces);
+    if (workspace_ <= most_workspace) break;
+  }
+}
+
+void MatrixContraction::Place(const Pieces& pieces) {
+  constexpr int64_t kFloat = sizeof(float);
+  pieces_ = pieces;
+  WorkspaceLayout layout;
+  layout.Take(Bytes(depth_.count * pieces.columns) * kFloat);
+  const int64_t rows = pieces.rows * pieces.slots;
+  if (a_stride_ == 0) a_offset_ = layout.Take(Bytes(rows * depth_.count) * kFloat);
+  if (c_stride_ == 0) c_offset_ = layout.Take(Bytes(rows * pieces.columns) * kFloat);
+  workspace_ = layout.total();
+}
+
+Bytes MatrixContraction::workspace() const { return workspace_; }
+
+void MatrixContraction::Run(const float* a, const float* b, void* workspace, float* c) const {
+  for (int64_t i = 0; i < batch_.count; ++i) {
+    RunOne(a + OffsetIn(batch_.a, i), b + OffsetIn(batch_.b, i), workspace,
+           c + OffsetIn(batch_.c, i));
+  }
+}
+
+void MatrixContraction::RunOne(const float* a, const float* b, void* workspace, float* c) const {
+  auto* const panels = static_cast<float*>(workspace);
+  const int64_t tiles = (rows_.count + pieces_.rows - 1) / pieces_.rows;
+  for (int64_t column = 0; column < columns_.count; column += pieces_.columns) {
+    const int64_t count = std::min(pieces_.columns, columns_.count - column);
+    PackColumns(b, column, count, panels);
+    ParallelFor(pieces_.slots, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t slot = begin; slot < end; ++slot) {
+        const int64_t row = slot * pieces_.rows;
+        float* const gathered = At<float>(workspace, a_offset_) + row * depth_.count;
+        float* const made = At<float>(workspace, c_offset_) + row * pieces_.columns;
+        for (int64_t tile = slot; tile < tiles; tile += pieces_.slots) {
+          const int64_t first = tile * pieces_.rows;
+          RunTile(a, first, std::min(first + pieces_.rows, rows_.count), column, count, panels,
+                  gathered, made, c);
+        }
+      }
+    });
+  }
+}
+
+void MatrixContraction::PackColumns(const float* b, int64_t first, int64_t count,
+                                    float* panels) const {
+  const int64_t row_step = Stride(depth_.b);
+  const int64_t column_step = Stride(columns_.b);
+  if (row_step != 0 && column_step != 0) {
+    PackPanels(b + first * column_step, row_step, column_step, 0, depth_.count, 0, count,
+               depth_.count, panels);
+    return;
+  }
+  std::fill_n(panels, PanelElements(depth_.count, count), 0.0f);
+  for (int64_t column = 0; column < count; ++column) {
+    float* to = panels + PanelOffset(depth_.count, column);
+    const float* from = b + OffsetIn(columns_.b, first + column);
+    for (int64_t d = 0; d < depth_.count; ++d) to[d * kPanelWidth] = from[OffsetIn(depth_.b, d)];
+  }
+}
+
+void MatrixContraction::RunTile(const float* a, int64_t first, int64_t last, int64_t column,
+                                int64_t count, const float* panels, float* gathered, float* made,
+                                float* c) const {
+  const float* left = a + first * a_stride_;
+  if (a_stride_ == 0) {
+    const int64_t step = Stride(depth_.a);
+    for (int64_t row = first; row < last; ++row) {
+      const float* const from = a + OffsetIn(rows_.a, row);
+      float* const to = gathered + (row - first) * depth_.count;
+      for (int64_t d = 0; d < depth_.count; ++d) {
+        to[d] = from[step != 0 ? d * step : OffsetIn(depth_.a, d)];
+      }
+    }
+    left = gathered;
+  }
+  float* const results = c_stride_ != 0 ? c + first * c_stride_ + column : made;
+  MultiplyPanels(last - first, count, depth_.count, left, a_stride_ != 0 ? a_stride_ : depth_.count,
+                 panels, depth_.count, 1.0f, results, c_stride_ != 0 ? c_stride_ : pieces_.columns);
+  if (c_stride_ != 0) return;
+  const int64_t step = Stride(columns_.c);
+  for (int64_t row = first; row < last; ++row) {
+    float* const to = c + OffsetIn(rows_.c, row);
+    const float* const from = made + (row - first) * pieces_.columns;
+    for (int64_t i = 0; i < count; ++i) {
+      to[step != 0 ? (column + i) * step : OffsetIn(columns_.c, column + i)] = from[i];
+    }
+  }
+}
+
+}  // namespace plimsoll::kernels::cpu

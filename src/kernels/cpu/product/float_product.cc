@@ -1,0 +1,306 @@
+#include "kernels/cpu/product/float_product.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/product/gemm.h"
+#include "kernels/cpu/product/panel_product.h"
+#include "kernels/cpu/vector/float_rows.h"
+#include "kernels/parallel.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+// With no more rows than this, packing B costs more than it saves.
+constexpr int64_t kFewRows = 8;
+constexpr int64_t kFewRowsForDots = 4;
+// A block of C of this size stays in the second cache until its activation is applied.
+constexpr int64_t kBlockRows = 192;
+constexpr int64_t kBlockColumns = 512;
+// Of B, packed at once in a run: with fewer columns A is read too often.
+constexpr Bytes kPieceBytes = Bytes(1 << 20);
+constexpr int64_t kPieceColumns = 128;
+// Of a constant that is packed: read, then let go.
+constexpr int64_t kSliceElements = int64_t{1} << 21;
+// Multiplications that are worth a thread of their own.
+constexpr int64_t kThreadWork = int64_t{1} << 17;
+
+// c = addend, or c += addend.
+void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, bool onto,
+            float* c) {
+  const float* const from = addend.data + row * addend.row_stride + column * addend.column_stride;
+  if (addend.column_stride == 0) {
+    const float value = addend.factor * *from;
+    for (int64_t i = 0; i < columns; ++i) c[i] = onto ? c[i] + value : value;
+  } else if (onto) {
+    for (int64_t i = 0; i < columns; ++i) c[i] += addend.factor * from[i];
+  } else if (from != c || addend.factor != 1) {
+    for (int64_t i = 0; i < columns; ++i) c[i] = addend.factor * from[i];
+  }
+}
+
+}  // namespace
+
+struct FloatProduct::Part {
+  const float* a = nullptr;
+  PanelMatrix b;
+  float* c = nullptr;
+  Addend bias;
+  Addend other;
+  int64_t first_row = 0;
+  int64_t rows = 0;
+  int64_t first_column = 0;
+  int64_t columns = 0;
+  int64_t from = 0;  // of the depth
+  int64_t depth = 0;
+};
+
+Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, ProductShape shape,
+                                        float scale, const FusedActivation& activation,
+                                        WorkspaceLayout& workspace) {
+  FloatProduct product;
+  product.scale_ = scale;
+  product.activation_ = activation.Float32Loop();
+  product.coefficients_ = activation.coefficients();
+  product.shape_ = std::move(shape);
+  const ProductShape& own = product.shape_;
+  const int64_t elements = PanelElements(own.depth, own.columns);
+  const TensorInfo& tensor = site.inputs[b];
+  const Bytes packed_size(own.b_count * elements * int64_t{sizeof(float)});
+  const Bytes panels = product.ChooseUnpacked(site.most_workspace - workspace.total());
+  const bool packs = tensor.constant && site.packed_weights != nullptr && tensor.elements() > 0 &&
+                     site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels);
+  if (!packs) {
+    if (panels > Bytes(0)) product.panels_ = workspace.Take(panels);
+    return product;
+  }
+  product.way_ = Way::kPacked;
+  const std::string layout = StrCat("panels ", own.b_count, "x", own.depth, "x", own.columns, "/",
+                                    own.b_depth_stride, "/", own.b_column_stride);
+  PLIMSOLL_ASSIGN(
+      const void* const packed,
+      site.packed_weights->Pack(tensor.data, tensor.size(), layout, packed_size, [&](void* to) {
+        for (int64_t i = 0; i < own.b_count; ++i) {
+          product.PackConstant(static_cast<const float*>(tensor.data) + i * own.b_size(),
+                               static_cast<float*>(to) + i * elements, *site.packed_weights);
+        }
+        return Status();
+      }));
+  product.packed_ = static_cast<const float*>(packed);
+  return product;
+}
+
+// How to read B as it is; gives what that takes of the workspace.
+Bytes FloatProduct::ChooseUnpacked(Bytes room) {
+  way_ = Way::kPack;
+  if (shape_.columns == 1 && shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1) {
+    way_ = Way::kDots;
+  } else if (shape_.b_column_stride == 1 && shape_.rows <= kFewRows) {
+    way_ = Way::kInPlace;
+  } else if (shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1 &&
+             shape_.rows <= kFewRowsForDots) {
+    way_ = Way::kDots;
+  }
+  if (way_ == Way::kDots) return {};
+  PlanPieces(std::min(kPieceBytes, room));
+  if (way_ == Way::kInPlace && shape_.columns % kPanelWidth == 0) return {};
+  const int64_t depth = (shape_.depth + piece_parts_ - 1) / piece_parts_;
+  return Bytes(PanelElements(depth, piece_columns_) * int64_t{sizeof(float)});
+}
+
+// All the depth at once where enough columns fit; else the parts that sums are broken into anyway.
+void FloatProduct::PlanPieces(Bytes room) {
+  const bool only_tail = way_ == Way::kInPlace;
+  const int64_t all = PanelColumns(only_tail ? shape_.columns % kPanelWidth : shape_.columns);
+  const int64_t enough = std::min<int64_t>(all, kPieceColumns * Threads());
+  const auto columns_of_depth = [&](int64_t depth) {
+    const int64_t panel = std::max<int64_t>(depth, 1) * kPanelWidth * int64_t{sizeof(float)};
+    return std::max<int64_t>(room.value(), 0) / panel * kPanelWidth;
+  };
+  piece_parts_ = 1;
+  if (columns_of_depth(shape_.depth) < enough) {
+    piece_parts_ = std::max<int64_t>(GemmDepthParts(shape_.depth), 1);
+  }
+  const int64_t depth = (shape_.depth + piece_parts_ - 1) / piece_parts_;
+  piece_columns_ = std::clamp(columns_of_depth(depth), std::min(kPanelWidth, all), all);
+}
+
+// A piece of the columns, packed part by part of the depth. `packed`: it is in the panels already.
+void FloatProduct::RunPacking(const Part& piece, const float* b, float* panels, bool packed) const {
+  for (int64_t i = 0; i < piece_parts_; ++i) {
+    Part part = piece;
+    part.from = shape_.depth * i / piece_parts_;
+    part.depth = shape_.depth * (i + 1) / piece_parts_ - part.from;
+    if (!packed) PackPiece(part, b, panels);
+    // Panels are counted from the matrix's first column on.
+    part.b = {panels - part.first_column * part.depth, kPanelWidth, part.depth * kPanelWidth};
+    RunMatrix(part);
+  }
+}
+
+void FloatProduct::PackPiece(const Part& piece, const float* b, float* panels) const {
+  const float* const first =
+      b + piece.from * shape_.b_depth_stride + piece.first_column * shape_.b_column_stride;
+  const int64_t count = PanelColumns(piece.columns) / kPanelWidth;
+  const int64_t grain = std::max<int64_t>(kThreadWork / (piece.depth * kPanelWidth + 1), 1);
+  ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+    const int64_t column = begin * kPanelWidth;
+    const int64_t last = std::min(end * kPanelWidth, piece.columns);
+    PackPanels(first + column * shape_.b_column_stride, shape_.b_depth_stride,
+               shape_.b_column_stride, 0, piece.depth, column, last - column, piece.depth, panels);
+  });
+}
+
+// Slice by slice, and what has been read is let go: a large weight never lies in memory twice.
+void FloatProduct::PackConstant(const float* b, float* panels, PackedWeights& store) const {
+  const bool by_columns = shape_.b_depth_stride == 1;
+  const int64_t lines = by_columns ? shape_.columns : shape_.depth;
+  const int64_t length = by_columns ? shape_.depth : shape_.columns;
+  const int64_t step =
+      std::max<int64_t>(kSliceElements / std::max<int64_t>(length, 1) / kPanelWidth, 1) *
+      kPanelWidth;
+  for (int64_t first = 0; first < lines; first += step) {
+    const int64_t count = std::min(step, lines - first);
+    const float* const slice = b + first * length;
+    if (by_columns) {
+      PackPanels(slice, 1, length, 0, shape_.depth, first, count, shape_.depth, panels);
+    } else {
+      PackPanels(slice, length, 1, first, count, 0, shape_.columns, shape_.depth, panels);
+    }
+    store.Forget(slice, Bytes(count * length * int64_t{sizeof(float)}));
+  }
+}
+
+void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const Addend& other,
+                       float* c, void* workspace) const {
+  const int64_t elements = PanelElements(shape_.depth, shape_.columns);
+  float* const panels = At<float>(workspace, panels_);
+  const int64_t step = std::max<int64_t>(way_ == Way::kPack ? piece_columns_ : shape_.columns, 1);
+  for (int64_t first = 0; first < shape_.columns; first += step) {
+    int64_t in_panels = -1;
+    for (size_t i = 0; i < shape_.a_matrices.size(); ++i) {
+      const float* const matrix = b + shape_.b_matrices[i] * shape_.b_size();
+      Part part{.a = a + shape_.a_matrices[i] * shape_.a_size(),
+                .b = {},
+                .c = c + static_cast<int64_t>(i) * shape_.c_size(),
+                .bias = bias,
+                .other = other,
+                .rows = shape_.rows,
+                .first_column = first,
+                .columns = std::min(step, shape_.columns - first),
+                .depth = shape_.depth};
+      for (Addend* addend : {&part.bias, &part.other}) {
+        if (addend->data != nullptr) {
+          addend->data += static_cast<int64_t>(i) * addend->matrix_stride;
+        }
+      }
+      switch (way_) {
+        case Way::kPacked:
+          part.b = {packed_ + shape_.b_matrices[i] * elements, kPanelWidth,
+                    shape_.depth * kPanelWidth};
+          break;
+        case Way::kPack:
+          RunPacking(part, matrix, panels, piece_parts_ == 1 && in_panels == shape_.b_matrices[i]);
+          in_panels = shape_.b_matrices[i];
+          continue;
+        case Way::kDots:
+          part.b = {matrix, 1, 0};
+          break;
+        case Way::kInPlace:
+          part.b = {matrix, shape_.b_depth_stride, kPanelWidth};
+          part.columns -= shape_.columns % kPanelWidth;
+          if (part.columns < shape_.columns) {
+            Part tail = part;
+            tail.first_column = part.columns;
+            tail.columns = shape_.columns - part.columns;
+            RunPacking(tail, matrix, panels, false);
+          }
+          break;
+      }
+      RunMatrix(part);
+    }
+  }
+}
+
+void FloatProduct::RunMatrix(const Part& whole) const {
+  if (whole.rows == 0 || whole.columns == 0) return;
+  const int64_t panels = (whole.columns + kPanelWidth - 1) / kPanelWidth;
+  const auto grain = [&](int64_t slices) {
+    const int64_t work = whole.rows * whole.columns * std::max<int64_t>(whole.depth, 1) / slices;
+    return std::max<int64_t>(kThreadWork / std::max<int64_t>(work, 1), 1);
+  };
+  if (panels >= Threads() || panels >= whole.rows) {
+    ParallelFor(panels, grain(panels), [&](int64_t begin, int64_t end) {
+      Part part = whole;
+      part.first_column += begin * kPanelWidth;
+      part.columns = std::min(end * kPanelWidth, whole.columns) - begin * kPanelWidth;
+      RunPart(part);
+    });
+    return;
+  }
+  ParallelFor(whole.rows, grain(whole.rows), [&](int64_t begin, int64_t end) {
+    Part part = whole;
+    part.first_row = begin;
+    part.rows = end - begin;
+    RunPart(part);
+  });
+}
+
+void FloatProduct::RunPart(const Part& part) const {
+  if (way_ == Way::kDots) return RunDots(part);
+  const int64_t last_row = part.first_row + part.rows;
+  const int64_t last_column = part.first_column + part.columns;
+  const bool is_first = part.from == 0;
+  const bool is_last = part.from + part.depth == shape_.depth;
+  const bool adds = is_first && (part.bias.data != nullptr || part.other.data != nullptr);
+  for (int64_t row = part.first_row; row < last_row; row += kBlockRows) {
+    for (int64_t column = part.first_column; column < last_column; column += kBlockColumns) {
+      Gemm gemm{.rows = std::min(kBlockRows, last_row - row),
+                .columns = std::min(kBlockColumns, last_column - column),
+                .depth = part.depth,
+                .a = part.a + row * shape_.a_row_stride + part.from * shape_.a_depth_stride,
+                .a_row_stride = shape_.a_row_stride,
+                .a_depth_stride = shape_.a_depth_stride,
+                .b = part.b,
+                .scale = scale_,
+                .c = part.c + row * shape_.columns + column,
+                .c_stride = shape_.columns,
+                .accumulate = adds || !is_first};
+      gemm.b.data += column / kPanelWidth * part.b.panel_stride;
+      for (int64_t r = 0; adds && r < gemm.rows; ++r) {
+        float* const c = gemm.c + r * gemm.c_stride;
+        const bool has_other = part.other.data != nullptr;
+        if (has_other) AddRow(part.other, row + r, column, gemm.columns, false, c);
+        if (part.bias.data != nullptr) {
+          AddRow(part.bias, row + r, column, gemm.columns, has_other, c);
+        }
+      }
+      RunGemm(gemm);
+      for (int64_t r = 0; is_last && activation_ != nullptr && r < gemm.rows; ++r) {
+        float* const c = gemm.c + r * gemm.c_stride;
+        activation_(c, c, gemm.columns, coefficients_);
+      }
+    }
+  }
+}
+
+void FloatProduct::RunDots(const Part& part) const {
+  for (int64_t row = part.first_row; row < part.first_row + part.rows; ++row) {
+    float* const c = part.c + row * shape_.columns + part.first_column;
+    const bool has_other = part.other.data != nullptr;
+    const bool adds = has_other || part.bias.data != nullptr;
+    if (has_other) AddRow(part.other, row, part.first_column, part.columns, false, c);
+    if (part.bias.data != nullptr) {
+      AddRow(part.bias, row, part.first_column, part.columns, has_other, c);
+    }
+    for (int64_t i = 0; i < part.columns; ++i) {
+      const float* const b = part.b.data + (part.first_column + i) * shape_.b_column_stride;
+      const float dot = scale_ * RowDot(part.a + row * shape_.a_row_stride, b, shape_.depth);
+      c[i] = adds ? c[i] + dot : dot;
+    }
+    if (activation_ != nullptr) activation_(c, c, part.columns, coefficients_);
+  }
+}
+
+}  // namespace plimsoll::kernels::cpu

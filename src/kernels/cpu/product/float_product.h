@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/elementwise/fused_activation.h"
+#include "kernels/cpu/product/product_shape.h"
+#include "kernels/cpu/workspace.h"
+#include "kernels/kernel.h"
+
+namespace plimsoll::kernels::cpu {
+
+// A matrix, or what broadcasts to one, that is added to a product.
+struct Addend {
+  const float* data = nullptr;  // null: nothing
+  int64_t row_stride = 0;
+  int64_t column_stride = 1;
+  int64_t matrix_stride = 0;  // from one result to the next
+  float factor = 1;
+};
+
+// Float32 products over gemm.h: C = activation(scale * A x B + bias + other). Made once for fixed
+// shapes; Run is const and may be called by several threads, each with its own workspace. B is
+// packed once where it is constant and the site wants it packed; else it is read as it lies when
+// A has few rows, and packed piece by piece in each run when it has many. Pieces are as large as
+// the site's most_workspace allows, and change no number.
+class FloatProduct {
+ public:
+  static constexpr std::string_view kWorkspacePurpose = "pieces of the right matrix in panels";
+
+  // `b` is the input of the site that holds B. Unsupported where the activation has no loop.
+  static Result<FloatProduct> Make(const KernelSite& site, size_t b, ProductShape shape,
+                                   float scale, const FusedActivation& activation,
+                                   WorkspaceLayout& workspace);
+
+  // `other` may be C's own memory.
+  void Run(const float* a, const float* b, const Addend& bias, const Addend& other, float* c,
+           void* workspace) const;
+
+  const ProductShape& shape() const { return shape_; }
+
+ private:
+  enum class Way {
+    kPacked,   // at preparation
+    kPack,     // in each run
+    kInPlace,  // as it lies, its rows being consecutive
+    kDots,     // as it lies, its columns being consecutive
+  };
+  struct Part;  // of one product, for one thread
+
+  Bytes ChooseUnpacked(Bytes room);
+  void PlanPieces(Bytes room);
+  void RunPacking(const Part& piece, const float* b, float* panels, bool packed) const;
+  void PackPiece(const Part& piece, const float* b, float* panels) const;
+  void PackConstant(const float* b, float* panels, PackedWeights& store) const;
+  void RunMatrix(const Part& whole) const;
+  void RunPart(const Part& part) const;
+  void RunDots(const Part& part) const;
+
+  ProductShape shape_;
+  float scale_ = 1;
+  Way way_ = Way::kPack;
+  const float* packed_ = nullptr;
+  int64_t panels_ = 0;         // in the workspace
+  int64_t piece_columns_ = 0;  // of B that are packed at once
+  int64_t piece_parts_ = 1;    // pieces along the depth
+  UnaryLoop activation_ = nullptr;
+  Coefficients coefficients_;
+};
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,166 @@
+#include "kernels/cpu/product/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/product/panel_product.h"
+#include "kernels/cpu/vector/vector_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/product/gemm.cc"
+// clang-format off: foreach_target.h must come first
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace plimsoll::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr hn::CappedTag<float, kPanelWidth> kLanes;
+using Vector = hn::Vec<decltype(kLanes)>;
+constexpr int kVectors = static_cast<int>(kPanelWidth / hn::MaxLanes(kLanes));
+// As many totals as registers hold, with a row of B's panel and an element of A beside them.
+constexpr int kMostRows = kVectors >= 12 ? 1 : 12 / kVectors;
+// One row alone goes over several panels at once, so that sums do not wait for one another.
+constexpr int kRowPanels = 4;
+// Rows of A that stay in the second cache.
+constexpr int64_t kRowBlock = 192;
+
+// A tile of C: kGemmRows rows and kPanels panels, of which the last may be cut to `last_columns`.
+template <int kGemmRows, int kPanels>
+HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT a,
+                     const float* HWY_RESTRICT b, int64_t last_columns, bool accumulate,
+                     float* HWY_RESTRICT c) {
+  constexpr int64_t kLaneCount = kPanelWidth / kVectors;
+  constexpr int kWidth = kPanels * kVectors;
+  const int64_t row_stride = gemm.a_row_stride;
+  const int64_t depth_stride = gemm.a_depth_stride;
+  Vector totals[kGemmRows][kWidth];
+#pragma GCC unroll 16
+  for (int r = 0; r < kGemmRows; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kWidth; ++v) totals[r][v] = hn::Zero(kLanes);
+  }
+  for (int64_t d = 0; d < depth; ++d) {
+    Vector row[kWidth];
+#pragma GCC unroll 16
+    for (int v = 0; v < kWidth; ++v) {
+      row[v] =
+          hn::LoadU(kLanes, b + v / kVectors * gemm.b.panel_stride + v % kVectors * kLaneCount);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < kGemmRows; ++r) {
+      const Vector element = hn::Set(kLanes, a[r * row_stride]);
+#pragma GCC unroll 16
+      for (int v = 0; v < kWidth; ++v) totals[r][v] = hn::MulAdd(element, row[v], totals[r][v]);
+    }
+    a += depth_stride;
+    b += gemm.b.row_stride;
+  }
+  const Vector scale = hn::Set(kLanes, gemm.scale);
+  const bool whole = last_columns == kPanelWidth;
+#pragma GCC unroll 16
+  for (int r = 0; r < kGemmRows; ++r) {
+    float* const to = c + r * gemm.c_stride;
+    HWY_ALIGN float part[kPanelWidth] = {};
+    if (!whole && accumulate) {
+      std::copy_n(to + (kPanels - 1) * kPanelWidth, last_columns, part);
+    }
+#pragma GCC unroll 16
+    for (int v = 0; v < kWidth; ++v) {
+      const bool cut = !whole && v / kVectors == kPanels - 1;
+      float* const place = cut ? part + v % kVectors * kLaneCount : to + v * kLaneCount;
+      const Vector base = accumulate ? hn::LoadU(kLanes, place) : hn::Zero(kLanes);
+      hn::StoreU(hn::MulAdd(totals[r][v], scale, base), kLanes, place);
+    }
+    if (!whole) std::copy_n(part, last_columns, to + (kPanels - 1) * kPanelWidth);
+  }
+}
+
+// A tile of one panel and `rows` rows, at most kGemmRows.
+template <int kGemmRows>
+HWY_INLINE void TileOf(int64_t rows, const Gemm& gemm, int64_t depth, const float* a,
+                       const float* b, int64_t columns, bool accumulate, float* c) {
+  if constexpr (kGemmRows > 1) {
+    if (rows < kGemmRows) {
+      TileOf<kGemmRows - 1>(rows, gemm, depth, a, b, columns, accumulate, c);
+      return;
+    }
+  }
+  Tile<kGemmRows, 1>(gemm, depth, a, b, columns, accumulate, c);
+}
+
+// Has rows [first, last) of a panel brought into the second cache while others are worked on: the
+// first tile of the next panel would else wait for memory.
+HWY_INLINE void Fetch(const Gemm& gemm, const float* panel, int64_t first, int64_t last) {
+  for (int64_t d = first; d < last; ++d) __builtin_prefetch(panel + d * gemm.b.row_stride, 0, 2);
+}
+
+// Rows [first, last) of C, with `depth` products of each sum from `from` on.
+void Block(const Gemm& gemm, int64_t first, int64_t last, int64_t from, int64_t depth) {
+  const bool accumulate = gemm.accumulate || from > 0;
+  const float* const a = gemm.a + from * gemm.a_depth_stride;
+  const float* const b = gemm.b.data + from * gemm.b.row_stride;
+  int64_t column = 0;
+  if (last - first == 1) {
+    for (; column + kRowPanels * kPanelWidth <= gemm.columns; column += kRowPanels * kPanelWidth) {
+      Tile<1, kRowPanels>(gemm, depth, a + first * gemm.a_row_stride,
+                          b + column / kPanelWidth * gemm.b.panel_stride, kPanelWidth, accumulate,
+                          gemm.c + first * gemm.c_stride + column);
+    }
+  }
+  const int64_t tiles = (last - first + kMostRows - 1) / kMostRows;
+  for (; column < gemm.columns; column += kPanelWidth) {
+    const float* const panel = b + column / kPanelWidth * gemm.b.panel_stride;
+    const int64_t some = std::min(kPanelWidth, gemm.columns - column);
+    const bool has_next = column + kPanelWidth < gemm.columns;
+    int64_t row = first;
+    for (int64_t tile = 0; row + kMostRows <= last; row += kMostRows, ++tile) {
+      if (has_next) {
+        Fetch(gemm, panel + gemm.b.panel_stride, depth * tile / tiles, depth * (tile + 1) / tiles);
+      }
+      Tile<kMostRows, 1>(gemm, depth, a + row * gemm.a_row_stride, panel, some, accumulate,
+                         gemm.c + row * gemm.c_stride + column);
+    }
+    if (row < last) {
+      TileOf<kMostRows>(last - row, gemm, depth, a + row * gemm.a_row_stride, panel, some,
+                        accumulate, gemm.c + row * gemm.c_stride + column);
+    }
+  }
+}
+
+void Multiply(const Gemm& gemm) {
+  const int64_t parts = GemmDepthParts(gemm.depth);
+  for (int64_t row = 0; row < gemm.rows; row += kRowBlock) {
+    const int64_t last = std::min(row + kRowBlock, gemm.rows);
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t from = gemm.depth * part / parts;
+      Block(gemm, row, last, from, gemm.depth * (part + 1) / parts - from);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace plimsoll::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plimsoll::kernels::cpu {
+
+HWY_EXPORT(Multiply);
+
+void RunGemm(const Gemm& gemm) {
+  if (gemm.depth == 0 && !gemm.accumulate) {
+    for (int64_t row = 0; row < gemm.rows; ++row) {
+      std::fill_n(gemm.c + row * gemm.c_stride, gemm.columns, 0.0f);
+    }
+    return;
+  }
+  HWY_DYNAMIC_DISPATCH(Multiply)(gemm);
+}
+
+}  // namespace plimsoll::kernels::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+
+namespace plimsoll::kernels::cpu {
+
+// B of a product in panels of kPanelWidth columns (kernels/cpu/product/panel_product.h): element
+// (d, c) lies at data[c / kPanelWidth * panel_stride + d * row_stride + c % kPanelWidth]. Packed
+// panels and the rows of a plain matrix both are of this kind. The last panel is read whole.
+struct PanelMatrix {
+  const float* data = nullptr;
+  int64_t row_stride = 0;
+  int64_t panel_stride = 0;
+};
+
+// C += scale * A x B, or C = scale * A x B, for float32 matrices of any size.
+struct Gemm {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t depth = 0;
+  const float* a = nullptr;  // element (r, d) at a[r * a_row_stride + d * a_depth_stride]
+  int64_t a_row_stride = 0;
+  int64_t a_depth_stride = 1;
+  PanelMatrix b;
+  float scale = 1;
+  float* c = nullptr;  // element (r, c) at c[r * c_stride + c]
+  int64_t c_stride = 0;
+  bool accumulate = false;
+};
+
+// Sums are broken into this many parts of equal length, each worked out by itself and then added:
+// a caller that goes through the parts in order, accumulating, gets the same numbers.
+constexpr int64_t GemmDepthParts(int64_t depth) {
+  // A panel's part of this depth stays in the first cache.
+  constexpr int64_t kDepthPart = 384;
+  return (depth + kDepthPart - 1) / kDepthPart;
+}
+
+// Works it out in the calling thread over the widest vectors of the machine; allocates nothing.
+// Each element sums its products in one order, whatever the size of the matrices around it.
+void RunGemm(const Gemm& gemm);
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,107 @@
+#include "kernels/cpu/product/matrix_vector.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/product/matrix_vector.cc"
+// clang-format off: the order matters
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/vector/vector_targets.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace plimsoll::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Vectors = hn::ScalableTag<float>;
+using Vector = hn::Vec<Vectors>;
+constexpr Vectors kVectors;
+
+// Four rows at a time, so that sums do not wait for each other.
+void TimesVector(const float* rows, int64_t stride, int64_t count, int64_t width, const float* x,
+                 float factor, float* y) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kVectors));
+  const int64_t whole = width / lanes * lanes;
+  for (int64_t first = 0; first < count; first += 4) {
+    const float* a = rows + first * stride;
+    const float* b = rows + std::min(first + 1, count - 1) * stride;
+    const float* c = rows + std::min(first + 2, count - 1) * stride;
+    const float* d = rows + std::min(first + 3, count - 1) * stride;
+    Vector sums[4] = {hn::Zero(kVectors), hn::Zero(kVectors), hn::Zero(kVectors),
+                      hn::Zero(kVectors)};
+    for (int64_t i = 0; i < whole; i += lanes) {
+      const Vector v = hn::LoadU(kVectors, x + i);
+      sums[0] = hn::MulAdd(hn::LoadU(kVectors, a + i), v, sums[0]);
+      sums[1] = hn::MulAdd(hn::LoadU(kVectors, b + i), v, sums[1]);
+      sums[2] = hn::MulAdd(hn::LoadU(kVectors, c + i), v, sums[2]);
+      sums[3] = hn::MulAdd(hn::LoadU(kVectors, d + i), v, sums[3]);
+    }
+    const float* row[4] = {a, b, c, d};
+    for (int64_t k = 0; k < std::min<int64_t>(4, count - first); ++k) {
+      float total = hn::GetLane(hn::SumOfLanes(kVectors, sums[k]));
+      for (int64_t i = whole; i < width; ++i) total += row[k][i] * x[i];
+      y[first + k] = factor * total;
+    }
+  }
+}
+
+// Columns in blocks that stay in registers over all rows.
+template <int kBlock>
+HWY_INLINE void SumBlock(const float* rows, int64_t stride, int64_t count, const float* weights,
+                         float* y) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kVectors));
+  Vector sums[kBlock];
+#pragma GCC unroll 8
+  for (int v = 0; v < kBlock; ++v) sums[v] = hn::Zero(kVectors);
+  for (int64_t i = 0; i < count; ++i) {
+    const Vector weight = hn::Set(kVectors, weights[i]);
+#pragma GCC unroll 8
+    for (int v = 0; v < kBlock; ++v) {
+      sums[v] = hn::MulAdd(hn::LoadU(kVectors, rows + i * stride + v * lanes), weight, sums[v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < kBlock; ++v) hn::StoreU(sums[v], kVectors, y + v * lanes);
+}
+
+void Sum(const float* rows, int64_t stride, int64_t count, int64_t width, const float* weights,
+         float* y) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kVectors));
+  int64_t column = 0;
+  for (; column + 8 * lanes <= width; column += 8 * lanes) {
+    SumBlock<8>(rows + column, stride, count, weights, y + column);
+  }
+  for (; column + lanes <= width; column += lanes) {
+    SumBlock<1>(rows + column, stride, count, weights, y + column);
+  }
+  for (; column < width; ++column) {
+    float total = 0;
+    for (int64_t i = 0; i < count; ++i) total += weights[i] * rows[i * stride + column];
+    y[column] = total;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace plimsoll::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plimsoll::kernels::cpu {
+
+HWY_EXPORT(TimesVector);
+HWY_EXPORT(Sum);
+
+void RowsTimesVector(const float* rows, int64_t stride, int64_t count, int64_t width,
+                     const float* x, float factor, float* y) {
+  HWY_DYNAMIC_DISPATCH(TimesVector)(rows, stride, count, width, x, factor, y);
+}
+
+void SumOfRows(const float* rows, int64_t stride, int64_t count, int64_t width,
+               const float* weights, float* y) {
+  HWY_DYNAMIC_DISPATCH(Sum)(rows, stride, count, width, weights, y);
+}
+
+}  // namespace plimsoll::kernels::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,166 @@
+#include "kernels/cpu/product/panel_product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/movement/matrix_transpose.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/product/panel_product.cc"
+// clang-format off: the order matters
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/vector/vector_targets.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace plimsoll::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr hn::CappedTag<float, kPanelWidth> kLanes;
+constexpr int kVectors = static_cast<int>(kPanelWidth / hn::MaxLanes(kLanes));
+// As many totals as registers hold, with one panel row and one element of A beside them.
+constexpr int kMostRows = 12 / kVectors > 0 ? 12 / kVectors : 1;
+
+// kUsed: the panel's vectors that have columns.
+template <int kPanelProductRows, int kUsed>
+HWY_INLINE void Tile(int64_t depth, const float* a, int64_t stride_a, const float* panel,
+                     float factor, int64_t columns, float* c, int64_t stride_c) {
+  using Vector = hn::Vec<decltype(kLanes)>;
+  const auto lanes = static_cast<int64_t>(hn::MaxLanes(kLanes));
+  Vector totals[kPanelProductRows][kUsed];
+#pragma GCC unroll 12
+  for (int r = 0; r < kPanelProductRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kUsed; ++v) totals[r][v] = hn::Zero(kLanes);
+  }
+  for (int64_t d = 0; d < depth; ++d) {
+    Vector row[kUsed];
+#pragma GCC unroll 4
+    for (int v = 0; v < kUsed; ++v) {
+      row[v] = hn::LoadU(kLanes, panel + d * kPanelWidth + v * lanes);
+    }
+#pragma GCC unroll 12
+    for (int r = 0; r < kPanelProductRows; ++r) {
+      const Vector element = hn::Set(kLanes, a[r * stride_a + d]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kUsed; ++v) {
+        totals[r][v] = hn::MulAdd(element, row[v], totals[r][v]);
+      }
+    }
+  }
+  const Vector times = hn::Set(kLanes, factor);
+#pragma GCC unroll 12
+  for (int r = 0; r < kPanelProductRows; ++r) {
+    HWY_ALIGN float part[kPanelWidth];
+    const bool whole = columns >= kUsed * lanes;
+    float* to = whole ? c + r * stride_c : part;
+#pragma GCC unroll 4
+    for (int v = 0; v < kUsed; ++v) {
+      hn::StoreU(hn::Mul(totals[r][v], times), kLanes, to + v * lanes);
+    }
+    if (!whole) std::copy_n(part, columns, c + r * stride_c);
+  }
+}
+
+// A tile of `rows` rows, at most kPanelProductRows.
+template <int kPanelProductRows, int kUsed>
+HWY_INLINE void TileOf(int64_t rows, int64_t depth, const float* a, int64_t stride_a,
+                       const float* panel, float factor, int64_t columns, float* c,
+                       int64_t stride_c) {
+  if constexpr (kPanelProductRows > 1) {
+    if (rows < kPanelProductRows) {
+      TileOf<kPanelProductRows - 1, kUsed>(rows, depth, a, stride_a, panel, factor, columns, c,
+                                           stride_c);
+      return;
+    }
+  }
+  Tile<kPanelProductRows, kUsed>(depth, a, stride_a, panel, factor, columns, c, stride_c);
+}
+
+template <int kUsed>
+void MultiplyPanel(int64_t rows, int64_t columns, int64_t used, const float* a, int64_t stride_a,
+                   const float* panel, float factor, float* c, int64_t stride_c) {
+  int64_t row = 0;
+  for (; row + kMostRows <= rows; row += kMostRows) {
+    Tile<kMostRows, kUsed>(used, a + row * stride_a, stride_a, panel, factor, columns,
+                           c + row * stride_c, stride_c);
+  }
+  if (row < rows) {
+    TileOf<kMostRows, kUsed>(rows - row, used, a + row * stride_a, stride_a, panel, factor, columns,
+                             c + row * stride_c, stride_c);
+  }
+}
+
+void Multiply(int64_t rows, int64_t columns, int64_t used, const float* a, int64_t stride_a,
+              const float* panels, int64_t depth, float factor, float* c, int64_t stride_c) {
+  for (int64_t column = 0; column < columns; column += kPanelWidth) {
+    const float* panel = panels + column * depth;
+    const int64_t some = std::min(kPanelWidth, columns - column);
+    const bool narrow = some <= static_cast<int64_t>(hn::MaxLanes(kLanes));
+    (narrow ? MultiplyPanel<1> : MultiplyPanel<kVectors>)(rows, some, used, a, stride_a, panel,
+                                                          factor, c + column, stride_c);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace plimsoll::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plimsoll::kernels::cpu {
+
+HWY_EXPORT(Multiply);
+
+void MultiplyPanels(int64_t rows, int64_t columns, int64_t used, const float* a, int64_t stride_a,
+                    const float* panels, int64_t depth, float factor, float* c, int64_t stride_c) {
+  HWY_DYNAMIC_DISPATCH(Multiply)
+  (rows, columns, used, a, stride_a, panels, depth, factor, c, stride_c);
+}
+
+void MultiplyPanels(int64_t rows, int64_t columns, int64_t used, const double* a, int64_t stride_a,
+                    const double* panels, int64_t depth, double factor, double* c,
+                    int64_t stride_c) {
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      const double* panel = panels + PanelOffset(depth, column);
+      double total = 0;
+      for (int64_t d = 0; d < used; ++d) total += a[row * stride_a + d] * panel[d * kPanelWidth];
+      c[row * stride_c + column] = factor * total;
+    }
+  }
+}
+
+void PackPanels(const float* b, int64_t row_stride, int64_t column_stride, int64_t first_row,
+                int64_t rows, int64_t first_column, int64_t columns, int64_t depth, float* panels) {
+  const int64_t end = first_column + columns;
+  for (int64_t column = first_column; column < end;) {
+    const int64_t width = std::min(kPanelWidth - column % kPanelWidth, end - column);
+    const float* from = b + (column - first_column) * column_stride;
+    float* to = panels + PanelOffset(depth, column) + first_row * kPanelWidth;
+    if (row_stride == 1) {
+      TransposeWords(reinterpret_cast<const uint32_t*>(from), column_stride,
+                     reinterpret_cast<uint32_t*>(to), kPanelWidth, rows, width);
+    } else if (column_stride == 1 && width == kPanelWidth) {
+      for (int64_t d = 0; d < rows; ++d) {
+        std::memcpy(to + d * kPanelWidth, from + d * row_stride, kPanelWidth * sizeof(float));
+      }
+    } else {
+      for (int64_t d = 0; d < rows; ++d) {
+        for (int64_t c = 0; c < width; ++c) {
+          MoveElement(from + d * row_stride + c * column_stride, to + d * kPanelWidth + c);
+        }
+      }
+    }
+    column += width;
+  }
+  const int64_t unused = PanelColumns(end) - end;
+  for (int64_t d = first_row; unused > 0 && d < first_row + rows; ++d) {
+    std::fill_n(panels + PanelOffset(depth, end) + d * kPanelWidth, unused, 0.0f);
+  }
+}
+
+}  // namespace plimsoll::kernels::cpu
+#endif  // HWY_ONCE

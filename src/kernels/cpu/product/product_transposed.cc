@@ -1,0 +1,231 @@
+#include <algorithm>
+
+#include "kernels/cpu/convolution/product_convolution.h"
+#include "kernels/cpu/movement/matrix_transpose.h"
+#include "kernels/cpu/product/gemm.h"
+#include "kernels/cpu/product/panel_product.h"
+#include "kernels/cpu/vector/float_rows.h"
+#include "kernels/cpu/workspace.h"
+#include "kernels/parallel.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+constexpr size_t kWeights = 1;
+constexpr size_t kProductTransposedBias = 2;
+constexpr int64_t kFloat = sizeof(float);
+// Input places of a stretch, and products (filter, tap) that are spread while they are in cache.
+constexpr int64_t kStretch = 128;
+constexpr int64_t kTileRows = 96;
+constexpr Bytes kMostBytes = Bytes(512 << 10);
+// Threads that there is room for, where that is scarce.
+constexpr int64_t kSlots = 4;
+
+// See MakeProductTransposed.
+class ProductTransposed final : public Kernel {
+ public:
+  static Result<KernelPointer> Make(const KernelSite& site, const ConvolutionShape& shape) {
+    std::unique_ptr<ProductTransposed> kernel(new ProductTransposed(site, shape));
+    PLIMSOLL_TRY(kernel->PackWeights(site));
+    return KernelPointer(std::move(kernel));
+  }
+
+  Bytes workspace() const override { return workspace_; }
+  std::string_view implementation() const override { return "ours:product"; }
+  std::string_view workspace_purpose() const override {
+    return "a stretch of the input, and its products before they are spread";
+  }
+
+  Status Run(const KernelCall& call) const override {
+    const Window& window = shape_.window;
+    const auto* const bias = static_cast<const float*>(call.inputs.size() > kProductTransposedBias
+                                                           ? call.inputs[kProductTransposedBias]
+                                                           : nullptr);
+    const auto* const source = static_cast<const float*>(call.inputs[0]);
+    float* const output = static_cast<float*>(call.outputs[0]);
+    const int64_t places = window.InputSize();
+    float* const panels = At<float>(call.workspace, panels_);
+    for (int64_t map = 0; !covers_ && map < shape_.batch * shape_.filters; ++map) {
+      std::fill_n(output + map * window.OutputSize(), window.OutputSize(),
+                  bias == nullptr ? 0.0f : bias[map % shape_.filters]);
+    }
+    const int64_t channels = shape_.GroupChannels();
+    for (int64_t unit = 0; unit < shape_.batch * shape_.groups; ++unit) {
+      const int64_t group = unit % shape_.groups;
+      for (int64_t first = 0; first < places; first += columns_) {
+        const int64_t count = std::min(columns_, places - first);
+        PackPanels(source + unit * channels * places + first, places, 1, 0, channels, 0, count,
+                   channels, panels);
+        RunStretch(call, panels, group, bias, first, count,
+                   output + unit * shape_.GroupFilters() * window.OutputSize());
+      }
+    }
+    return {};
+  }
+
+ private:
+  ProductTransposed(const KernelSite& site, const ConvolutionShape& shape) : shape_(shape) {
+    const Window& window = shape.window;
+    const int64_t taps = window.KernelSize();
+    for (size_t axis = 0; axis < Window::kAxes; ++axis) {
+      const bool dense = window.kernel[axis] == 1 || window.dilations[axis] == 1;
+      covers_ =
+          covers_ && dense && window.kernel[axis] == window.strides[axis] &&
+          window.begin[axis] >= 0 &&
+          window.output[axis] + window.begin[axis] <= window.input[axis] * window.strides[axis];
+    }
+    tile_filters_ = std::clamp<int64_t>(kTileRows / taps, 1, shape.GroupFilters());
+    // Stretches do not depend on the threads, since sums are made stretch by stretch.
+    const int64_t allowed = std::min(site.most_workspace, kMostBytes).value() / kFloat;
+    const auto lines = [&](int64_t slots) {
+      return shape.GroupChannels() + slots * tile_filters_ * taps;
+    };
+    const int64_t most_slots = std::min(kSlots, TileCount());
+    const int64_t room = allowed / lines(most_slots) / kPanelWidth * kPanelWidth;
+    columns_ = std::clamp(room, kPanelWidth, std::min(kStretch, PanelColumns(window.InputSize())));
+    slots_ = std::clamp<int64_t>(Threads(), 1, TileCount());
+    while (slots_ > 1 && lines(slots_) * columns_ > allowed) --slots_;
+    WorkspaceLayout workspace;
+    panels_ = workspace.Take(Bytes(shape.GroupChannels() * columns_ * kFloat));
+    tiles_ = workspace.Take(Bytes(slots_ * tile_filters_ * taps * columns_ * kFloat));
+    workspace_ = workspace.total();
+  }
+
+  int64_t TileCount() const { return (shape_.GroupFilters() + tile_filters_ - 1) / tile_filters_; }
+
+  // [group][filter, tap][channel], so that the products of a sum lie side by side.
+  Status PackWeights(const KernelSite& site) {
+    const TensorInfo& tensor = site.inputs[kWeights];
+    if (!tensor.constant || site.packed_weights == nullptr) return {};
+    const int64_t channels = shape_.GroupChannels();
+    const int64_t rows = shape_.GroupFilters() * shape_.window.KernelSize();
+    const auto fill = [&](void* to) {
+      for (int64_t group = 0; group < shape_.groups; ++group) {
+        const int64_t first = group * channels * rows;
+        TransposeMatrix(static_cast<const float*>(tensor.data) + first, rows,
+                        static_cast<float*>(to) + first, channels, rows, channels);
+      }
+      return Status();
+    };
+    PLIMSOLL_ASSIGN(
+        const void* const packed,
+        site.packed_weights->Pack(tensor.data, tensor.size(),
+                                  StrCat("transposed ", shape_.groups, "x", channels, "x", rows),
+                                  tensor.size(), fill));
+    packed_ = static_cast<const float*>(packed);
+    return {};
+  }
+
+  void RunStretch(const KernelCall& call, const float* panels, int64_t group, const float* bias,
+                  int64_t first, int64_t count, float* output) const {
+    const int64_t channels = shape_.GroupChannels();
+    const int64_t taps = shape_.window.KernelSize();
+    const int64_t rows = shape_.GroupFilters() * taps;
+    const float* weights = packed_;
+    if (weights == nullptr) weights = static_cast<const float*>(call.inputs[kWeights]);
+    weights += group * channels * rows;
+    const int64_t row_stride = packed_ != nullptr ? channels : 1;
+    const int64_t depth_stride = packed_ != nullptr ? 1 : rows;
+    ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t slot = begin; slot < end; ++slot) {
+        float* const tile =
+            At<float>(call.workspace, tiles_) + slot * tile_filters_ * taps * columns_;
+        for (int64_t number = slot; number < TileCount(); number += slots_) {
+          const int64_t filter = number * tile_filters_;
+          const int64_t filters = std::min(tile_filters_, shape_.GroupFilters() - filter);
+          RunGemm({.rows = filters * taps,
+                   .columns = count,
+                   .depth = channels,
+                   .a = weights + filter * taps * row_stride,
+                   .a_row_stride = row_stride,
+                   .a_depth_stride = depth_stride,
+                   .b = {panels, kPanelWidth, channels * kPanelWidth},
+                   .c = tile,
+                   .c_stride = columns_});
+          for (int64_t i = 0; i < filters; ++i) {
+            const int64_t own = group * shape_.GroupFilters() + filter + i;
+            Spread(tile + i * taps * columns_, bias == nullptr ? 0.0f : bias[own], first, count,
+                   output + (filter + i) * shape_.window.OutputSize());
+          }
+        }
+      }
+    });
+  }
+
+  // Spreads the products of one filter over its output map, row by row of the input.
+  void Spread(const float* products, float bias, int64_t first, int64_t count,
+              float* output) const {
+    const Window& window = shape_.window;
+    for (int64_t done = 0; done < count;) {
+      const int64_t place = first + done;
+      const int64_t x = place % window.input[2];
+      const int64_t some = std::min(count - done, window.input[2] - x);
+      const int64_t z = place / window.input[2] / window.input[1];
+      const int64_t y = place / window.input[2] % window.input[1];
+      for (int64_t a = 0; a < window.kernel[0]; ++a) {
+        for (int64_t b = 0; b < window.kernel[1]; ++b) {
+          const int64_t to_z = z * window.strides[0] + a * window.dilations[0] - window.begin[0];
+          const int64_t to_y = y * window.strides[1] + b * window.dilations[1] - window.begin[1];
+          if (to_z < 0 || to_z >= window.output[0] || to_y < 0 || to_y >= window.output[1]) {
+            continue;
+          }
+          const int64_t tap = (a * window.kernel[1] + b) * window.kernel[2];
+          SpreadRow(products + tap * columns_ + done, bias, x, some,
+                    output + (to_z * window.output[1] + to_y) * window.output[2]);
+        }
+      }
+      done += some;
+    }
+  }
+
+  // The taps of one row of the kernel, `columns_` apart, over one row of the output.
+  void SpreadRow(const float* products, float bias, int64_t x, int64_t count, float* row) const {
+    const Window& window = shape_.window;
+    const int64_t step = window.strides[2];
+    const int64_t begin = x * step - window.begin[2];
+    const bool is_pair =
+        covers_ && step == 2 && begin >= 0 && begin + 2 * count <= window.output[2];
+    if (is_pair) {
+      const float* const odd = products + columns_;
+      float* const to = row + begin;
+      for (int64_t i = 0; i < count; ++i) {
+        to[2 * i] = products[i] + bias;
+        to[2 * i + 1] = odd[i] + bias;
+      }
+      return;
+    }
+    for (int64_t tap = 0; tap < window.kernel[2]; ++tap, products += columns_) {
+      const int64_t at = begin + tap * window.dilations[2];
+      const int64_t low = at >= 0 ? 0 : (-at + step - 1) / step;
+      const int64_t high =
+          at >= window.output[2] ? 0 : std::min((window.output[2] - 1 - at) / step + 1, count);
+      if (!covers_ && step == 1) {
+        if (low < high) RowAddTo(products + low, high - low, 1.0f, row + at + low);
+        continue;
+      }
+      for (int64_t i = low; i < high; ++i) {
+        float& to = row[at + i * step];
+        to = covers_ ? products[i] + bias : to + products[i];
+      }
+    }
+  }
+
+  ConvolutionShape shape_;
+  bool covers_ = true;  // every output place belongs to exactly one window
+  int64_t tile_filters_ = 1;
+  int64_t slots_ = 1;
+  int64_t columns_ = kPanelWidth;  // input places of a stretch
+  const float* packed_ = nullptr;
+  int64_t panels_ = 0;  // places in the workspace
+  int64_t tiles_ = 0;
+  Bytes workspace_;
+};
+
+}  // namespace
+
+Result<KernelPointer> MakeProductTransposed(const KernelSite& site, const ConvolutionShape& shape) {
+  return ProductTransposed::Make(site, shape);
+}
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,76 @@
+#include "kernels/cpu/convolution/scale_layout.h"
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/parallel.h"
+
+// DequantizeLinear: (x - zero point) * scale.
+namespace plimsoll::kernels::cpu {
+namespace {
+
+using graph::DataType;
+
+struct DequantizeRule {
+  DataType from;
+  DataType scale;
+  bool has_zero;
+  DataType to;
+
+  void RunRow(const ScaleLayout::Row& row, const KernelCall& call) const {
+    for (int64_t i = 0; i < row.length; ++i) {
+      const int64_t at = row.scale + i * row.step;
+      const double zero = has_zero ? LoadDouble(from, call.inputs[2], at) : 0;
+      const auto moved = static_cast<float>(LoadDouble(from, call.inputs[0], row.first + i) - zero);
+      const auto factor = static_cast<float>(LoadDouble(scale, call.inputs[1], at));
+      StoreDouble(to, call.outputs[0], row.first + i, moved * factor);
+    }
+  }
+};
+
+// The usual case: integers of whole bytes to float32, one scale for the row.
+template <typename T>
+KernelPointer MakeToFloat32(const ScaleLayout& layout, bool has_zero) {
+  return MakeKernel([=](const KernelCall& call) {
+    ParallelFor(layout.rows(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const ScaleLayout::Row row = layout.At(r);
+        const T* in = static_cast<const T*>(call.inputs[0]) + row.first;
+        auto* out = static_cast<float*>(call.outputs[0]) + row.first;
+        const float scale = static_cast<const float*>(call.inputs[1])[row.scale];
+        const int32_t zero = has_zero ? static_cast<const T*>(call.inputs[2])[row.scale] : T(0);
+        for (int64_t i = 0; i < row.length; ++i) {
+          out[i] = static_cast<float>(static_cast<int32_t>(in[i]) - zero) * scale;
+        }
+      }
+    });
+  });
+}
+
+Result<KernelPointer> MakeDequantize(KernelSite& site) {
+  PLIMSOLL_ASSIGN(const ScaleLayout layout, ScaleLayout::Make(site));
+  const DequantizeRule rule{site.inputs[0].type, site.inputs[1].type, site.has_input(2),
+                            site.outputs[0].type};
+  KernelPointer kernel;
+  if (rule.scale == DataType::kFloat32 && rule.to == DataType::kFloat32 && layout.At(0).step == 0) {
+    VisitType<TypeList<int8_t, uint8_t, int16_t, uint16_t>>(
+        rule.from, [&]<typename T>() { kernel = MakeToFloat32<T>(layout, rule.has_zero); });
+  }
+  if (kernel != nullptr) return kernel;
+  if (!graph::IsFloating(rule.to)) return NoKernelForType(site, rule.to);
+  if (!graph::IsFloating(rule.from) && !graph::IsInteger(rule.from)) {
+    return NoKernelForType(site, rule.from);
+  }
+  return MakeKernel([=](const KernelCall& call) {
+    ParallelFor(layout.rows(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) rule.RunRow(layout.At(row), call);
+    });
+  });
+}
+
+constexpr KernelRow kDequantizeRows[] = {
+    {"", "DequantizeLinear", 10, graph::kNewest, MakeDequantize}};
+
+}  // namespace
+
+std::span<const KernelRow> DequantizeKernels() { return kDequantizeRows; }
+
+}  // namespace plimsoll::kernels::cpu

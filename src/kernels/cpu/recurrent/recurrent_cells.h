@@ -1,0 +1,85 @@
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cpu/recurrent/recurrent_layer.h"
+
+// What one step makes of the gates' sums, for each kind of cell. A cell is given the sums of one
+// item, gate by gate `stride` elements apart, and its states, which it renews.
+namespace plimsoll::kernels::cpu {
+
+template <typename T>
+struct CellStep {
+  T* gates = nullptr;
+  int64_t stride = 0;  // from one gate to the next
+  T* hidden = nullptr;
+  T* cell = nullptr;             // LSTM
+  const T* peepholes = nullptr;  // LSTM: of this direction, or null
+  const T* carried = nullptr;    // GRU: what the state adds to the last gate
+  int64_t size = 0;
+  T clip = 0;
+
+  T* gate(int64_t number) const { return gates + number * stride; }
+  void Clip(T* row) const {
+    for (int64_t i = 0; clip > 0 && i < size; ++i) row[i] = std::clamp(row[i], -clip, clip);
+  }
+  void Activate(T* row, const RecurrentActivation& activation) const {
+    Clip(row);
+    activation.Apply(row, size);
+  }
+};
+
+template <typename T>
+void StepRnn(const CellStep<T>& step, const std::vector<RecurrentActivation>& functions) {
+  step.Activate(step.gates, functions[0]);
+  std::copy_n(step.gates, step.size, step.hidden);
+}
+
+// Gates z, r, h; z and r are activated already, and the state's part of h is in it or `carried`.
+template <typename T>
+void StepGru(const CellStep<T>& step, const std::vector<RecurrentActivation>& functions) {
+  const T* const update = step.gate(0);
+  T* const candidate = step.gate(2);
+  if (step.carried != nullptr) {
+    const T* const reset = step.gate(1);
+    for (int64_t i = 0; i < step.size; ++i) candidate[i] += reset[i] * step.carried[i];
+  }
+  step.Activate(candidate, functions[1]);
+  for (int64_t i = 0; i < step.size; ++i) {
+    step.hidden[i] = (1 - update[i]) * candidate[i] + update[i] * step.hidden[i];
+  }
+}
+
+// Gates i, o, f, c; peepholes i, o, f.
+template <typename T>
+void StepLstm(const CellStep<T>& step, const std::vector<RecurrentActivation>& functions,
+              bool couples_input_and_forget) {
+  T* const input = step.gate(0);
+  T* const output = step.gate(1);
+  T* const forget = step.gate(2);
+  T* const candidate = step.gate(3);
+  T* const cell = step.cell;
+  const T* const peep = step.peepholes;
+  for (int64_t i = 0; peep != nullptr && i < step.size; ++i) {
+    input[i] += peep[i] * cell[i];
+    forget[i] += peep[2 * step.size + i] * cell[i];
+  }
+  step.Activate(input, functions[0]);
+  if (couples_input_and_forget) {
+    for (int64_t i = 0; i < step.size; ++i) forget[i] = 1 - input[i];
+  } else {
+    step.Activate(forget, functions[0]);
+  }
+  step.Activate(candidate, functions[1]);
+  for (int64_t i = 0; i < step.size; ++i) cell[i] = forget[i] * cell[i] + input[i] * candidate[i];
+  for (int64_t i = 0; peep != nullptr && i < step.size; ++i) {
+    output[i] += peep[step.size + i] * cell[i];
+  }
+  step.Activate(output, functions[0]);
+  std::copy_n(cell, step.size, step.hidden);
+  functions[2].Apply(step.hidden, step.size);
+  for (int64_t i = 0; i < step.size; ++i) step.hidden[i] *= output[i];
+}
+
+}  // namespace plimsoll::kernels::cpu

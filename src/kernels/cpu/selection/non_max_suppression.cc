@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/elementwise/element_order.h"
+#include "kernels/cpu/families.h"
+#include "kernels/element_types.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+struct Box {
+  float top, left, bottom, right;
+
+  float area() const { return (bottom - top) * (right - left); }
+};
+
+Box ReadBox(const float* numbers, bool by_center) {
+  if (by_center) {
+    const float half_width = numbers[2] / 2;
+    const float half_height = numbers[3] / 2;
+    return {numbers[1] - half_height, numbers[0] - half_width, numbers[1] + half_height,
+            numbers[0] + half_width};
+  }
+  return {std::min(numbers[0], numbers[2]), std::min(numbers[1], numbers[3]),
+          std::max(numbers[0], numbers[2]), std::max(numbers[1], numbers[3])};
+}
+
+// The part of both boxes' area that they share.
+float Overlap(const Box& a, const Box& b) {
+  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
+  if (!(height > 0 && width > 0)) return 0;
+  const float shared = height * width;
+  const float whole = a.area() + b.area() - shared;
+  return whole > 0 ? shared / whole : 0;
+}
+
+struct Suppression {
+  int64_t batches;
+  int64_t classes;
+  int64_t boxes;
+  bool by_center;
+};
+
+// What the optional inputs 2 to 4 say.
+struct Limits {
+  int64_t per_class = 0;
+  float overlap = 0;
+  bool has_score = false;
+  float score = 0;
+};
+
+Limits ReadLimits(std::span<const void* const> inputs) {
+  const auto given = [&](size_t i) { return i < inputs.size() && inputs[i] != nullptr; };
+  Limits limits;
+  if (given(2)) limits.per_class = LoadInteger(graph::DataType::kInt64, inputs[2], 0);
+  if (given(3)) {
+    limits.overlap = static_cast<float>(LoadDouble(graph::DataType::kFloat32, inputs[3], 0));
+  }
+  limits.has_score = given(4);
+  if (given(4)) {
+    limits.score = static_cast<float>(LoadDouble(graph::DataType::kFloat32, inputs[4], 0));
+  }
+  return limits;
+}
+
+// Keeps boxes by falling score, equal scores by place, unless a box kept before overlaps too much.
+// Writes a row (batch, class, box) for each of the first `most` that are kept and gives how many
+// there are. `order` has room for all boxes of an image.
+int64_t Select(const Suppression& what, const Limits& limits, const float* boxes,
+               const float* scores, int64_t* order, int64_t most, int64_t* rows) {
+  int64_t found = 0;
+  for (int64_t image = 0; image < what.batches * what.classes; ++image) {
+    const int64_t batch = image / what.classes;
+    const float* score = scores + image * what.boxes;
+    const auto box_at = [&](int64_t box) {
+      return ReadBox(boxes + (batch * what.boxes + box) * 4, what.by_center);
+    };
+    int64_t candidates = 0;
+    for (int64_t box = 0; box < what.boxes; ++box) {
+      if (!limits.has_score || score[box] > limits.score) order[candidates++] = box;
+    }
+    std::sort(order, order + candidates, [&](int64_t a, int64_t b) {
+      if (ComesBefore(score[b], score[a])) return true;
+      return !ComesBefore(score[a], score[b]) && a < b;
+    });
+    // The boxes kept are gathered at the front of the candidates, which are read from there on.
+    int64_t kept = 0;
+    for (int64_t i = 0; i < candidates && kept < limits.per_class; ++i) {
+      const Box box = box_at(order[i]);
+      const bool suppressed = std::any_of(order, order + kept, [&](int64_t other) {
+        return Overlap(box, box_at(other)) > limits.overlap;
+      });
+      if (suppressed) continue;
+      order[kept++] = order[i];
+      if (found < most) {
+        rows[found * 3] = batch;
+        rows[found * 3 + 1] = image % what.classes;
+        rows[found * 3 + 2] = order[kept - 1];
+      }
+      ++found;
+    }
+  }
+  return found;
+}
+
+// How many boxes inputs whose data is known keep; the data may be unaligned.
+int64_t CountSelected(const KernelSite& site, const Suppression& what) {
+  std::vector<float> numbers[2];
+  for (const size_t i : {0, 1}) {
+    numbers[i].resize(static_cast<size_t>(site.inputs[i].elements()));
+    if (numbers[i].empty()) continue;
+    std::memcpy(numbers[i].data(), site.inputs[i].data, numbers[i].size() * sizeof(float));
+  }
+  std::vector<const void*> inputs;
+  for (const TensorInfo& input : site.inputs) inputs.push_back(input.data);
+  std::vector<int64_t> order(static_cast<size_t>(what.boxes));
+  return Select(what, ReadLimits(inputs), numbers[0].data(), numbers[1].data(), order.data(), 0,
+                nullptr);
+}
+
+Result<KernelPointer> MakeNonMaxSuppression(KernelSite& site) {
+  const Dims& boxes = site.inputs[0].dims;
+  const Dims& scores = site.inputs[1].dims;
+  for (const size_t i : {0, 1}) {
+    if (site.inputs[i].type != graph::DataType::kFloat32) {
+      return site.Unsupported("boxes and scores must be float32");
+    }
+  }
+  if (boxes.size() != 3 || scores.size() != 3 || boxes[2] != 4 || boxes[0] != scores[0] ||
+      boxes[1] != scores[2]) {
+    return site.BadInput(
+        StrCat("boxes [", Join(boxes, ","), "] and scores [", Join(scores, ","), "] do not fit"));
+  }
+  const Suppression what{scores[0], scores[1], scores[2],
+                         site.attributes().Int("center_point_box", 0) != 0};
+  if (!site.outputs[0].sized) site.outputs[0].dims = {CountSelected(site, what), 3};
+  return MakeKernel(
+      [what, most = site.outputs[0].dims[0]](const KernelCall& call) {
+        Select(what, ReadLimits(call.inputs), static_cast<const float*>(call.inputs[0]),
+               static_cast<const float*>(call.inputs[1]), static_cast<int64_t*>(call.workspace),
+               most, static_cast<int64_t*>(call.outputs[0]));
+      },
+      Bytes(what.boxes * int64_t{sizeof(int64_t)}), "boxes in order");
+}
+
+constexpr KernelRow kNonMaxSuppressionRows[] = {
+    {"", "NonMaxSuppression", 10, graph::kNewest, MakeNonMaxSuppression},
+};
+
+}  // namespace
+
+std::span<const KernelRow> NonMaxSuppressionKernels() { return kNonMaxSuppressionRows; }
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/cpu/elementwise/element_order.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/movement/axis_split.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+// How the places to keep are found: of all places ordered by halves, or of as many as are kept in a
+// heap, which needs less room and pays where few are kept.
+struct Selection {
+  AxisSplit split;
+  int64_t kept = 0;
+  bool largest = true;
+  bool by_heap = false;
+  bool in_output = false;  // the index output serves as the room
+
+  int64_t room() const { return in_output ? 0 : by_heap ? kept : split.length; }
+};
+
+// The first `kept` of a lane's places in order, the lower index first among equals. `places` has
+// room for the lane, or with a heap for those that are kept.
+template <typename Before>
+void OrderPlaces(const Selection& selection, int64_t* places, const Before& before) {
+  const int64_t length = selection.split.length;
+  const int64_t kept = selection.kept;
+  if (!selection.by_heap) {
+    std::iota(places, places + length, 0);
+    if (kept < length) std::nth_element(places, places + kept, places + length, before);
+    std::sort(places, places + kept, before);
+    return;
+  }
+  std::iota(places, places + kept, 0);
+  std::make_heap(places, places + kept, before);
+  for (int64_t place = kept; place < length; ++place) {
+    if (!before(place, places[0])) continue;
+    std::pop_heap(places, places + kept, before);
+    places[kept - 1] = place;
+    std::push_heap(places, places + kept, before);
+  }
+  std::sort_heap(places, places + kept, before);
+}
+
+template <typename T>
+void RunTopK(const KernelCall& call, const Selection& selection) {
+  const AxisSplit& split = selection.split;
+  const int64_t kept = selection.kept;
+  const auto* from = static_cast<const T*>(call.inputs[0]);
+  auto* values = static_cast<T*>(call.outputs[0]);
+  auto* indices = static_cast<int64_t*>(call.outputs[1]);
+  for (int64_t lane = 0; lane < split.lanes(); ++lane) {
+    const int64_t outer = lane / split.inner;
+    const int64_t inner = lane % split.inner;
+    const T* first = from + outer * split.length * split.inner + inner;
+    auto* const places =
+        selection.in_output ? indices + outer * kept : static_cast<int64_t*>(call.workspace);
+    OrderPlaces(selection, places, [&](int64_t a, int64_t b) {
+      const T& left = first[a * split.inner];
+      const T& right = first[b * split.inner];
+      if (ComesBefore(left, right)) return !selection.largest;
+      if (ComesBefore(right, left)) return selection.largest;
+      return a < b;
+    });
+    for (int64_t i = 0; i < kept; ++i) {
+      const int64_t at = (outer * kept + i) * split.inner + inner;
+      if (values != nullptr) values[at] = first[places[i] * split.inner];
+      if (indices != nullptr) indices[at] = places[i];
+    }
+  }
+}
+
+// Always sorted: `sorted` = 0 allows any order.
+Result<KernelPointer> MakeTopK(KernelSite& site) {
+  const TensorInfo& data = site.inputs[0];
+  PLIMSOLL_ASSIGN(const int64_t axis,
+                  NormalAxis(site, site.attributes().Int("axis", -1), data.rank()));
+  const AxisSplit split = SplitAt(data.dims, axis);
+  const TensorInfo& out = site.has_output(0) ? site.outputs[0] : site.outputs[1];
+  const int64_t kept = out.dims[axis];
+  if (kept > split.length) {
+    return site.BadInput(StrCat("cannot take ", kept, " of ", split.length, " elements"));
+  }
+  constexpr int64_t kHeapPays = 16;
+  Selection selection{
+      .split = split, .kept = kept, .largest = site.attributes().Int("largest", 1) != 0};
+  const Bytes all = Bytes(split.length) * int64_t{sizeof(int64_t)};
+  selection.by_heap = kept <= split.length / kHeapPays || all > site.most_workspace;
+  const bool fits_output = selection.by_heap || kept == split.length;
+  selection.in_output = fits_output && split.inner == 1 && site.has_output(1);
+  KernelPointer kernel;
+  VisitType<AllNumbers>(data.type, [&]<typename T>() {
+    kernel = MakeKernel(
+        [=](const KernelCall& call) {
+          if (selection.kept > 0) RunTopK<T>(call, selection);
+        },
+        Bytes(selection.room()) * int64_t{sizeof(int64_t)}, "places in order");
+  });
+  if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));
+  return kernel;
+}
+
+constexpr KernelRow kTopKRows[] = {
+    {"", "TopK", 1, graph::kNewest, MakeTopK},
+};
+
+}  // namespace
+
+std::span<const KernelRow> TopKKernels() { return kTopKRows; }
+
+}  // namespace plimsoll::kernels::cpu

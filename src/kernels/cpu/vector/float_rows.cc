@@ -1,0 +1,339 @@
+#include "kernels/cpu/vector/float_rows.h"
+
+#include <algorithm>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/vector/float_rows.cc"
+// clang-format off: the order matters
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/vector/vector_math-inl.h"
+#include "kernels/cpu/vector/vector_targets.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace plimsoll::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Vectors = hn::ScalableTag<float>;
+using Vector = hn::Vec<Vectors>;
+constexpr Vectors kVectors;
+
+// The first `count` lanes from memory, the others `filler`.
+HWY_INLINE Vector LoadSome(const float* x, int64_t count, float filler) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
+  const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
+  for (int64_t i = 0; i < width; ++i) lanes[i] = i < count ? x[i] : filler;
+  return hn::Load(kVectors, lanes);
+#else
+  const auto some = hn::FirstN(kVectors, static_cast<size_t>(count));
+  return hn::IfThenElse(some, hn::MaskedLoad(some, kVectors, x), hn::Set(kVectors, filler));
+#endif
+}
+
+HWY_INLINE void StoreSome(Vector value, int64_t count, float* y) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
+  hn::Store(value, kVectors, lanes);
+  for (int64_t i = 0; i < count; ++i) y[i] = lanes[i];
+#else
+  hn::BlendedStore(value, hn::FirstN(kVectors, static_cast<size_t>(count)), kVectors, y);
+#endif
+}
+
+// Folds `step(total, x)` over a row with four totals at a time, joined by `join`. `filler` changes
+// no total.
+template <typename Step, typename Join>
+HWY_INLINE Vector Fold(const float* x, int64_t count, float start, float filler, const Step& step,
+                       const Join& join) {
+  const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
+  Vector a = hn::Set(kVectors, start), b = a, c = a, d = a;
+  int64_t i = 0;
+  for (; i + 4 * width <= count; i += 4 * width) {
+    a = step(a, hn::LoadU(kVectors, x + i));
+    b = step(b, hn::LoadU(kVectors, x + i + width));
+    c = step(c, hn::LoadU(kVectors, x + i + 2 * width));
+    d = step(d, hn::LoadU(kVectors, x + i + 3 * width));
+  }
+  for (; i + width <= count; i += width) a = step(a, hn::LoadU(kVectors, x + i));
+  if (i < count) b = step(b, LoadSome(x + i, count - i, filler));
+  return join(join(a, b), join(c, d));
+}
+
+// Sums piece by piece, the pieces in double, so that long rows lose nothing.
+template <typename Step>
+HWY_INLINE float SumOf(const float* x, int64_t count, float filler, const Step& step) {
+  constexpr int64_t kPiece = 4096;
+  double total = 0;
+  for (int64_t i = 0; i < count; i += kPiece) {
+    const Vector piece = Fold(x + i, std::min(kPiece, count - i), 0.0f, filler, step,
+                              [](Vector a, Vector b) { return hn::Add(a, b); });
+    total += hn::GetLane(hn::SumOfLanes(kVectors, piece));
+  }
+  return static_cast<float>(total);
+}
+
+// y = map(x)
+template <typename Map>
+HWY_INLINE void MapRow(const float* x, int64_t count, float* y, const Map& map) {
+  const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
+  int64_t i = 0;
+  for (; i + width <= count; i += width) {
+    hn::StoreU(map(hn::LoadU(kVectors, x + i)), kVectors, y + i);
+  }
+  if (i < count) StoreSome(map(LoadSome(x + i, count - i, 0.0f)), count - i, y + i);
+}
+
+// y = map(x, z)
+template <typename Map>
+HWY_INLINE void MapRows(const float* x, const float* z, int64_t count, float* y, const Map& map) {
+  const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
+  int64_t i = 0;
+  for (; i + width <= count; i += width) {
+    hn::StoreU(map(hn::LoadU(kVectors, x + i), hn::LoadU(kVectors, z + i)), kVectors, y + i);
+  }
+  if (i < count) {
+    StoreSome(map(LoadSome(x + i, count - i, 0.0f), LoadSome(z + i, count - i, 0.0f)), count - i,
+              y + i);
+  }
+}
+
+float Sum(const float* x, int64_t count) {
+  return SumOf(x, count, 0.0f, [](Vector total, Vector v) { return hn::Add(total, v); });
+}
+
+float SumOfSquares(const float* x, int64_t count, float center) {
+  const Vector shift = hn::Set(kVectors, center);
+  return SumOf(x, count, center, [shift](Vector total, Vector v) {
+    const Vector distance = hn::Sub(v, shift);
+    return hn::MulAdd(distance, distance, total);
+  });
+}
+
+float Dot(const float* a, const float* b, int64_t count) {
+  const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
+  Vector first = hn::Zero(kVectors), second = first;
+  int64_t i = 0;
+  for (; i + 2 * width <= count; i += 2 * width) {
+    first = hn::MulAdd(hn::LoadU(kVectors, a + i), hn::LoadU(kVectors, b + i), first);
+    second =
+        hn::MulAdd(hn::LoadU(kVectors, a + i + width), hn::LoadU(kVectors, b + i + width), second);
+  }
+  for (; i + width <= count; i += width) {
+    first = hn::MulAdd(hn::LoadU(kVectors, a + i), hn::LoadU(kVectors, b + i), first);
+  }
+  float total = hn::GetLane(hn::SumOfLanes(kVectors, hn::Add(first, second)));
+  for (; i < count; ++i) total += a[i] * b[i];
+  return total;
+}
+
+// The larger of two, NaN if either is.
+HWY_INLINE Vector Larger(Vector a, Vector b) {
+  return hn::IfThenElse(hn::IsNaN(b), b, hn::IfThenElse(hn::Lt(a, b), b, a));
+}
+HWY_INLINE Vector Smaller(Vector a, Vector b) {
+  return hn::IfThenElse(hn::IsNaN(b), b, hn::IfThenElse(hn::Gt(a, b), b, a));
+}
+
+float Max(const float* x, int64_t count) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
+  hn::Store(Fold(x, count, kLowest, kLowest, Larger, Larger), kVectors, lanes);
+  float largest = kLowest;
+  for (size_t i = 0; i < hn::Lanes(kVectors); ++i) {
+    if (lanes[i] > largest || lanes[i] != lanes[i]) largest = lanes[i];
+  }
+  return largest;
+}
+
+float Min(const float* x, int64_t count) {
+  constexpr float kHighest = std::numeric_limits<float>::infinity();
+  HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
+  hn::Store(Fold(x, count, kHighest, kHighest, Smaller, Smaller), kVectors, lanes);
+  float smallest = kHighest;
+  for (size_t i = 0; i < hn::Lanes(kVectors); ++i) {
+    if (lanes[i] < smallest || lanes[i] != lanes[i]) smallest = lanes[i];
+  }
+  return smallest;
+}
+
+void Affine(const float* x, int64_t count, float factor, float offset, float* y) {
+  const Vector times = hn::Set(kVectors, factor);
+  const Vector plus = hn::Set(kVectors, offset);
+  MapRow(x, count, y, [=](Vector v) { return hn::MulAdd(v, times, plus); });
+}
+
+void Normalize(const float* x, int64_t count, float mean, float factor, const float* scale,
+               const float* bias, float* y) {
+  const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
+  const Vector center = hn::Set(kVectors, mean);
+  const Vector times = hn::Set(kVectors, factor);
+  int64_t i = 0;
+  for (; i + width <= count; i += width) {
+    Vector v = hn::Mul(hn::Sub(hn::LoadU(kVectors, x + i), center), times);
+    const Vector shift = bias != nullptr ? hn::LoadU(kVectors, bias + i) : hn::Zero(kVectors);
+    v = scale != nullptr ? hn::MulAdd(v, hn::LoadU(kVectors, scale + i), shift) : hn::Add(v, shift);
+    hn::StoreU(v, kVectors, y + i);
+  }
+  for (; i < count; ++i) {
+    const float normalized = (x[i] - mean) * factor;
+    y[i] = normalized * (scale != nullptr ? scale[i] : 1.0f) + (bias != nullptr ? bias[i] : 0.0f);
+  }
+}
+
+// e^x for x at most 0, with less to look after than Exp has; NaN gives NaN.
+HWY_INLINE Vector ExpOfNegative(Vector x) {
+  const Vector least = hn::Set(kVectors, -87.0f);
+  return hn::IfThenZeroElse(hn::Lt(x, least), ExpOfNormal(kVectors, hn::Max(least, x)));
+}
+
+// The largest element, NaN overlooked: the sum of exponentials will show it.
+HWY_INLINE float LargestOf(const float* x, int64_t count) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  const auto larger = [](Vector a, Vector b) { return hn::Max(b, a); };
+  const Vector largest = Fold(x, count, kLowest, kLowest, larger, larger);
+  return hn::GetLane(hn::MaxOfLanes(kVectors, largest));
+}
+
+float Softmax(const float* x, int64_t count, float* y) {
+  const float largest = LargestOf(x, count);
+  if (!(largest - largest == 0)) return largest;  // not finite
+  const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
+  const Vector minus = hn::Set(kVectors, largest);
+  Vector sums = hn::Zero(kVectors);
+  int64_t i = 0;
+  for (; i + width <= count; i += width) {
+    const Vector v = ExpOfNegative(hn::Sub(hn::LoadU(kVectors, x + i), minus));
+    sums = hn::Add(sums, v);
+    hn::StoreU(v, kVectors, y + i);
+  }
+  if (i < count) {
+    constexpr float kLowest = -std::numeric_limits<float>::infinity();
+    const Vector v = ExpOfNegative(hn::Sub(LoadSome(x + i, count - i, kLowest), minus));
+    sums = hn::Add(sums, v);
+    StoreSome(v, count - i, y + i);
+  }
+  const Vector times = hn::Set(kVectors, 1.0f / hn::GetLane(hn::SumOfLanes(kVectors, sums)));
+  MapRow(y, count, y, [times](Vector v) { return hn::Mul(v, times); });
+  return largest;
+}
+
+float ExpSum(const float* x, int64_t count, float shift) {
+  const Vector minus = hn::Set(kVectors, shift);
+  // The filler's exponential is zero.
+  return SumOf(x, count, -std::numeric_limits<float>::infinity(), [minus](Vector total, Vector v) {
+    return hn::Add(total, Exp(kVectors, hn::Sub(v, minus)));
+  });
+}
+
+void SoftCap(float* x, int64_t count, float cap) {
+  const Vector times = hn::Set(kVectors, cap);
+  MapRow(x, count, x, [=](Vector v) { return hn::Mul(times, Tanh(kVectors, hn::Div(v, times))); });
+}
+
+void AddTo(const float* x, int64_t count, float factor, float* y) {
+  const Vector times = hn::Set(kVectors, factor);
+  MapRows(x, y, count, y, [times](Vector v, Vector old) { return hn::MulAdd(v, times, old); });
+}
+
+void AddSquaresTo(const float* x, int64_t count, float* y) {
+  MapRows(x, y, count, y, [](Vector v, Vector old) { return hn::MulAdd(v, v, old); });
+}
+
+void MaxTo(const float* x, int64_t count, float* y) {
+  MapRows(x, y, count, y, [](Vector v, Vector old) { return Larger(v, old); });
+}
+
+void MinTo(const float* x, int64_t count, float* y) {
+  MapRows(x, y, count, y, [](Vector v, Vector old) { return Smaller(v, old); });
+}
+
+void ExpTo(const float* x, const float* shift, int64_t count, float* sums, float* y) {
+  MapRows(x, shift, count, y,
+          [](Vector v, Vector minus) { return Exp(kVectors, hn::Sub(v, minus)); });
+  AddTo(y, count, 1.0f, sums);
+}
+
+void MultiplyBy(const float* factor, int64_t count, float* y) {
+  MapRows(factor, y, count, y, [](Vector v, Vector old) { return hn::Mul(v, old); });
+}
+
+void Subtract(const float* x, const float* a, const float* b, int64_t count, float* y) {
+  const auto minus = [](Vector v, Vector w) { return hn::Sub(v, w); };
+  MapRows(x, a, count, y, minus);
+  MapRows(y, b, count, y, minus);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace plimsoll::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plimsoll::kernels::cpu {
+
+HWY_EXPORT(Sum);
+HWY_EXPORT(SumOfSquares);
+HWY_EXPORT(Dot);
+HWY_EXPORT(Max);
+HWY_EXPORT(Min);
+HWY_EXPORT(Affine);
+HWY_EXPORT(Normalize);
+HWY_EXPORT(Softmax);
+HWY_EXPORT(ExpSum);
+HWY_EXPORT(SoftCap);
+HWY_EXPORT(AddTo);
+HWY_EXPORT(AddSquaresTo);
+HWY_EXPORT(MaxTo);
+HWY_EXPORT(MinTo);
+HWY_EXPORT(ExpTo);
+HWY_EXPORT(MultiplyBy);
+HWY_EXPORT(Subtract);
+
+float RowSum(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(Sum)(x, count); }
+float RowSumOfSquares(const float* x, int64_t count, float center) {
+  return HWY_DYNAMIC_DISPATCH(SumOfSquares)(x, count, center);
+}
+float RowDot(const float* a, const float* b, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(Dot)(a, b, count);
+}
+float RowMax(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(Max)(x, count); }
+float RowMin(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(Min)(x, count); }
+void RowAffine(const float* x, int64_t count, float factor, float offset, float* y) {
+  HWY_DYNAMIC_DISPATCH(Affine)(x, count, factor, offset, y);
+}
+void RowNormalize(const float* x, int64_t count, float mean, float factor, const float* scale,
+                  const float* bias, float* y) {
+  HWY_DYNAMIC_DISPATCH(Normalize)(x, count, mean, factor, scale, bias, y);
+}
+float RowSoftmax(const float* x, int64_t count, float* y) {
+  return HWY_DYNAMIC_DISPATCH(Softmax)(x, count, y);
+}
+float RowExpSum(const float* x, int64_t count, float shift) {
+  return HWY_DYNAMIC_DISPATCH(ExpSum)(x, count, shift);
+}
+void RowSoftCap(float* x, int64_t count, float cap) {
+  HWY_DYNAMIC_DISPATCH(SoftCap)(x, count, cap);
+}
+void RowAddTo(const float* x, int64_t count, float factor, float* y) {
+  HWY_DYNAMIC_DISPATCH(AddTo)(x, count, factor, y);
+}
+void RowAddSquaresTo(const float* x, int64_t count, float* y) {
+  HWY_DYNAMIC_DISPATCH(AddSquaresTo)(x, count, y);
+}
+void RowMaxTo(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(MaxTo)(x, count, y); }
+void RowMinTo(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(MinTo)(x, count, y); }
+void RowExpTo(const float* x, const float* shift, int64_t count, float* sums, float* y) {
+  HWY_DYNAMIC_DISPATCH(ExpTo)(x, shift, count, sums, y);
+}
+void RowMultiplyBy(const float* factor, int64_t count, float* y) {
+  HWY_DYNAMIC_DISPATCH(MultiplyBy)(factor, count, y);
+}
+void RowSubtract(const float* x, const float* a, const float* b, int64_t count, float* y) {
+  HWY_DYNAMIC_DISPATCH(Subtract)(x, a, b, count, y);
+}
+
+}  // namespace plimsoll::kernels::cpu
+#endif  // HWY_ONCE

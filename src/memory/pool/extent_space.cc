@@ -1,0 +1,70 @@
+#include "memory/pool/extent_space.h"
+
+#include <algorithm>
+
+#include "memory/pool/address_math.h"
+
+namespace plimsoll::memory {
+int64_t ExtentSpace::Largest() const {
+  if (levels_ == 0) return 0;
+  const int level = std::bit_width(levels_) - 1;
+  int64_t largest = 0;
+  for (ExtentIndex i = bins_[level * kBins + std::bit_width(filled_[level]) - 1]; i != kNoExtent;
+       i = table_[i].bin_next) {
+    largest = std::max(largest, table_[i].size);
+  }
+  return largest;
+}
+
+void ExtentSpace::Cut(ExtentIndex free, device::Address start, int64_t size) {
+  TakeWhole(free);
+  table_[free].bin_next = kNoExtent;
+  if (const auto before = static_cast<int64_t>(start - table_[free].start); before > 0) {
+    const ExtentIndex low = table_.Make();
+    Extent& extent = table_[free];
+    Extent& below = table_[low];
+    below.start = extent.start;
+    below.size = before;
+    below.slab = extent.slab;
+    below.previous = extent.previous;
+    below.next = free;
+    if (below.previous != kNoExtent) table_[below.previous].next = low;
+    extent.previous = low;
+    extent.start = start;
+    extent.size -= before;
+    Insert(low);
+  }
+  assert(table_[free].size >= size);
+  if (table_[free].size > size) SplitAbove(free, size);
+}
+
+ExtentIndex ExtentSpace::Add(device::Address start, int64_t size, ExtentIndex below,
+                             ExtentIndex above, ExtentIndex slab) {
+  const ExtentIndex index = table_.Make();
+  Extent& extent = table_[index];
+  extent.start = start;
+  extent.size = size;
+  extent.slab = slab;
+  extent.previous = below;
+  extent.next = above;
+  assert(below == kNoExtent || After(table_[below].start, table_[below].size) == start);
+  assert(above == kNoExtent || table_[above].start == After(start, size));
+  if (below != kNoExtent) table_[below].next = index;
+  if (above != kNoExtent) table_[above].previous = index;
+  return Give(index);
+}
+
+ExtentIndex ExtentSpace::TakeAt(ExtentIndex free, device::Address start, int64_t size) {
+  Cut(free, start, size);
+  return free;
+}
+
+void ExtentSpace::Remove(ExtentIndex free, device::Address start, int64_t size) {
+  Cut(free, start, size);
+  const Extent& extent = table_[free];
+  if (extent.previous != kNoExtent) table_[extent.previous].next = kNoExtent;
+  if (extent.next != kNoExtent) table_[extent.next].previous = kNoExtent;
+  table_.Drop(free);
+}
+
+}  // namespace plimsoll::memory

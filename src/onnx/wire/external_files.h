@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "onnx/wire/mapped_file.h"
+#include "onnx/wire/source.h"
+#include "plimsoll/base/bytes.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::onnx {
+
+// The files beside a model that hold its weights. Each is mapped once, however many tensors lie in
+// it, and shared by them. Not thread-safe: one reader, one object.
+class ExternalFiles {
+ public:
+  // An empty `folder`: there are none, every file is missing.
+  ExternalFiles(const Source& source, std::filesystem::path folder)
+      : source_(source), folder_(std::move(folder)) {}
+
+  struct Slice {
+    std::string file;  // relative to the model
+    bool missing = false;
+    Bytes offset;
+    ByteSpan bytes;
+    std::shared_ptr<const void> storage;
+  };
+  using Entries = std::vector<std::pair<std::string_view, std::string_view>>;
+
+  // The bytes that a tensor's entries (location, offset, length) name. A location that leads out of
+  // the folder, by its text or by a link, is an error, and so are bytes beyond the end of the file
+  // or fewer or more of them than `expected`. `where` is how errors name the tensor.
+  Result<Slice> Find(const Entries& entries, Bytes expected, const std::string& where);
+
+ private:
+  // Null: the file is not there.
+  Result<std::shared_ptr<const MappedFile>> Open(std::string_view location,
+                                                 const std::string& where);
+
+  const Source& source_;
+  std::filesystem::path folder_;
+  std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> open_;
+};
+
+}  // namespace plimsoll::onnx
