@@ -156,12 +156,14 @@ Status InferFusedMatMul(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kOntoResidual = {.in_place_inputs = Inputs(3)};
+
 constexpr OperatorRow kFusedRows[] = {
-    {"plimsoll", "FusedConv", 1, kNewest, 2, 4, 1, 1, InferFusedConv},
+    {"plimsoll", "FusedConv", 1, kNewest, 2, 4, 1, 1, InferFusedConv, kOntoResidual},
     {"plimsoll", "FusedPool", 1, kNewest, 1, 1, 1, 1, InferFusedPool},
     {"plimsoll", "BlockChannels", 1, kNewest, 1, 1, 1, 1, InferBlockChannels},
     {"plimsoll", "UnblockChannels", 1, kNewest, 1, 1, 1, 1, InferUnblockChannels},
-    {"plimsoll", "FusedMatMul", 1, kNewest, 2, 4, 1, 1, InferFusedMatMul},
+    {"plimsoll", "FusedMatMul", 1, kNewest, 2, 4, 1, 1, InferFusedMatMul, kOntoResidual},
 };
 
 }  // namespace

@@ -115,6 +115,8 @@ Status InferMaxRoiPool(InferContext& context) {
 // Only the places that the indices name are written.
 void ClearOutput(const Node&, MemoryAttributes& attributes) { attributes.needs_clearing = {0}; }
 
+constexpr OperatorFacts kUnpool = {.host_inputs = Inputs(2), .memory = ClearOutput};
+
 constexpr OperatorRow kPoolingRows[] = {
     {"", "AveragePool", 1, kNewest, 1, 1, 1, 1, InferPool},
     {"", "MaxPool", 1, 7, 1, 1, 1, 1, InferPool},
@@ -123,7 +125,7 @@ constexpr OperatorRow kPoolingRows[] = {
     {"", "GlobalAveragePool", 1, kNewest, 1, 1, 1, 1, InferGlobalPool},
     {"", "GlobalMaxPool", 1, kNewest, 1, 1, 1, 1, InferGlobalPool},
     {"", "GlobalLpPool", 1, kNewest, 1, 1, 1, 1, InferGlobalPool},
-    {"", "MaxUnpool", 9, kNewest, 2, 3, 1, 1, InferMaxUnpool, ClearOutput},
+    {"", "MaxUnpool", 9, kNewest, 2, 3, 1, 1, InferMaxUnpool, kUnpool},
     {"", "RoiAlign", 10, kNewest, 3, 3, 1, 1, InferRoiAlign},
     {"", "MaxRoiPool", 1, kNewest, 2, 2, 1, 1, InferMaxRoiPool},
 };
