@@ -1,10 +1,10 @@
 #include "compile/memory/storage/block_rules.h"
 
 #include <algorithm>
-#include <array>
 
 #include "compile/passes/fuse/fused_activation.h"
 #include "compile/passes/fuse/patterns.h"
+#include "graph/operator_row.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -16,19 +16,6 @@ using graph::ValueId;
 
 constexpr size_t kLeastRank = 3;
 constexpr size_t kMostRank = 5;
-
-constexpr std::array<std::string_view, 14> kKeepZeros = {
-    "Relu",      "LeakyRelu", "Elu",  "Selu", "Celu", "Tanh", "Swish",
-    "HardSwish", "Gelu",      "Mish", "Abs",  "Neg",  "Erf",  "Softsign"};
-constexpr std::array<std::string_view, 4> kChangeZeros = {"Sigmoid", "HardSigmoid", "Exp",
-                                                          "Softplus"};
-constexpr std::array<std::string_view, 6> kKeepZerosOfBoth = {"Add", "Sub", "Mul",
-                                                              "Max", "Min", "Sum"};
-
-template <typename Names>
-bool IsOneOf(const Node& node, const Names& names) {
-  return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
-}
 
 bool IsImage(const Graph& graph, ValueId value) {
   const Shape* shape = ShapeOf(graph, value);
@@ -86,11 +73,10 @@ bool ClipKeepsZeros(const Graph& graph, const Node& node) {
 
 bool IsBlockableElementwise(const Graph& graph, const Node& node, int64_t block) {
   const bool fills = FillsBlocks(graph, node.outputs[0], block);
-  if (IsOneOf(node, kKeepZeros)) return true;
-  if (IsOneOf(node, kChangeZeros)) return fills;
   if (Is(node, "Clip"))
     return ActivationAttributes(graph, node) && (fills || ClipKeepsZeros(graph, node));
-  if (!IsOneOf(node, kKeepZerosOfBoth) && !(fills && Is(node, "Div"))) return false;
+  const graph::OperatorFacts& facts = graph::FactsOf(node);
+  if (!facts.elementwise || (!facts.keeps_zero && !fills)) return false;
   for (const ValueId operand : node.inputs) {
     const BlockOperand kind = OperandKind(graph, operand, node.outputs[0]);
     if (kind == BlockOperand::kNone) return false;

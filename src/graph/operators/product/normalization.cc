@@ -155,17 +155,17 @@ constexpr OperatorFacts kDropoutByInputs = {.view = View::kWholeIfUnchanged,
                                             .random = RandomInTraining};
 
 constexpr OperatorRow kNormalizationRows[] = {
-    {"", "BatchNormalization", 1, 13, 5, 5, 1, 5, InferBatchNormalization, kOverFirstInput},
+    {"", "BatchNormalization", 7, 13, 5, 5, 1, 5, InferBatchNormalization, kOverFirstInput},
     {"", "BatchNormalization", 14, kNewest, 5, 5, 1, 3, InferBatchNormalization, kOverFirstInput},
     {"", "LayerNormalization", 17, kNewest, 2, 3, 1, 3, InferLayerNormalization, kOverFirstInput},
     {"", "RMSNormalization", 23, kNewest, 2, 2, 1, 1, InferRmsNormalization, kOverFirstInput},
-    {"", "InstanceNormalization", 1, kNewest, 3, 3, 1, 1, InferInstanceNormalization,
+    {"", "InstanceNormalization", 6, kNewest, 3, 3, 1, 1, InferInstanceNormalization,
      kOverFirstInput},
     {"", "GroupNormalization", 18, kNewest, 3, 3, 1, 1, InferGroupNormalization, kOverFirstInput},
     {"", "LRN", 1, kNewest, 1, 1, 1, 1, InferUnchanged},
     {"", "LpNormalization", 1, kNewest, 1, 1, 1, 1, InferLpNormalization, kOverFirstInput},
     {"", "MeanVarianceNormalization", 9, kNewest, 1, 1, 1, 1, InferUnchanged, kOverFirstInput},
-    {"", "Dropout", 1, 11, 1, 1, 1, 2, InferDropout, kDropout},
+    {"", "Dropout", 7, 11, 1, 1, 1, 2, InferDropout, kDropout},
     {"", "Dropout", 12, kNewest, 1, 3, 1, 2, InferDropout, kDropoutByInputs},
 };
 

@@ -118,13 +118,13 @@ void ClearOutput(const Node&, MemoryAttributes& attributes) { attributes.needs_c
 constexpr OperatorFacts kUnpool = {.host_inputs = Inputs(2), .memory = ClearOutput};
 
 constexpr OperatorRow kPoolingRows[] = {
-    {"", "AveragePool", 1, kNewest, 1, 1, 1, 1, InferPool},
+    {"", "AveragePool", 7, kNewest, 1, 1, 1, 1, InferPool},
     {"", "MaxPool", 1, 7, 1, 1, 1, 1, InferPool},
     {"", "MaxPool", 8, kNewest, 1, 1, 1, 2, InferPool},
-    {"", "LpPool", 1, kNewest, 1, 1, 1, 1, InferPool},
+    {"", "LpPool", 2, kNewest, 1, 1, 1, 1, InferPool},
     {"", "GlobalAveragePool", 1, kNewest, 1, 1, 1, 1, InferGlobalPool},
     {"", "GlobalMaxPool", 1, kNewest, 1, 1, 1, 1, InferGlobalPool},
-    {"", "GlobalLpPool", 1, kNewest, 1, 1, 1, 1, InferGlobalPool},
+    {"", "GlobalLpPool", 2, kNewest, 1, 1, 1, 1, InferGlobalPool},
     {"", "MaxUnpool", 9, kNewest, 2, 3, 1, 1, InferMaxUnpool, kUnpool},
     {"", "RoiAlign", 10, kNewest, 3, 3, 1, 1, InferRoiAlign},
     {"", "MaxRoiPool", 1, kNewest, 2, 2, 1, 1, InferMaxRoiPool},
