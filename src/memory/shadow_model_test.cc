@@ -45,7 +45,7 @@ Bytes RandomSize(std::mt19937_64& random) {
   return Bytes(static_cast<int64_t>(random() % (uint64_t{1} << magnitude)));
 }
 
-TEST(ShadowModelTest, AMillionOperationsKeepBlocksApartAlignedAndCounted) {
+TEST(ShadowModelTest, AMillionOperationsKeepBlocksDisjointAlignedAndCounted) {
   device::FakeOptions options;
   options.capacity = GiB(1);
   const Machine machine = Machine::Fake(options);

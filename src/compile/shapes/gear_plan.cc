@@ -173,16 +173,17 @@ Status ShareFeatureMap(std::span<const GearPlan> gears, const PlanOptions& optio
   return {};
 }
 
-void ShareRegionsBeside(std::span<const GearPlan> gears) {
+void ShareSeparateRegions(std::span<const GearPlan> gears) {
   using Key = std::tuple<plan::MemoryType, bool, std::string>;
   std::map<Key, Bytes> largest;
   const auto visit = [&](const auto& look) {
     for (const GearPlan& gear : gears) {
-      for (const PlannedBuffers::Beside& beside : gear.planned->buffers.beside) {
+      for (const PlannedBuffers::SeparateRegion& separate :
+           gear.planned->buffers.separate_regions) {
         const plan::MemoryType type =
-            gear.planned->buffers.problem.region(beside.region).memory_type;
-        look(largest[{type, beside.stable, beside.key}],
-             gear.planned->plan.regions[beside.region.index()].size);
+            gear.planned->buffers.problem.region(separate.region).memory_type;
+        look(largest[{type, separate.stable, separate.key}],
+             gear.planned->plan.regions[separate.region.index()].size);
       }
     }
   };

@@ -27,6 +27,6 @@ Status ShareFeatureMap(std::span<const GearPlan> gears, const PlanOptions& optio
 
 // Makes each region beside the feature map as large as the gear needs it that needs most: its
 // address then serves all of them, also where the device cannot reserve addresses.
-void ShareRegionsBeside(std::span<const GearPlan> gears);
+void ShareSeparateRegions(std::span<const GearPlan> gears);
 
 }  // namespace plimsoll::compile

@@ -118,7 +118,7 @@ TEST_F(DynamicBatchTest, R45_TheMergedBlockIsGivenToNobodyElseAndTheCostIsReport
       return note.kind == PlanNote::Kind::kMergedBatchesCost;
     });
     ASSERT_NE(cost, plan.notes.end());
-    EXPECT_EQ(cost->bytes, Bytes(1024)) << "apart, all would fit into 1024";
+    EXPECT_EQ(cost->bytes, Bytes(1024)) << "unmerged, all would fit into 1024";
   }
 }
 
@@ -142,8 +142,8 @@ TEST_F(DynamicBatchTest, EveryAssignerObeysThePolicyThatItIsMadeWith) {
   AddGroup(large_, 1024, 0, 1);
   for (const std::string& name : AssignerNames()) {
     EXPECT_EQ(PlanBy(**MakeAssigner(name)).merged_blocks.size(), 1u) << name;
-    const BatchPolicy apart{.merge_continuous = false, .no_reuse = true};
-    const MemoryPlan plan = PlanBy(**MakeAssigner(name, {.batches = apart}));
+    const BatchPolicy separate{.merge_continuous = false, .no_reuse = true};
+    const MemoryPlan plan = PlanBy(**MakeAssigner(name, {.batches = separate}));
     EXPECT_TRUE(plan.merged_blocks.empty()) << name;
     EXPECT_EQ(plan.total(), Bytes(2048)) << name;
   }

@@ -370,7 +370,7 @@ TEST(FuseProductsTest, VectorsAndDoublesStay) {
   EXPECT_EQ(Left(FuseProducts, Inferred(builder)), "MatMul Relu");
 }
 
-TEST(FuseProductsTest, NodesWithWishesForTheirMemoryOrStreamStay) {
+TEST(FuseProductsTest, NodesWithRequestsForTheirMemoryOrStreamStay) {
   for (const size_t node : {0, 1, 2}) {
     for (const bool stream : {false, true}) {
       GraphBuilder builder;
