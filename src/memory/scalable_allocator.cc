@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kReportedOwners = 5;
 constexpr int64_t kLargest = int64_t{1} << 46;  // more than any address range
-// Rounding a block up to whole pages keeps its chunks apart from its neighbour's; it is done where
-// it costs no more than this fraction of the block, and three quarters of a page.
+// Rounding a block up to whole pages keeps its chunks separate from its neighbour's; it is done
+// where it costs no more than this fraction of the block, and three quarters of a page.
 constexpr int64_t kPageWaste = 128;
 // A program that has freed less than this fraction of its memory is steady: it loads, it does not
 // run.

@@ -4,7 +4,7 @@
 
 #include "memory/conformance_fixture.h"
 
-// A second bookkeeper beside the allocator: whatever it does, blocks are apart and aligned, lie in
+// A second bookkeeper for the allocator: whatever it does, blocks are disjoint and aligned, lie in
 // memory that is mapped, and no byte is lost.
 namespace plimsoll::memory {
 namespace shadow_model_test {

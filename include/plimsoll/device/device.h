@@ -98,7 +98,7 @@ class DeviceMemory {
   bool IsUnableToReserve(DeviceId device) const;
 
  private:
-  std::atomic<uint64_t> unable_to_reserve_ = 0;  // a bit a device
+  std::atomic<uint64_t> unable_to_reserve_ = 0;  // one bit per device
 };
 
 // Devices of one kind ("cpu", "fake", "far"): memory, streams, events, copies. Thread-safe.

@@ -85,7 +85,7 @@ class Lending {
   }
 
  private:
-  // The largest, and of equals the one that leaves no gap beside the caller's own use.
+  // The largest, and of equals the one that leaves no gap next to the caller's own use.
   bool ComesFirst(const Lender& lender, const JoinedStorage& a, const JoinedStorage& b) const {
     if (a.bytes != b.bytes) return a.bytes > b.bytes;
     return lender.home == Home::kInput ? LifeOf(a).begin < LifeOf(b).begin

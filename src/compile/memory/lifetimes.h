@@ -39,7 +39,7 @@ struct PlannedBuffers {
   plan::RegionId feature_map;
   plan::RegionId zero_copy;
   plan::RegionId weights;
-  // A region beside the feature map, with a base of its own: memory of another type, or of values
+  // A region outside the feature map, with a base of its own: memory of another type, or of values
   // that keep their addresses while the feature map moves.
   struct SeparateRegion {
     plan::RegionId region;
@@ -57,7 +57,7 @@ struct PlannedBuffers {
     plan::BufferId buffer;
   };
   std::vector<GroupCopy> group_copies;  // in the order of the run
-  // Memory of the caller's that the run may use for its own: a region an input or output.
+  // Memory of the caller's that the run may use for its own: a region per input or output.
   struct Lent {
     plan::RegionId region;
     Home home = Home::kInput;
@@ -84,7 +84,7 @@ Result<PlannedBuffers> BuildProblem(const graph::Graph& graph, const JoinedStora
 bool IsNoNeedAssignMemory(const graph::Graph& graph, const StableValues& stable,
                           const JoinedStorage& storage, const LifetimeOptions& options);
 
-// The region of this type, stability and key beside the feature map, made when first asked for.
+// The region of this type, stability and key outside the feature map, made when first asked for.
 plan::RegionId SeparateRegionFor(plan::MemoryType type, const PlannedBuffers::SeparateRegion& like,
                                  PlannedBuffers& planned);
 

@@ -192,15 +192,15 @@ TEST_F(MemoryRequestsTest, ANodeThatItsBodiesRunCannotAskForNeighbours) {
   builder_.Output(Node("ReduceMax", {y}));
   Graph graph = Inferred(builder_);
   EXPECT_TRUE(PlanModel(graph, options_).ok());
-  for (const int wish : {0, 1, 2}) {
+  for (const int request : {0, 1, 2}) {
     MemoryAttributes& memory = graph[graph[y].producer].memory;
     memory = {};
-    if (wish == 0) memory.continuous_input = MemoryAttributes::Continuous::kPadded;
-    if (wish == 1) memory.continuous_output = MemoryAttributes::Continuous::kPadded;
-    if (wish == 2) memory.group = {"g", 0};
+    if (request == 0) memory.continuous_input = MemoryAttributes::Continuous::kPadded;
+    if (request == 1) memory.continuous_output = MemoryAttributes::Continuous::kPadded;
+    if (request == 2) memory.group = {"g", 0};
     const auto refused = PlanModel(graph, options_);
-    ASSERT_FALSE(refused.ok()) << wish;
-    EXPECT_EQ(refused.error().code, "graph.continuous") << wish;
+    ASSERT_FALSE(refused.ok()) << request;
+    EXPECT_EQ(refused.error().code, "graph.continuous") << request;
   }
 }
 

@@ -20,7 +20,7 @@ bool RoundsAlike(const Graph& graph, const Storages& storages) {
     });
   });
   if (!parts_alike) return false;
-  // Of several values that bring bytes to one storage, each is rounded by itself.
+  // Of several values that bring bytes to one storage, each is rounded separately.
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const StorageId storage = storages.places[i].storage;
     if (!storage.valid() || storages.fresh[i] == Bytes(0)) continue;

@@ -208,7 +208,7 @@ class Builder {
     }
   }
 
-  // Whether an operand beside the one to be written over lies in the same memory and is not read
+  // Whether an operand other than the one to be overwritten lies in the same memory and is not read
   // in step with it: a row of x in `x - x[0]` would be gone before the next row needs it.
   bool ReadsItElsewhere(const Node& node, const kernels::InPlacePair& over,
                         const std::vector<kernels::InPlacePair>& pairs) const {

@@ -17,7 +17,7 @@ struct PassReport {
 // Rewrites that hold whatever the sizes of symbolic dimensions turn out to be: constants worked
 // out, dead and repeated nodes dropped, neighbours fused. Shapes must have been inferred; they are
 // correct for every value that is left. The graph holds only what it still needs afterwards, so
-// ids change. Appends a report a pass.
+// ids change. Appends a report per pass.
 Status Simplify(graph::Graph& graph, std::vector<PassReport>& reports);
 
 // Where tensors take the form that convolutions are fastest on (GroupChannels).

@@ -30,7 +30,7 @@ class JointProblem {
     MemoryPlan plan;
     plan.offsets.resize(problem_.buffers.size());
     plan.regions.resize(1);
-    plan.assigner = "one plan a gear";
+    plan.assigner = "one plan per gear";
     for (size_t gear = 0; gear < gears_.size(); ++gear) {
       const PlannedModel& planned = *gears_[gear].planned;
       for (const auto& [own, joint] : joint_of_[gear]) {
@@ -139,7 +139,7 @@ void NoteUnknownBatches(std::span<const GearPlan> gears, const AssignerChoice& c
   }
 }
 
-// What the groups' large blocks cost beside the best that is possible without them.
+// What the groups' large blocks cost more than the best that is possible without them.
 void SetCost(MemoryPlan& plan, Bytes without) {
   for (plan::PlanNote& note : plan.notes) {
     if (note.kind != plan::PlanNote::Kind::kMergedBatchesCost) continue;

@@ -43,7 +43,7 @@ TEST_F(DynamicBatchTest, R42_BatchesOverlayAndUnlabelledBuffersBelongToAll) {
   Add(large_, 4096, 0, 4);
   EXPECT_EQ(Plan().total(), Bytes(4096)) << "only one of them runs";
   Add(BatchId(), 512, 0, 4);
-  EXPECT_EQ(Plan().total(), Bytes(4608)) << "the unlabelled one lives beside either";
+  EXPECT_EQ(Plan().total(), Bytes(4608)) << "the unlabelled one lives with either";
 }
 
 TEST_F(DynamicBatchTest, R43_BatchesMayUseDifferentStrategies) {
@@ -150,12 +150,12 @@ TEST_F(DynamicBatchTest, EveryAssignerObeysThePolicyThatItIsMadeWith) {
 }
 
 TEST(DynamicBatchPlansTest, EveryStrategyGivesAVerifiedPlanOfRandomBatches) {
-  const BlockReuseKnobs apart{.memory_priority_mode = false};
+  const BlockReuseKnobs plain{.memory_priority_mode = false};
   const DynamicBatchOptions strategies[] = {
       {},
       {.others = BlockReuseKnobs{}},
-      {.others = apart},
-      {.strategies = {{"batch0", apart}, {"batch1", BlockReuseKnobs{}}}},
+      {.others = plain},
+      {.strategies = {{"batch0", plain}, {"batch1", BlockReuseKnobs{}}}},
       {.policy = {.merge_continuous = false}},
       {.policy = {.merge_continuous = true, .no_reuse = true}}};
   std::vector<int64_t> bytes(std::size(strategies));

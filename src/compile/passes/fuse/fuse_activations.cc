@@ -37,7 +37,7 @@ class ActivationFusing {
   }
 
  private:
-  // The operand of a two-sided node beside a constant scalar near `number`; not valid without one.
+  // The other operand of a node that has a constant scalar near `number`; not valid without one.
   ValueId OtherOperand(NodeId id, double number) const {
     const std::vector<ValueId>& inputs = graph_[id].inputs;
     if (IsScalar(graph_, inputs[1], number)) return inputs[0];

@@ -255,11 +255,11 @@ TEST(FuseActivationsTest, TheCubeMayBeWrittenAsProductsOfXAlone) {
 }
 
 TEST(FuseActivationsTest, NodesWithRequestsForTheirMemoryOrStreamStay) {
-  const auto fused = [](size_t node, const std::function<void(graph::MemoryAttributes&)>& wish) {
+  const auto fused = [](size_t node, const std::function<void(graph::MemoryAttributes&)>& ask) {
     GraphBuilder builder;
     const ValueId x = X(builder);
     builder.Output(builder.Node("Mul", {x, builder.Node("Sigmoid", {x})}));
-    wish(builder.graph().nodes[node].memory);
+    ask(builder.graph().nodes[node].memory);
     return Left(FuseActivations, Inferred(builder));
   };
   for (const size_t node : {0, 1}) {

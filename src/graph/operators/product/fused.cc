@@ -18,7 +18,7 @@
 //   FusedPool(X): attribute kind (MaxPool, AveragePool, GlobalAveragePool) and its attributes; in
 //     and out are blocked
 //   BlockChannels(X), UnblockChannels(X)
-//   FusedMatMul(A, B, bias?, residual?): alpha * A x B, plus the bias, one number a column, plus
+//   FusedMatMul(A, B, bias?, residual?): alpha * A x B, plus the bias, one number per column, plus
 //   the
 //     residual, which is as the output; transA and transB exchange the last two axes
 namespace plimsoll::graph::operators {

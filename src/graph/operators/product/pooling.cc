@@ -75,7 +75,7 @@ Status InferMaxUnpool(InferContext& context) {
   return {};
 }
 
-// Regions of interest, one an output image: [regions, channels, height, width].
+// Regions of interest, one per output image: [regions, channels, height, width].
 Status InferRegions(InferContext& context, Dim regions, int64_t height, int64_t width) {
   if (height < 1 || width < 1) {
     return context.Fail(StrCat("the pooled size is ", height, " by ", width));

@@ -10,7 +10,7 @@ namespace plimsoll::kernels::cpu {
 namespace {
 
 // How the places to keep are found: of all places ordered by halves, or of as many as are kept in a
-// heap, which needs less room and pays where few are kept.
+// heap, which needs less room and is faster where few are kept.
 struct Selection {
   AxisSplit split;
   int64_t kept = 0;
