@@ -225,8 +225,8 @@ class ThreadCountingDevice final : public ForwardingDevice {
     const std::lock_guard lock(mutex_);
     return seen_;
   }
-  Status Launch(Id id, device::StreamId stream, std::function<void()> work) override {
-    return under_->Launch(id, stream, [this, work = std::move(work)] {
+  Status LaunchHost(Id id, device::StreamId stream, std::function<void()> work) override {
+    return under_->LaunchHost(id, stream, [this, work = std::move(work)] {
       work();
       const std::lock_guard lock(mutex_);
       seen_.insert(kernels::Threads());
