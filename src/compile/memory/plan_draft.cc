@@ -53,15 +53,20 @@ PlanDrafts::PlanDrafts(const Graph& graph, const std::vector<bool>& constant,
     rules_.standalone.resize(stable.keys.size());
     for (size_t i = 0; i < stable.keys.size(); ++i) rules_.standalone[i] = !stable.keys[i].empty();
   }
-  joining_ = JoiningNodes(graph_, FindStorages(graph_, constant_, rules_));
+  all_joined_ = FindStorages(graph_, constant_, rules_);
+  joining_ = JoiningNodes(graph_, all_joined_);
 }
 
 PlanDraft PlanDrafts::Make(std::vector<bool> copied) const {
-  StorageRules rules = rules_;
-  rules.copied = copied;
   PlanDraft draft;
+  if (copied.empty()) {
+    draft.storages = all_joined_;
+  } else {
+    StorageRules rules = rules_;
+    rules.copied = copied;
+    draft.storages = FindStorages(graph_, constant_, rules);
+  }
   draft.copied = std::move(copied);
-  draft.storages = FindStorages(graph_, constant_, rules);
   draft.updates = JoinUpdates(graph_, options_.updates, draft.storages);
   draft.root = BuildSchedule(graph_, draft.storages, constant_, Graph::kRoot, options_.in_place,
                              options_.lifetimes.workspaces);

@@ -49,6 +49,7 @@ class PlanDrafts {
   const std::vector<bool>& constant_;
   const PlanOptions& options_;
   StorageRules rules_;
+  Storages all_joined_;                 // where no join is declined
   std::vector<graph::NodeId> joining_;  // nodes that may join
 };
 

@@ -100,6 +100,7 @@ Result<int> ChooseLayouts(Graph& graph, GroupedChannels where, std::vector<PassR
   if (where == GroupedChannels::kNowhere) return 0;
   const int grouped =
       RunPasses(graph, where == GroupedChannels::kWherePossible ? kLayout : kFilledLayout, reports);
+  if (grouped == 0) return 0;
   Clean(graph, kFolding, reports);
   OverwriteAfterReaders(graph);
   graph = Compact(graph);
