@@ -23,12 +23,12 @@ void AddDevices(std::vector<Finding>& findings) {
     }
     const device::DeviceProperties properties = (*made)->Properties((*made)->Current());
     if (!properties.holds_bytes) continue;
-    findings.push_back(
-        {"device " + kind,
-         StrCat((*made)->Count(), " x ", properties.name,
-                properties.driver.empty() ? "" : ", driver " + properties.driver,
-                properties.host_reachable ? ", reachable" : ", not reachable", " by the host"),
-         ""});
+    findings.push_back({"device " + kind,
+                        StrCat((*made)->Count(), " x ", properties.name,
+                               properties.driver.empty() ? "" : ", driver " + properties.driver,
+                               properties.host_reachable ? ", its memory" : ", its memory not",
+                               " reachable by the host"),
+                        ""});
   }
 }
 
