@@ -28,7 +28,9 @@ struct SessionOptions {
   int threads = 1;  // of each run
   LoadOptions load;
   config::RunConfig config;
-  std::shared_ptr<device::Device> device;  // with memory that the host can reach; none: the CPU
+  std::shared_ptr<device::Device> device;  // none: a new one of `device_name`
+  // "cpu", "far:0"; empty: what the environment variable PLIMSOLL_DEVICE says, else the CPU.
+  std::string device_name;
   // Where feature maps come from; none: from the device, as the policy says. Thread-safe.
   std::shared_ptr<memory::Allocator> allocator;
 };
@@ -40,8 +42,9 @@ struct DeviceBytes {
   // values that keep their addresses), and tensors of graphs that are run node by node.
   Bytes feature_maps;
   Bytes variables;
+  Bytes ports;        // inputs and outputs, where the host cannot reach the device
   Bytes granularity;  // what rounding up adds: to the pages and chunks of the device
-  Bytes total() const { return weights + feature_maps + variables + granularity; }
+  Bytes total() const { return weights + feature_maps + variables + ports + granularity; }
 };
 
 // What a session holds now.

@@ -14,6 +14,8 @@ struct Tensor {
   kernels::Dims dims;
   void* data = nullptr;
   std::optional<kernels::Dims> strides = {};  // in elements; none: row-major without gaps
+  // `data` is an address of the session's device, whose memory the host may not reach.
+  bool on_device = false;
 };
 
 struct Port {
