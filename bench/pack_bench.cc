@@ -146,7 +146,7 @@ Timed PackInTime(const Packing& packing, int64_t capacity, const Options& option
   }
 }
 
-// One row a family: how many seeds fit into what they were cut from and `slack` more, and the
+// One row per family: how many seeds fit into what they were cut from and `slack` more, and the
 // times.
 void PackFamilies(const std::vector<PackFamily>& families, const Options& options, uint64_t seeds) {
   std::printf("%-28s %9s %9s %9s %9s\n", "family", "fit", "median s", "worst s", "all s");
@@ -171,7 +171,7 @@ void PackFamilies(const std::vector<PackFamily>& families, const Options& option
   }
 }
 
-// One row a shape: how many seeds were proven, and how far the peaks are above the lower bounds.
+// One row per shape: how many seeds were proven, and how far the peaks are above the lower bounds.
 void MinimiseShapes(const Options& options, uint64_t seeds) {
   std::printf("%-28s %9s %10s %10s %9s\n", "shape", "proven", "mean", "worst", "all s");
   for (const PackShape& shape : PackShapes()) {

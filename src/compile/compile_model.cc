@@ -31,8 +31,8 @@ bool IsPlainTensor(const ValueType& type) {
 // One way to bring a graph to kernels and a plan, as far as it takes to know its peak.
 struct Attempt {
   CompiledModel model;  // kernels to be looked at
-  BlockedLayouts layouts = BlockedLayouts::kNowhere;
-  int blocked = 0;                    // nodes that work on blocked tensors
+  GroupedChannels layouts = GroupedChannels::kNowhere;
+  int grouped = 0;                    // nodes that work on grouped tensors
   std::vector<Bytes> most_workspace;  // by node; empty: as much as kernels like
   Bytes lowered_by;                   // what smaller workspaces took off the peak
   int regions = 0;                    // that run slice by slice
@@ -49,10 +49,11 @@ class Compilation {
       : options_(options), simplified_(std::move(simplified)), passes_(std::move(passes)) {}
 
   Result<CompiledModel> Run() {
-    PLIMSOLL_ASSIGN(Attempt best, Try(BlockedLayouts::kWherePossible));
+    PLIMSOLL_ASSIGN(Attempt best, Try(GroupedChannels::kWherePossible));
     const Bytes first = best.peak();
-    for (const BlockedLayouts layouts : {BlockedLayouts::kWhereFilled, BlockedLayouts::kNowhere}) {
-      if (best.peak() <= Target() || best.blocked == 0) break;
+    for (const GroupedChannels layouts :
+         {GroupedChannels::kWhereFilled, GroupedChannels::kNowhere}) {
+      if (best.peak() <= Target() || best.grouped == 0) break;
       PLIMSOLL_ASSIGN(Attempt other, Try(layouts));
       if (other.peak() < best.peak()) best = std::move(other);
     }
@@ -73,14 +74,14 @@ class Compilation {
     return options_.plain_peak.value_or(Bytes(kSaturated));
   }
 
-  Result<Attempt> Try(BlockedLayouts layouts) const {
+  Result<Attempt> Try(GroupedChannels layouts) const {
     Attempt attempt;
     attempt.layouts = layouts;
     attempt.model.graph = simplified_;
     attempt.model.passes = passes_;
     Graph& graph = attempt.model.graph;
     if (options_.optimise) {
-      PLIMSOLL_ASSIGN(attempt.blocked, ChooseLayouts(graph, layouts, attempt.model.passes));
+      PLIMSOLL_ASSIGN(attempt.grouped, ChooseLayouts(graph, layouts, attempt.model.passes));
     }
     PLIMSOLL_TRY(SpreadBatchLabels(graph, options_.plan.updates));
     PLIMSOLL_TRY(SettleStreams(graph, options_.plan.updates));
@@ -108,7 +109,7 @@ class Compilation {
             options_.plan.memory_priority ? SliceSizes{slices, 16, 8} : SliceSizes{slices, 128, 32};
         Attempt sliced;
         sliced.layouts = best.layouts;
-        sliced.blocked = best.blocked;
+        sliced.grouped = best.grouped;
         sliced.model.passes = best.model.passes;
         sliced.model.graph = best.model.graph;
         const Sliced made = SliceRegions(sliced.model.graph, seeds, sizes);
@@ -250,11 +251,11 @@ class Compilation {
 
   void AddTechniques(Attempt& attempt, Bytes first) const {
     std::vector<Technique>& techniques = attempt.model.planned.techniques;
-    if (attempt.blocked > 0 || attempt.layouts != BlockedLayouts::kWherePossible) {
+    if (attempt.grouped > 0 || attempt.layouts != GroupedChannels::kWherePossible) {
       Technique layouts;
-      layouts.name = "blocked layouts";
-      layouts.taken = attempt.blocked;
-      if (attempt.layouts != BlockedLayouts::kWherePossible) {
+      layouts.name = "grouped channels";
+      layouts.taken = attempt.grouped;
+      if (attempt.layouts != GroupedChannels::kWherePossible) {
         layouts.declined = 1;
         layouts.reason = StrCat("with them everywhere the peak would be ", FormatBytes(first));
       }

@@ -39,7 +39,7 @@ const Technique* Find(const CompiledModel& model, std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// Convolutions of few channels, whose blocked form is larger than the plain one, between operators
+// Convolutions of few channels, whose grouped form is larger than the plain one, between operators
 // that need the plain one.
 Graph NarrowConvolutions() {
   GraphBuilder builder;

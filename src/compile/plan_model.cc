@@ -22,7 +22,7 @@ using graph::ValueId;
 std::vector<NodeId> NodesInOrder(const BodySchedule& body, const Order& order) {
   std::vector<NodeId> nodes;
   nodes.reserve(order.size());
-  for (const int32_t row : order) nodes.push_back(body.nodes[static_cast<size_t>(row)]);
+  for (const NodeRow row : order) nodes.push_back(body.nodes[static_cast<size_t>(row)]);
   return nodes;
 }
 
@@ -38,9 +38,9 @@ class Joins {
   Joins(const Graph& graph, const Storages& storages, const ReuseRules& rules)
       : storages_(storages), kept_(storages.storages.size()) {
     for (size_t i = 0; i < graph.values.size(); ++i) {
-      const int32_t storage = storages.places[i].storage;
-      if (storage >= 0 && rules.Keeps(graph.values[i].producer)) {
-        kept_[static_cast<size_t>(storage)] = true;
+      const StorageId storage = storages.places[i].storage;
+      if (storage.valid() && rules.Keeps(graph.values[i].producer)) {
+        kept_[storage.index()] = true;
       }
     }
   }
@@ -57,7 +57,7 @@ class Joins {
 
  private:
   bool IsKept(ValueId value) const {
-    return kept_[static_cast<size_t>(storages_.places[value.index()].storage)];
+    return kept_[storages_.places[value.index()].storage.index()];
   }
 
   const Storages& storages_;
@@ -70,7 +70,7 @@ Bytes FileOrderBound(const Graph& graph, const std::vector<bool>& constant) {
   const BodySchedule root = BuildSchedule(graph, plain, constant, Graph::kRoot, false);
   const Timeline timeline =
       BuildTimeline(graph, plain, constant, NodesInOrder(root, FileOrder(root)));
-  return LiveBound(BuildBlocks(graph, plain, timeline, {}), timeline, plan::kDefaultAlignment);
+  return LiveBound(JoinStorages(graph, plain, timeline, {}), timeline, plan::kDefaultAlignment);
 }
 
 void NoteUnknownBatches(const AssignerChoice& choice, PlannedBuffers& buffers) {
@@ -98,9 +98,9 @@ Result<PlannedModel> Place(const Graph& graph, const PlanDraft& draft, const Sta
   model.order = NodesInOrder(draft.root, draft.order);
   model.timeline = BuildTimeline(graph, storages, model.constant, model.order);
   PLIMSOLL_TRY(VerifyUpdates(graph, storages, model.timeline));
-  model.blocks = BuildBlocks(graph, storages, model.timeline, joins.joins());
-  model.timeline.waits = FindStreamWaits(graph, model.blocks, model.timeline);
-  PLIMSOLL_ASSIGN(model.buffers, BuildProblem(graph, model.blocks, model.timeline, stable,
+  model.joined = JoinStorages(graph, storages, model.timeline, joins.joins());
+  model.timeline.waits = FindStreamWaits(graph, model.joined, model.timeline);
+  PLIMSOLL_ASSIGN(model.buffers, BuildProblem(graph, model.joined, model.timeline, stable, rules,
                                               model.constant, options.lifetimes));
   if (options.gear.empty()) NoteUnknownBatches(options.assigner, model.buffers);
   PLIMSOLL_ASSIGN(const auto assigner, AssignerFor(options.assigner, model.buffers.problem,
@@ -125,7 +125,7 @@ Result<PlannedModel> PlanOnce(const Graph& graph, const PlanOptions& options) {
   PLIMSOLL_ASSIGN(PlannedModel model, Place(graph, best, stable, rules, options, known));
   model.techniques = drafts.Techniques(best);
   if (FeatureMapPeak(model) <= known.file_order_lower_bound) return model;
-  // Blocks of several pieces may leave gaps between them that plain buffers do not.
+  // Joined storages of several pieces may leave gaps between them that plain buffers do not.
   const PlanDraft separate = drafts.Separate();
   if (Bytes(separate.peak) >= FeatureMapPeak(model)) return model;
   PLIMSOLL_ASSIGN(PlannedModel plain, Place(graph, separate, stable, rules, options, known));

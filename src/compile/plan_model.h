@@ -6,7 +6,7 @@
 
 #include "compile/memory/assigner_choice.h"
 #include "compile/memory/lifetimes.h"
-#include "compile/memory/storage/blocks.h"
+#include "compile/memory/storage/joined_storages.h"
 #include "compile/memory/storage/variable_updates.h"
 #include "compile/memory/technique.h"
 #include "compile/memory/timeline.h"
@@ -44,7 +44,7 @@ struct PlanOptions {
 struct PlannedModel {
   std::vector<graph::NodeId> order;  // of the root's nodes; those worked out at load are left out
   Timeline timeline;
-  Blocks blocks;
+  JoinedStorages joined;
   std::vector<bool> constant;  // by value: worked out at load
   PlannedBuffers buffers;
   plan::MemoryPlan plan;

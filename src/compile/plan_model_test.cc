@@ -36,7 +36,7 @@ int64_t FeatureMap(const PlannedModel& model) {
   return model.plan.regions[model.buffers.feature_map.index()].size.value();
 }
 
-// The place of a value's first byte, told apart by region.
+// The place of a value's first byte, with its region.
 std::pair<size_t, int64_t> Place(const PlannedModel& model, ValueId value) {
   const plan::BufferId buffer = model.buffers.buffer_of[value.index()];
   return {model.buffers.problem.buffer(buffer).region.index(),

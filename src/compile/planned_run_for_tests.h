@@ -12,7 +12,7 @@
 // For tests of plans: a run of a planned model inside its plan's bytes.
 namespace plimsoll::compile {
 
-// One memory a region. A node reads its operands where the plan has them and writes its results
+// One memory per region. A node reads its operands where the plan has them and writes its results
 // there; its workspace is filled with rubbish before it reads and after it has written, since a
 // kernel may do that. Nodes carry no bodies.
 class PlannedRun {

@@ -102,7 +102,7 @@ class PackingRecorder : public kernels::PackedWeights {
                   const ConstantReaders& readers)
       : store_(store), site_(site), forms_(forms), readers_(readers) {}
 
-  // What others read plain stays beside the packed form.
+  // What others read plain stays in memory next to the packed form.
   bool Wants(const void* data, Bytes plain, Bytes packed, Bytes workspace) const override {
     if (forms_ == WeightForms::kPacked) return true;
     const bool alone = std::ranges::any_of(

@@ -34,10 +34,12 @@ TEST(SeedNamesTest, R67_FunctionsOfTheSeedAreFunctionsHere) {
   void (plan::PlanBuilder::*const set_offset)(const plan::Placement&) =
       &plan::PlanBuilder::SetOpMemOffset;
   bool (*const real_size)(Bytes, Bytes) = &plan::IsRealSizeReuseBlock;
-  bool (*const zero_copy)(const graph::Graph&, const compile::StableValues&, const compile::Block&,
-                          std::string&) = &compile::IsNodeAndPeerNodeTaskSupportZeroCopy;
-  bool (*const no_need)(const graph::Graph&, const compile::StableValues&, const compile::Block&,
-                        const compile::LifetimeOptions&) = &compile::IsNoNeedAssignMemory;
+  bool (*const zero_copy)(const graph::Graph&, const compile::StableValues&,
+                          const compile::JoinedStorage&, std::string&) =
+      &compile::IsNodeAndPeerNodeTaskSupportZeroCopy;
+  bool (*const no_need)(const graph::Graph&, const compile::StableValues&,
+                        const compile::JoinedStorage&, const compile::LifetimeOptions&) =
+      &compile::IsNoNeedAssignMemory;
   EXPECT_NE(assign, nullptr);
   EXPECT_NE(pre_assign, nullptr);
   EXPECT_NE(set_offset, nullptr);

@@ -179,7 +179,7 @@ TEST_F(ConfigFileOnDiskTest, AFileIsReadAndNamedInErrors) {
   EXPECT_EQ(settings->all()[0].origin.text, path + ":1:1");
 }
 
-TEST_F(ConfigFileOnDiskTest, MissingFolderAndTooLargeAreToldApart) {
+TEST_F(ConfigFileOnDiskTest, MissingFolderAndTooLargeAreDistinguished) {
   const std::string missing = folder_ / "missing.json";
   EXPECT_EQ(ReadConfigFile(missing).error().Text(),
             StrCat("cannot read the configuration: ", missing,

@@ -307,12 +307,12 @@ TEST_P(StreamConformance, AnEventTellsOfItsOwnStreamAlone) {
   Gate gate;
   ASSERT_TRUE(device_->LaunchHost(kFirst, held, gate.Work()).ok());
   const auto behind = device_->RecordEvent(kFirst, held);
-  const auto beside = device_->RecordEvent(kFirst, free);
-  ASSERT_TRUE(behind.ok() && beside.ok());
-  EXPECT_NE(*behind, *beside);
-  EXPECT_TRUE(device_->EventReached(kFirst, *beside).value());
+  const auto parallel = device_->RecordEvent(kFirst, free);
+  ASSERT_TRUE(behind.ok() && parallel.ok());
+  EXPECT_NE(*behind, *parallel);
+  EXPECT_TRUE(device_->EventReached(kFirst, *parallel).value());
   EXPECT_FALSE(device_->EventReached(kFirst, *behind).value());
-  ASSERT_TRUE(device_->DestroyEvent(kFirst, *beside).ok());
+  ASSERT_TRUE(device_->DestroyEvent(kFirst, *parallel).ok());
   EXPECT_FALSE(device_->EventReached(kFirst, *behind).value());
   gate.Open();
   ASSERT_TRUE(device_->SynchronizeStream(kFirst, held).ok());

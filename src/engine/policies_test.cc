@@ -281,7 +281,7 @@ TEST(PoliciesTest, R234_AsManyGraphsAsTheOptionSaysAreInsideARunAtOnceAndNeverMo
   }
 }
 
-TEST(PoliciesTest, R70_R234_GraphsRunBesideEachOtherAndRunsOfOneWait) {
+TEST(PoliciesTest, R70_R234_GraphsRunSideBySideAndRunsOfOneWait) {
   for (const auto policy : {StaticMemoryPolicy::kByGraph, StaticMemoryPolicy::kExpandableDynamic}) {
     SessionOptions options = With(policy);
     options.config.graph_max_parallel_model_num = 3;

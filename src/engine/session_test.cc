@@ -149,7 +149,7 @@ TEST(SessionTest, TwoThreadsGiveWhatOneGives) {
   EXPECT_EQ(results[0], results[1]);
 }
 
-TEST(SessionTest, GraphsRunBesideEachOtherAndRunsOfOneGraphWait) {
+TEST(SessionTest, GraphsRunSideBySideAndRunsOfOneGraphWait) {
   const auto session = MakeSession();
   const GraphId wide = MustAdd(*session, WideGraph());
   const GraphId other = MustAdd(*session, WideGraph());

@@ -83,7 +83,7 @@ std::vector<ValueId> GraphBuilder::Nodes(std::string op, std::vector<ValueId> in
   }
   for (const SubgraphId body : SubgraphsOf(node)) graph_[body].owner = id;
   const OperatorRow* row = FindOperator(node.domain, node.op, node.version);
-  if (row != nullptr && row->memory != nullptr) row->memory(node, node.memory);
+  if (row != nullptr && row->facts.memory != nullptr) row->facts.memory(node, node.memory);
   graph_.nodes.push_back(std::move(node));
   graph_[open_.back()].nodes.push_back(id);
   return graph_[id].outputs;

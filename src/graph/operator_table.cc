@@ -2,6 +2,7 @@
 #include <tuple>
 #include <vector>
 
+#include "graph/graph.h"
 #include "graph/operator_row.h"
 #include "graph/operators/families.h"
 
@@ -52,6 +53,12 @@ const OperatorRow* FindOperator(std::string_view domain, std::string_view name, 
     if (row->second->since <= version && version <= row->second->until) return row->second;
   }
   return nullptr;
+}
+
+const OperatorFacts& FactsOf(const Node& node) {
+  static constexpr OperatorFacts kNothingKnown;
+  const OperatorRow* row = FindOperator(node.domain, node.op, node.version);
+  return row != nullptr ? row->facts : kNothingKnown;
 }
 
 std::span<const OperatorRow* const> AllOperators() { return TheTable().rows; }

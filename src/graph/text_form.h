@@ -6,7 +6,7 @@
 
 namespace plimsoll::graph {
 
-// The graph as text that a person reads and a test compares: one line an input, a constant, a node
+// The graph as text that a person reads and a test compares: one line per input, a constant, a node
 // and an output; bodies indented below their node. Constants show type, shape and, when small,
 // their elements; attributes are in file order. The same graph always gives the same text.
 //

@@ -93,7 +93,7 @@ Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant) {
         .what = "cannot run the model",
         .where = StrCat("tensor '", constant.name, "'"),
         .why = StrCat("its data lies in '", constant.external_file, "', which is not there"),
-        .remedy = "put the file beside the model"};
+        .remedy = "put the file next to the model"};
   }
   HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
   if (IsReadInPlace(constant)) {

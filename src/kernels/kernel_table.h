@@ -13,7 +13,8 @@ namespace plimsoll::kernels {
 // attributes that have no kernel, with site.BadInput for what cannot be right.
 using KernelMaker = Result<KernelPointer> (*)(KernelSite& site);
 
-// One operator of one range of versions on the CPU. Tables live in kernels/cpu/, one file a family.
+// One operator of one range of versions on the CPU. Tables live in kernels/cpu/, one file per
+// family.
 struct KernelRow {
   std::string_view domain;
   std::string_view name;

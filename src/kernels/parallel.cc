@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-// Without OpenMP (clang with no libomp beside it) everything runs in the calling thread.
+// Without OpenMP (clang without libomp) everything runs in the calling thread.
 #ifdef _OPENMP
 #include <omp.h>
 #else

@@ -33,7 +33,7 @@ class AllocatorConformance : public testing::TestWithParam<std::tuple<Subject, G
   bool HoldsBytes() const { return machine_.device()->Properties(kDevice).holds_bytes; }
 };
 
-TEST_P(AllocatorConformance, BlocksOfAllSizesAreAlignedAndApart) {
+TEST_P(AllocatorConformance, BlocksOfAllSizesAreAlignedAndDisjoint) {
   std::vector<Block> blocks;
   for (int64_t size : {0, 1, 511, 512, 513, 4096, 1 << 20, (1 << 20) + 1, 3 << 20, 5000000, 0, 1}) {
     blocks.push_back(Take(Bytes(size)));

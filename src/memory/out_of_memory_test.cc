@@ -153,7 +153,7 @@ TEST(OutOfMemoryReportTest, WhatIsNotKnownIsNotTold) {
   EXPECT_EQ(error.remedy, "ask for less or use a device with more memory");
 }
 
-TEST(OwnerTableTest, ManyTagsAreToldApartAndTheLargestComeFirst) {
+TEST(OwnerTableTest, ManyTagsAreDistinguishedAndTheLargestComeFirst) {
   OwnerTable owners;
   EXPECT_EQ(owners.Find(""), 0u);
   std::vector<uint32_t> numbers;

@@ -17,12 +17,12 @@ namespace {
 
 constexpr size_t kReportedOwners = 5;
 constexpr int64_t kLargest = int64_t{1} << 46;  // more than any address range
-// Rounding a block up to whole pages keeps its chunks apart from its neighbour's; it is done where
-// it costs no more than this fraction of the block, and three quarters of a page.
+// Rounding a block up to whole pages keeps its chunks separate from its neighbour's; it is done
+// where it costs no more than this fraction of the block, and three quarters of a page.
 constexpr int64_t kPageWaste = 128;
-// A program that has freed less than this fraction of its memory is calm: it loads, it does not
+// A program that has freed less than this fraction of its memory is steady: it loads, it does not
 // run.
-constexpr int64_t kCalm = 1000;
+constexpr int64_t kSteadyShare = 1000;
 // Stitching in place of growing is worth its mappings from this fraction of all memory on.
 constexpr int64_t kWorthStitching = 500;
 
@@ -144,7 +144,9 @@ Status ScalableAllocator::CheckLive(const Block& block) const {
   return IsLive(block) ? Status() : Unknown(block);
 }
 
-bool ScalableAllocator::calm() const { return freed_ <= pool_->reserved().value() / kCalm; }
+bool ScalableAllocator::steady() const {
+  return freed_ <= pool_->reserved().value() / kSteadyShare;
+}
 
 Status ScalableAllocator::Unknown(const Block& block) const {
   if (block.key == BlockKey() && block.address == 0) return Status();
@@ -227,7 +229,7 @@ Result<uint32_t> ScalableAllocator::ObtainGrown(const Request& request, int64_t 
   int64_t need = aligned && !request.single_chunk ? size + alignment : size;
   if (!request.single_chunk) need = std::max(need, pool_->slab_size());
   PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks,
-                  device_->Grow({Bytes(need), request.single_chunk, scarce, calm()}));
+                  device_->Grow({Bytes(need), request.single_chunk, scarce, steady()}));
   pool_->Add(chunks, device_->stitches());
   extent = take();
   assert(extent != kNoExtent);
@@ -256,7 +258,7 @@ Result<uint32_t> ScalableAllocator::ObtainStitched(int64_t size, bool scarce, Ad
         attempt == 0 && (scarce || gain >= pool_->reserved().value() / kWorthStitching);
     const int64_t need = stitch ? plan.missing : attempt > 1 ? size : size - at_top;
     PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks,
-                    device_->Grow({Bytes(need), false, scarce, calm()}));
+                    device_->Grow({Bytes(need), false, scarce, steady()}));
     pool_->Add(chunks, device_->stitches());
   }
 }

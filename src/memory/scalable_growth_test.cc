@@ -32,9 +32,9 @@ class ScalableGrowth : public testing::Test {
     }
     int64_t chunks = 0;
     for (const auto& [at, size] : mapped) {
-      const bool apart = at >= block.address + static_cast<uint64_t>(block.size.value()) ||
-                         block.address >= at + static_cast<uint64_t>(size.value());
-      chunks += apart ? 0 : 1;
+      const bool disjoint = at >= block.address + static_cast<uint64_t>(block.size.value()) ||
+                            block.address >= at + static_cast<uint64_t>(size.value());
+      chunks += disjoint ? 0 : 1;
     }
     return chunks;
   }

@@ -4,7 +4,7 @@
 
 #include "memory/conformance_fixture.h"
 
-// A second bookkeeper beside the allocator: whatever it does, blocks are apart and aligned, lie in
+// A second bookkeeper for the allocator: whatever it does, blocks are disjoint and aligned, lie in
 // memory that is mapped, and no byte is lost.
 namespace plimsoll::memory {
 namespace shadow_model_test {
@@ -45,7 +45,7 @@ Bytes RandomSize(std::mt19937_64& random) {
   return Bytes(static_cast<int64_t>(random() % (uint64_t{1} << magnitude)));
 }
 
-TEST(ShadowModelTest, AMillionOperationsKeepBlocksApartAlignedAndCounted) {
+TEST(ShadowModelTest, AMillionOperationsKeepBlocksDisjointAlignedAndCounted) {
   device::FakeOptions options;
   options.capacity = GiB(1);
   const Machine machine = Machine::Fake(options);

@@ -74,13 +74,13 @@ TEST_F(StreamOrderedAllocatorTest, ABlockRecordedOnTwoStreamsWaitsForBoth) {
     EXPECT_EQ(machine_->fake().outstanding().events, 2);
     ASSERT_TRUE(
         machine_->device()->SynchronizeStream(kDevice, last == other_ ? third : other_).ok());
-    const Block beside = Take(*allocator_, MiB(8), mine);
-    EXPECT_NE(beside.address, block.address);
+    const Block neighbour = Take(*allocator_, MiB(8), mine);
+    EXPECT_NE(neighbour.address, block.address);
     ASSERT_TRUE(machine_->device()->SynchronizeStream(kDevice, last).ok());
     const Block again = Take(*allocator_, MiB(8), mine);
     EXPECT_EQ(again.address, block.address);
     EXPECT_EQ(machine_->fake().outstanding().events, 0);
-    ASSERT_TRUE(allocator_->Free(beside).ok());
+    ASSERT_TRUE(allocator_->Free(neighbour).ok());
     ASSERT_TRUE(allocator_->Free(again).ok());
     ASSERT_TRUE(allocator_->Trim().ok());
   }

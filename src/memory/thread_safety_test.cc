@@ -61,7 +61,7 @@ struct Shared {
 Bytes SizeOf(int thread) { return MiB(2) * (1 + thread % 4); }
 
 // That no two chunks share a byte.
-void ExpectApart(std::vector<ActiveChunk> chunks) {
+void ExpectDisjoint(std::vector<ActiveChunk> chunks) {
   std::sort(chunks.begin(), chunks.end(),
             [](const ActiveChunk& a, const ActiveChunk& b) { return a.home < b.home; });
   for (size_t i = 1; i < chunks.size(); ++i) {
@@ -120,7 +120,7 @@ TEST(ThreadSafetyTest, R72_ActiveMemoryAllocatorHandsOutEachByteOnceToEightThrea
     for (const auto& own : kept) all.insert(all.end(), own.begin(), own.end());
     for (const ActiveChunk& chunk : all) held += chunk.size;
     ASSERT_EQ(all.size(), static_cast<size_t>(kThreads * kRounds / 100));
-    ExpectApart(all);
+    ExpectDisjoint(all);
     EXPECT_EQ(shared.physical().reserved(), held);
     EXPECT_EQ(shared.ledger.reserved, held);
   }
@@ -154,7 +154,7 @@ TEST(ThreadSafetyTest, R72_ExpandableActiveMemoryAllocatorMapsEachByteOnceForEig
   for (const auto& own : kept) all.insert(all.end(), own.begin(), own.end());
   for (const ActiveChunk& chunk : all) held += chunk.size;
   ASSERT_EQ(all.size(), static_cast<size_t>(kThreads * kRounds / 400));
-  ExpectApart(all);
+  ExpectDisjoint(all);
   EXPECT_EQ(expandable->mapped(), held);
   EXPECT_EQ(shared.ledger.mapped, held);
   EXPECT_EQ(shared.machine.fake().outstanding().mappings, static_cast<int64_t>(all.size()));

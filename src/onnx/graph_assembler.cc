@@ -253,7 +253,7 @@ Status GraphAssembler::AddNodeOutputs(const Site& site, NodeId id) {
 Status GraphAssembler::SetMemory(const Site& site, NodeId id) {
   graph::Node& node = graph_[id];
   const auto* row = graph::FindOperator(node.domain, node.op, node.version);
-  if (row != nullptr && row->memory != nullptr) row->memory(node, node.memory);
+  if (row != nullptr && row->facts.memory != nullptr) row->facts.memory(node, node.memory);
 
   const auto apply = [&](std::string_view key, std::string_view value) -> Status {
     if (!key.starts_with(kMemoryPrefix)) return {};

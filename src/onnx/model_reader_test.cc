@@ -71,7 +71,7 @@ TEST(ReadModelTest, ConstantsAreViewsThatKeepTheFileMapped) {
   EXPECT_EQ(model->constants[0].Doubles(), (std::vector<double>{4, 5}));
 }
 
-TEST(ReadModelTest, ExternalDataIsFoundBesideTheModel) {
+TEST(ReadModelTest, ExternalDataIsFoundNextToTheModel) {
   const TemporaryFolder folder;
   folder.Write("w.bin", std::string(16, '\0'));
   const Message tensor = Message()
@@ -168,7 +168,7 @@ TEST(ReadModelTest, MemoryComesFromTheRowAndMetadataOverridesIt) {
   EXPECT_EQ(Text(model->nodes[0].memory), "reference_output=0:0 stream=2");
 }
 
-TEST(ReadModelTest, UnnamedDimensionsOfInputsAreToldApart) {
+TEST(ReadModelTest, UnnamedDimensionsOfInputsAreDistinguished) {
   Message graph = GraphOf({NodeMessage("Relu", {"x"}, {"y"})});
   graph.Put(schema::graph::kInput, ValueInfo("z", TensorType(DataType::kFloat32, {"?", "?"})));
   const auto model = ReadMessage(ModelOf(graph));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "graph/operator_row.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::onnx {
@@ -23,56 +24,13 @@ constexpr std::array<StandardDomain, 4> kStandardDomains = {{
     {"ai.onnx.preview.training", 1, 1},
 }};
 
-// Operators that mean the same in every operator set from 1 to 7. The standard's own cases carry
-// some of them in models that import operator set 1.
-constexpr std::array<std::string_view, 46> kSameSinceFirst = {
-    "ArgMax",
-    "ArgMin",
-    "Constant",
-    "Conv",
-    "ConvTranspose",
-    "DepthToSpace",
-    "Flatten",
-    "Gather",
-    "GlobalAveragePool",
-    "GlobalMaxPool",
-    "Hardmax",
-    "Identity",
-    "If",
-    "LRN",
-    "LogSoftmax",
-    "Loop",
-    "LpNormalization",
-    "MatMul",
-    "MaxPool",
-    "MaxRoiPool",
-    "Not",
-    "RandomNormal",
-    "RandomNormalLike",
-    "RandomUniform",
-    "RandomUniformLike",
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSum",
-    "ReduceSumSquare",
-    "Shape",
-    "Size",
-    "Slice",
-    "Softmax",
-    "Softplus",
-    "Softsign",
-    "SpaceToDepth",
-    "Squeeze",
-    "TopK",
-    "Transpose",
-    "Unsqueeze",
-};
+// Whether the operator means the same in every operator set from 1 to 7. The standard's own cases
+// carry some of these in models that import operator set 1.
+bool SameSinceFirst(const NodeRecord& node) {
+  const graph::OperatorRow* row =
+      node.domain.empty() ? graph::FindOperator(node.domain, node.op, 1) : nullptr;
+  return row != nullptr && row->until >= kOldestOpset;
+}
 
 std::string DomainName(std::string_view domain) {
   return domain.empty() ? "the ONNX standard" : StrCat("domain ", Quote(domain));
@@ -122,10 +80,7 @@ Result<int> OpsetTable::VersionFor(const Source& source, const NodeRecord& node,
                           StrCat("it is an operator of ", DomainName(node.domain),
                                  ", of which the model imports no operator set"));
   }
-  const bool same_since_first =
-      node.domain.empty() &&
-      std::find(kSameSinceFirst.begin(), kSameSinceFirst.end(), node.op) != kSameSinceFirst.end();
-  const int oldest = same_since_first ? 1 : standard->oldest;
+  const int oldest = SameSinceFirst(node) ? 1 : standard->oldest;
   if (*version >= oldest && *version <= standard->newest) return *version;
   return source.Unsupported(
       "onnx.opset", where(),

@@ -114,7 +114,7 @@ class DeviceMemory {
   bool IsUnableToReserve(DeviceId device) const;
 
  private:
-  std::atomic<uint64_t> unable_to_reserve_ = 0;  // a bit a device
+  std::atomic<uint64_t> unable_to_reserve_ = 0;  // one bit per device
 };
 
 class Device;

@@ -19,7 +19,7 @@ struct GrowRequest {
   Bytes size;
   bool single_chunk = false;
   bool scarce = false;  // the last attempt was refused: ask for no byte more than `size`
-  bool calm = false;    // hardly a block was freed so far: what is taken now is likely to stay
+  bool steady = false;  // hardly a block was freed so far: what is taken now is likely to stay
 };
 
 // Device memory that is active, which is usable at an address: the face shared by the expandable

@@ -24,7 +24,7 @@ struct ExpandableOptions {
 // that neighbours in time are neighbours in address; stitched ranges lie in another. Access is set
 // once for each run of chunks that a call maps.
 //
-// Thread-safe: one recursive mutex. Cost of Grow: one create, map and access a chunk. A call that
+// Thread-safe: one recursive mutex. Cost of Grow: one create, map and access per chunk. A call that
 // fails halfway undoes what it did. Failures: the device's errors, "memory.limit".
 class ExpandableActiveMemoryAllocator final : public ActiveMemory {
  public:

@@ -87,7 +87,7 @@ class ScalableAllocator final : public Allocator {
   Status UndoIdleStitched();
   Block HandOut(const Request& request, uint32_t extent, Address address);
   bool IsLive(const Block& block) const;
-  bool calm() const;
+  bool steady() const;
   Status Unknown(const Block& block) const;
   Error OutOfMemory(const Request& request, const Error& cause) const;
   void Report(MemoryEvent::Kind kind, Address address, int64_t bytes, std::string_view tag);

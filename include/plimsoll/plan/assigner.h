@@ -62,7 +62,7 @@ class MemAssigner {
                                  const Budget& budget) const;
 };
 
-// An assigner that plans each region by itself.
+// An assigner that plans each region separately.
 class RegionMemAssigner : public MemAssigner {
  public:
   Placement AssignMemoryWithReuse(const BlockProblem& blocks, const Budget& budget) const final;

@@ -45,8 +45,8 @@ struct PlanNote {
 
 // Where every buffer lies, as plain data. Indices follow the tables of its Problem.
 struct MemoryPlan {
-  std::vector<Offset> offsets;      // one a buffer, from the base of its region
-  std::vector<RegionPlan> regions;  // one a region
+  std::vector<Offset> offsets;      // one per buffer, from the base of its region
+  std::vector<RegionPlan> regions;  // one per region
   std::vector<ClearingArea> clearing_areas;
   std::vector<MergedBlock> merged_blocks;
   std::vector<PlanNote> notes;

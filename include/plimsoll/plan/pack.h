@@ -19,8 +19,8 @@ namespace plimsoll::plan {
 // an answer it is where the buffer lies. This is the form of MiniMalloc's benchmarks.
 struct BufferTable {
   Problem problem;
-  std::vector<std::optional<Offset>> offsets;  // one a buffer
-  std::vector<int64_t> lines;                  // one a buffer: where it stands in the text
+  std::vector<std::optional<Offset>> offsets;  // one per buffer
+  std::vector<int64_t> lines;                  // one per buffer: where it stands in the text
 };
 
 // Refuses what is no such table, with the line and the reason. `file` is for the error only.
@@ -31,9 +31,9 @@ std::string WriteBufferTable(const Problem& problem, const std::vector<Offset>& 
 
 // What a question gets when nobody says how hard to try. Who names a capacity wants that answer:
 // the search runs on, in rounds of growing steps, until it has found a placement or proven that
-// there is none, or until 10 s have passed. Without a capacity: 100,000 steps, or 16 a buffer where
-// that is more, so that every buffer of a large table has its turn; with more than 100,000 buffers
-// a peak of at most 1.0001 of the lower bound is good enough.
+// there is none, or until 10 s have passed. Without a capacity: 100,000 steps, or 16 per buffer
+// where that is more, so that every buffer of a large table has its turn; with more than 100,000
+// buffers a peak of at most 1.0001 of the lower bound is good enough.
 Effort DefaultEffort(const Problem& problem, std::optional<Bytes> capacity);
 
 struct PackOptions {
@@ -52,7 +52,7 @@ struct PackAnswer {
   bool infeasible = false;  // proven: nothing fits into the capacity
   bool deadline_hit = false;
   std::string assigner;
-  std::vector<Offset> offsets;  // one a buffer
+  std::vector<Offset> offsets;  // one per buffer
   // Only when `infeasible`: buffers that cannot be placed together.
   std::vector<BufferId> infeasible_set;
   bool infeasible_set_minimal = false;  // proven: without any one of them the others fit

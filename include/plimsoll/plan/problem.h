@@ -55,7 +55,7 @@ struct Use {
 struct Buffer {
   std::string name = {};
   Bytes size = {};
-  int64_t alignment = 1;  // of its offset, beside the region's
+  int64_t alignment = 1;  // of its offset, in addition to the region's
   RegionId region = RegionId(0);
   Use life = {};
   std::vector<Use> elsewhere = {};
@@ -65,7 +65,8 @@ struct Buffer {
   bool is_fixed_addr_prior = false;
   bool exclusive = false;  // its bytes are given to nobody else, ever
   // Bound to memory that the caller of a run hands over. Needs a zero-copy region. Two such buffers
-  // never share bytes; any other buffer of that region lies wholly inside one of them, or apart.
+  // never share bytes; any other buffer of that region lies wholly inside one of them, or outside
+  // of all.
   bool zero_copy = false;
   BatchId batch =
       {};  // none: belongs to every batch. Buffers of different batches never live together.

@@ -114,14 +114,13 @@ TEST(ScenarioTest, InputsAndOutputsUseTheCallersMemoryAtThirtyTwoBytes) {
 
 TEST(ScenarioTest, R55_ZeroCopyNeedsTheNodeAndEveryPeerToSupportIt) {
   const Planned planned = PlanExample("no_address_refresh");
-  const auto block_of = [&](std::string_view name) -> const compile::Block& {
-    const int32_t block = planned.model.blocks.block_of[planned.Value(name).index()];
-    return planned.model.blocks.blocks[static_cast<size_t>(block)];
+  const auto storage_of = [&](std::string_view name) -> const compile::JoinedStorage& {
+    return planned.model.joined[planned.model.joined.IdOf(planned.Value(name))];
   };
   std::string reason;
   const auto supports = [&](std::string_view name) {
     return IsNodeAndPeerNodeTaskSupportZeroCopy(
-        planned.graph, compile::FindStableValues(planned.graph), block_of(name), reason);
+        planned.graph, compile::FindStableValues(planned.graph), storage_of(name), reason);
   };
   EXPECT_TRUE(supports("x"));
   EXPECT_FALSE(supports("marked0"));
@@ -162,10 +161,9 @@ TEST(ScenarioTest, R63_ARefreshableBaseMovesFixedAddressesOutOfTheFeatureMap) {
   options.lifetimes.feature_base_refreshable = true;
   const Planned refreshable = PlanExample("fixed_address", options);
   const auto needs_none = [](const Planned& planned, const PlanOptions& with) {
-    const int32_t block = planned.model.blocks.block_of[planned.Value("marked0").index()];
+    const compile::JoinedStorageId id = planned.model.joined.IdOf(planned.Value("marked0"));
     return IsNoNeedAssignMemory(planned.graph, compile::FindStableValues(planned.graph),
-                                planned.model.blocks.blocks[static_cast<size_t>(block)],
-                                with.lifetimes);
+                                planned.model.joined[id], with.lifetimes);
   };
   EXPECT_FALSE(needs_none(fixed_base, {}));
   EXPECT_EQ(fixed_base.Region("marked0").kind, plan::RegionKind::kFeatureMap);

@@ -93,7 +93,7 @@ TEST(ReportsTest, TheRunsFiguresAreUnderTheirNames) {
   EXPECT_EQ(json.size(), expected.size()) << json.dump(1);
 }
 
-TEST(ReportsTest, SeveralModelsKeepTheirFiguresApartFromTheSessions) {
+TEST(ReportsTest, SeveralModelsKeepTheirFiguresSeparateFromTheSessions) {
   ModelRun other = SomeRun();
   other.model = "n.onnx";
   other.planned = false;

@@ -22,8 +22,8 @@ using graph::ValueId;
 using plan::BufferId;
 using plan::RegionId;
 
-// What the nodes around a block ask of its memory.
-struct Wishes {
+// What the nodes around a storage ask of its memory.
+struct MemoryRequests {
   plan::MemoryType type = plan::MemoryType::kDevice;
   std::string stable_key;  // empty: it may move
   bool clearing = false;
@@ -40,22 +40,23 @@ plan::MemoryType TypeOf(MemoryAttributes::Type type) {
   }
 }
 
-Wishes WishesOf(const Graph& graph, const StableValues& stable, const Block& block) {
-  Wishes wishes;
-  for (const ValueId value : block.values) {
-    if (stable.Contains(value)) wishes.stable_key = stable.keys[value.index()];
+MemoryRequests RequestsOf(const Graph& graph, const StableValues& stable,
+                          const JoinedStorage& storage) {
+  MemoryRequests requests;
+  for (const ValueId value : storage.values) {
+    if (stable.Contains(value)) requests.stable_key = stable.keys[value.index()];
     const NodeId producer = graph[value].producer;
     if (!producer.valid()) continue;
     const Node& node = graph[producer];
     if (node.memory.memory_type != MemoryAttributes::Type::kDevice) {
-      wishes.type = TypeOf(node.memory.memory_type);
+      requests.type = TypeOf(node.memory.memory_type);
     }
     for (const int output : node.memory.needs_clearing) {
       const auto index = static_cast<size_t>(output);
-      if (index < node.outputs.size() && node.outputs[index] == value) wishes.clearing = true;
+      if (index < node.outputs.size() && node.outputs[index] == value) requests.clearing = true;
     }
   }
-  return wishes;
+  return requests;
 }
 
 // What is the memory of an input cannot be zero when the node reads that input.
@@ -76,20 +77,21 @@ Status CheckClearing(const Graph& graph, NodeId id) {
   return {};
 }
 
-bool KeepsAddressesApart(const LifetimeOptions& options) {
+bool KeepsAddressesInOwnRegion(const LifetimeOptions& options) {
   return options.feature_base_refreshable || options.feature_map_moves;
 }
 
 class ProblemBuilder {
  public:
-  ProblemBuilder(const Graph& graph, const Blocks& blocks, const Timeline& timeline,
-                 const StableValues& stable, const LifetimeOptions& options)
+  ProblemBuilder(const Graph& graph, const JoinedStorages& joined, const Timeline& timeline,
+                 const StableValues& stable, const ReuseRules& rules,
+                 const LifetimeOptions& options)
       : graph_(graph),
-        blocks_(blocks),
+        joined_(joined),
         timeline_(timeline),
         stable_(stable),
         options_(options),
-        rules_(MakeReuseRules(graph, options.reuse)) {
+        rules_(rules) {
     is_input_.resize(graph.values.size());
     is_output_.resize(graph.values.size());
     for (const ValueId input : graph.root().inputs) is_input_[input.index()] = true;
@@ -105,12 +107,12 @@ class ProblemBuilder {
   Result<PlannedBuffers> Build(const std::vector<bool>& constant) {
     for (const Step& step : timeline_.steps) PLIMSOLL_TRY(CheckClearing(graph_, step.node));
     const std::vector<bool> lent =
-        LendCallerMemory(graph_, blocks_, timeline_, stable_, options_.reuse, rules_, planned_);
-    for (size_t i = 0; i < blocks_.blocks.size(); ++i) {
-      if (!lent[i]) AddBlock(blocks_.blocks[i]);
+        LendCallerMemory(graph_, joined_, timeline_, stable_, options_.reuse, rules_, planned_);
+    for (size_t i = 0; i < joined_.all.size(); ++i) {
+      if (!lent[i]) AddStorage(joined_.all[i]);
     }
     AddWeights(constant);
-    PLIMSOLL_TRY(AddGroups(graph_, blocks_, timeline_, planned_));
+    PLIMSOLL_TRY(AddGroups(graph_, joined_, timeline_, planned_));
     AddWorkspaces();
     NoteBodyOutputs();
     for (const std::string& name : rules_.unknown) {
@@ -131,13 +133,13 @@ class ProblemBuilder {
     return planned_.problem.AddRegion(std::move(region));
   }
 
-  RegionId RegionFor(const Block& block, const Wishes& wishes) {
-    if (!IsNoNeedAssignMemory(graph_, stable_, block, options_)) return planned_.feature_map;
-    PlannedBuffers::Beside like;
-    like.stable = !wishes.stable_key.empty() && KeepsAddressesApart(options_);
+  RegionId RegionFor(const JoinedStorage& storage, const MemoryRequests& requests) {
+    if (!IsNoNeedAssignMemory(graph_, stable_, storage, options_)) return planned_.feature_map;
+    PlannedBuffers::SeparateRegion like;
+    like.stable = !requests.stable_key.empty() && KeepsAddressesInOwnRegion(options_);
     like.grows = like.stable && !options_.one_shape;
-    if (like.grows) like.key = wishes.stable_key;
-    return RegionBeside(wishes.type, like, planned_);
+    if (like.grows) like.key = requests.stable_key;
+    return SeparateRegionFor(requests.type, like, planned_);
   }
 
   void AddStreams() {
@@ -156,7 +158,8 @@ class ProblemBuilder {
 
   // The steps from `birth` to `end`, stream by stream. What lives from the first step of all is
   // there before any stream begins, and what lives to the last step when all streams have ended.
-  void SetLife(plan::Buffer& buffer, const Block& block, int64_t birth, int64_t end) const {
+  void SetLife(plan::Buffer& buffer, const JoinedStorage& storage, int64_t birth,
+               int64_t end) const {
     if (timeline_.steps_of_stream.size() < 2) {
       buffer.life = {plan::StreamId(0), birth, end};
       return;
@@ -168,7 +171,7 @@ class ProblemBuilder {
       use->second.begin = std::min(use->second.begin, place);
       use->second.end = std::max(use->second.end, place + 1);
     };
-    for (const Access& access : block.accesses) {
+    for (const Access& access : storage.accesses) {
       const Step& step = timeline_.steps[static_cast<size_t>(access.step)];
       touch(step.stream, step.place);
     }
@@ -186,13 +189,13 @@ class ProblemBuilder {
 
   int64_t LastStep() const { return static_cast<int64_t>(timeline_.steps.size()); }
 
-  void AddBlock(const Block& block) {
-    if (block.home == Home::kFeatureMap || block.home == Home::kStaged) {
-      AddPlanned(block, block.home == Home::kStaged, {});
+  void AddStorage(const JoinedStorage& storage) {
+    if (storage.home == Home::kFeatureMap || storage.home == Home::kStaged) {
+      AddPlanned(storage, storage.home == Home::kStaged, {});
       return;
     }
-    const ZeroCopyVerdict verdict = JudgeZeroCopy(graph_, stable_, block, options_.reuse);
-    for (const ValueId value : Ports(block)) {
+    const ZeroCopyVerdict verdict = JudgeZeroCopy(graph_, stable_, storage, options_.reuse);
+    for (const ValueId value : Ports(storage)) {
       plan::Buffer buffer;
       buffer.name = graph_[value].name;
       buffer.size = PlannedSize(graph_[value].type);
@@ -200,17 +203,17 @@ class ProblemBuilder {
       buffer.zero_copy = true;
       buffer.life = {plan::StreamId(0), 0, std::max<int64_t>(1, FirstStreamSteps())};
       const BufferId id = planned_.problem.AddBuffer(std::move(buffer));
-      if (verdict.allowed) Settle(block, id);
+      if (verdict.allowed) Settle(storage, id);
     }
     if (verdict.allowed) return;
-    planned_.notes.push_back({PortNames(block), "is copied: " + verdict.reason});
-    const bool read_at_the_end = block.home != Home::kInput || HoldsOutput(block);
-    AddPlanned(block, read_at_the_end, verdict.reason);
+    planned_.notes.push_back({PortNames(storage), "is copied: " + verdict.reason});
+    const bool read_at_the_end = storage.home != Home::kInput || HoldsOutput(storage);
+    AddPlanned(storage, read_at_the_end, verdict.reason);
   }
 
   // An input that the model gives back as it is.
-  bool HoldsOutput(const Block& block) const {
-    return std::any_of(block.values.begin(), block.values.end(),
+  bool HoldsOutput(const JoinedStorage& storage) const {
+    return std::any_of(storage.values.begin(), storage.values.end(),
                        [&](ValueId value) { return is_output_[value.index()]; });
   }
 
@@ -218,55 +221,57 @@ class ProblemBuilder {
     return timeline_.steps_of_stream.empty() ? 0 : timeline_.steps_of_stream[0];
   }
 
-  std::vector<ValueId> Ports(const Block& block) const {
-    const std::vector<bool>& is_port = block.home == Home::kOutput ? is_output_ : is_input_;
+  std::vector<ValueId> Ports(const JoinedStorage& storage) const {
+    const std::vector<bool>& is_port = storage.home == Home::kOutput ? is_output_ : is_input_;
     std::vector<ValueId> found;
-    for (const ValueId value : block.values) {
+    for (const ValueId value : storage.values) {
       if (is_port[value.index()]) found.push_back(value);
     }
     return found;
   }
 
-  std::string PortNames(const Block& block) const {
+  std::string PortNames(const JoinedStorage& storage) const {
     std::vector<std::string> names;
-    for (const ValueId value : Ports(block)) names.push_back(graph_[value].name);
+    for (const ValueId value : Ports(storage)) names.push_back(graph_[value].name);
     return Join(names, ", ");
   }
 
-  void Settle(const Block& block, BufferId buffer) {
-    for (const ValueId value : block.values) {
+  void Settle(const JoinedStorage& storage, BufferId buffer) {
+    for (const ValueId value : storage.values) {
       planned_.buffer_of[value.index()] = buffer;
-      planned_.offset_in_buffer[value.index()] = blocks_.offset_of[value.index()];
+      planned_.offset_in_buffer[value.index()] = joined_.OffsetOf(value);
     }
   }
 
-  void AddPlanned(const Block& block, bool read_at_the_end, const std::string& no_zero_copy) {
-    const Wishes wishes = WishesOf(graph_, stable_, block);
+  void AddPlanned(const JoinedStorage& storage, bool read_at_the_end,
+                  const std::string& no_zero_copy) {
+    const MemoryRequests requests = RequestsOf(graph_, stable_, storage);
     const std::vector<Piece> pieces =
-        wishes.clearing && options_.clear_together ? InOnePiece(block) : block.pieces;
+        requests.clearing && options_.clear_together ? InOnePiece(storage) : storage.pieces;
     const bool one_piece = pieces.size() == 1;
-    const RegionId region = RegionFor(block, wishes);
-    const bool kept = IsKept(block);
-    const plan::BatchId batch = BatchNamed(BatchOf(graph_, block));
-    const std::map<Bytes, ValueId> starts = StartsIn(block);
+    const RegionId region = RegionFor(storage, requests);
+    const bool kept = IsKept(storage);
+    const plan::BatchId batch = BatchNamed(BatchOf(graph_, storage));
+    const std::map<Bytes, ValueId> starts = StartsIn(storage);
     std::vector<BufferId> members;
     for (const Piece& piece : pieces) {
       plan::Buffer buffer;
       const auto starting = starts.find(piece.offset);
-      buffer.name = graph_[starting == starts.end() ? block.values[0] : starting->second].name;
+      buffer.name = graph_[starting == starts.end() ? storage.values[0] : starting->second].name;
       buffer.size = piece.bytes;
       buffer.region = region;
-      buffer.is_fixed_addr_prior = !wishes.stable_key.empty();
+      buffer.is_fixed_addr_prior = !requests.stable_key.empty();
       buffer.no_zero_copy_reason = no_zero_copy;
       buffer.exclusive = kept;
-      if (wishes.clearing && one_piece && options_.clear_together) buffer.atomic_addr_clean_id = 0;
+      if (requests.clearing && one_piece && options_.clear_together)
+        buffer.atomic_addr_clean_id = 0;
       buffer.batch = batch;
-      const bool given = block.home == Home::kInput || block.home == Home::kVariable;
-      SetLife(buffer, block, given ? 0 : piece.birth, read_at_the_end ? LastStep() : piece.end);
+      const bool given = storage.home == Home::kInput || storage.home == Home::kVariable;
+      SetLife(buffer, storage, given ? 0 : piece.birth, read_at_the_end ? LastStep() : piece.end);
       members.push_back(planned_.problem.AddBuffer(std::move(buffer)));
     }
     if (members.empty()) return;
-    Settle(block, members[0]);
+    Settle(storage, members[0]);
     if (!one_piece) {
       planned_.problem.contiguous.push_back(
           {.members = members, .padded = false, .merge_batches = false});
@@ -274,25 +279,25 @@ class ProblemBuilder {
   }
 
   // What comes to life at once is cleared at once, and held as a whole.
-  static std::vector<Piece> InOnePiece(const Block& block) {
-    const bool at_once =
-        std::all_of(block.pieces.begin(), block.pieces.end(),
-                    [&](const Piece& piece) { return piece.birth == block.pieces.front().birth; });
-    if (!at_once || block.pieces.empty()) return block.pieces;
-    return {{Bytes(0), block.bytes, block.pieces.front().birth, block.end}};
+  static std::vector<Piece> InOnePiece(const JoinedStorage& storage) {
+    const bool at_once = std::all_of(
+        storage.pieces.begin(), storage.pieces.end(),
+        [&](const Piece& piece) { return piece.birth == storage.pieces.front().birth; });
+    if (!at_once || storage.pieces.empty()) return storage.pieces;
+    return {{Bytes(0), storage.bytes, storage.pieces.front().birth, storage.end}};
   }
 
-  bool IsKept(const Block& block) const {
+  bool IsKept(const JoinedStorage& storage) const {
     return options_.reuse.disabled ||
-           std::any_of(block.values.begin(), block.values.end(),
+           std::any_of(storage.values.begin(), storage.values.end(),
                        [&](ValueId value) { return rules_.Keeps(graph_[value].producer); });
   }
 
-  // By offset: the first value of the block that starts there.
-  std::map<Bytes, ValueId> StartsIn(const Block& block) const {
+  // By offset: the first value of the storage that starts there.
+  std::map<Bytes, ValueId> StartsIn(const JoinedStorage& storage) const {
     std::map<Bytes, ValueId> starts;
-    for (const ValueId value : block.values) {
-      starts.try_emplace(blocks_.offset_of[value.index()], value);
+    for (const ValueId value : storage.values) {
+      starts.try_emplace(joined_.OffsetOf(value), value);
     }
     return starts;
   }
@@ -348,11 +353,11 @@ class ProblemBuilder {
   }
 
   const Graph& graph_;
-  const Blocks& blocks_;
+  const JoinedStorages& joined_;
   const Timeline& timeline_;
   const StableValues& stable_;
   const LifetimeOptions& options_;
-  const ReuseRules rules_;
+  const ReuseRules& rules_;
   std::vector<bool> is_input_;   // by value: of the model
   std::vector<bool> is_output_;  // likewise
   PlannedBuffers planned_;
@@ -360,25 +365,25 @@ class ProblemBuilder {
 
 }  // namespace
 
-Result<PlannedBuffers> BuildProblem(const Graph& graph, const Blocks& blocks,
+Result<PlannedBuffers> BuildProblem(const Graph& graph, const JoinedStorages& joined,
                                     const Timeline& timeline, const StableValues& stable,
-                                    const std::vector<bool>& constant,
+                                    const ReuseRules& rules, const std::vector<bool>& constant,
                                     const LifetimeOptions& options) {
-  return ProblemBuilder(graph, blocks, timeline, stable, options).Build(constant);
+  return ProblemBuilder(graph, joined, timeline, stable, rules, options).Build(constant);
 }
 
-bool IsNoNeedAssignMemory(const Graph& graph, const StableValues& stable, const Block& block,
-                          const LifetimeOptions& options) {
-  const bool planned = block.home == Home::kFeatureMap || block.home == Home::kStaged;
-  if (!planned && JudgeZeroCopy(graph, stable, block, options.reuse).allowed) return true;
-  const Wishes wishes = WishesOf(graph, stable, block);
-  if (wishes.type != plan::MemoryType::kDevice) return true;
-  return !wishes.stable_key.empty() && KeepsAddressesApart(options);
+bool IsNoNeedAssignMemory(const Graph& graph, const StableValues& stable,
+                          const JoinedStorage& storage, const LifetimeOptions& options) {
+  const bool planned = storage.home == Home::kFeatureMap || storage.home == Home::kStaged;
+  if (!planned && JudgeZeroCopy(graph, stable, storage, options.reuse).allowed) return true;
+  const MemoryRequests requests = RequestsOf(graph, stable, storage);
+  if (requests.type != plan::MemoryType::kDevice) return true;
+  return !requests.stable_key.empty() && KeepsAddressesInOwnRegion(options);
 }
 
-RegionId RegionBeside(plan::MemoryType type, const PlannedBuffers::Beside& like,
-                      PlannedBuffers& planned) {
-  for (const PlannedBuffers::Beside& known : planned.beside) {
+RegionId SeparateRegionFor(plan::MemoryType type, const PlannedBuffers::SeparateRegion& like,
+                           PlannedBuffers& planned) {
+  for (const PlannedBuffers::SeparateRegion& known : planned.separate_regions) {
     const bool same = known.stable == like.stable && known.key == like.key;
     if (same && planned.problem.region(known.region).memory_type == type) return known.region;
   }
@@ -391,9 +396,9 @@ RegionId RegionBeside(plan::MemoryType type, const PlannedBuffers::Beside& like,
                 : type == plan::MemoryType::kHost ? "host"
                                                   : "fixed addresses";
   if (!like.key.empty()) region.name += StrCat(" (", like.key, ")");
-  PlannedBuffers::Beside added = like;
+  PlannedBuffers::SeparateRegion added = like;
   added.region = planned.problem.AddRegion(std::move(region));
-  planned.beside.push_back(added);
+  planned.separate_regions.push_back(added);
   return added.region;
 }
 

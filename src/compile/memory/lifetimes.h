@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compile/memory/reuse_rules.h"
-#include "compile/memory/storage/blocks.h"
+#include "compile/memory/storage/joined_storages.h"
 #include "compile/memory/timeline.h"
 #include "compile/passes/stable_values.h"
 #include "graph/graph.h"
@@ -39,15 +39,15 @@ struct PlannedBuffers {
   plan::RegionId feature_map;
   plan::RegionId zero_copy;
   plan::RegionId weights;
-  // A region beside the feature map, with a base of its own: memory of another type, or of values
+  // A region outside the feature map, with a base of its own: memory of another type, or of values
   // that keep their addresses while the feature map moves.
-  struct Beside {
+  struct SeparateRegion {
     plan::RegionId region;
     bool stable = false;  // its base never changes while the graph is loaded
     bool grows = false;   // other shapes may need more of it
     std::string key;      // tells it from the others of its type, whatever the shapes
   };
-  std::vector<Beside> beside;
+  std::vector<SeparateRegion> separate_regions;
   // An operand that lies in a group only for its node: what the node reads is copied there before
   // it runs, what it makes is copied from there after it.
   struct GroupCopy {
@@ -57,7 +57,7 @@ struct PlannedBuffers {
     plan::BufferId buffer;
   };
   std::vector<GroupCopy> group_copies;  // in the order of the run
-  // Memory of the caller's that the run may use for its own: a region an input or output.
+  // Memory of the caller's that the run may use for its own: a region per input or output.
   struct Lent {
     plan::RegionId region;
     Home home = Home::kInput;
@@ -71,22 +71,22 @@ struct PlannedBuffers {
   std::vector<Note> notes;  // why an input or output is copied, and the like
 };
 
-// From a graph and an order to a problem: one buffer a block (a group of them where pieces of it
-// come to life at different times), in the region that its home and its node's attributes ask for.
-// Fails (graph.continuous, graph.group) where operands cannot lie side by side as asked.
-Result<PlannedBuffers> BuildProblem(const graph::Graph& graph, const Blocks& blocks,
+// From a graph and an order to a problem: one buffer per storage (a group of them where pieces of
+// it come to life at different times), in the region that its home and its node's attributes ask
+// for. Fails (graph.continuous, graph.group) where operands cannot lie side by side as asked.
+Result<PlannedBuffers> BuildProblem(const graph::Graph& graph, const JoinedStorages& joined,
                                     const Timeline& timeline, const StableValues& stable,
-                                    const std::vector<bool>& constant,
+                                    const ReuseRules& rules, const std::vector<bool>& constant,
                                     const LifetimeOptions& options);
 
-// Whether a block takes no room in the feature map: the caller's memory stands for it, it is memory
-// of another type, or its address must outlast the feature map's base.
-bool IsNoNeedAssignMemory(const graph::Graph& graph, const StableValues& stable, const Block& block,
-                          const LifetimeOptions& options);
+// Whether a storage takes no room in the feature map: the caller's memory stands for it, it is
+// memory of another type, or its address must outlast the feature map's base.
+bool IsNoNeedAssignMemory(const graph::Graph& graph, const StableValues& stable,
+                          const JoinedStorage& storage, const LifetimeOptions& options);
 
-// The region of this type, stability and key beside the feature map, made when first asked for.
-plan::RegionId RegionBeside(plan::MemoryType type, const PlannedBuffers::Beside& like,
-                            PlannedBuffers& planned);
+// The region of this type, stability and key outside the feature map, made when first asked for.
+plan::RegionId SeparateRegionFor(plan::MemoryType type, const PlannedBuffers::SeparateRegion& like,
+                                 PlannedBuffers& planned);
 
 // The life of memory that is needed during one step only.
 plan::Use LifeAt(const Timeline& timeline, size_t step);

@@ -17,23 +17,23 @@ constexpr size_t kMostNodesTried = 2'000'000;  // nodes times tries
 
 // The first and the last place of the order at which each storage is touched.
 struct Lives {
-  std::vector<int32_t> first;
-  std::vector<int32_t> last;
+  std::vector<NodeRow> first;
+  std::vector<NodeRow> last;
 };
 
 Lives LivesIn(const PlanDraft& draft) {
   Lives lives;
-  lives.first.assign(draft.storages.storages.size(), std::numeric_limits<int32_t>::max());
+  lives.first.assign(draft.storages.storages.size(), std::numeric_limits<NodeRow>::max());
   lives.last.assign(draft.storages.storages.size(), -1);
   for (size_t place = 0; place < draft.order.size(); ++place) {
     const ScheduleNode& node = draft.root.schedule.nodes[static_cast<size_t>(draft.order[place])];
     for (const auto* values : {&node.reads, &node.writes}) {
-      for (const int32_t value : *values) {
+      for (const ValueRow value : *values) {
         const auto storage =
             static_cast<size_t>(draft.root.schedule.values[static_cast<size_t>(value)].storage);
         if (storage >= lives.first.size()) continue;
-        lives.first[storage] = std::min(lives.first[storage], static_cast<int32_t>(place));
-        lives.last[storage] = std::max(lives.last[storage], static_cast<int32_t>(place));
+        lives.first[storage] = std::min(lives.first[storage], static_cast<NodeRow>(place));
+        lives.last[storage] = std::max(lives.last[storage], static_cast<NodeRow>(place));
       }
     }
   }
@@ -47,11 +47,11 @@ PlanDrafts::PlanDrafts(const Graph& graph, const std::vector<bool>& constant,
                        const PlanOptions& options)
     : graph_(graph), constant_(constant), options_(options) {
   rules_.kept = rules.kept;
-  rules_.apart = NewValues(graph, options.updates);
+  rules_.exclusive = NewValues(graph, options.updates);
   if (!options.lifetimes.one_shape) {
     // Values that must start where they start whatever the shapes.
-    rules_.alone.resize(stable.keys.size());
-    for (size_t i = 0; i < stable.keys.size(); ++i) rules_.alone[i] = !stable.keys[i].empty();
+    rules_.standalone.resize(stable.keys.size());
+    for (size_t i = 0; i < stable.keys.size(); ++i) rules_.standalone[i] = !stable.keys[i].empty();
   }
   joining_ = JoiningNodes(graph_, FindStorages(graph_, constant_, rules_));
 }
@@ -114,7 +114,7 @@ std::vector<bool> PlanDrafts::AllCopied() const {
 bool PlanDrafts::DeclineAtPeak(PlanDraft& best) const {
   const Walk walk = WalkOrder(best.root.schedule, best.order);
   const auto top = std::find(best.order.begin(), best.order.end(), walk.peak_node);
-  const auto place = static_cast<int32_t>(top - best.order.begin());
+  const auto place = static_cast<NodeRow>(top - best.order.begin());
   const Lives lives = LivesIn(best);
   const size_t most =
       std::min(kMostTries, kMostNodesTried / std::max<size_t>(best.order.size(), 1));
@@ -127,9 +127,9 @@ bool PlanDrafts::DeclineAtPeak(PlanDraft& best) const {
     if (copied[id.index()] || tries == most) continue;
     const Node& node = graph_[id];
     const auto lives_at_peak = [&](ValueId value) {
-      const int32_t storage = value.valid() ? best.storages.places[value.index()].storage : -1;
-      return storage >= 0 && lives.first[static_cast<size_t>(storage)] <= place &&
-             place <= lives.last[static_cast<size_t>(storage)];
+      const StorageId storage = value.valid() ? best.storages.Of(value).storage : StorageId();
+      return storage.valid() && lives.first[storage.index()] <= place &&
+             place <= lives.last[storage.index()];
     };
     if (!std::any_of(node.inputs.begin(), node.inputs.end(), lives_at_peak) &&
         !std::any_of(node.outputs.begin(), node.outputs.end(), lives_at_peak)) {
@@ -168,14 +168,14 @@ std::vector<Technique> PlanDrafts::Techniques(const PlanDraft& draft) const {
       const bool copied = !draft.copied.empty() && draft.copied[id.index()];
       ++(copied ? joined.declined : joined.taken);
     }
-    PlanDraft apart = Make(AllCopied());
-    apart.order = draft.order;
-    if (IsLegalOrder(apart.root.schedule, apart.order)) {
-      Measure(apart);
+    PlanDraft separate = Make(AllCopied());
+    separate.order = draft.order;
+    if (IsLegalOrder(separate.root.schedule, separate.order)) {
+      Measure(separate);
     } else {
-      SetOrder(apart);
+      SetOrder(separate);
     }
-    joined.gained = Bytes(apart.peak - draft.peak);
+    joined.gained = Bytes(separate.peak - draft.peak);
     if (joined.declined > 0) joined.reason = "copies at these nodes lower the peak";
     techniques.push_back(std::move(joined));
   }

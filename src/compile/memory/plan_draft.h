@@ -25,7 +25,7 @@ struct PlanDraft {
 
 // Looks for a draft with a low peak. What joins values (a Concat whose inputs are written straight
 // into its output, a Split whose outputs lie in its input) is taken where it costs nothing, node by
-// node, since a joined storage is one block whose pieces cannot move apart.
+// node, since the pieces of a joined storage cannot move separately.
 class PlanDrafts {
  public:
   PlanDrafts(const graph::Graph& graph, const std::vector<bool>& constant, const ReuseRules& rules,

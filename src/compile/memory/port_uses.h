@@ -13,7 +13,7 @@ struct PortUse {
   enum class How {
     kInPlace,     // kernels read and write it where it lies
     kBranchCopy,  // an output that a branch's result is copied into
-    kCopied,      // copied as a whole, once a run
+    kCopied,      // copied as a whole, once per run
   };
   How how = How::kInPlace;
   std::string reason;  // why not in place

@@ -13,7 +13,7 @@ using graph::Graph;
 using graph::Node;
 using graph::ValueId;
 
-// Bytes [begin, end) of a block, touched at a step.
+// Bytes [begin, end) of a storage, touched at a step.
 struct Touch {
   Bytes begin;
   Bytes end;
@@ -26,13 +26,13 @@ struct Touch {
 
 class Finder {
  public:
-  Finder(const Graph& graph, const Blocks& blocks, const Timeline& timeline)
-      : graph_(graph), blocks_(blocks), timeline_(timeline) {
+  Finder(const Graph& graph, const JoinedStorages& joined, const Timeline& timeline)
+      : graph_(graph), joined_(joined), timeline_(timeline) {
     FindUnits();
   }
 
   std::vector<StreamWait> Find() {
-    for (const Block& block : blocks_.blocks) AddConflicts(block);
+    for (const JoinedStorage& storage : joined_.all) AddConflicts(storage);
     AddMakers();
     return Take();
   }
@@ -66,15 +66,15 @@ class Finder {
     if (!IsPlainView(node) || !node.memory.reference_outputs.empty()) return false;
     const size_t from = node.inputs[0].index();
     const size_t to = access.value.index();
-    return blocks_.block_of[from] == blocks_.block_of[to] &&
-           blocks_.offset_of[from] == blocks_.offset_of[to];
+    return joined_.id_of[from] == joined_.id_of[to] &&
+           joined_.offset_of[from] == joined_.offset_of[to];
   }
 
-  void AddConflicts(const Block& block) {
+  void AddConflicts(const JoinedStorage& storage) {
     std::vector<Touch> touches;
-    for (const Access& access : block.accesses) {
+    for (const Access& access : storage.accesses) {
       if (access.writes && LeavesBytes(access)) continue;
-      const Bytes begin = blocks_.offset_of[access.value.index()];
+      const Bytes begin = joined_.OffsetOf(access.value);
       const Bytes end = begin + PlannedSize(graph_[access.value].type);
       touches.push_back({begin, end, access.step, access.writes});
     }
@@ -131,7 +131,7 @@ class Finder {
   }
 
   const Graph& graph_;
-  const Blocks& blocks_;
+  const JoinedStorages& joined_;
   const Timeline& timeline_;
   std::vector<int64_t> first_;  // by step
   std::vector<int64_t> last_;   // by step
@@ -140,10 +140,10 @@ class Finder {
 
 }  // namespace
 
-std::vector<StreamWait> FindStreamWaits(const Graph& graph, const Blocks& blocks,
+std::vector<StreamWait> FindStreamWaits(const Graph& graph, const JoinedStorages& joined,
                                         const Timeline& timeline) {
   if (timeline.steps_of_stream.size() < 2) return {};
-  return Finder(graph, blocks, timeline).Find();
+  return Finder(graph, joined, timeline).Find();
 }
 
 }  // namespace plimsoll::compile

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "compile/memory/storage/blocks.h"
+#include "compile/memory/storage/joined_storages.h"
 #include "compile/memory/timeline.h"
 #include "graph/graph.h"
 
@@ -15,7 +15,7 @@ namespace plimsoll::compile {
 // these waits and no others, and a run makes an event of each.
 //
 // Linear in the accesses, where nodes write what others have read.
-std::vector<StreamWait> FindStreamWaits(const graph::Graph& graph, const Blocks& blocks,
+std::vector<StreamWait> FindStreamWaits(const graph::Graph& graph, const JoinedStorages& joined,
                                         const Timeline& timeline);
 
 }  // namespace plimsoll::compile

@@ -6,7 +6,7 @@
 
 namespace plimsoll::compile {
 
-// A way to save memory or time that joins or lengthens lives (concat without copies, blocked
+// A way to save memory or time that joins or lengthens lives (concat without copies, grouped
 // layouts, kernels with workspaces, ...): where it was taken, and where it was left and why.
 struct Technique {
   std::string name;

@@ -76,7 +76,7 @@ class Recorder {
   }
 
   void Touch(ValueId value, int64_t step, bool writes) {
-    if (!value.valid() || storages_.places[value.index()].storage < 0) return;
+    if (!value.valid() || !storages_.places[value.index()].storage.valid()) return;
     timeline_.accesses.push_back({value, step, writes});
   }
 

@@ -38,7 +38,7 @@ struct Timeline {
   std::vector<Step> steps;
   std::vector<Access> accesses;
   std::vector<int64_t> steps_of_stream;
-  std::vector<StreamWait> waits;  // by `after`; once blocks are known (FindStreamWaits)
+  std::vector<StreamWait> waits;  // by `after`; once storages are joined (FindStreamWaits)
 };
 
 Timeline BuildTimeline(const graph::Graph& graph, const Storages& storages,

@@ -20,8 +20,8 @@ bool CarriesMultiBatchShape(const Graph& graph, ValueId input) {
 }
 
 bool IsNodeAndPeerNodeTaskSupportZeroCopy(const Graph& graph, const StableValues& stable,
-                                          const Block& block, std::string& reason) {
-  for (const ValueId value : block.values) {
+                                          const JoinedStorage& storage, std::string& reason) {
+  for (const ValueId value : storage.values) {
     if (!stable.Contains(value)) continue;
     const NodeId node = stable.demanded_by[value.index()];
     const bool writes = graph[value].producer == node;
@@ -34,16 +34,16 @@ bool IsNodeAndPeerNodeTaskSupportZeroCopy(const Graph& graph, const StableValues
   return true;
 }
 
-ZeroCopyVerdict JudgeZeroCopy(const Graph& graph, const StableValues& stable, const Block& block,
-                              const ReuseOptions& reuse) {
+ZeroCopyVerdict JudgeZeroCopy(const Graph& graph, const StableValues& stable,
+                              const JoinedStorage& storage, const ReuseOptions& reuse) {
   ZeroCopyVerdict verdict;
-  if (block.home == Home::kVariable) return verdict;
-  verdict.allowed = IsNodeAndPeerNodeTaskSupportZeroCopy(graph, stable, block, verdict.reason);
+  if (storage.home == Home::kVariable) return verdict;
+  verdict.allowed = IsNodeAndPeerNodeTaskSupportZeroCopy(graph, stable, storage, verdict.reason);
   if (!verdict.allowed) return verdict;
   const auto holds = [&](ValueId value) {
-    return std::find(block.values.begin(), block.values.end(), value) != block.values.end();
+    return std::find(storage.values.begin(), storage.values.end(), value) != storage.values.end();
   };
-  for (const ValueId value : block.values) {
+  for (const ValueId value : storage.values) {
     if (CarriesMultiBatchShape(graph, value)) return {false, "it carries multi-batch shapes"};
     const NodeId producer = graph[value].producer;
     if (!producer.valid()) continue;

@@ -20,11 +20,11 @@ bool RoundsAlike(const Graph& graph, const Storages& storages) {
     });
   });
   if (!parts_alike) return false;
-  // Of several values that bring bytes to one storage, each is rounded by itself.
+  // Of several values that bring bytes to one storage, each is rounded separately.
   for (size_t i = 0; i < graph.values.size(); ++i) {
-    const int32_t storage = storages.places[i].storage;
-    if (storage < 0 || storages.fresh[i] == Bytes(0)) continue;
-    const bool whole = storages.fresh[i] == storages.storages[static_cast<size_t>(storage)].bytes;
+    const StorageId storage = storages.places[i].storage;
+    if (!storage.valid() || storages.fresh[i] == Bytes(0)) continue;
+    const bool whole = storages.fresh[i] == storages[storage].bytes;
     if (!whole && storages.fresh[i].value() % plan::kDefaultAlignment != 0) return false;
   }
   return true;

@@ -14,7 +14,7 @@ using graph::Graph;
 using graph::GraphBuilder;
 using graph::ValueId;
 
-// Nodes over the last few values; with `joining`, some lay values side by side or take them apart.
+// Nodes over the last few values; with `joining`, some join values or split them.
 Graph RandomGraph(uint32_t seed, int nodes, bool joining) {
   std::mt19937 random(seed);
   GraphBuilder builder;

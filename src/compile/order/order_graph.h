@@ -17,22 +17,22 @@ namespace plimsoll::compile {
 class OrderGraph {
  public:
   struct Touch {
-    int32_t storage = -1;
+    StorageRow storage = -1;
     int64_t written = 0;  // bytes that the node writes into it
 
     bool operator==(const Touch&) const = default;
   };
 
   struct Writer {
-    int32_t node = -1;
+    NodeRow node = -1;
     int64_t bytes = 0;
   };
 
   // Output number `output` of a node may take over `storage` when that holds `bytes` and the node
   // is the last to touch it.
   struct Takeover {
-    int32_t output = -1;
-    int32_t storage = -1;
+    int32_t output = -1;  // its number among the node's outputs
+    StorageRow storage = -1;
     int64_t bytes = 0;
 
     bool operator==(const Takeover&) const = default;
@@ -48,7 +48,7 @@ class OrderGraph {
 
   // An order of all nodes, as windows are cut from it.
   struct Placed {
-    std::span<const int32_t> order;
+    std::span<const NodeRow> order;
     std::span<const int32_t> place;  // by node
     std::span<const int32_t> last;   // by storage: the place of the last node that touches it
     std::span<const int64_t> live;   // by place: bytes live before it
@@ -65,22 +65,22 @@ class OrderGraph {
   bool operator==(const OrderGraph& other) const;
   uint64_t Hash() const;  // equal graphs have equal hashes
 
-  int32_t size() const { return static_cast<int32_t>(workspaces_.size()); }
-  int32_t storages() const { return static_cast<int32_t>(storages_.size()); }
+  NodeRow size() const { return static_cast<NodeRow>(workspaces_.size()); }
+  StorageRow storages() const { return static_cast<StorageRow>(storages_.size()); }
   int64_t edges() const { return static_cast<int64_t>(predecessors_.items().size()); }
-  const Storage& storage(int32_t index) const { return storages_[index]; }
+  const Storage& storage(StorageRow index) const { return storages_[index]; }
   int64_t live_before() const { return live_before_; }
 
-  std::span<const int32_t> predecessors(int32_t node) const { return predecessors_[node]; }
-  std::span<const int32_t> successors(int32_t node) const { return successors_[node]; }
-  std::span<const Touch> touches(int32_t node) const { return touches_[node]; }
-  std::span<const Takeover> takeovers(int32_t node) const { return takeovers_[node]; }
-  std::span<const int32_t> users(int32_t storage) const { return users_[storage]; }
-  std::span<const Writer> writers(int32_t storage) const { return writers_[storage]; }
-  int64_t workspace(int32_t node) const { return workspaces_[node]; }
-  int64_t written(int32_t node) const { return written_[node]; }  // sum over its touches
+  std::span<const NodeRow> predecessors(NodeRow node) const { return predecessors_[node]; }
+  std::span<const NodeRow> successors(NodeRow node) const { return successors_[node]; }
+  std::span<const Touch> touches(NodeRow node) const { return touches_[node]; }
+  std::span<const Takeover> takeovers(NodeRow node) const { return takeovers_[node]; }
+  std::span<const NodeRow> users(StorageRow storage) const { return users_[storage]; }
+  std::span<const Writer> writers(StorageRow storage) const { return writers_[storage]; }
+  int64_t workspace(NodeRow node) const { return workspaces_[node]; }
+  int64_t written(NodeRow node) const { return written_[node]; }  // sum over its touches
 
-  bool outputs_compete(int32_t node) const {
+  bool outputs_compete(NodeRow node) const {
     return !takeovers(node).empty() &&
            takeovers(node).front().output != takeovers(node).back().output;
   }
@@ -117,10 +117,10 @@ class OrderGraph {
   OrderGraph() = default;
 
   void AddTouches(const Schedule& schedule, const ScheduleNode& node,
-                  std::span<const int32_t> compact);
+                  std::span<const StorageRow> compact);
   void Index();
 
-  Rows<int32_t> predecessors_;
+  Rows<NodeRow> predecessors_;
   Rows<Touch> touches_;
   Rows<Takeover> takeovers_;
   std::vector<int64_t> workspaces_;
@@ -129,8 +129,8 @@ class OrderGraph {
   int64_t live_before_ = 0;
 
   // What follows from the rest.
-  Rows<int32_t> successors_;
-  Rows<int32_t> users_;
+  Rows<NodeRow> successors_;
+  Rows<NodeRow> users_;
   Rows<Writer> writers_;
 };
 

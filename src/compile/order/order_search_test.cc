@@ -145,7 +145,7 @@ TEST(OrderSearchTest, LargeGraphsAreNotGivenUp) {
 }
 
 TEST(OrderSearchTest, ThousandsOfOptimizerStepsThatMayRunAreNoTrouble) {
-  // Forward keeps 3 bytes a layer for backward; each gradient of 5 bytes has a step at the end of
+  // Forward keeps 3 bytes per layer for backward; each gradient of 5 bytes has a step at the end of
   // the file, and two steps that need nothing.
   constexpr int32_t kLayers = 1500;
   Schedule schedule;

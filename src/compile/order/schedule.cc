@@ -17,33 +17,33 @@ class Walker {
   explicit Walker(const Schedule& schedule)
       : schedule_(schedule), storages_(static_cast<size_t>(schedule.storages)) {
     for (const ScheduleNode& node : schedule.nodes) {
-      for (const int32_t storage : Touched(node)) ++storages_[storage].touches_left;
+      for (const StorageRow storage : Touched(node)) ++storages_[storage].touches_left;
     }
   }
 
-  Walk Run(std::span<const int32_t> order) {
-    for (const int32_t node : order) Step(node);
+  Walk Run(std::span<const NodeRow> order) {
+    for (const NodeRow node : order) Step(node);
     return std::move(walk_);
   }
 
  private:
-  std::vector<int32_t> Touched(const ScheduleNode& node) const {
-    std::vector<int32_t> touched;
-    for (const int32_t value : node.reads) touched.push_back(schedule_.values[value].storage);
-    for (const int32_t value : node.writes) touched.push_back(schedule_.values[value].storage);
+  std::vector<StorageRow> Touched(const ScheduleNode& node) const {
+    std::vector<StorageRow> touched;
+    for (const ValueRow value : node.reads) touched.push_back(schedule_.values[value].storage);
+    for (const ValueRow value : node.writes) touched.push_back(schedule_.values[value].storage);
     std::sort(touched.begin(), touched.end());
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
     return touched;
   }
 
-  void Step(int32_t index) {
+  void Step(NodeRow index) {
     const ScheduleNode& node = schedule_.nodes[index];
-    for (const int32_t value : node.writes) Write(index, value);
+    for (const ValueRow value : node.writes) Write(index, value);
     if (live_ + node.workspace > walk_.peak || walk_.peak_node < 0) {
       walk_.peak = live_ + node.workspace;
       walk_.peak_node = index;
     }
-    for (const int32_t storage : Touched(node)) {
+    for (const StorageRow storage : Touched(node)) {
       if (--storages_[storage].touches_left == 0) {
         live_ -= storages_[storage].held;
         storages_[storage].held = 0;
@@ -51,9 +51,9 @@ class Walker {
     }
   }
 
-  void Write(int32_t index, int32_t value) {
+  void Write(NodeRow index, ValueRow value) {
     const auto [bytes, storage] = schedule_.values[value];
-    const int32_t input = bytes > 0 ? TakenOver(schedule_.nodes[index], value) : -1;
+    const ValueRow input = bytes > 0 ? TakenOver(schedule_.nodes[index], value) : -1;
     if (input >= 0) {
       storages_[schedule_.values[input].storage].held = 0;
       walk_.in_place.push_back({index, value, input});
@@ -63,11 +63,11 @@ class Walker {
     storages_[storage].held += bytes;
   }
 
-  int32_t TakenOver(const ScheduleNode& node, int32_t output) const {
+  ValueRow TakenOver(const ScheduleNode& node, ValueRow output) const {
     const int64_t bytes = schedule_.values[output].bytes;
     for (const InPlaceChance& chance : node.in_place) {
       if (chance.output != output) continue;
-      const int32_t taken = schedule_.values[chance.input].storage;
+      const StorageRow taken = schedule_.values[chance.input].storage;
       const Storage& storage = storages_[taken];
       if (storage.held == bytes && storage.touches_left == 1 && !schedule_.pinned[taken] &&
           !WritesInto(node, taken)) {
@@ -77,9 +77,9 @@ class Walker {
     return -1;
   }
 
-  bool WritesInto(const ScheduleNode& node, int32_t storage) const {
+  bool WritesInto(const ScheduleNode& node, StorageRow storage) const {
     return std::ranges::any_of(
-        node.writes, [&](int32_t value) { return schedule_.values[value].storage == storage; });
+        node.writes, [&](ValueRow value) { return schedule_.values[value].storage == storage; });
   }
 
   const Schedule& schedule_;
@@ -90,27 +90,27 @@ class Walker {
 
 }  // namespace
 
-bool IsLegalOrder(const Schedule& schedule, std::span<const int32_t> order) {
+bool IsLegalOrder(const Schedule& schedule, std::span<const NodeRow> order) {
   if (order.size() != schedule.nodes.size()) return false;
   std::vector<bool> written(schedule.values.size(), true);
   std::vector<bool> done(schedule.nodes.size(), false);
   for (const ScheduleNode& node : schedule.nodes) {
-    for (const int32_t value : node.writes) written[value] = false;
+    for (const ValueRow value : node.writes) written[value] = false;
   }
-  for (const int32_t index : order) {
+  for (const NodeRow index : order) {
     const ScheduleNode& node = schedule.nodes[index];
     if (done[index] ||
-        !std::ranges::all_of(node.reads, [&](int32_t value) { return written[value]; }) ||
-        !std::ranges::all_of(node.after, [&](int32_t before) { return done[before]; })) {
+        !std::ranges::all_of(node.reads, [&](ValueRow value) { return written[value]; }) ||
+        !std::ranges::all_of(node.after, [&](NodeRow before) { return done[before]; })) {
       return false;
     }
-    for (const int32_t value : node.writes) written[value] = true;
+    for (const ValueRow value : node.writes) written[value] = true;
     done[index] = true;
   }
   return true;
 }
 
-Walk WalkOrder(const Schedule& schedule, std::span<const int32_t> order) {
+Walk WalkOrder(const Schedule& schedule, std::span<const NodeRow> order) {
   assert(IsLegalOrder(schedule, order));
   return Walker(schedule).Run(order);
 }

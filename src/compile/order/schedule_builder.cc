@@ -32,25 +32,26 @@ class Builder {
   BodySchedule Build(SubgraphId body) {
     BodySchedule built;
     Schedule& schedule = built.schedule;
-    schedule.storages = static_cast<int32_t>(storages_.storages.size()) + parts_.count;
+    schedule.storages = static_cast<StorageRow>(storages_.storages.size() + parts_.count);
     schedule.pinned.resize(static_cast<size_t>(schedule.storages));
     schedule.values.resize(graph_.values.size());
     for (size_t i = 0; i < storages_.storages.size(); ++i) {
       schedule.pinned[i] = storages_.storages[i].home != Home::kFeatureMap;
     }
     for (size_t i = 0; i < graph_.values.size(); ++i) {
-      const int32_t storage = storages_.places[i].storage;
-      const bool whole =
-          storage >= 0 && !schedule.pinned[static_cast<size_t>(storage)] && parts_.Of(i) == nullptr;
-      schedule.values[i] = {whole ? storages_.fresh[i].RoundUp(kRounding).value() : 0, storage};
+      const StorageId storage = storages_.places[i].storage;
+      if (!storage.valid()) continue;
+      const bool whole = !schedule.pinned[storage.index()] && parts_.Of(i) == nullptr;
+      schedule.values[i] = {whole ? storages_.fresh[i].RoundUp(kRounding).value() : 0,
+                            static_cast<StorageRow>(storage.index())};
     }
     schedule.values.insert(schedule.values.end(), part_values_.begin(), part_values_.end());
     built.written_by_part = written_by_part_;
-    std::map<int32_t, std::vector<int32_t>> readers;  // of a storage, so far
+    std::map<StorageId, std::vector<NodeRow>> readers;  // so far
     for (const NodeId id : graph_[body].nodes) {
       if (Folded(id)) continue;
       built.nodes.push_back(id);
-      schedule.nodes.push_back(Row(id, static_cast<int32_t>(schedule.nodes.size()), readers));
+      schedule.nodes.push_back(Row(id, static_cast<NodeRow>(schedule.nodes.size()), readers));
     }
     if (body != Graph::kRoot) PinForeign(body, schedule);
     return built;
@@ -60,46 +61,45 @@ class Builder {
   // What the planner rounds sizes to in the feature map.
   static constexpr int64_t kRounding = 512;
 
-  // One value a part that nobody writes, which nodes read to hold the part; then one a value that
-  // brings a part.
+  // One value per part that nobody writes, which nodes read to hold the part; then one per part
+  // that a value brings.
   void AddPartValues() {
-    const auto storages = static_cast<int32_t>(storages_.storages.size());
-    for (int32_t part = 0; part < parts_.count; ++part) {
-      part_values_.push_back({0, storages + part});
+    const auto row_of = [&](StoragePartId part) {
+      return static_cast<StorageRow>(storages_.storages.size() + part.index());
+    };
+    for (size_t part = 0; part < parts_.count; ++part) {
+      part_values_.push_back({0, row_of(StoragePartId(part))});
       written_by_part_.emplace_back();
     }
     first_brought_.resize(parts_.rows.size());
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const StorageParts::Row* row = parts_.Of(i);
       if (row == nullptr) continue;
-      first_brought_[static_cast<size_t>(parts_.row_of[i])] = PartValue(part_values_.size());
+      first_brought_[parts_.row_of[i].index()] = PartValue(part_values_.size());
       for (const auto& [part, bytes] : row->brought) {
-        part_values_.push_back({bytes.RoundUp(kRounding).value(), storages + part});
+        part_values_.push_back({bytes.RoundUp(kRounding).value(), row_of(part)});
         written_by_part_.emplace_back(i);
       }
     }
   }
 
-  int32_t PartValue(size_t index) const {
-    return static_cast<int32_t>(graph_.values.size() + index);
+  ValueRow PartValue(size_t index) const {
+    return static_cast<ValueRow>(graph_.values.size() + index);
   }
 
   // The value that stands for what writing this one brings.
-  int32_t BroughtBy(ValueId value, size_t index) const {
-    return first_brought_[static_cast<size_t>(parts_.row_of[value.index()])] +
-           static_cast<int32_t>(index);
+  ValueRow BroughtBy(ValueId value, size_t index) const {
+    return first_brought_[parts_.row_of[value.index()].index()] + static_cast<ValueRow>(index);
   }
 
   void AddParts(ScheduleNode& row) const {
-    std::vector<int32_t> held;
-    const auto hold = [&](int32_t value) {
+    std::vector<ValueRow> held;
+    const auto hold = [&](ValueRow value) {
       const StorageParts::Row* parts = parts_.Of(static_cast<size_t>(value));
       if (parts == nullptr) return;
-      for (const int32_t part : parts->covered) {
-        held.push_back(PartValue(static_cast<size_t>(part)));
-      }
+      for (const StoragePartId part : parts->covered) held.push_back(PartValue(part.index()));
     };
-    for (const int32_t value : row.reads) hold(value);
+    for (const ValueRow value : row.reads) hold(value);
     const size_t writes = row.writes.size();
     for (size_t i = 0; i < writes; ++i) {
       hold(row.writes[i]);
@@ -126,8 +126,8 @@ class Builder {
   // reads it again, and the world around still may.
   void PinForeign(SubgraphId body, Schedule& schedule) const {
     const auto pin = [&](ValueId value) {
-      if (value.valid() && storages_.places[value.index()].storage >= 0) {
-        schedule.pinned[static_cast<size_t>(storages_.places[value.index()].storage)] = true;
+      if (value.valid() && storages_.places[value.index()].storage.valid()) {
+        schedule.pinned[storages_.places[value.index()].storage.index()] = true;
       }
     };
     for (size_t i = 0; i < graph_.values.size(); ++i) {
@@ -137,17 +137,17 @@ class Builder {
     for (const ValueId output : graph_[body].outputs) pin(output);
   }
 
-  ScheduleNode Row(NodeId id, int32_t number, std::map<int32_t, std::vector<int32_t>>& readers) {
+  ScheduleNode Row(NodeId id, NodeRow number, std::map<StorageId, std::vector<NodeRow>>& readers) {
     const Node& node = graph_[id];
     ScheduleNode row;
     for (const ValueId value : ReadsOf(graph_, id)) {
-      if (storages_.places[value.index()].storage >= 0) {
-        row.reads.push_back(static_cast<int32_t>(value.index()));
+      if (storages_.places[value.index()].storage.valid()) {
+        row.reads.push_back(static_cast<ValueRow>(value.index()));
       }
     }
     for (const ValueId value : node.outputs) {
-      if (value.valid() && storages_.places[value.index()].storage >= 0) {
-        row.writes.push_back(static_cast<int32_t>(value.index()));
+      if (value.valid() && storages_.places[value.index()].storage.valid()) {
+        row.writes.push_back(static_cast<ValueRow>(value.index()));
       }
     }
     AddOverwritten(node, row, readers);
@@ -158,10 +158,10 @@ class Builder {
     for (const SubgraphId body : SubgraphsOf(node)) {
       const BodySchedule inner = Build(body);
       Order order(inner.nodes.size());
-      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
+      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<NodeRow>(i);
       row.workspace = std::max(row.workspace, WalkOrder(inner.schedule, order).peak);
     }
-    for (const int32_t value : row.reads) {
+    for (const ValueRow value : row.reads) {
       readers[storages_.places[static_cast<size_t>(value)].storage].push_back(number);
     }
     AddParts(row);
@@ -171,7 +171,7 @@ class Builder {
   // A node that writes into its input's own memory, or over a variable, runs after everybody else
   // who reads it.
   void AddOverwritten(const Node& node, ScheduleNode& row,
-                      const std::map<int32_t, std::vector<int32_t>>& readers) const {
+                      const std::map<StorageId, std::vector<NodeRow>>& readers) const {
     const auto wait_for_readers_of = [&](ValueId value) {
       const auto found = readers.find(storages_.places[value.index()].storage);
       if (found == readers.end()) return;
@@ -199,16 +199,16 @@ class Builder {
       if (!IsAllOfItsStorage(input) || storages_.fresh[output.index()] == Bytes(0)) continue;
       if (!SameStreamThroughout(input, node.memory.stream)) continue;
       if (ReadsItElsewhere(node, pair, pairs)) continue;
-      int32_t written = static_cast<int32_t>(output.index());
+      auto written = static_cast<ValueRow>(output.index());
       if (const StorageParts::Row* parts = parts_.Of(output.index())) {
         if (parts->brought.size() != 1) continue;
         written = BroughtBy(output, 0);
       }
-      row.in_place.push_back({written, static_cast<int32_t>(input.index())});
+      row.in_place.push_back({written, static_cast<ValueRow>(input.index())});
     }
   }
 
-  // Whether an operand beside the one to be written over lies in the same memory and is not read
+  // Whether an operand other than the one to be overwritten lies in the same memory and is not read
   // in step with it: a row of x in `x - x[0]` would be gone before the next row needs it.
   bool ReadsItElsewhere(const Node& node, const kernels::InPlacePair& over,
                         const std::vector<kernels::InPlacePair>& pairs) const {
@@ -229,8 +229,9 @@ class Builder {
 
   bool IsAllOfItsStorage(ValueId value) const {
     const ValuePlace& place = PlaceOf(value);
-    return place.storage >= 0 && parts_.Of(value.index()) == nullptr && place.offset == Bytes(0) &&
-           place.bytes == storages_.storages[static_cast<size_t>(place.storage)].bytes;
+    return place.storage.valid() && parts_.Of(value.index()) == nullptr &&
+           place.offset == Bytes(0) &&
+           place.bytes == storages_.storages[place.storage.index()].bytes;
   }
 
   const ValuePlace& PlaceOf(ValueId value) const { return storages_.places[value.index()]; }
@@ -238,17 +239,15 @@ class Builder {
   // "Nobody reads it any more" follows from the order only where one stream does all the work on
   // it.
   bool SameStreamThroughout(ValueId value, int stream) const {
-    const int32_t storage = storages_.places[value.index()].storage;
     if (streams_.empty()) FillStreams();
-    const int only = streams_[static_cast<size_t>(storage)];
-    return only == stream;
+    return streams_[PlaceOf(value).storage.index()] == stream;
   }
 
   void FillStreams() const {
     streams_.assign(storages_.storages.size(), kNone);
     const auto touch = [&](ValueId value, int stream, bool ordinary) {
-      if (!value.valid() || storages_.places[value.index()].storage < 0) return;
-      int& only = streams_[static_cast<size_t>(storages_.places[value.index()].storage)];
+      if (!value.valid() || !storages_.places[value.index()].storage.valid()) return;
+      int& only = streams_[storages_.places[value.index()].storage.index()];
       only = (only == kNone || only == stream) && ordinary ? stream : kMixed;
     };
     for (const Node& node : graph_.nodes) {
@@ -269,7 +268,7 @@ class Builder {
   const StorageParts parts_;
   std::vector<ScheduleValue> part_values_;
   std::vector<ValueId> written_by_part_;  // by part value; not valid: nobody writes it
-  std::vector<int32_t> first_brought_;    // by row of parts_
+  std::vector<ValueRow> first_brought_;   // by row of parts_
   mutable std::vector<int> streams_;
 };
 

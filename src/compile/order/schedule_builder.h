@@ -18,7 +18,7 @@ struct BodySchedule {
   std::vector<graph::NodeId> nodes;
   std::vector<graph::ValueId> written_by_part;  // the graph's value behind each of those, if any
 
-  graph::ValueId ValueAt(int32_t index) const {
+  graph::ValueId ValueAt(ValueRow index) const {
     const auto at = static_cast<size_t>(index);
     const size_t own = schedule.values.size() - written_by_part.size();
     return at < own ? graph::ValueId(at) : written_by_part[at - own];

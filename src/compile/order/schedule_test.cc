@@ -31,7 +31,7 @@ TEST(WalkOrderTest, TheOutputTakesOverADyingInputOfTheSameSize) {
   EXPECT_EQ(walk.in_place[0].input, 1);
 }
 
-TEST(WalkOrderTest, AnOutputOfAnotherSizeStandsBesideTheInput) {
+TEST(WalkOrderTest, AnOutputOfAnotherSizeStandsNextToTheInput) {
   const Walk walk = WalkOrder(Pair(8), Order{0, 1});
   EXPECT_EQ(walk.peak, 21);
   EXPECT_TRUE(walk.in_place.empty());

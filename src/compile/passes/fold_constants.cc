@@ -172,7 +172,7 @@ class Folding {
                      .what = "cannot work out a constant",
                      .where = Describe(graph_, id),
                      .why = "its size depends on weights that are missing",
-                     .remedy = "put the file of the weights beside the model"};
+                     .remedy = "put the file of the weights next to the model"};
       }
       PLIMSOLL_ASSIGN(constants.back(), AssumedConstant(type.data_type, StaticDims(*type.shape)));
     }

@@ -4,6 +4,7 @@
 
 #include "compile/memory/zero_copy.h"
 #include "compile/passes/bodies.h"
+#include "graph/operator_row.h"
 #include "kernels/host_value.h"
 #include "kernels/kernel_table.h"
 
@@ -92,9 +93,8 @@ bool IsHostOperator(const Graph& graph, NodeId id) {
   if (kernels::FindKernel(node.domain, node.op, node.version) == nullptr) {
     return kernels::FindHostOperator(node.domain, node.op, node.version) != nullptr;
   }
-  const bool asks_for_size = node.domain.empty() && (node.op == "Shape" || node.op == "Size");
   return AllHoldIndices(graph, node.outputs) &&
-         (asks_for_size || AllHoldIndices(graph, node.inputs));
+         (graph::FactsOf(node).result_is_shape || AllHoldIndices(graph, node.inputs));
 }
 
 std::vector<bool> IndependentHostOperators(const Graph& graph) {

@@ -12,8 +12,8 @@ namespace plimsoll::compile {
 // Types must have been inferred.
 bool IsHostOperator(const graph::Graph& graph, graph::NodeId node);
 
-// The host operators of the root body that can run beside some other operator: it neither needs
-// what they make nor makes what they need. By node.
+// The host operators of the root body that can run in parallel with some other operator: it neither
+// needs what they make nor makes what they need. By node.
 std::vector<bool> IndependentHostOperators(const graph::Graph& graph);
 
 // Gives those a stream of their own (ac_parallel_enable); tells how many. Leaves a graph alone that

@@ -6,6 +6,7 @@
 #include "compile/passes/fuse/patterns.h"
 #include "compile/passes/rewriter.h"
 #include "compile/shapes/shapes.h"
+#include "graph/operator_row.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
@@ -22,8 +23,9 @@ using graph::ValueId;
 
 using Permutation = std::vector<int64_t>;
 
+// What an Identity passes on may be no tensor.
 bool IsView(const Node& node) {
-  return Is(node, "Reshape") || Is(node, "Squeeze") || Is(node, "Unsqueeze") || Is(node, "Flatten");
+  return graph::FactsOf(node).view == graph::View::kWhole && !Is(node, "Identity");
 }
 
 bool IsOne(const Dim& dim) { return dim.is_number() && dim.number() == 1; }

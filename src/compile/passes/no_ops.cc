@@ -4,6 +4,8 @@
 
 #include "compile/passes/fuse/patterns.h"
 #include "compile/passes/rewriter.h"
+#include "graph/operator_row.h"
+#include "kernels/catalogue.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -15,10 +17,6 @@ using graph::SubgraphId;
 using graph::ValueId;
 
 constexpr int64_t kMostElements = 4096;
-
-bool IsOneOf(const Node& node, std::initializer_list<std::string_view> names) {
-  return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
-}
 
 bool IsFilledWith(const Graph& graph, ValueId value, double number) {
   const std::vector<double> elements = ElementsOf(graph, value, kMostElements);
@@ -79,8 +77,10 @@ ValueId Original(const Graph& graph, const Rewriter& rewriter, const Node& node,
   if (Is(node, "Identity") || IsInferenceDropout(graph, rewriter, node)) return input;
   if (!steady || !graph[input].type.is_tensor()) return {};
   if (Is(node, "Transpose") && IsIdentityPermutation(node)) return input;
+  const graph::View view = graph::FactsOf(node).view;
   const bool keeps_when_same =
-      IsOneOf(node, {"Cast", "CastLike", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Expand"});
+      view == graph::View::kWhole ||
+      (view == graph::View::kWholeIfUnchanged && kernels::IsDeterministic(node));
   if (keeps_when_same && SameType(graph, input, output)) return input;
   return UntouchedOperand(graph, node);
 }

@@ -4,7 +4,6 @@
 #include <span>
 #include <string_view>
 
-#include "compile/memory/storage/block_layout.h"
 #include "compile/passes/common_subexpressions.h"
 #include "compile/passes/compact.h"
 #include "compile/passes/dead_code.h"
@@ -15,6 +14,7 @@
 #include "compile/passes/fuse/fuse_normalizations.h"
 #include "compile/passes/fuse/fuse_products.h"
 #include "compile/passes/inline_branches.h"
+#include "compile/passes/layout/channel_groups.h"
 #include "compile/passes/merge_views.h"
 #include "compile/passes/no_ops.h"
 #include "compile/passes/overwrite_order.h"
@@ -53,8 +53,8 @@ constexpr Pass kFusing[] = {
     {"fuse_products", FuseProducts},
 };
 
-constexpr Pass kLayout[] = {{"block_layout", BlockLayout}};
-constexpr Pass kFilledLayout[] = {{"block_layout", BlockFilledLayout}};
+constexpr Pass kLayout[] = {{"channel_groups", GroupChannels}};
+constexpr Pass kFilledLayout[] = {{"channel_groups", GroupFilledChannels}};
 
 constexpr Pass kFolding[] = {{"fold_constants", FoldConstants}};
 constexpr Pass kFoldingBeforeFusing[] = {{"fold_constants", FoldBeforeFusing}};
@@ -96,15 +96,15 @@ Status Simplify(Graph& graph, std::vector<PassReport>& reports) {
   return InferShapes(graph);
 }
 
-Result<int> ChooseLayouts(Graph& graph, BlockedLayouts where, std::vector<PassReport>& reports) {
-  if (where == BlockedLayouts::kNowhere) return 0;
-  const int blocked =
-      RunPasses(graph, where == BlockedLayouts::kWherePossible ? kLayout : kFilledLayout, reports);
+Result<int> ChooseLayouts(Graph& graph, GroupedChannels where, std::vector<PassReport>& reports) {
+  if (where == GroupedChannels::kNowhere) return 0;
+  const int grouped =
+      RunPasses(graph, where == GroupedChannels::kWherePossible ? kLayout : kFilledLayout, reports);
   Clean(graph, kFolding, reports);
   OverwriteAfterReaders(graph);
   graph = Compact(graph);
   PLIMSOLL_TRY(InferShapes(graph));
-  return blocked;
+  return grouped;
 }
 
 }  // namespace plimsoll::compile

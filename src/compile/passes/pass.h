@@ -17,15 +17,15 @@ struct PassReport {
 // Rewrites that hold whatever the sizes of symbolic dimensions turn out to be: constants worked
 // out, dead and repeated nodes dropped, neighbours fused. Shapes must have been inferred; they are
 // correct for every value that is left. The graph holds only what it still needs afterwards, so
-// ids change. Appends a report a pass.
+// ids change. Appends a report per pass.
 Status Simplify(graph::Graph& graph, std::vector<PassReport>& reports);
 
-// Where tensors take the form that convolutions are fastest on (BlockLayout).
-enum class BlockedLayouts { kWherePossible, kWhereFilled, kNowhere };
+// Where tensors take the form that convolutions are fastest on (GroupChannels).
+enum class GroupedChannels { kWherePossible, kWhereFilled, kNowhere };
 
 // Chooses layouts for one set of sizes, all shapes static, of a graph that has been simplified.
-// Gives how many nodes work on blocked tensors.
-Result<int> ChooseLayouts(graph::Graph& graph, BlockedLayouts where,
+// Gives how many nodes work on grouped tensors.
+Result<int> ChooseLayouts(graph::Graph& graph, GroupedChannels where,
                           std::vector<PassReport>& reports);
 
 }  // namespace plimsoll::compile

@@ -229,8 +229,8 @@ TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
                               {"sink_transposes", 28}}));
 }
 
-TEST(RandomPassesTest, BlockedGraphsComputeTheSame) {
-  int blocked = 0;
+TEST(RandomPassesTest, GraphsWithGroupedChannelsComputeTheSame) {
+  int grouped = 0;
   for (uint32_t seed = 0; seed < 100; ++seed) {
     const Graph before = RandomNodes(seed + 100'000).Make();
     Graph after = before;
@@ -238,14 +238,14 @@ TEST(RandomPassesTest, BlockedGraphsComputeTheSame) {
     ASSERT_TRUE(Simplify(after, reports).ok()) << seed;
     reports.clear();
     const auto where =
-        seed % 2 == 0 ? BlockedLayouts::kWherePossible : BlockedLayouts::kWhereFilled;
+        seed % 2 == 0 ? GroupedChannels::kWherePossible : GroupedChannels::kWhereFilled;
     ASSERT_TRUE(ChooseLayouts(after, where, reports).ok()) << seed;
     ExpectSameResults(before, after, kPrecision);
     ASSERT_FALSE(HasFailure()) << "seed " << seed << ": " << OperatorsOf(before) << " became "
                                << OperatorsOf(after);
-    blocked += reports.front().changes;
+    grouped += reports.front().changes;
   }
-  EXPECT_GT(blocked, 20);
+  EXPECT_GT(grouped, 20);
 }
 
 }  // namespace random_passes_test

@@ -1,11 +1,11 @@
 #include "compile/passes/sink_transposes.h"
 
 #include <algorithm>
-#include <array>
 
 #include "compile/passes/fuse/patterns.h"
 #include "compile/passes/rewriter.h"
 #include "compile/shapes/shapes.h"
+#include "graph/operator_row.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
@@ -20,10 +20,6 @@ using graph::SubgraphId;
 using graph::ValueId;
 
 using AxisOrder = std::vector<int64_t>;
-
-constexpr std::array<std::string_view, 17> kElementwise = {
-    "Add",  "Sub",  "Mul",   "Div",       "Max",  "Min",  "Relu", "LeakyRelu", "Sigmoid",
-    "Tanh", "Gelu", "Swish", "HardSwish", "Mish", "Sqrt", "Neg",  "Abs"};
 
 class Sinking {
  public:
@@ -41,10 +37,7 @@ class Sinking {
  private:
   bool Visit(NodeId id) {
     const Node& node = graph_[id];
-    if (!node.domain.empty() ||
-        std::find(kElementwise.begin(), kElementwise.end(), node.op) == kElementwise.end()) {
-      return false;
-    }
+    if (!graph::FactsOf(node).elementwise) return false;
     const Shape* made = ShapeOf(graph_, node.outputs[0]);
     if (made == nullptr) return false;
     const AxisOrder* perm = CommonPermutation(id, made->size());

@@ -226,7 +226,7 @@ TEST(NoOpsRulesTest, ADropoutWhoseMaskIsReadStays) {
   EXPECT_EQ(left(false, true), "Relu Dropout Neg");
 }
 
-TEST(NoOpsRulesTest, NodesWithWishesForTheirMemoryStay) {
+TEST(NoOpsRulesTest, NodesWithRequestsForTheirMemoryStay) {
   GraphBuilder builder;
   const ValueId x = builder.Node("Relu", {builder.Input("x", FloatTensor({4}))});
   const ValueId same = builder.Node("Identity", {x});

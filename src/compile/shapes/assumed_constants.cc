@@ -26,7 +26,7 @@ Result<std::shared_ptr<const std::byte>> Addresses(Bytes size) {
                  .what = "cannot plan the model without its weights",
                  .where = "",
                  .why = StrCat("the process has no ", size, " of addresses left"),
-                 .remedy = "put the file of the weights beside the model"};
+                 .remedy = "put the file of the weights next to the model"};
   }
   return std::shared_ptr<const std::byte>(
       static_cast<const std::byte*>(at),

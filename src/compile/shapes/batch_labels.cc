@@ -105,9 +105,9 @@ const std::string& BatchOf(const Graph& graph, ValueId value) {
   return producer.valid() ? graph[producer].memory.batch_label : every;
 }
 
-std::string BatchOf(const Graph& graph, const Block& block) {
-  const std::string& first = BatchOf(graph, block.values[0]);
-  const bool one = std::all_of(block.values.begin(), block.values.end(),
+std::string BatchOf(const Graph& graph, const JoinedStorage& storage) {
+  const std::string& first = BatchOf(graph, storage.values[0]);
+  const bool one = std::all_of(storage.values.begin(), storage.values.end(),
                                [&](ValueId value) { return BatchOf(graph, value) == first; });
   return one ? first : std::string();
 }

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/memory/storage/blocks.h"
+#include "compile/memory/storage/joined_storages.h"
 #include "compile/memory/storage/variable_updates.h"
 #include "graph/graph.h"
 #include "plimsoll/base/status.h"
@@ -24,7 +24,7 @@ std::vector<std::string> BatchesOf(const graph::Graph& graph);
 // The batch that makes a value; empty: every run has it. Labels must have been spread.
 const std::string& BatchOf(const graph::Graph& graph, graph::ValueId value);
 
-// The batch that alone uses a block's memory; empty: any run may.
-std::string BatchOf(const graph::Graph& graph, const Block& block);
+// The batch that alone uses a storage's memory; empty: any run may.
+std::string BatchOf(const graph::Graph& graph, const JoinedStorage& storage);
 
 }  // namespace plimsoll::compile

@@ -15,14 +15,14 @@ void Label(Graph& graph, ValueId value, const std::string& label) {
   graph[graph[value].producer].memory.batch_label = label;
 }
 
-// x -> first -> second -> If (whose bodies read `second`) -> last, and a node beside.
+// x -> first -> second -> If (whose bodies read `second`) -> last, and an unrelated node.
 struct Chain {
   Graph graph;
   ValueId first;
   ValueId second;
   ValueId inner;  // made in a body
   ValueId chosen;
-  ValueId beside;
+  ValueId unrelated;
 };
 
 Chain MakeChain() {
@@ -42,8 +42,8 @@ Chain MakeChain() {
   }
   made.chosen = builder.Node("If", {c}, std::move(attributes));
   builder.Output(made.chosen);
-  made.beside = builder.Node("Neg", {x});
-  builder.Output(made.beside);
+  made.unrelated = builder.Node("Neg", {x});
+  builder.Output(made.unrelated);
   made.graph = builder.Build();
   return made;
 }
@@ -58,7 +58,7 @@ TEST(BatchLabelsTest, R42_WhatNeedsABatchBelongsToIt) {
     EXPECT_EQ(BatchOf(chain.graph, chain.second), "b0");
     EXPECT_EQ(BatchOf(chain.graph, chain.chosen), "b0") << "through its bodies";
     EXPECT_EQ(BatchOf(chain.graph, chain.inner), "b0");
-    EXPECT_EQ(BatchOf(chain.graph, chain.beside), "");
+    EXPECT_EQ(BatchOf(chain.graph, chain.unrelated), "");
     EXPECT_EQ(BatchesOf(chain.graph), std::vector<std::string>{"b0"});
   }
 }

@@ -30,7 +30,7 @@ class JointProblem {
     MemoryPlan plan;
     plan.offsets.resize(problem_.buffers.size());
     plan.regions.resize(1);
-    plan.assigner = "one plan a gear";
+    plan.assigner = "one plan per gear";
     for (size_t gear = 0; gear < gears_.size(); ++gear) {
       const PlannedModel& planned = *gears_[gear].planned;
       for (const auto& [own, joint] : joint_of_[gear]) {
@@ -139,7 +139,7 @@ void NoteUnknownBatches(std::span<const GearPlan> gears, const AssignerChoice& c
   }
 }
 
-// What the groups' large blocks cost beside the best that is possible without them.
+// What the groups' large blocks cost more than the best that is possible without them.
 void SetCost(MemoryPlan& plan, Bytes without) {
   for (plan::PlanNote& note : plan.notes) {
     if (note.kind != plan::PlanNote::Kind::kMergedBatchesCost) continue;
@@ -173,16 +173,17 @@ Status ShareFeatureMap(std::span<const GearPlan> gears, const PlanOptions& optio
   return {};
 }
 
-void ShareRegionsBeside(std::span<const GearPlan> gears) {
+void ShareSeparateRegions(std::span<const GearPlan> gears) {
   using Key = std::tuple<plan::MemoryType, bool, std::string>;
   std::map<Key, Bytes> largest;
   const auto visit = [&](const auto& look) {
     for (const GearPlan& gear : gears) {
-      for (const PlannedBuffers::Beside& beside : gear.planned->buffers.beside) {
+      for (const PlannedBuffers::SeparateRegion& separate :
+           gear.planned->buffers.separate_regions) {
         const plan::MemoryType type =
-            gear.planned->buffers.problem.region(beside.region).memory_type;
-        look(largest[{type, beside.stable, beside.key}],
-             gear.planned->plan.regions[beside.region.index()].size);
+            gear.planned->buffers.problem.region(separate.region).memory_type;
+        look(largest[{type, separate.stable, separate.key}],
+             gear.planned->plan.regions[separate.region.index()].size);
       }
     }
   };

@@ -25,8 +25,8 @@ struct GearPlan {
 // gear and all together. Gears that use several streams keep their own plans.
 Status ShareFeatureMap(std::span<const GearPlan> gears, const PlanOptions& options);
 
-// Makes each region beside the feature map as large as the gear needs it that needs most: its
+// Makes each region outside the feature map as large as the gear needs it that needs most: its
 // address then serves all of them, also where the device cannot reserve addresses.
-void ShareRegionsBeside(std::span<const GearPlan> gears);
+void ShareSeparateRegions(std::span<const GearPlan> gears);
 
 }  // namespace plimsoll::compile

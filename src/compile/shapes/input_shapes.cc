@@ -49,7 +49,7 @@ Status BindShape(Bindings& bindings, const graph::Value& input, const std::vecto
     return RefuseShape(where,
                        StrCat("the model says ", Text(input.declared), ", which has ",
                               declared.size(), " dimensions; ", dims.size(), " were given"),
-                       "give one number a dimension, such as 1x3x224x224");
+                       "give one number per dimension, such as 1x3x224x224");
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     std::vector<std::string> symbols;

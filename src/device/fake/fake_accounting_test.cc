@@ -27,7 +27,7 @@ TEST(FakeAccountingTest, PoolPagesOfARefusedChunkAreFreeAgain) {
   EXPECT_TRUE(memory.CreateChunk(kFirst, GiB(2), giant).ok());
 }
 
-TEST(FakeAccountingTest, PagesOfTheTwoPoolsAndOfOtherDevicesAreKeptApart) {
+TEST(FakeAccountingTest, PagesOfTheTwoPoolsAndOfOtherDevicesAreKeptSeparate) {
   FakeDevice device({.devices = 2, .pages_1g = 1, .pages_2m = 2});
   DeviceMemory& memory = device.memory();
   const ChunkOptions giant{.pages = PagePolicy::kHuge1G};
@@ -97,7 +97,7 @@ TEST(FakeAccountingTest, AFreedBlockGivesAllItsAddressesBack) {
   }
 }
 
-TEST(FakeAccountingTest, AFailedCallPaysTheFlatPriceOfItsKind) {
+TEST(FakeAccountingTest, AFailedCallCostsTheFlatPriceOfItsKind) {
   FakeDevice device({.capacity = GiB(1)});
   const DriverCosts costs;
   EXPECT_FALSE(device.memory().CreateChunk(kFirst, GiB(2), {}).ok());
@@ -107,7 +107,7 @@ TEST(FakeAccountingTest, AFailedCallPaysTheFlatPriceOfItsKind) {
                    costs.create_chunk.at_2_mib + costs.create_chunk.at_1_gib);
 }
 
-TEST(FakeAccountingTest, FreeingPaysForTheSizeOfWhatIsFreed) {
+TEST(FakeAccountingTest, FreeingCostsByTheSizeOfWhatIsFreed) {
   FakeDevice device;
   DeviceMemory& memory = device.memory();
   const DriverCosts costs;

@@ -165,7 +165,7 @@ TEST(GearsTest, LabelsNameTheSizes) {
 }
 
 // dynamic_dims and dynamic_inputs_shape_range: the first rules.
-TEST(GearsTest, R314_RangesHaveNoEffectBesideGears) {
+TEST(GearsTest, R314_RangesHaveNoEffectWithGears) {
   SessionOptions options = WithGears(kThree);
   options.config.dynamic_inputs_shape_range =
       config::ShapeRanges{.getnext = {}, .data = {{{9, 9}, {9, 9}, {9, 9}}}};

@@ -221,7 +221,7 @@ Status LoadedGraph::MakeGears() {
   std::vector<compile::GearPlan> plans;
   for (size_t i = 0; i < gears.size(); ++i) plans.push_back({gears[i].label, &models[i].planned});
   PLIMSOLL_TRY(compile::ShareFeatureMap(plans, options_.plan));
-  compile::ShareRegionsBeside(plans);
+  compile::ShareSeparateRegions(plans);
   for (size_t i = 0; i < gears.size(); ++i) {
     Entry& entry = entries_.emplace_back();
     entry.dims = gears[i].dims;

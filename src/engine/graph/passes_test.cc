@@ -96,7 +96,7 @@ using Pass = Status (*)(Graph&, std::vector<compile::PassReport>&);
 
 Status Specialise(Graph& graph, std::vector<compile::PassReport>& reports) {
   PLIMSOLL_TRY(compile::Simplify(graph, reports));
-  return ChooseLayouts(graph, compile::BlockedLayouts::kWherePossible, reports).status();
+  return ChooseLayouts(graph, compile::GroupedChannels::kWherePossible, reports).status();
 }
 
 // Gives the graph after the pass.

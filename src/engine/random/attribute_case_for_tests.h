@@ -38,7 +38,7 @@ inline graph::Graph WithoutAttributes(graph::Graph graph) {
   for (graph::Node& node : graph.nodes) {
     const graph::OperatorRow* const row = graph::FindOperator(node.domain, node.op, node.version);
     node.memory = {};
-    if (row != nullptr && row->memory != nullptr) row->memory(node, node.memory);
+    if (row != nullptr && row->facts.memory != nullptr) row->facts.memory(node, node.memory);
   }
   return graph;
 }

@@ -70,14 +70,14 @@ class Builder {
     };
     region_start_[buffers_.feature_map.index()] = {Place::Base::kArena, 0, 0};
     program_.arena = size_of(buffers_.feature_map);
-    for (const PlannedBuffers::Beside& beside : buffers_.beside) {
+    for (const PlannedBuffers::SeparateRegion& separate : buffers_.separate_regions) {
       const auto area = static_cast<int32_t>(program_.areas.size());
-      region_start_[beside.region.index()] = {Place::Base::kArea, area, 0};
-      program_.areas.push_back({.type = buffers_.problem.region(beside.region).memory_type,
-                                .bytes = size_of(beside.region),
-                                .stable = beside.stable,
-                                .grows = beside.grows,
-                                .key = beside.key});
+      region_start_[separate.region.index()] = {Place::Base::kArea, area, 0};
+      program_.areas.push_back({.type = buffers_.problem.region(separate.region).memory_type,
+                                .bytes = size_of(separate.region),
+                                .stable = separate.stable,
+                                .grows = separate.grows,
+                                .key = separate.key});
     }
     for (const PlannedBuffers::GroupCopy& copy : buffers_.group_copies) {
       copies_[{copy.node, copy.input, copy.index}] = copy.buffer;
@@ -162,10 +162,10 @@ class Builder {
       return !IsSame(PlaceOf(input), {Place::Base::kInput, static_cast<int32_t>(index), 0});
     }
     // No buffer: nothing reads it, or it is empty, and then its readers decide.
-    compile::Block block;
-    block.values = {input};
+    compile::JoinedStorage storage;
+    storage.values = {input};
     return compile::PlannedSize(graph_[input].type) == Bytes(0) &&
-           !compile::JudgeZeroCopy(graph_, stable_, block, {}).allowed;
+           !compile::JudgeZeroCopy(graph_, stable_, storage, {}).allowed;
   }
 
   void CopyInputs() {

@@ -4,7 +4,7 @@
 
 #include "graph/operator_row.h"
 
-// The tables that make up the catalogue of operators, one file a family.
+// The tables that make up the catalogue of operators, one file per family.
 namespace plimsoll::graph::operators {
 
 std::span<const OperatorRow> ElementwiseRows();

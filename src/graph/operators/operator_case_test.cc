@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "graph/infer_context.h"
 #include "graph/operator_row.h"
 #include "plimsoll/base/text.h"
@@ -171,6 +173,45 @@ TEST(OperatorCaseTest, TypesAreReadAsTheyPrint) {
                                  "optional(seq(string[]))", "map(int64,float32[])"}) {
     EXPECT_EQ(Text(ParseType(text)), text);
   }
+}
+
+TEST(OperatorCaseTest, FactsNameInputsThatTheOperatorHas) {
+  for (const OperatorRow* row : AllOperators()) {
+    const OperatorFacts& facts = row->facts;
+    for (size_t i = static_cast<size_t>(std::min(row->max_inputs, 32)); i < 32; ++i) {
+      EXPECT_FALSE(Contains(facts.host_inputs, i)) << row->name << " input " << i;
+      EXPECT_TRUE(facts.in_place_inputs == kEveryInput || !Contains(facts.in_place_inputs, i))
+          << row->name << " input " << i;
+    }
+    EXPECT_EQ(
+        facts.host_inputs & (facts.in_place_inputs == kEveryInput ? 0 : facts.in_place_inputs), 0u)
+        << row->name;
+    EXPECT_TRUE(facts.elementwise || !facts.keeps_zero) << row->name;
+    EXPECT_TRUE(facts.elementwise || !facts.activation.fusable) << row->name;
+  }
+}
+
+TEST(OperatorCaseTest, OperandsThatTheHostMustKnowAreMarked) {
+  const auto host = [](std::string_view op, int version) {
+    return FindOperator("", op, version)->facts.host_inputs;
+  };
+  EXPECT_EQ(host("Reshape", 14), Inputs(1));
+  EXPECT_EQ(host("ReduceSum", 12), InputSet{0});
+  EXPECT_EQ(host("ReduceSum", 13), Inputs(1));
+  EXPECT_EQ(host("Slice", 13), Inputs(1, 2, 3, 4));
+  EXPECT_EQ(host("Resize", 13), Inputs(1, 2, 3));
+  EXPECT_EQ(host("Loop", 13), Inputs(0, 1));
+  EXPECT_EQ(host("Conv", 13), InputSet{0});
+}
+
+TEST(OperatorCaseTest, AnOperatorWithoutARowHasNoFacts) {
+  Node node;
+  node.domain = "nowhere";
+  node.op = "Relu";
+  EXPECT_FALSE(FactsOf(node).elementwise);
+  node.domain = "";
+  node.version = 14;
+  EXPECT_TRUE(FactsOf(node).elementwise);
 }
 
 TEST(OperatorCaseTest, EveryOperatorHasOneRowForEachVersion) {

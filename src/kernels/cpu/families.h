@@ -5,7 +5,7 @@
 
 #include "kernels/kernel_table.h"
 
-// The tables that make up the CPU's catalogue of kernels, one file a family.
+// The tables that make up the CPU's catalogue of kernels, one file per family.
 namespace plimsoll::kernels::cpu {
 
 std::vector<std::span<const KernelRow>> Families();

@@ -6,7 +6,7 @@
 #include "graph/operator_row.h"
 #include "kernels/host_value.h"
 
-// The tables of operators over sequences, optionals and maps, one file a family.
+// The tables of operators over sequences, optionals and maps, one file per family.
 namespace plimsoll::kernels::cpu {
 
 struct HostRow {

@@ -39,7 +39,7 @@ class Form {
 // What happens to a convolution's sums before they are stored: activation(sum + bias +
 // destination).
 struct Finish {
-  Form bias;  // one number a channel
+  Form bias;  // one number per channel
   bool adds_destination = false;
   cpu::FusedActivation activation;
 };

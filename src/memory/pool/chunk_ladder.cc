@@ -4,11 +4,11 @@
 
 namespace plimsoll::memory {
 
-Bytes ChunkLadder::Rung(Bytes need, Bytes reserved, bool calm) const {
+Bytes ChunkLadder::Rung(Bytes need, Bytes reserved, bool steady) const {
   const bool known = device_total > Bytes(0);
   if (known && (device_total - reserved) * 4 < reserved) return granularity;
-  const Bytes of_request = calm ? Bytes(need.value() / kOfCalmRequest)
-                                : std::min(Bytes(need.value() / kOfRequest), kMostOfRequest);
+  const Bytes of_request = steady ? Bytes(need.value() / kOfSteadyRequest)
+                                  : std::min(Bytes(need.value() / kOfRequest), kMostOfRequest);
   const Bytes rung = std::max({kFinest, Bytes(reserved.value() / kOfReserved), of_request});
   const Bytes most =
       known ? std::max(granularity, Bytes(device_total.value() / kOfDevice)) : kCoarsest;
@@ -22,7 +22,7 @@ std::vector<Bytes> ChunkLadder::Sizes(const GrowRequest& request, Bytes reserved
     need = std::max(need, kStepUnit * (reserved.value() / kStep / kStepUnit.value()));
   }
   const int64_t units_of_rung =
-      std::max<int64_t>(1, Rung(need, reserved, request.calm).value() / unit);
+      std::max<int64_t>(1, Rung(need, reserved, request.steady).value() / unit);
   int64_t left = need.RoundUp(unit).value() / unit;
   int64_t count = (left + units_of_rung - 1) / units_of_rung;
   std::vector<Bytes> sizes;

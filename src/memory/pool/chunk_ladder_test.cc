@@ -7,11 +7,11 @@
 namespace plimsoll::memory {
 namespace chunk_ladder_test {
 
-Bytes Largest(Bytes need, Bytes reserved, bool calm, Bytes device_total = GiB(80)) {
+Bytes Largest(Bytes need, Bytes reserved, bool steady, Bytes device_total = GiB(80)) {
   Bytes largest;
   Bytes total;
   for (Bytes size :
-       ChunkLadder{MiB(2), device_total}.Sizes({.size = need, .calm = calm}, reserved)) {
+       ChunkLadder{MiB(2), device_total}.Sizes({.size = need, .steady = steady}, reserved)) {
     EXPECT_EQ(size.value() % MiB(2).value(), 0);
     largest = std::max(largest, size);
     total += size;
@@ -30,7 +30,7 @@ TEST(ChunkLadderTest, ChunksGrowWithWhatIsReserved) {
   EXPECT_GT(Largest(MiB(64), GiB(12), false), MiB(16));
 }
 
-TEST(ChunkLadderTest, ALargeRequestAsksForCoarseChunksOnlyWhileTheProgramIsCalm) {
+TEST(ChunkLadderTest, ALargeRequestAsksForCoarseChunksOnlyWhileTheProgramIsSteady) {
   EXPECT_EQ(Largest(GiB(1), Bytes(0), false), MiB(14));
   EXPECT_GT(Largest(GiB(1), Bytes(0), true), MiB(40));
 }

@@ -14,7 +14,7 @@ constexpr device::Address kBase = device::Address{1} << 40;
 
 device::Address At(int64_t unit) { return kBase + static_cast<device::Address>(unit * kUnit); }
 
-// Bytes in units of 512, beside a map of which of them are free.
+// Bytes in units of 512, and a map of which of them are free.
 class ExtentSpaceTest : public testing::Test {
  protected:
   static constexpr int64_t kUnits = 4000;

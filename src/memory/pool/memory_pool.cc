@@ -146,7 +146,7 @@ bool MemoryPool::FindStitched(int64_t size, StitchPlan& plan) {
 }
 
 ExtentIndex MemoryPool::TakeStitched(const StitchPlan& plan) {
-  // Another piece may have been cut from the extent that this one names; then it lies beside that.
+  // Another piece may have been cut from the extent that this one names; then it lies next to that.
   const auto around = [&](const StitchPlan::Piece& piece) {
     if (piece.extent == kNoExtent) return FreeExtentAt(piece.start);
     const Extent& named = extents_[piece.extent];

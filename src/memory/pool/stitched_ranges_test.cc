@@ -38,7 +38,7 @@ TEST_F(StitchedRangesTest, FreeBytesThatMeetInTheRangeServeOneRequest) {
   EXPECT_EQ(plan_.pieces[1].size, 7 * kMebibyte);
 }
 
-TEST_F(StitchedRangesTest, BytesThatAreApartInTheRangeDoNot) {
+TEST_F(StitchedRangesTest, BytesThatAreSeparateInTheRangeDoNot) {
   EXPECT_FALSE(Find(10, {{At(64), 7 * kMebibyte, 7}, {At(96), 8 * kMebibyte, 9}}));
   EXPECT_FALSE(plan_.found);
 }

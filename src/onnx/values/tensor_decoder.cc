@@ -218,7 +218,7 @@ Status TakeElements(const Source& source, Parts& parts, ConstantTensor& tensor) 
   } else if (field == schema::tensor::kFloatData || field == schema::tensor::kDoubleData) {
     Assemble(source, parts.numbers, tensor);
   } else if (parts.numbers.field != 0) {
-    // Sub-byte elements come packed, one number a byte.
+    // Sub-byte elements come packed, one number per byte.
     const auto width = static_cast<size_t>(std::max(8, Bits(tensor.type)) / 8);
     const auto size = static_cast<size_t>(tensor.Size().value());
     PLIMSOLL_TRY(Decode(source, parts, width, size / width, tensor));

@@ -58,9 +58,9 @@ Result<MemoryPlan> MemAssigner::Assign(const Problem& problem, const Effort& eff
   const Budget budget = MakeBudget(effort);
   PLIMSOLL_ASSIGN(MemoryPlan plan, AssignUnder(batch_policy(), problem, budget));
   if (plan.merged_blocks.empty()) return plan;
-  BatchPolicy apart = batch_policy();
-  apart.merge_continuous = false;
-  PLIMSOLL_ASSIGN(const MemoryPlan unmerged, AssignUnder(apart, problem, budget));
+  BatchPolicy unmerged_policy = batch_policy();
+  unmerged_policy.merge_continuous = false;
+  PLIMSOLL_ASSIGN(const MemoryPlan unmerged, AssignUnder(unmerged_policy, problem, budget));
   plan.deadline_hit |= unmerged.deadline_hit;
   plan.notes.push_back({.kind = PlanNote::Kind::kMergedBatchesCost,
                         .text = "what merging the contiguous groups of different batches costs",

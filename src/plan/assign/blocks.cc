@@ -153,7 +153,7 @@ Status BlockBuilder::AddMember(BufferPlace member, Block& block) {
   if (buffer.zero_copy && block.zero_copy) {
     return Refuse(
         "contradiction", Describe(problem_, member.buffer),
-        "it shares bytes with another zero-copy buffer: the caller's memory may lie apart");
+        "it shares bytes with another zero-copy buffer: the caller may give them separate memory");
   }
   block.zero_copy |= buffer.zero_copy;
   block.is_fixed_addr_prior |= buffer.is_fixed_addr_prior;

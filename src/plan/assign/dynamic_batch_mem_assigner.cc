@@ -105,7 +105,7 @@ RegionPlacement DynamicBatchMemAssigner::PlaceRegion(const BlockProblem& blocks,
   const auto labelled = [](const Block& block) { return block.whole.batch.valid(); };
   const auto fixed = [](const Block& block) { return block.fixed >= 0; };
   // Fixed blocks of two batches may lie in the same bytes, which rectangles of one batch at a time
-  // and of every batch together cannot tell apart.
+  // and of every batch together cannot distinguish.
   if (!blocks.lifetimes.one_line() ||
       std::none_of(region.blocks.begin(), region.blocks.end(), labelled) ||
       std::any_of(region.blocks.begin(), region.blocks.end(), fixed)) {

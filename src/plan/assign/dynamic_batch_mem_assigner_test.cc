@@ -43,7 +43,7 @@ TEST_F(DynamicBatchTest, R42_BatchesOverlayAndUnlabelledBuffersBelongToAll) {
   Add(large_, 4096, 0, 4);
   EXPECT_EQ(Plan().total(), Bytes(4096)) << "only one of them runs";
   Add(BatchId(), 512, 0, 4);
-  EXPECT_EQ(Plan().total(), Bytes(4608)) << "the unlabelled one lives beside either";
+  EXPECT_EQ(Plan().total(), Bytes(4608)) << "the unlabelled one lives with either";
 }
 
 TEST_F(DynamicBatchTest, R43_BatchesMayUseDifferentStrategies) {
@@ -118,7 +118,7 @@ TEST_F(DynamicBatchTest, R45_TheMergedBlockIsGivenToNobodyElseAndTheCostIsReport
       return note.kind == PlanNote::Kind::kMergedBatchesCost;
     });
     ASSERT_NE(cost, plan.notes.end());
-    EXPECT_EQ(cost->bytes, Bytes(1024)) << "apart, all would fit into 1024";
+    EXPECT_EQ(cost->bytes, Bytes(1024)) << "unmerged, all would fit into 1024";
   }
 }
 
@@ -142,20 +142,20 @@ TEST_F(DynamicBatchTest, EveryAssignerObeysThePolicyThatItIsMadeWith) {
   AddGroup(large_, 1024, 0, 1);
   for (const std::string& name : AssignerNames()) {
     EXPECT_EQ(PlanBy(**MakeAssigner(name)).merged_blocks.size(), 1u) << name;
-    const BatchPolicy apart{.merge_continuous = false, .no_reuse = true};
-    const MemoryPlan plan = PlanBy(**MakeAssigner(name, {.batches = apart}));
+    const BatchPolicy separate{.merge_continuous = false, .no_reuse = true};
+    const MemoryPlan plan = PlanBy(**MakeAssigner(name, {.batches = separate}));
     EXPECT_TRUE(plan.merged_blocks.empty()) << name;
     EXPECT_EQ(plan.total(), Bytes(2048)) << name;
   }
 }
 
 TEST(DynamicBatchPlansTest, EveryStrategyGivesAVerifiedPlanOfRandomBatches) {
-  const BlockReuseKnobs apart{.memory_priority_mode = false};
+  const BlockReuseKnobs plain{.memory_priority_mode = false};
   const DynamicBatchOptions strategies[] = {
       {},
       {.others = BlockReuseKnobs{}},
-      {.others = apart},
-      {.strategies = {{"batch0", apart}, {"batch1", BlockReuseKnobs{}}}},
+      {.others = plain},
+      {.strategies = {{"batch0", plain}, {"batch1", BlockReuseKnobs{}}}},
       {.policy = {.merge_continuous = false}},
       {.policy = {.merge_continuous = true, .no_reuse = true}}};
   std::vector<int64_t> bytes(std::size(strategies));

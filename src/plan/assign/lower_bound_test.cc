@@ -46,7 +46,7 @@ TEST_F(LowerBoundTest, ReachesTheTopOfAFixedBuffer) {
   EXPECT_EQ(Bound(), 107);
 }
 
-TEST_F(LowerBoundTest, OfBatchesTheLargestCountsBesideWhatAllShare) {
+TEST_F(LowerBoundTest, OfBatchesTheLargestCountsOnTopOfWhatAllShare) {
   const BatchId small = problem_.AddBatch("small");
   const BatchId large = problem_.AddBatch("large");
   Row(Add(10, 0, 2)).batch = small;

@@ -42,7 +42,7 @@ TEST_F(PlanBuilderTest, ImmutableAddressesKeepClearOfFixedOffsetsAndShareOverTim
 }
 
 // The same in a region whose blocks are no rectangles.
-TEST_F(PlanBuilderTest, FixedAndImmutableAddressesHoldBesideWindows) {
+TEST_F(PlanBuilderTest, FixedAndImmutableAddressesHoldTogetherWithWindows) {
   const BufferId whole = Add(100, 0, 2);
   const BufferId window = Add(40, 2, 6);
   problem_.aliases = {{window, whole, Bytes(60)}};

@@ -56,7 +56,7 @@ void PrintTo(const Quality& quality, std::ostream* out) {
 
 // Of the usual number of problems. A plan that needs more bytes than it did, a bound that is no
 // longer proven, or one that is, shows here; who makes an assigner better enters what it reaches.
-// "dynamic_batch" and "exact" by themselves: of every fourth problem.
+// "dynamic_batch" and "exact" alone: of every fourth problem.
 const std::map<std::string, Quality> kQuality = {
     {"block", {339122083, 291410764, 52666, 0, 11658}},
     {"dynamic_batch", {78312644, 72803087, 17376, 1113742, 18918}},

@@ -31,7 +31,7 @@ int64_t LeastRoom(const BlockRegion& region, int64_t alignment) {
 
 // Where the caller's memory ends is known only at run time: no block may reach from one into the
 // next or beyond.
-Status CheckApart(const BlockProblem& problem, const BlockRegion& region) {
+Status CheckDisjoint(const BlockProblem& problem, const BlockRegion& region) {
   std::vector<const Block*> bound;
   for (const Block& block : region.blocks) {
     if (block.zero_copy && block.size > 0) bound.push_back(&block);
@@ -113,7 +113,7 @@ Status PlaceZeroCopyBlocks(const BlockProblem& problem, BlockRegion& region) {
     }
     hosts.push_back({index, {index}});
   }
-  PLIMSOLL_TRY(CheckApart(problem, region));
+  PLIMSOLL_TRY(CheckDisjoint(problem, region));
   region.lower_bound = std::max(region.lower_bound, LeastRoom(region, alignment));
   return {};
 }

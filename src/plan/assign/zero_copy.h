@@ -9,7 +9,7 @@ namespace plimsoll::plan {
 bool IsRealSizeReuseBlock(Bytes host, Bytes guest_end);
 
 // Settles the offset of every block of a zero-copy region. Blocks bound to the caller's memory lie
-// apart from each other, each at a place of its own. Any other block moves into one of them, or
+// disjoint, each at a place of its own. Any other block moves into one of them, or
 // into an earlier such block, when their lives allow it. Fails on fixed offsets that break this;
 // whether lives collide is not checked here. O(blocks * blocks) at worst.
 Status PlaceZeroCopyBlocks(const BlockProblem& problem, BlockRegion& region);

@@ -8,7 +8,7 @@ namespace plimsoll::plan {
 // answer is the same under any choice; only the steps differ.
 struct ExactTechniques {
   bool divisor = true;         // scale sizes by their common divisor
-  bool decomposition = true;   // solve apart what no unplaced life connects
+  bool decomposition = true;   // solve separately what no unplaced life connects
   bool dominance = true;       // never leave a gap that a waiting item would fill
   bool exclusion = true;       // an item refused at its lowest place must stand on a waiting one
   bool section_bound = true;   // per moment: floors of waiting items in sequence, not their least

@@ -40,7 +40,7 @@ struct PackingEffort {
 };
 
 struct PackingAnswer {
-  std::vector<int64_t> offsets;  // one an item; empty when no placement was found
+  std::vector<int64_t> offsets;  // one per item; empty when no placement was found
   int64_t height = 0;            // peak of `offsets`
   int64_t lower_bound = 0;       // proven: no placement is lower
   bool optimal = false;          // proven: height is the minimum

@@ -18,7 +18,7 @@ namespace plimsoll::plan {
 // there. Items at the lowest floor of all are always such. Where little room is to spare, few items
 // can come next in a section, and branching where the fewest can finds mistakes soonest.
 //
-// Excluding pays: an excluded item must later be kept from its floor by a waiting neighbour that
+// Excluding helps: an excluded item must later be kept from its floor by a waiting neighbour that
 // begins below its top there (else it could just sink), and then stands on that neighbour. So
 // floors of excluded items rise, and in each section the floors and sizes of what waits bound the
 // height.
@@ -60,7 +60,7 @@ class PackingSearch {
  private:
   static constexpr int32_t kNone = -1;
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  // What can be solved apart: sections [first, last) and the items waiting there, which are
+  // What can be solved separately: sections [first, last) and the items waiting there, which are
   // waiting_[begin, end) in order of the sequence.
   struct Part {
     int32_t first;

@@ -25,7 +25,7 @@ struct Budget {
 
 // Where the blocks of one region lie.
 struct RegionPlacement {
-  std::vector<int64_t> offsets;  // one a block
+  std::vector<int64_t> offsets;  // one per block
   int64_t height = 0;
   int64_t lower_bound = 0;  // proven
   bool infeasible = false;  // proven: nothing fits into the region's capacity

@@ -15,8 +15,8 @@ class HappensBefore {
   // Fails when the synchronisations wait for each other in a circle, or name no step.
   static Result<HappensBefore> Make(const Problem& problem);
 
-  // One entry a stream: its latest step that is over before `step` of `stream` begins; -1 for none.
-  // O(log synchronisations) plus one copy.
+  // One entry per stream: its latest step that is over before `step` of `stream` begins; -1 for
+  // none. O(log synchronisations) plus one copy.
   std::vector<int64_t> Clock(StreamId stream, int64_t step) const;
 
  private:

@@ -29,7 +29,7 @@ Problem RandomUses(RandomProblem& dice) {
 
 TEST(LifetimesTest, OnStreamsTwoBuffersLiveTogetherExactlyWhenNeitherIsOverBeforeTheOther) {
   int together = 0;
-  int apart = 0;
+  int disjoint = 0;
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     RandomProblem dice(seed + 31);
     const Problem problem = RandomUses(dice);
@@ -46,12 +46,12 @@ TEST(LifetimesTest, OnStreamsTwoBuffersLiveTogetherExactlyWhenNeitherIsOverBefor
         const bool expected = both && !order.Before(a, b) && !order.Before(b, a);
         ASSERT_EQ(lives->Together(BufferId(i), BufferId(j)), expected)
             << "seed " << seed << " buffers " << i << " and " << j;
-        ++(expected ? together : apart);
+        ++(expected ? together : disjoint);
       }
     }
   }
   EXPECT_GT(together, 10'000);
-  EXPECT_GT(apart, 10'000);
+  EXPECT_GT(disjoint, 10'000);
 }
 
 TEST(LifetimesTest, TheWindowOfABufferHoldsTheStepsThatAreNotInOrderWithAllItsUses) {

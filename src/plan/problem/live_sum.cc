@@ -27,7 +27,7 @@ void SortByMoment(std::vector<Change>& changes) {
   });
 }
 
-// A sum a batch, and the largest of them at any time.
+// A sum per batch, and the largest of them at any time.
 class LargestSum {
  public:
   explicit LargestSum(size_t batches)

@@ -149,7 +149,7 @@ TEST_F(ValidationTest, OfFlagsThatExcludeEachOther) {
 }
 
 TEST_F(ValidationTest, OfSumsThatOffsetsCouldNotHold) {
-  // Four buffers of the region's alignment and their own each beside the sizes.
+  // Four buffers of the region's alignment and their own each on top of the sizes.
   constexpr int64_t kPadding = 4 * 32 + 4;
   constexpr int64_t kOthers = 3 * 64;
   const auto largest = [&](int64_t size) {

@@ -155,7 +155,7 @@ class PlanOracle {
         if (!Claimed(i, block.region, block.offset, block.size, member)) return false;
       }
     }
-    return Apart(plan_.clearing_areas) && Apart(plan_.merged_blocks);
+    return Disjoint(plan_.clearing_areas) && Disjoint(plan_.merged_blocks);
   }
 
   bool Claimed(size_t i, RegionId region, Offset offset, Bytes size, bool member) const {
@@ -167,7 +167,7 @@ class PlanOracle {
   }
 
   template <typename Areas>
-  static bool Apart(const Areas& areas) {
+  static bool Disjoint(const Areas& areas) {
     for (size_t i = 0; i < areas.size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
         if (areas[i].region == areas[j].region && areas[i].size.value() > 0 &&

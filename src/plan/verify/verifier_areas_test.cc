@@ -76,7 +76,7 @@ TEST_F(ZeroCopyRulesTest, TwoOfTheCallersBuffersNeverShareBytes) {
   EXPECT_EQ(CodeAt(bound_[1], 100), "") << "without bytes it shares none";
 }
 
-TEST_F(ZeroCopyRulesTest, AGuestLiesWhollyInsideOneOfThemOrApart) {
+TEST_F(ZeroCopyRulesTest, AGuestLiesWhollyInsideOneOfThemOrOutside) {
   for (const int64_t offset : {90, 100, 110, 150, 190, 200, 210}) {
     EXPECT_EQ(CodeAt(guest_, offset), "") << offset;
   }

@@ -87,7 +87,7 @@ Status SweepTime(const Problem& problem, const std::vector<Slab>& slabs) {
   return {};
 }
 
-// Regions and families apart, those of one batch and of every batch together.
+// By region and family; those of one batch and of every batch together.
 Status VerifyOneLine(const Problem& problem, const MemoryPlan& plan,
                      const std::vector<size_t>& family) {
   std::set<BatchId> batches;

@@ -144,7 +144,7 @@ TEST_F(VerifierRulesTest, WindowsOfAnExclusiveBufferMayUseItsBytes) {
   At(window).exclusive = true;
   EXPECT_EQ(Code(), "");
   Add(100, 4, {.begin = 7, .end = 8});
-  EXPECT_EQ(Code(), "") << "the bytes beside the window are not exclusive";
+  EXPECT_EQ(Code(), "") << "the bytes outside the window are not exclusive";
   Add(107, 4, {.begin = 9, .end = 10});
   EXPECT_EQ(Code(), "exclusive");
 }

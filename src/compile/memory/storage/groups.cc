@@ -138,10 +138,10 @@ class Requests {
 // Finds a place for each group in the problem.
 class Builder {
  public:
-  Builder(const Graph& graph, const Blocks& blocks, const Timeline& timeline,
+  Builder(const Graph& graph, const JoinedStorages& joined, const Timeline& timeline,
           PlannedBuffers& planned)
       : graph_(graph),
-        blocks_(blocks),
+        joined_(joined),
         timeline_(timeline),
         planned_(planned),
         step_of_(graph.nodes.size()),
@@ -210,7 +210,7 @@ class Builder {
     return {};
   }
 
-  // One block may hold them all, in this order: the parts of a Split.
+  // One storage may hold them all, in this order: the parts of a Split.
   bool LiesSoAlready(const Group& group) const {
     const std::vector<Bytes> starts = Starts(group);
     const size_t first = group.members[0].value.index();
@@ -227,12 +227,12 @@ class Builder {
 
   bool IsOurs(BufferId buffer) const {
     const RegionId region = planned_.problem.buffer(buffer).region;
-    return region == planned_.feature_map || FindBeside(region) != nullptr;
+    return region == planned_.feature_map || FindSeparate(region) != nullptr;
   }
 
-  const PlannedBuffers::Beside* FindBeside(RegionId region) const {
-    for (const PlannedBuffers::Beside& beside : planned_.beside) {
-      if (beside.region == region) return &beside;
+  const PlannedBuffers::SeparateRegion* FindSeparate(RegionId region) const {
+    for (const PlannedBuffers::SeparateRegion& separate : planned_.separate_regions) {
+      if (separate.region == region) return &separate;
     }
     return nullptr;
   }
@@ -251,23 +251,23 @@ class Builder {
       const RegionId region = planned_.problem.buffer(buffer).region;
       one &= !common || *common == region;
       common = region;
-      if (const auto* beside = FindBeside(region)) {
-        stable |= beside->stable;
-        grows |= beside->grows;
+      if (const auto* separate = FindSeparate(region)) {
+        stable |= separate->stable;
+        grows |= separate->grows;
       }
       if (!member.input) type = planned_.problem.region(region).memory_type;
     }
     if (!common) return planned_.feature_map;
     if (one && !grows) return *common;
     if (!stable && type == plan::MemoryType::kDevice) return planned_.feature_map;
-    PlannedBuffers::Beside like;
+    PlannedBuffers::SeparateRegion like;
     like.stable = stable;
     like.grows = grows;
     if (grows) {
       const Member& first = group.members[0];
       like.key = StrCat("group at ", OperandKey(graph_, first.node, first.input, first.index));
     }
-    return RegionBeside(type, like, planned_);
+    return SeparateRegionFor(type, like, planned_);
   }
 
   // A group is cleared as one or not at all: only where each member lies there itself.
@@ -279,17 +279,17 @@ class Builder {
     });
   }
 
-  // The buffer of a value that can lie in the group itself: all of its block is the value, and the
-  // block is not bound to another place.
+  // The buffer of a value that can lie in the group itself: all of its storage is the value, and
+  // the storage is not bound to another place.
   std::optional<BufferId> Joined(const Member& member, RegionId region, bool cleared) const {
     const BufferId id = planned_.buffer_of[member.value.index()];
-    const int32_t at = blocks_.block_of[member.value.index()];
-    if (!id.valid() || at < 0 || !IsOurs(id) || grouped_[id.index()]) return std::nullopt;
-    const Block& block = blocks_.blocks[static_cast<size_t>(at)];
+    const JoinedStorageId at = joined_.IdOf(member.value);
+    if (!id.valid() || !at.valid() || !IsOurs(id) || grouped_[id.index()]) return std::nullopt;
+    const JoinedStorage& storage = joined_[at];
     const plan::Buffer& buffer = planned_.problem.buffer(id);
-    const PlannedBuffers::Beside* own = FindBeside(buffer.region);
+    const PlannedBuffers::SeparateRegion* own = FindSeparate(buffer.region);
     const bool movable = buffer.region == region || (own != nullptr && own->grows);
-    const bool all = block.pieces.size() == 1 && block.bytes == member.size;
+    const bool all = storage.pieces.size() == 1 && storage.bytes == member.size;
     const bool clears = buffer.atomic_addr_clean_id != plan::kNoClearing;
     return movable && all && clears == cleared ? std::optional(id) : std::nullopt;
   }
@@ -300,7 +300,7 @@ class Builder {
     buffer.size = member.size;
     buffer.region = region;
     buffer.life = LifeAt(timeline_, step_of_[member.node.index()]);
-    buffer.is_fixed_addr_prior = FindBeside(region) != nullptr && FindBeside(region)->stable;
+    buffer.is_fixed_addr_prior = FindSeparate(region) != nullptr && FindSeparate(region)->stable;
     const BufferId id = planned_.problem.AddBuffer(std::move(buffer));
     grouped_.push_back(true);
     planned_.group_copies.push_back({member.node, member.input, member.index, id});
@@ -336,7 +336,7 @@ class Builder {
   }
 
   const Graph& graph_;
-  const Blocks& blocks_;
+  const JoinedStorages& joined_;
   const Timeline& timeline_;
   PlannedBuffers& planned_;
   std::vector<size_t> step_of_;  // by node: the first of its steps
@@ -345,11 +345,11 @@ class Builder {
 
 }  // namespace
 
-Status AddGroups(const Graph& graph, const Blocks& blocks, const Timeline& timeline,
+Status AddGroups(const Graph& graph, const JoinedStorages& joined, const Timeline& timeline,
                  PlannedBuffers& planned) {
   PLIMSOLL_ASSIGN(const std::vector<Group> groups, Requests(graph, timeline).Collect());
   if (groups.empty()) return {};
-  Builder builder(graph, blocks, timeline, planned);
+  Builder builder(graph, joined, timeline, planned);
   for (const Group& group : groups) PLIMSOLL_TRY(builder.Add(group));
   return {};
 }

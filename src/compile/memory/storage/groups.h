@@ -1,7 +1,7 @@
 #pragma once
 
 #include "compile/memory/lifetimes.h"
-#include "compile/memory/storage/blocks.h"
+#include "compile/memory/storage/joined_storages.h"
 #include "compile/memory/timeline.h"
 #include "graph/graph.h"
 #include "plimsoll/base/status.h"
@@ -17,7 +17,7 @@ namespace plimsoll::compile {
 // Refused are groups that no placement can serve: an element would lie across its alignment
 // (graph.continuous), an index is given twice, or members belong to different batches
 // (graph.group).
-Status AddGroups(const graph::Graph& graph, const Blocks& blocks, const Timeline& timeline,
+Status AddGroups(const graph::Graph& graph, const JoinedStorages& joined, const Timeline& timeline,
                  PlannedBuffers& planned);
 
 }  // namespace plimsoll::compile

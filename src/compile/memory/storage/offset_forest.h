@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -10,24 +9,25 @@ namespace plimsoll::compile {
 
 // Things that lie inside each other: each stands alone, or at an offset in another. Finding what
 // finally holds a thing takes almost constant time, however long the chain to it was.
+template <typename ThingId>
 class OffsetForest {
  public:
   struct Place {
-    int32_t holder = 0;
+    ThingId holder;
     Bytes offset;
   };
 
-  explicit OffsetForest(size_t count = 0) : up_(count, {kAlone, Bytes(0)}) {}
+  explicit OffsetForest(size_t count = 0) : up_(count) {}
 
-  void Add() { up_.push_back({kAlone, Bytes(0)}); }
+  void Add() { up_.emplace_back(); }
 
   // `inner`, which stands alone, lies at `offset` in `outer`, which does not lie in `inner`.
-  void Put(int32_t inner, int32_t outer, Bytes offset) { At(inner) = {outer, offset}; }
+  void Put(ThingId inner, ThingId outer, Bytes offset) { At(inner) = {outer, offset}; }
 
   // What finally holds it, itself where it stands alone, and where it begins in that.
-  Place Root(int32_t thing) {
+  Place Root(ThingId thing) {
     Place root{thing, Bytes(0)};
-    while (At(root.holder).holder != kAlone) {
+    while (At(root.holder).holder.valid()) {
       const Place& up = At(root.holder);
       root = {up.holder, root.offset + up.offset};
     }
@@ -42,10 +42,9 @@ class OffsetForest {
   }
 
  private:
-  static constexpr int32_t kAlone = -1;
-  Place& At(int32_t thing) { return up_[static_cast<size_t>(thing)]; }
+  Place& At(ThingId thing) { return up_[thing.index()]; }
 
-  std::vector<Place> up_;
+  std::vector<Place> up_;  // by thing; no valid holder: it stands alone
 };
 
 }  // namespace plimsoll::compile

@@ -28,7 +28,7 @@ uint64_t Scramble(uint64_t value) {
 class Divider {
  public:
   Divider(const Graph& graph, const Storages& storages) : graph_(graph), storages_(storages) {
-    parts_.row_of.assign(graph.values.size(), -1);
+    parts_.row_of.resize(graph.values.size());
   }
 
   StorageParts Divide() {
@@ -48,26 +48,26 @@ class Divider {
     std::vector<bool> mixed(storages_.storages.size());
     bool any = false;
     for (const ValuePlace& place : storages_.places) {
-      if (place.storage < 0) continue;
-      const Storage& storage = storages_.storages[static_cast<size_t>(place.storage)];
+      if (!place.storage.valid()) continue;
+      const Storage& storage = storages_.storages[place.storage.index()];
       if (storage.home != Home::kFeatureMap || place.bytes == storage.bytes) continue;
-      mixed[static_cast<size_t>(place.storage)] = true;
+      mixed[place.storage.index()] = true;
       any = true;
     }
     if (!any) return false;
     members_.resize(storages_.storages.size());
     for (size_t i = 0; i < storages_.places.size(); ++i) {
-      const int32_t storage = storages_.places[i].storage;
-      if (storage < 0 || !mixed[static_cast<size_t>(storage)]) continue;
+      const StorageId storage = storages_.places[i].storage;
+      if (!storage.valid() || !mixed[storage.index()]) continue;
       if (storages_.places[i].bytes == Bytes(0)) continue;
-      members_[static_cast<size_t>(storage)].push_back(ValueId(i));
+      members_[storage.index()].push_back(ValueId(i));
     }
     return true;
   }
 
   bool IsMember(ValueId value) const {
-    return value.valid() && PlaceOf(value).storage >= 0 &&
-           !members_[static_cast<size_t>(PlaceOf(value).storage)].empty();
+    return value.valid() && PlaceOf(value).storage.valid() &&
+           !members_[PlaceOf(value).storage.index()].empty();
   }
 
   void MarkRead() {
@@ -112,10 +112,10 @@ class Divider {
       cuts.push_back(PlaceOf(value).offset + PlaceOf(value).bytes);
     }
     TidyCuts(cuts);
-    const std::vector<int32_t> part_of = PartsOfCells(members, cuts);
+    const std::vector<StoragePartId> part_of = PartsOfCells(members, cuts);
     if (part_of.empty()) return;
     for (const ValueId value : members) {
-      parts_.row_of[value.index()] = static_cast<int32_t>(parts_.rows.size());
+      parts_.row_of[value.index()] = PartRowId(parts_.rows.size());
       StorageParts::Row& row = parts_.rows.emplace_back();
       const auto first = std::lower_bound(cuts.begin(), cuts.end(), PlaceOf(value).offset);
       const Bytes end = PlaceOf(value).offset + PlaceOf(value).bytes;
@@ -129,8 +129,8 @@ class Divider {
   }
 
   // By cell; empty where all are of one part, or where there are too many.
-  std::vector<int32_t> PartsOfCells(const std::vector<ValueId>& members,
-                                    const std::vector<Bytes>& cuts) {
+  std::vector<StoragePartId> PartsOfCells(const std::vector<ValueId>& members,
+                                          const std::vector<Bytes>& cuts) {
     std::vector<uint64_t> change(cuts.size());
     const auto at = [&](Bytes offset) {
       return static_cast<size_t>(std::lower_bound(cuts.begin(), cuts.end(), offset) - cuts.begin());
@@ -141,22 +141,22 @@ class Divider {
       change[at(PlaceOf(value).offset)] += number;
       change[at(PlaceOf(value).offset + PlaceOf(value).bytes)] -= number;
     }
-    std::map<uint64_t, int32_t> known;
-    std::vector<int32_t> part_of;
+    std::map<uint64_t, StoragePartId> known;
+    std::vector<StoragePartId> part_of;
     uint64_t covering = 0;
     for (size_t cell = 0; cell + 1 < cuts.size(); ++cell) {
       covering += change[cell];
-      const auto next = static_cast<int32_t>(parts_.count + static_cast<int32_t>(known.size()));
+      const StoragePartId next(parts_.count + known.size());
       part_of.push_back(known.try_emplace(covering, next).first->second);
     }
     if (known.size() < 2 || known.size() > kMostParts) return {};
-    parts_.count += static_cast<int32_t>(known.size());
+    parts_.count += known.size();
     return part_of;
   }
 
   // A cell comes with the smallest value that is written there before it is anything else's.
   void AddBrought(std::vector<ValueId> members, const std::vector<Bytes>& cuts,
-                  const std::vector<int32_t>& part_of) {
+                  const std::vector<StoragePartId>& part_of) {
     std::stable_sort(members.begin(), members.end(),
                      [&](ValueId a, ValueId b) { return PlaceOf(a).bytes < PlaceOf(b).bytes; });
     PaintedCells bringer(cuts);
@@ -167,8 +167,8 @@ class Divider {
     }
     for (size_t cell = 0; cell < bringer.size(); ++cell) {
       if (bringer[cell] == PaintedCells::kNone) continue;
-      const int32_t index = parts_.row_of[static_cast<size_t>(bringer[cell])];
-      std::vector<StorageParts::Brought>& brought = parts_.rows[static_cast<size_t>(index)].brought;
+      const PartRowId row = parts_.row_of[static_cast<size_t>(bringer[cell])];
+      std::vector<StorageParts::Brought>& brought = parts_.rows[row.index()].brought;
       const auto known =
           std::find_if(brought.begin(), brought.end(),
                        [&](const StorageParts::Brought& one) { return one.part == part_of[cell]; });

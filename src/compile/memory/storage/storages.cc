@@ -67,18 +67,19 @@ class Finder {
   }
 
   bool Takes(ValueId value) const {
-    return value.valid() && !constant_[value.index()] && found_.places[value.index()].storage < 0;
+    return value.valid() && !constant_[value.index()] &&
+           !found_.places[value.index()].storage.valid();
   }
 
   void Open(ValueId value, Home home) {
     if (!Takes(value)) return;
     const Bytes bytes = PlannedSize(graph_[value].type);
-    found_.places[value.index()] = {static_cast<int32_t>(found_.storages.size()), Bytes(0), bytes};
+    found_.places[value.index()] = {StorageId(found_.storages.size()), Bytes(0), bytes};
     found_.storages.push_back({home, bytes});
     found_.fresh[value.index()] = bytes;
     forest_.Add();
     outermost_.push_back(depth_);
-    alone_storage_.push_back(LiesAlone(value));
+    standalone_storage_.push_back(StandsAlone(value));
     batches_.push_back(BatchOf(graph_, value));
   }
 
@@ -91,7 +92,7 @@ class Finder {
                        });
   }
 
-  bool LiesAlone(ValueId value) const { return IsNamed(rules_.alone, value.index()); }
+  bool StandsAlone(ValueId value) const { return IsNamed(rules_.standalone, value.index()); }
 
   static bool IsNamed(const std::vector<bool>& list, size_t index) {
     return !list.empty() && list[index];
@@ -116,7 +117,7 @@ class Finder {
     if (!into_output) {
       for (const WindowOf& window : windows) {
         const bool may_be_part =
-            (references || (!LiesAlone(window.part) && !IsOverwritten(window))) &&
+            (references || (!StandsAlone(window.part) && !IsOverwritten(window))) &&
             !IsCleared(node, window.part);
         if (!may_be_part || !TakeWindow(window)) found_.copies.push_back(id);
       }
@@ -132,14 +133,14 @@ class Finder {
   bool TakeWindow(const WindowOf& window) {
     if (!Takes(window.part) || constant_[window.whole.index()]) return true;
     const ValuePlace& whole = found_.places[window.whole.index()];
-    if (whole.storage < 0) return true;
+    if (!whole.storage.valid()) return true;
     const Bytes bytes = PlannedSize(graph_[window.part].type);
-    const int32_t root = forest_.Root(whole.storage).holder;
-    Storage& holder = found_.storages[static_cast<size_t>(root)];
+    const StorageId root = forest_.Root(whole.storage).holder;
+    Storage& holder = found_[root];
     const bool inside = window.offset + bytes <= whole.bytes;
     if (is_output_[window.part.index()]) {
       const bool covers = bytes == holder.bytes && holder.home == Home::kFeatureMap;
-      const bool same_batch = BatchOf(graph_, window.part) == batches_[static_cast<size_t>(root)];
+      const bool same_batch = BatchOf(graph_, window.part) == batches_[root.index()];
       if (!covers || !same_batch) return false;
       holder.home = Home::kOutput;
     }
@@ -165,14 +166,14 @@ class Finder {
   // How many of the parts, from the first, lie one behind the other in one storage from its start
   // to its end; 1 where they do not.
   size_t SideBySide(std::span<const WindowOf> windows) {
-    const int32_t storage = found_.places[windows[0].part.index()].storage;
-    if (storage < 0) return 1;
-    const int32_t root = forest_.Root(storage).holder;
-    const Bytes all = found_.storages[static_cast<size_t>(root)].bytes;
+    const StorageId storage = found_.places[windows[0].part.index()].storage;
+    if (!storage.valid()) return 1;
+    const StorageId root = forest_.Root(storage).holder;
+    const Bytes all = found_[root].bytes;
     Bytes reached;
     for (size_t i = 0; i < windows.size(); ++i) {
       const ValuePlace& part = found_.places[windows[i].part.index()];
-      if (part.storage < 0 || part.bytes == Bytes(0)) return 1;
+      if (!part.storage.valid() || part.bytes == Bytes(0)) return 1;
       const auto [holder, offset] = forest_.Root(part.storage);
       if (holder != root || offset + part.offset != reached) return 1;
       reached += part.bytes;
@@ -187,30 +188,30 @@ class Finder {
   bool GiveRun(std::span<const WindowOf> parts) {
     const WindowOf& first = parts[0];
     const ValuePlace& whole = found_.places[first.whole.index()];
-    if (whole.storage < 0) return false;
+    if (!whole.storage.valid()) return false;
     Bytes bytes;
     for (const WindowOf& window : parts) {
       if (constant_[window.part.index()] || IsOverwritten(window)) return false;
-      if (found_.places[window.part.index()].storage < 0) return false;
+      if (!found_.places[window.part.index()].storage.valid()) return false;
       if (StreamOf(window.part) != StreamOf(window.whole)) return false;
       bytes += found_.places[window.part.index()].bytes;
     }
     const ValuePlace& part = found_.places[first.part.index()];
     const auto [root, offset] = forest_.Root(part.storage);
-    const int32_t into = forest_.Root(whole.storage).holder;
+    const StorageId into = forest_.Root(whole.storage).holder;
     if (root == into) return false;
-    const Storage& given = found_.storages[static_cast<size_t>(root)];
+    const Storage& given = found_[root];
     const bool covers = offset + part.offset == Bytes(0) && bytes == given.bytes;
-    const bool alone = alone_storage_[static_cast<size_t>(root)];
+    const bool standalone = standalone_storage_[root.index()];
     // What runs of other batches write must not go into an output that these do not make.
-    const bool same_batch =
-        batches_[static_cast<size_t>(root)] == batches_[static_cast<size_t>(into)];
-    if (!covers || given.home != Home::kFeatureMap || !same_batch || alone || bytes == Bytes(0)) {
+    const bool same_batch = batches_[root.index()] == batches_[into.index()];
+    if (!covers || given.home != Home::kFeatureMap || !same_batch || standalone ||
+        bytes == Bytes(0)) {
       return false;
     }
     forest_.Put(root, whole.storage, whole.offset + first.offset);
-    int& outermost = outermost_[static_cast<size_t>(into)];
-    outermost = std::min(outermost, outermost_[static_cast<size_t>(root)]);
+    int& outermost = outermost_[into.index()];
+    outermost = std::min(outermost, outermost_[root.index()]);
     return true;
   }
 
@@ -237,8 +238,8 @@ class Finder {
 
   // Whether all that lies with the value is made in bodies of the node that is visited.
   bool IsMadeInside(ValueId value) {
-    const int32_t storage = found_.places[value.index()].storage;
-    return storage < 0 || outermost_[static_cast<size_t>(forest_.Root(storage).holder)] > depth_;
+    const StorageId storage = found_.places[value.index()].storage;
+    return !storage.valid() || outermost_[forest_.Root(storage).holder.index()] > depth_;
   }
 
   // What only the last node of a chain reads, and what that node could overwrite, is written into
@@ -265,23 +266,22 @@ class Finder {
   bool IsKept(NodeId node) const { return IsNamed(rules_.kept, node.index()); }
 
   void CountReader(ValueId value, std::vector<int>& readers) {
-    if (!value.valid() || found_.places[value.index()].storage < 0) return;
-    ++readers[static_cast<size_t>(forest_.Root(found_.places[value.index()].storage).holder)];
+    if (!value.valid() || !found_.places[value.index()].storage.valid()) return;
+    ++readers[forest_.Root(found_.places[value.index()].storage).holder.index()];
   }
 
   bool JoinIntoOutput(ValueId output, ValueId input, const std::vector<int>& readers) {
-    if (IsNamed(rules_.apart, output.index())) return false;
+    if (IsNamed(rules_.exclusive, output.index())) return false;
     const ValuePlace& into = found_.places[output.index()];
     const ValuePlace& from = found_.places[input.index()];
-    if (into.storage < 0 || from.storage < 0 || found_.fresh[output.index()] != into.bytes) {
+    if (!into.storage.valid() || !from.storage.valid() ||
+        found_.fresh[output.index()] != into.bytes) {
       return false;
     }
-    const bool callers =
-        found_.storages[static_cast<size_t>(forest_.Root(into.storage).holder)].home ==
-        Home::kOutput;
+    const bool callers = found_[forest_.Root(into.storage).holder].home == Home::kOutput;
     const bool made_here = graph_[input].producer.valid() && !IsKept(graph_[input].producer) &&
                            IsOrdinary(graph_[graph_[input].producer].memory);
-    const bool only_reader = readers[static_cast<size_t>(forest_.Root(from.storage).holder)] == 1;
+    const bool only_reader = readers[forest_.Root(from.storage).holder.index()] == 1;
     if (!callers || !made_here || !only_reader) return false;
     if (!GiveWindow({input, output, Bytes(0)})) return false;
     found_.fresh[output.index()] = Bytes(0);
@@ -289,20 +289,20 @@ class Finder {
   }
 
   Storages Flatten() {
-    std::vector<int32_t> number(found_.storages.size(), -1);
+    std::vector<StorageId> number(found_.storages.size());
     Storages flat;
     flat.copies = found_.copies;
     flat.places = found_.places;
     flat.fresh = found_.fresh;
     for (ValuePlace& place : flat.places) {
-      if (place.storage < 0) continue;
+      if (!place.storage.valid()) continue;
       const auto [root, offset] = forest_.Root(place.storage);
-      int32_t& index = number[static_cast<size_t>(root)];
-      if (index < 0) {
-        index = static_cast<int32_t>(flat.storages.size());
-        flat.storages.push_back(found_.storages[static_cast<size_t>(root)]);
+      StorageId& id = number[root.index()];
+      if (!id.valid()) {
+        id = StorageId(flat.storages.size());
+        flat.storages.push_back(found_[root]);
       }
-      place.storage = index;
+      place.storage = id;
       place.offset += offset;
     }
     return flat;
@@ -313,11 +313,11 @@ class Finder {
   const StorageRules& rules_;
   std::vector<bool> is_output_;
   std::vector<bool> overwritten_;
-  OffsetForest forest_;               // of storages: which hold which
-  int depth_ = 0;                     // of the body that is visited; 0: the root
-  std::vector<int> outermost_;        // by storage: the least depth of what lies in it
-  std::vector<bool> alone_storage_;   // by storage: never lies in another
-  std::vector<std::string> batches_;  // by storage: the batch that alone writes it
+  OffsetForest<StorageId> forest_;        // of storages: which hold which
+  int depth_ = 0;                         // of the body that is visited; 0: the root
+  std::vector<int> outermost_;            // by storage: the least depth of what lies in it
+  std::vector<bool> standalone_storage_;  // by storage: never lies in another
+  std::vector<std::string> batches_;      // by storage: the batch that alone writes it
   Storages found_;
 };
 
@@ -337,7 +337,7 @@ std::vector<NodeId> JoiningNodes(const Graph& graph, const Storages& storages) {
     const bool joins = std::any_of(windows.begin(), windows.end(), [&](const WindowOf& window) {
       const ValuePlace& part = storages.places[window.part.index()];
       const ValuePlace& whole = storages.places[window.whole.index()];
-      return part.storage >= 0 && part.storage == whole.storage && part.bytes < whole.bytes &&
+      return part.storage.valid() && part.storage == whole.storage && part.bytes < whole.bytes &&
              part.offset == whole.offset + window.offset;
     });
     if (joins) found.push_back(NodeId(i));

@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "plimsoll/base/bytes.h"
+#include "plimsoll/base/ids.h"
 
 namespace plimsoll::compile {
 
@@ -25,9 +26,11 @@ struct Storage {
   Bytes bytes;
 };
 
-// Where a value lies; storage -1 for constants and for values without bytes.
+using StorageId = Id<struct StorageTag>;
+
+// Where a value lies; no valid storage for constants and for values without bytes.
 struct ValuePlace {
-  int32_t storage = -1;
+  StorageId storage;
   Bytes offset;
   Bytes bytes;
 };
@@ -48,17 +51,22 @@ struct Storages {
   std::vector<graph::NodeId> copies;
   // By value: written over a variable's old value (JoinUpdates). Empty: none is.
   std::vector<bool> overwrites;
+
+  const ValuePlace& Of(graph::ValueId value) const { return places[value.index()]; }
+  Storage& operator[](StorageId id) { return storages[id.index()]; }
+  const Storage& operator[](StorageId id) const { return storages[id.index()]; }
 };
 
 // What must not be joined; empty lists name nothing.
 struct StorageRules {
   ViewRules views = ViewRules::kAll;
-  std::vector<bool> kept =
-      {};  // by node: what it makes is not written over on its way into an output
-  std::vector<bool> apart = {};  // by value: an output into whose memory nothing else is written
+  // By node: what it makes is not written over on its way into an output.
+  std::vector<bool> kept = {};
+  // By value: an output into whose memory nothing else is written.
+  std::vector<bool> exclusive = {};
   // By value: is no part of another, except by reference_output, since where it starts in that one
   // would change with the shapes.
-  std::vector<bool> alone = {};
+  std::vector<bool> standalone = {};
   std::vector<bool> copied = {};  // by node: Concat, Split and the like that move their bytes
 };
 

@@ -51,19 +51,17 @@ class Joiner {
     if (planned.in_place) return planned;
     planned.reason = WhyNot(input, output);
     planned.in_place = planned.reason.empty();
-    const int32_t from = storages_.places[output.index()].storage;
+    const StorageId from = storages_.places[output.index()].storage;
     if (planned.in_place) {
       Move(from, storages_.places[input.index()].storage);
-    } else if (from >= 0 && HomeOf(from) == Home::kOutput && !leaves_[output.index()]) {
-      storages_.storages[static_cast<size_t>(from)].home = Home::kStaged;
+    } else if (from.valid() && HomeOf(from) == Home::kOutput && !leaves_[output.index()]) {
+      storages_[from].home = Home::kStaged;
     }
     return planned;
   }
 
  private:
-  Home HomeOf(int32_t storage) const {
-    return storages_.storages[static_cast<size_t>(storage)].home;
-  }
+  Home HomeOf(StorageId storage) const { return storages_[storage].home; }
 
   void NoteUses(NodeId id, size_t place) {
     for (const ValueId read : ReadsOf(graph_, id)) {
@@ -78,9 +76,9 @@ class Joiner {
   }
 
   Uses* UsesOf(ValueId value, const Node& node) {
-    const int32_t storage = storages_.places[value.index()].storage;
-    if (storage < 0) return nullptr;
-    Uses& uses = uses_[static_cast<size_t>(storage)];
+    const StorageId storage = storages_.places[value.index()].storage;
+    if (!storage.valid()) return nullptr;
+    Uses& uses = uses_[storage.index()];
     const bool mixed = uses.stream && *uses.stream != node.memory.stream;
     uses.ordinary = uses.ordinary && IsOrdinary(node.memory) && !mixed;
     uses.stream = node.memory.stream;
@@ -90,15 +88,15 @@ class Joiner {
   bool Covers(ValueId value) const {
     const ValuePlace& place = storages_.places[value.index()];
     return place.offset == Bytes(0) &&
-           place.bytes == storages_.storages[static_cast<size_t>(place.storage)].bytes;
+           place.bytes == storages_.storages[place.storage.index()].bytes;
   }
 
   // Empty: the new value may lie where the old one does.
   std::string WhyNot(ValueId input, ValueId output) const {
-    const int32_t old_storage = storages_.places[input.index()].storage;
-    const int32_t new_storage = storages_.places[output.index()].storage;
-    if (old_storage < 0) return "it holds nothing";
-    if (new_storage < 0) return "its new value is a constant";
+    const StorageId old_storage = storages_.places[input.index()].storage;
+    const StorageId new_storage = storages_.places[output.index()].storage;
+    if (!old_storage.valid()) return "it holds nothing";
+    if (!new_storage.valid()) return "its new value is a constant";
     if (HomeOf(new_storage) == Home::kInput) return "its new value is an input";
     if (HomeOf(new_storage) != Home::kOutput)
       return "its new value is that of another variable too";
@@ -110,8 +108,8 @@ class Joiner {
         return StrCat("its old value leaves the run as '", graph_[leaving].name, "'");
       }
     }
-    const Uses& old_uses = uses_[static_cast<size_t>(old_storage)];
-    const Uses& new_uses = uses_[static_cast<size_t>(new_storage)];
+    const Uses& old_uses = uses_[old_storage.index()];
+    const Uses& new_uses = uses_[new_storage.index()];
     const bool one_stream =
         !old_uses.stream || !new_uses.stream || *old_uses.stream == *new_uses.stream;
     if (!old_uses.ordinary || !new_uses.ordinary || !one_stream) {
@@ -120,7 +118,7 @@ class Joiner {
     return WhyNotInOrder(old_storage, old_uses, new_storage, new_uses);
   }
 
-  std::string WhyNotInOrder(int32_t old_storage, const Uses& old_uses, int32_t new_storage,
+  std::string WhyNotInOrder(StorageId old_storage, const Uses& old_uses, StorageId new_storage,
                             const Uses& new_uses) const {
     if (old_uses.readers.empty() || old_uses.readers.back() < new_uses.first_writer) return {};
     const auto& nodes = graph_.root().nodes;
@@ -133,7 +131,7 @@ class Joiner {
   }
 
   // Every operand that lies in the old storage is one that the kernel can write over.
-  bool OverwritesAsItReads(NodeId id, int32_t old_storage, int32_t new_storage) const {
+  bool OverwritesAsItReads(NodeId id, StorageId old_storage, StorageId new_storage) const {
     const Node& node = graph_[id];
     if (!SubgraphsOf(node).empty()) return false;
     const auto pairs = kernels::InPlacePairs(graph_, id);
@@ -150,14 +148,14 @@ class Joiner {
     return true;
   }
 
-  void Move(int32_t from, int32_t to) {
+  void Move(StorageId from, StorageId to) {
     for (size_t i = 0; i < storages_.places.size(); ++i) {
       if (storages_.places[i].storage != from) continue;
       storages_.places[i].storage = to;
       storages_.fresh[i] = Bytes(0);
       storages_.overwrites[i] = true;
     }
-    storages_.storages[static_cast<size_t>(to)].home = Home::kVariable;
+    storages_[to].home = Home::kVariable;
   }
 
   const Graph& graph_;
@@ -222,11 +220,11 @@ Status VerifyUpdates(const Graph& graph, const Storages& storages, const Timelin
   std::vector<int64_t> overwritten(storages.storages.size(), std::numeric_limits<int64_t>::max());
   for (const Access& access : timeline.accesses) {
     if (!access.writes || !storages.overwrites[access.value.index()]) continue;
-    int64_t& step = overwritten[static_cast<size_t>(storages.places[access.value.index()].storage)];
+    int64_t& step = overwritten[storages.places[access.value.index()].storage.index()];
     step = std::min(step, access.step);
   }
   for (const Access& access : timeline.accesses) {
-    const auto storage = static_cast<size_t>(storages.places[access.value.index()].storage);
+    const auto storage = storages.places[access.value.index()].storage.index();
     if (storages.overwrites[access.value.index()] || access.step <= overwritten[storage]) continue;
     const NodeId node = timeline.steps[static_cast<size_t>(access.step)].node;
     return Error{

@@ -173,7 +173,7 @@ TEST(VariableUpdatesTest, AWrongOrderIsFound) {
   const Graph graph = Inferred(builder);
   const std::vector<VariableUpdate> updates = {{0, 0}};
   const std::vector<bool> constant(graph.values.size());
-  Storages storages = FindStorages(graph, constant, {.apart = NewValues(graph, updates)});
+  Storages storages = FindStorages(graph, constant, {.exclusive = NewValues(graph, updates)});
   ASSERT_TRUE(JoinUpdates(graph, updates, storages)[0].in_place);
   const NodeId reads = graph[seen].producer;
   const NodeId writes = graph[next].producer;

@@ -1,10 +1,11 @@
 #include "compile/memory/storage/views.h"
 
 #include <algorithm>
-#include <array>
 
 #include "compile/passes/bodies.h"
 #include "graph/infer_context.h"
+#include "graph/operator_row.h"
+#include "kernels/catalogue.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -15,9 +16,7 @@ using graph::Node;
 using graph::NodeId;
 using graph::Shape;
 using graph::ValueId;
-
-constexpr std::array<std::string_view, 5> kPlainViews = {"Reshape", "Squeeze", "Unsqueeze",
-                                                         "Flatten", "Identity"};
+using graph::View;
 
 const Shape* ShapeOfValue(const Graph& graph, ValueId id) {
   if (!id.valid() || !graph[id].type.is_tensor() || !graph[id].type.shape) return nullptr;
@@ -109,7 +108,7 @@ std::vector<WindowOf> SliceWindow(const Graph& graph, const Node& node) {
 }
 
 // One known index along an axis with nothing but 1 before it.
-std::vector<WindowOf> GatherWindow(const Graph& graph, const Node& node) {
+std::vector<WindowOf> IndexWindow(const Graph& graph, const Node& node) {
   const Shape* shape = ShapeOfValue(graph, node.inputs[0]);
   const auto indices = KnownIntegers(graph, node, 1);
   if (shape == nullptr || !indices || indices->size() != 1) return {};
@@ -145,7 +144,7 @@ bool SameType(const Graph& graph, const Node& node) {
 
 bool IsPlainView(const Node& node) {
   if (!node.domain.empty()) return node.attributes.Int("view", 0) == 1;
-  return std::find(kPlainViews.begin(), kPlainViews.end(), node.op) != kPlainViews.end();
+  return graph::FactsOf(node).view == View::kWhole;
 }
 
 std::vector<WindowOf> WindowsOf(const Graph& graph, NodeId id) {
@@ -162,17 +161,26 @@ std::vector<WindowOf> WindowsOf(const Graph& graph, NodeId id) {
   if (!references.empty()) return references;
   if (!node.inputs[0].valid() || !node.outputs[0].valid()) return {};
   if (IsPlainView(node)) return Whole(node);
-  if (!node.domain.empty()) return {};
-  if (node.op == "Split") return PartsOf(graph, node, node.inputs[0], node.outputs);
-  if (node.op == "Concat") return PartsOf(graph, node, node.outputs[0], node.inputs);
-  if (node.op == "Slice") return SliceWindow(graph, node);
-  if (node.op == "Gather") return GatherWindow(graph, node);
-  if (node.op == "Transpose" && MovesOnlyOnes(graph, node)) return Whole(node);
-  const bool may_do_nothing =
-      node.op == "Cast" || node.op == "CastLike" || node.op == "Expand" || node.op == "Tile" ||
-      (node.op == "Dropout" && node.outputs.size() == 1 && node.inputs.size() < 3);
-  if (may_do_nothing && SameType(graph, node)) return Whole(node);
-  return {};
+  const std::vector<WindowOf> none;
+  switch (graph::FactsOf(node).view) {
+    case View::kNone:
+      return none;
+    case View::kWhole:
+      return Whole(node);
+    case View::kWholeIfUnchanged:
+      return SameType(graph, node) && kernels::IsDeterministic(node) ? Whole(node) : none;
+    case View::kPermutation:
+      return MovesOnlyOnes(graph, node) ? Whole(node) : none;
+    case View::kSplit:
+      return PartsOf(graph, node, node.inputs[0], node.outputs);
+    case View::kJoin:
+      return PartsOf(graph, node, node.outputs[0], node.inputs);
+    case View::kSlice:
+      return SliceWindow(graph, node);
+    case View::kIndex:
+      return IndexWindow(graph, node);
+  }
+  return none;
 }
 
 }  // namespace plimsoll::compile

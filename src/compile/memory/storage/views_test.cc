@@ -221,15 +221,15 @@ TEST(InlineBranchesRulesTest, EachOutputIsThatOfTheTakenBranch) {
   }
 }
 
-TEST(InlineBranchesRulesTest, AConditionOfARunAndAnIfWithWishesStay) {
+TEST(InlineBranchesRulesTest, AConditionOfARunAndAnIfWithRequestsStay) {
   const auto relu = [](GraphBuilder& b, ValueId x, bool) {
     return std::vector<ValueId>{b.Node("Relu", {x})};
   };
-  Graph wishes = KnownIf(true, relu);
-  for (graph::Node& node : wishes.nodes) {
+  Graph requests = KnownIf(true, relu);
+  for (graph::Node& node : requests.nodes) {
     if (node.op == "If") node.memory.stream = 1;
   }
-  EXPECT_EQ(InlineBranches(wishes), 0);
+  EXPECT_EQ(InlineBranches(requests), 0);
   Graph unknown = KnownIf(true, relu);
   for (graph::Node& node : unknown.nodes) {
     if (node.op == "If") unknown[node.inputs[0]].constant = graph::ConstantId();

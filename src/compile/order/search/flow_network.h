@@ -37,7 +37,7 @@ class FlowNetwork {
   bool Level(int32_t source, int32_t target);
   bool Push(int32_t source, int32_t target);
 
-  std::vector<Arc> arcs_;  // each beside its reverse
+  std::vector<Arc> arcs_;  // each next to its reverse
   std::vector<std::vector<int32_t>> arcs_of_;
   std::vector<int32_t> level_;  // distance from the source; -1 where no room leads
   std::vector<size_t> next_;    // by vertex: the arc that Push tries next

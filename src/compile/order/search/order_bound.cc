@@ -23,9 +23,9 @@ bool Has(const Columns& columns, int32_t column) {
 }
 
 // The bound for the nodes [first, first + kColumns).
-class Block {
+class ColumnGroup {
  public:
-  Block(const OrderGraph& graph, int32_t first)
+  ColumnGroup(const OrderGraph& graph, int32_t first)
       : graph_(graph),
         first_(first),
         count_(std::min(kColumns, graph.size() - first)),
@@ -125,7 +125,7 @@ int64_t LowestPeak(const OrderGraph& graph) {
   }
   int64_t bound = graph.live_before();
   for (int32_t first = 0; first < graph.size(); first += kColumns) {
-    bound = std::max(bound, Block(graph, first).Bound(throughout));
+    bound = std::max(bound, ColumnGroup(graph, first).Bound(throughout));
   }
   return bound;
 }

@@ -19,7 +19,7 @@ TEST(OrderBoundTest, IsNeverAboveTheLowestPeak) {
   EXPECT_GT(reached, 100);
 }
 
-// 600 nodes in a row, more than one block of columns, beside one long-lived value.
+// 600 nodes in a row, more than one group of columns, and one long-lived value.
 TEST(OrderBoundTest, CountsWhatLivesAcrossALongChain) {
   Schedule schedule;
   for (int32_t i = 0; i < 600; ++i) {

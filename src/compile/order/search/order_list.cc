@@ -22,7 +22,7 @@ std::vector<int32_t> PlacesOf(std::span<const int32_t> order) {
   return places;
 }
 
-// The nodes that may come next, those that do not raise the live bytes apart from the others.
+// The nodes that may come next, those that do not raise the live bytes listed separately.
 class Candidates {
  public:
   // `order` from the one that comes first among equals.

@@ -19,8 +19,8 @@ using graph::ValueId;
 
 using Elements = std::vector<double>;
 
-// A constant that has one element a channel of [N, channels, spatial...], or one for all, as one
-// element a channel; empty otherwise.
+// A constant that has one element per channel of [N, channels, spatial...], or one for all, as one
+// element per channel; empty otherwise.
 Numbers PerChannel(const Graph& graph, ValueId value, int64_t channels, size_t rank) {
   Numbers numbers = NumbersOf(graph, value, channels);
   Elements& elements = numbers.elements;

@@ -37,8 +37,8 @@ class ActivationFusing {
   }
 
  private:
-  // The operand of a two-sided node beside a constant scalar near `number`; not valid without one.
-  ValueId Beside(NodeId id, double number) const {
+  // The other operand of a node that has a constant scalar near `number`; not valid without one.
+  ValueId OtherOperand(NodeId id, double number) const {
     const std::vector<ValueId>& inputs = graph_[id].inputs;
     if (IsScalar(graph_, inputs[1], number)) return inputs[0];
     if (IsScalar(graph_, inputs[0], number)) return inputs[1];
@@ -62,7 +62,7 @@ class ActivationFusing {
       return root ? graph_[div].inputs[0] : ValueId();
     }
     const NodeId mul = Maker(scaled, "Mul", erf);
-    return mul.valid() ? Beside(mul, 1 / std::numbers::sqrt2) : ValueId();
+    return mul.valid() ? OtherOperand(mul, 1 / std::numbers::sqrt2) : ValueId();
   }
 
   bool IsCube(ValueId value, ValueId x, NodeId near) const {
@@ -79,13 +79,13 @@ class ActivationFusing {
   ValueId TanhArgument(NodeId tanh) const {
     const NodeId scale = Maker(graph_[tanh].inputs[0], "Mul", tanh);
     if (!scale.valid()) return {};
-    const ValueId sum = Beside(scale, std::sqrt(2 / std::numbers::pi));
+    const ValueId sum = OtherOperand(scale, std::sqrt(2 / std::numbers::pi));
     const NodeId add = Maker(sum, "Add", tanh);
     if (!add.valid()) return {};
     for (const ValueId x : graph_[add].inputs) {
       const NodeId mul = Maker(Other(add, x), "Mul", tanh);
       if (!mul.valid()) continue;
-      const ValueId cube = Beside(mul, 0.044715);
+      const ValueId cube = OtherOperand(mul, 0.044715);
       if (cube.valid() && IsCube(cube, x, tanh)) return x;
     }
     return {};
@@ -93,7 +93,7 @@ class ActivationFusing {
 
   // At 1 + erf(...) or 1 + tanh(...): climbs the products above until they are 0.5 * x * it.
   void FuseGelu(NodeId id) {
-    const ValueId curve = Beside(id, 1);
+    const ValueId curve = OtherOperand(id, 1);
     if (!curve.valid() || !rewriter_.HasOneReader(curve)) return;
     const NodeId erf = Maker(curve, "Erf", id);
     const NodeId tanh = Maker(curve, "Tanh", id);
@@ -117,7 +117,7 @@ class ActivationFusing {
         has_x = true;
       } else if (!has_half && IsScalar(graph_, factor, 0.5)) {
         has_half = true;
-      } else if (!has_x && !has_half && inner.valid() && Beside(inner, 0.5) == x) {
+      } else if (!has_x && !has_half && inner.valid() && OtherOperand(inner, 0.5) == x) {
         has_x = has_half = true;
       } else {
         return;

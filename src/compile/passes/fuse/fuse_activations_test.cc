@@ -209,11 +209,11 @@ std::string FusedTanhGelu(const TanhNumbers& numbers) {
 }
 
 TEST(FuseActivationsTest, TheTanhFormIsWhatItsNumbersSay) {
-  const std::string apart = "Pow Mul Add Mul Tanh Add Mul Mul";
+  const std::string unfused = "Pow Mul Add Mul Tanh Add Mul Mul";
   EXPECT_EQ(FusedTanhGelu({}), "Gelu");
-  EXPECT_EQ(FusedTanhGelu({.exponent = 2}), apart);
-  EXPECT_EQ(FusedTanhGelu({.share = 0.05F}), apart);
-  EXPECT_EQ(FusedTanhGelu({.scale = 0.8F}), apart);
+  EXPECT_EQ(FusedTanhGelu({.exponent = 2}), unfused);
+  EXPECT_EQ(FusedTanhGelu({.share = 0.05F}), unfused);
+  EXPECT_EQ(FusedTanhGelu({.scale = 0.8F}), unfused);
 }
 
 // The tanh form with the cube as products of these factors.
@@ -236,30 +236,30 @@ TEST(FuseActivationsTest, TheCubeMayBeWrittenAsProductsOfXAlone) {
               return b.Node("Mul", {x, b.Node("Mul", {x, x})});
             }),
             "Gelu");
-  const std::string apart = "Mul Mul Mul Add Mul Tanh Add Mul Mul";
+  const std::string unfused = "Mul Mul Mul Add Mul Tanh Add Mul Mul";
   EXPECT_EQ(FusedProducts([](GraphBuilder& b, ValueId x) {
               const ValueId y = b.Input("y", FloatTensor({3, 5}));
               return b.Node("Mul", {x, b.Node("Mul", {x, y})});
             }),
-            apart);
+            unfused);
   EXPECT_EQ(FusedProducts([](GraphBuilder& b, ValueId x) {
               const ValueId y = b.Input("y", FloatTensor({3, 5}));
               return b.Node("Mul", {y, b.Node("Mul", {x, x})});
             }),
-            apart);
+            unfused);
   EXPECT_EQ(FusedProducts([](GraphBuilder& b, ValueId x) {
               const ValueId y = b.Input("y", FloatTensor({3, 5}));
               return b.Node("Mul", {b.Node("Mul", {x, x}), y});
             }),
-            apart);
+            unfused);
 }
 
-TEST(FuseActivationsTest, NodesWithWishesForTheirMemoryOrStreamStay) {
-  const auto fused = [](size_t node, const std::function<void(graph::MemoryAttributes&)>& wish) {
+TEST(FuseActivationsTest, NodesWithRequestsForTheirMemoryOrStreamStay) {
+  const auto fused = [](size_t node, const std::function<void(graph::MemoryAttributes&)>& ask) {
     GraphBuilder builder;
     const ValueId x = X(builder);
     builder.Output(builder.Node("Mul", {x, builder.Node("Sigmoid", {x})}));
-    wish(builder.graph().nodes[node].memory);
+    ask(builder.graph().nodes[node].memory);
     return Left(FuseActivations, Inferred(builder));
   };
   for (const size_t node : {0, 1}) {

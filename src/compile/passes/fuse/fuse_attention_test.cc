@@ -78,23 +78,23 @@ TEST(FuseAttentionTest, ASoftmaxOverAnotherDimensionIsNone) {
 }
 
 TEST(FuseAttentionTest, TheMaskHasAnElementForEachKeyAndDoesNotWidenTheScores) {
-  const std::string apart = "MatMul Add Softmax MatMul";
-  EXPECT_EQ(Fused({.mask = {4}}), apart) << "of one dimension";
-  EXPECT_EQ(Fused({.mask = {4, 1}}), apart) << "one element for all keys";
+  const std::string unfused = "MatMul Add Softmax MatMul";
+  EXPECT_EQ(Fused({.mask = {4}}), unfused) << "of one dimension";
+  EXPECT_EQ(Fused({.mask = {4, 1}}), unfused) << "one element for all keys";
   EXPECT_EQ(Fused({.q = {1, 3, 4, 5}, .k = {1, 3, 5, 4}, .v = {1, 3, 4, 6}, .mask = {2, 1, 1, 4}}),
-            apart)
+            unfused)
       << "a batch of its own";
-  EXPECT_EQ(Fused({.q = {2, 3, 1, 5}, .mask = {4, 4}}), apart) << "rows of its own";
+  EXPECT_EQ(Fused({.q = {2, 3, 1, 5}, .mask = {4, 4}}), unfused) << "rows of its own";
 }
 
 TEST(FuseAttentionTest, BatchAndHeadsMustNotBroadcast) {
-  const std::string apart = "MatMul Softmax MatMul";
-  EXPECT_EQ(Fused({.k = {1, 3, 5, 4}}), apart);
-  EXPECT_EQ(Fused({.v = {1, 3, 4, 6}}), apart);
-  EXPECT_EQ(Fused({.k = {2, 1, 5, 4}}), apart);
-  EXPECT_EQ(Fused({.v = {2, 1, 4, 6}}), apart);
-  EXPECT_EQ(Fused({.q = {1, 3, 4, 5}, .k = {2, 3, 5, 4}}), apart);
-  EXPECT_EQ(Fused({.v = {4, 6}}), apart);
+  const std::string unfused = "MatMul Softmax MatMul";
+  EXPECT_EQ(Fused({.k = {1, 3, 5, 4}}), unfused);
+  EXPECT_EQ(Fused({.v = {1, 3, 4, 6}}), unfused);
+  EXPECT_EQ(Fused({.k = {2, 1, 5, 4}}), unfused);
+  EXPECT_EQ(Fused({.v = {2, 1, 4, 6}}), unfused);
+  EXPECT_EQ(Fused({.q = {1, 3, 4, 5}, .k = {2, 3, 5, 4}}), unfused);
+  EXPECT_EQ(Fused({.v = {4, 6}}), unfused);
 }
 
 TEST(FuseAttentionTest, FourDimensionsOnly) {

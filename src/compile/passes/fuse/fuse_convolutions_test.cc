@@ -59,13 +59,13 @@ TEST(FuseConvolutionsTest, AConstantMinusOrDividedByTheResultStays) {
 
 TEST(FuseConvolutionsTest, AConstantAlongAnotherDimensionStays) {
   for (const char* op : {"Add", "Mul"}) {
-    const std::string apart = std::string("Conv ") + op;
-    EXPECT_EQ(FusedWith(op, {kChannels}), apart) << "along the columns";
-    EXPECT_EQ(FusedWith(op, {kChannels, 1}), apart) << "along the rows";
-    EXPECT_EQ(FusedWith(op, {1, 1, 1, kChannels}), apart);
-    EXPECT_EQ(FusedWith(op, {2, 1, 1, 1}), apart) << "along the batch";
-    EXPECT_EQ(FusedWith(op, {kChannels, kChannels, kChannels}), apart);
-    EXPECT_EQ(FusedWith(op, {1, 1, kChannels, 1, 1}), apart) << "it widens the result";
+    const std::string unfused = std::string("Conv ") + op;
+    EXPECT_EQ(FusedWith(op, {kChannels}), unfused) << "along the columns";
+    EXPECT_EQ(FusedWith(op, {kChannels, 1}), unfused) << "along the rows";
+    EXPECT_EQ(FusedWith(op, {1, 1, 1, kChannels}), unfused);
+    EXPECT_EQ(FusedWith(op, {2, 1, 1, 1}), unfused) << "along the batch";
+    EXPECT_EQ(FusedWith(op, {kChannels, kChannels, kChannels}), unfused);
+    EXPECT_EQ(FusedWith(op, {1, 1, kChannels, 1, 1}), unfused) << "it widens the result";
   }
 }
 
@@ -330,7 +330,7 @@ TEST(FuseConvolutionsTest, DoublesStay) {
   EXPECT_EQ(FuseConvolutions(graph), 0);
 }
 
-TEST(FuseConvolutionsTest, NodesWithWishesForTheirMemoryOrStreamStay) {
+TEST(FuseConvolutionsTest, NodesWithRequestsForTheirMemoryOrStreamStay) {
   for (const bool reader : {false, true}) {
     for (const bool stream : {false, true}) {
       GraphBuilder builder;

@@ -76,32 +76,32 @@ TEST(FuseNormalizationsTest, WithoutTheMeanItIsAnRmsNormalizationWithoutBias) {
   EXPECT_EQ(Fused({.centered = false}), "RMSNormalization Add") << "it takes no bias";
 }
 
-const std::string kApart = "ReduceMean Sub Pow ReduceMean Add Sqrt Div Mul Add";
+const std::string kUnfused = "ReduceMean Sub Pow ReduceMean Add Sqrt Div Mul Add";
 
 TEST(FuseNormalizationsTest, OverAnotherDimensionItStays) {
-  EXPECT_EQ(Fused({.axis = 1, .scale = {6}}), kApart);
-  EXPECT_EQ(Fused({.axis = 0}), kApart);
-  EXPECT_EQ(Fused({.axes = {1, 2}}), kApart);
-  EXPECT_EQ(Fused({.axis = -2}, {2, 6, 6}), kApart) << "though both are as long";
+  EXPECT_EQ(Fused({.axis = 1, .scale = {6}}), kUnfused);
+  EXPECT_EQ(Fused({.axis = 0}), kUnfused);
+  EXPECT_EQ(Fused({.axes = {1, 2}}), kUnfused);
+  EXPECT_EQ(Fused({.axis = -2}, {2, 6, 6}), kUnfused) << "though both are as long";
 }
 
 TEST(FuseNormalizationsTest, AMeanThatDropsItsDimensionIsAnother) {
-  EXPECT_EQ(Fused({.keepdims = 0}, {6, 6}), kApart);
+  EXPECT_EQ(Fused({.keepdims = 0}, {6, 6}), kUnfused);
 }
 
 TEST(FuseNormalizationsTest, AnotherPowerIsNoVariance) {
-  EXPECT_EQ(Fused({.exponent = 4}), kApart);
+  EXPECT_EQ(Fused({.exponent = 4}), kUnfused);
 }
 
 TEST(FuseNormalizationsTest, AnEpsilonThatOnlyARunKnowsIsNone) {
-  EXPECT_EQ(Fused({.epsilon_is_input = true}), kApart);
+  EXPECT_EQ(Fused({.epsilon_is_input = true}), kUnfused);
 }
 
 TEST(FuseNormalizationsTest, TheScaleIsAVectorAlongTheLastDimension) {
-  EXPECT_EQ(Fused({.scale = {1}}), kApart);
-  EXPECT_EQ(Fused({.scale = {4, 1}}), kApart);
-  EXPECT_EQ(Fused({.scale = {4, 6}}), kApart);
-  EXPECT_EQ(Fused({.scale = {3, 1, 1, 6}}), kApart) << "it would widen the result";
+  EXPECT_EQ(Fused({.scale = {1}}), kUnfused);
+  EXPECT_EQ(Fused({.scale = {4, 1}}), kUnfused);
+  EXPECT_EQ(Fused({.scale = {4, 6}}), kUnfused);
+  EXPECT_EQ(Fused({.scale = {3, 1, 1, 6}}), kUnfused) << "it would widen the result";
 }
 
 TEST(FuseNormalizationsTest, AnotherBiasIsAddedAfterwards) {
@@ -112,7 +112,7 @@ TEST(FuseNormalizationsTest, AnotherBiasIsAddedAfterwards) {
 }
 
 TEST(FuseNormalizationsTest, PartsThatOthersNeedAreStillMade) {
-  EXPECT_EQ(Fused({.needed = "divided"}), kApart);
+  EXPECT_EQ(Fused({.needed = "divided"}), kUnfused);
   EXPECT_EQ(Fused({.needed = "scaled"}), "LayerNormalization Add");
   EXPECT_EQ(Fused({.needed = "centered"}), "ReduceMean Sub LayerNormalization");
   EXPECT_EQ(Fused({.needed = "root"}), "ReduceMean Sub Pow ReduceMean Add Sqrt LayerNormalization");

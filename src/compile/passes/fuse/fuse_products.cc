@@ -89,8 +89,8 @@ class ProductFusing {
     return product;
   }
 
-  // The value as a vector with one element a column of `made`; not valid where it is none. Constant
-  // vectors with leading ones are seen as plain ones.
+  // The value as a vector with one element per column of `made`; not valid where it is none.
+  // Constant vectors with leading ones are seen as plain ones.
   ValueId AsBias(ValueId value, ValueId made, NodeId place) {
     const Shape* shape = ShapeOf(graph_, value);
     const Shape* result = ShapeOf(graph_, made);
@@ -179,7 +179,7 @@ class ProductFusing {
     return WithoutScale(reader, graph_[reader].outputs[0], product.alpha) == made;
   }
 
-  // A constant factor a column goes into constant weights and bias.
+  // A constant factor per column goes into constant weights and bias.
   bool TakeFactors(NodeId reader, ValueId made, Product& product) {
     if (!Is(graph_[reader], "Mul") || product.residual.valid()) return false;
     const ValueId other = OtherInput(graph_[reader], made);

@@ -83,7 +83,7 @@ TEST(FuseProductsTest, ABiasIsOneElementAColumn) {
   EXPECT_EQ(FusedWith("Add", {1, 1, 4}), kFused);
   EXPECT_EQ(FusedWith("Add", {}), "MatMul Add");
   EXPECT_EQ(FusedWith("Add", {1}), "MatMul Add");
-  EXPECT_EQ(FusedWith("Add", {4, 1}), "MatMul Add") << "one element a row";
+  EXPECT_EQ(FusedWith("Add", {4, 1}), "MatMul Add") << "one element per row";
   EXPECT_EQ(FusedWith("Add", {2, 1, 4}), "MatMul Add");
   EXPECT_EQ(FusedWith("Add", {1, 1, 1, 4}), "MatMul Add") << "it widens the result";
   EXPECT_EQ(FusedWith("Sub", {4}), "MatMul Sub");
@@ -185,7 +185,7 @@ TEST(FuseProductsTest, AFactorAColumnGoesIntoConstantWeightsAndBias) {
               return b.Node("Mul", {y, Weights(b, "c", {4})});
             }),
             kFused + " Mul");
-  EXPECT_EQ(FusedWith("Mul", {4, 1}), "MatMul Mul") << "a factor a row";
+  EXPECT_EQ(FusedWith("Mul", {4, 1}), "MatMul Mul") << "a factor per row";
   EXPECT_EQ(FusedWith("Div", {4}), "MatMul Div");
   EXPECT_EQ(LeftOf(FuseProducts,
                    [](GraphBuilder& b) {
@@ -281,7 +281,7 @@ TEST(FuseProductsTest, AGemmKeepsItsNumbers) {
   EXPECT_EQ(FusedGemm(With("transB", int64_t{1}), {}), kFused);
   EXPECT_EQ(FusedGemm(With("alpha", 0.3), {}), kFused);
   EXPECT_EQ(FusedGemm({}, {4, 4}), kFused) << "a whole matrix is added";
-  EXPECT_EQ(FusedGemm({}, {4, 1}), "Gemm Relu") << "one element a row";
+  EXPECT_EQ(FusedGemm({}, {4, 1}), "Gemm Relu") << "one element per row";
   EXPECT_EQ(FusedGemm({}, {1}), "Gemm Relu");
   EXPECT_EQ(FusedGemm(With("beta", 0.5), {4}), "Gemm Relu");
   EXPECT_EQ(FusedGemm(With("beta", 0.5), {}), kFused) << "it weighs nothing";
@@ -370,7 +370,7 @@ TEST(FuseProductsTest, VectorsAndDoublesStay) {
   EXPECT_EQ(Left(FuseProducts, Inferred(builder)), "MatMul Relu");
 }
 
-TEST(FuseProductsTest, NodesWithWishesForTheirMemoryOrStreamStay) {
+TEST(FuseProductsTest, NodesWithRequestsForTheirMemoryOrStreamStay) {
   for (const size_t node : {0, 1, 2}) {
     for (const bool stream : {false, true}) {
       GraphBuilder builder;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compile/passes/fuse/patterns.h"
+#include "graph/operator_row.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -16,18 +17,6 @@ using graph::ValueId;
 Attributes Named(std::string_view name) {
   Attributes attributes;
   attributes.Set("activation", std::string(name));
-  return attributes;
-}
-
-Attributes Named(std::string_view name, double alpha) {
-  Attributes attributes = Named(name);
-  attributes.Set("activation_alpha", alpha);
-  return attributes;
-}
-
-Attributes Named(std::string_view name, double alpha, double beta) {
-  Attributes attributes = Named(name, alpha);
-  attributes.Set("activation_beta", beta);
   return attributes;
 }
 
@@ -45,27 +34,30 @@ std::optional<Attributes> ClipAttributes(const Graph& graph, const Node& node) {
   const std::optional<double> least = Bound(graph, node, 1, "min", -kMost);
   const std::optional<double> greatest = Bound(graph, node, 2, "max", kMost);
   if (!least || !greatest || *least > *greatest) return std::nullopt;
-  return Named("Clip", *least, *greatest);
+  Attributes attributes = Named("Clip");
+  attributes.Set("activation_alpha", *least);
+  attributes.Set("activation_beta", *greatest);
+  return attributes;
 }
 
 }  // namespace
 
 std::optional<Attributes> ActivationAttributes(const Graph& graph, const Node& node) {
-  if (!node.domain.empty()) return std::nullopt;
-  for (const std::string_view plain : {"Relu", "Sigmoid", "Tanh", "HardSwish", "Mish"}) {
-    if (node.op == plain) return Named(plain);
-  }
   const Attributes& given = node.attributes;
-  if (node.op == "LeakyRelu") return Named(node.op, given.Float("alpha", 0.01));
-  if (node.op == "Elu" || node.op == "Swish") return Named(node.op, given.Float("alpha", 1));
-  if (node.op == "HardSigmoid") {
-    return Named(node.op, given.Float("alpha", 0.2), given.Float("beta", 0.5));
-  }
-  if (node.op == "Gelu") {
+  if (Is(node, "Clip")) return ClipAttributes(graph, node);
+  if (Is(node, "Gelu")) {
     return Named(given.String("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu");
   }
-  if (node.op == "Clip") return ClipAttributes(graph, node);
-  return std::nullopt;
+  const graph::FusedActivation& activation = graph::FactsOf(node).activation;
+  if (!activation.fusable) return std::nullopt;
+  Attributes attributes = Named(node.op);
+  if (activation.parameters > 0) {
+    attributes.Set("activation_alpha", given.Float("alpha", activation.alpha));
+  }
+  if (activation.parameters > 1) {
+    attributes.Set("activation_beta", given.Float("beta", activation.beta));
+  }
+  return attributes;
 }
 
 NodeId OnlyReader(const Rewriter& rewriter, ValueId value, graph::SubgraphId home) {

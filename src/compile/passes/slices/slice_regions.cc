@@ -24,7 +24,7 @@ using graph::ValueId;
 
 constexpr size_t kMostNodes = 16;  // of a region
 
-// Nodes that run once a slice, in the order of the body.
+// Nodes that run once per slice, in the order of the body.
 struct Region {
   std::map<NodeId, SliceRule> nodes;
   int64_t axis = 0;

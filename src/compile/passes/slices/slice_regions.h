@@ -21,7 +21,7 @@ struct SliceSizes {
 };
 struct Sliced {
   int regions = 0;
-  Bytes constants;  // of which slices are read from now on, and packed apart
+  Bytes constants;  // of which slices are read from now on, and packed separately
 };
 Sliced SliceRegions(graph::Graph& graph, const std::vector<graph::ValueId>& seeds,
                     const SliceSizes& sizes);

@@ -97,7 +97,7 @@ TEST(SliceResultsTest, WhatMixesRowsIsNotCut) {
             "");
 }
 
-TEST(SliceResultsTest, ANodeOnAnotherStreamOrWithWishesIsNotCut) {
+TEST(SliceResultsTest, ANodeOnAnotherStreamOrWithRequestsIsNotCut) {
   for (const bool stream : {false, true}) {
     GraphBuilder b;
     const ValueId x = b.Node("Tanh", {b.Input("x", FloatTensor({6, 8}))});

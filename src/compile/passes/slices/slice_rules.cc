@@ -1,11 +1,11 @@
 #include "compile/passes/slices/slice_rules.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "compile/passes/fuse/patterns.h"
 #include "graph/infer_context.h"
+#include "graph/operator_row.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -16,17 +16,6 @@ using graph::Node;
 using graph::NodeId;
 using graph::Shape;
 using graph::ValueId;
-
-constexpr std::array<std::string_view, 18> kElementwise = {
-    "Relu", "LeakyRelu", "Elu", "Selu",    "Celu",        "Tanh", "Swish",    "HardSwish", "Gelu",
-    "Mish", "Abs",       "Neg", "Sigmoid", "HardSigmoid", "Exp",  "Softplus", "Erf",       "Sqrt"};
-constexpr std::array<std::string_view, 6> kBinary = {"Add", "Sub", "Mul", "Div", "Max", "Min"};
-constexpr std::array<std::string_view, 3> kPools = {"MaxPool", "AveragePool", "GlobalAveragePool"};
-
-template <typename Names>
-bool IsOneOf(const Node& node, const Names& names) {
-  return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
-}
 
 bool IsOurs(const Node& node, std::string_view op) {
   return node.domain == "plimsoll" && node.op == op;
@@ -65,10 +54,11 @@ class Rules {
   bool Fits() {
     if (IsOurs(node_, "FusedConv") || Is(node_, "Conv")) return Convolution();
     if (IsOurs(node_, "FusedPool")) return Pool(true);
-    if (IsOneOf(node_, kPools)) return node_.outputs.size() == 1 && Pool(false);
+    if (Is(node_, "MaxPool") || Is(node_, "AveragePool") || Is(node_, "GlobalAveragePool")) {
+      return node_.outputs.size() == 1 && Pool(false);
+    }
     if (IsOurs(node_, "FusedMatMul") || Is(node_, "MatMul")) return Product();
-    if (IsOneOf(node_, kElementwise)) return SlicedAsOutput(0);
-    if (IsOneOf(node_, kBinary)) return Binary();
+    if (graph::FactsOf(node_).elementwise) return Elementwise();
     if (Is(node_, "LayerNormalization")) return node_.outputs.size() == 1 && LastAxes();
     return false;
   }
@@ -127,7 +117,7 @@ class Rules {
     return node_.inputs.size() < 4 || !node_.inputs[3].valid() || SlicedAsOutput(3);
   }
 
-  bool Binary() {
+  bool Elementwise() {
     bool any = false;
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       const Shape* shape = ShapeOf(graph_, node_.inputs[i]);

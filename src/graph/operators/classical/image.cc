@@ -85,13 +85,13 @@ Status InferImageDecoder(InferContext& context) {
 }
 
 constexpr OperatorRow kImageRows[] = {
-    {"", "Resize", 10, 10, 2, 2, 1, 1, InferResizeByScales},
-    {"", "Resize", 11, kNewest, 1, 4, 1, 1, InferResize},
+    {"", "Resize", 10, 10, 2, 2, 1, 1, InferResizeByScales, HostInputs(1)},
+    {"", "Resize", 11, kNewest, 1, 4, 1, 1, InferResize, HostInputs(1, 2, 3)},
     {"", "Upsample", 7, 8, 1, 1, 1, 1, InferUpsampleByAttribute},
-    {"", "Upsample", 9, kNewest, 2, 2, 1, 1, InferResizeByScales},
+    {"", "Upsample", 9, kNewest, 2, 2, 1, 1, InferResizeByScales, HostInputs(1)},
     {"", "GridSample", 16, kNewest, 2, 2, 1, 1, InferGridSample},
-    {"", "AffineGrid", 20, kNewest, 2, 2, 1, 1, InferAffineGrid},
-    {"", "ImageDecoder", 20, kNewest, 1, 1, 1, 1, InferImageDecoder},
+    {"", "AffineGrid", 20, kNewest, 2, 2, 1, 1, InferAffineGrid, HostInputs(1)},
+    {"", "ImageDecoder", 20, kNewest, 1, 1, 1, 1, InferImageDecoder, HostInputs(0)},
 };
 
 }  // namespace

@@ -153,18 +153,18 @@ Status InferZipMap(InferContext& context) {
 constexpr OperatorRow kMachineLearningRows[] = {
     {kMachineLearningDomain, "ArrayFeatureExtractor", 1, kNewest, 2, 2, 1, 1,
      InferArrayFeatureExtractor},
-    {kMachineLearningDomain, "Binarizer", 1, kNewest, 1, 1, 1, 1, InferUnchanged},
+    {kMachineLearningDomain, "Binarizer", 1, kNewest, 1, 1, 1, 1, InferUnchanged, kOverFirstInput},
     {kMachineLearningDomain, "CastMap", 1, kNewest, 1, 1, 1, 1, InferCastMap},
     {kMachineLearningDomain, "CategoryMapper", 1, kNewest, 1, 1, 1, 1, InferSwapped},
     {kMachineLearningDomain, "DictVectorizer", 1, kNewest, 1, 1, 1, 1, InferDictVectorizer},
     {kMachineLearningDomain, "FeatureVectorizer", 1, kNewest, 1, kAny, 1, 1,
      InferFeatureVectorizer},
-    {kMachineLearningDomain, "Imputer", 1, kNewest, 1, 1, 1, 1, InferUnchanged},
+    {kMachineLearningDomain, "Imputer", 1, kNewest, 1, 1, 1, 1, InferUnchanged, kOverFirstInput},
     {kMachineLearningDomain, "LabelEncoder", 1, 1, 1, 1, 1, 1, InferSwapped},
     {kMachineLearningDomain, "LabelEncoder", 2, kNewest, 1, 1, 1, 1, InferLabelEncoder},
-    {kMachineLearningDomain, "Normalizer", 1, kNewest, 1, 1, 1, 1, InferAsFloat},
+    {kMachineLearningDomain, "Normalizer", 1, kNewest, 1, 1, 1, 1, InferAsFloat, kOverFirstInput},
     {kMachineLearningDomain, "OneHotEncoder", 1, kNewest, 1, 1, 1, 1, InferOneHotEncoder},
-    {kMachineLearningDomain, "Scaler", 1, kNewest, 1, 1, 1, 1, InferAsFloat},
+    {kMachineLearningDomain, "Scaler", 1, kNewest, 1, 1, 1, 1, InferAsFloat, kOverFirstInput},
     {kMachineLearningDomain, "ZipMap", 1, kNewest, 1, 1, 1, 1, InferZipMap},
 };
 

@@ -94,9 +94,9 @@ Status InferShortTimeFourierTransform(InferContext& context) {
 }
 
 constexpr OperatorRow kSignalRows[] = {
-    {"", "DFT", 17, 19, 1, 2, 1, 1, InferFourierTransform},
-    {"", "DFT", 20, kNewest, 1, 3, 1, 1, InferFourierTransform},
-    {"", "STFT", 17, kNewest, 2, 4, 1, 1, InferShortTimeFourierTransform},
+    {"", "DFT", 17, 19, 1, 2, 1, 1, InferFourierTransform, HostInputs(1)},
+    {"", "DFT", 20, kNewest, 1, 3, 1, 1, InferFourierTransform, HostInputs(1, 2)},
+    {"", "STFT", 17, kNewest, 2, 4, 1, 1, InferShortTimeFourierTransform, HostInputs(1, 3)},
 };
 
 }  // namespace

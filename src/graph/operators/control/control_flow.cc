@@ -122,9 +122,9 @@ Status InferLoop(InferContext& context) {
 }
 
 constexpr OperatorRow kControlFlowRows[] = {
-    {"", "If", 1, kNewest, 1, 1, 1, kAny, InferIf},
-    {"", "Loop", 1, kNewest, 0, kAny, 0, kAny, InferLoop},
-    {"", "Scan", 8, 8, 0, kAny, 0, kAny, InferScanOfBatches},
+    {"", "If", 1, kNewest, 1, 1, 1, kAny, InferIf, HostInputs(0)},
+    {"", "Loop", 1, kNewest, 0, kAny, 0, kAny, InferLoop, HostInputs(0, 1)},
+    {"", "Scan", 8, 8, 0, kAny, 0, kAny, InferScanOfBatches, HostInputs(0)},
     {"", "Scan", 9, kNewest, 1, kAny, 0, kAny, InferScan},
 };
 

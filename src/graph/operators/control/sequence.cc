@@ -162,11 +162,11 @@ Status InferSequenceMap(InferContext& context) {
 constexpr OperatorRow kSequenceRows[] = {
     {"", "SequenceConstruct", 11, kNewest, 1, kAny, 1, 1, InferSequenceConstruct},
     {"", "SequenceEmpty", 11, kNewest, 0, 0, 1, 1, InferSequenceEmpty},
-    {"", "SequenceAt", 11, kNewest, 2, 2, 1, 1, InferSequenceAt},
-    {"", "SequenceErase", 11, kNewest, 1, 2, 1, 1, InferSequenceErase},
-    {"", "SequenceInsert", 11, kNewest, 2, 3, 1, 1, InferSequenceInsert},
+    {"", "SequenceAt", 11, kNewest, 2, 2, 1, 1, InferSequenceAt, HostInputs(1)},
+    {"", "SequenceErase", 11, kNewest, 1, 2, 1, 1, InferSequenceErase, HostInputs(1)},
+    {"", "SequenceInsert", 11, kNewest, 2, 3, 1, 1, InferSequenceInsert, HostInputs(2)},
     {"", "SequenceLength", 11, kNewest, 1, 1, 1, 1, InferSequenceLength},
-    {"", "SplitToSequence", 11, kNewest, 1, 2, 1, 1, InferSplitToSequence},
+    {"", "SplitToSequence", 11, kNewest, 1, 2, 1, 1, InferSplitToSequence, HostInputs(1)},
     {"", "ConcatFromSequence", 11, kNewest, 1, 1, 1, 1, InferConcatFromSequence},
     {"", "SequenceMap", 17, kNewest, 1, kAny, 1, kAny, InferSequenceMap},
 };

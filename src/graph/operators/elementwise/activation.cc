@@ -111,32 +111,49 @@ Status InferSwiGlu(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kLeakyRelu = {
+    .elementwise = true,
+    .keeps_zero = true,
+    .in_place_inputs = kEveryInput,
+    .activation = {.fusable = true, .parameters = 1, .alpha = 0.01}};
+constexpr OperatorFacts kActivationOfAlpha = {
+    .elementwise = true,
+    .keeps_zero = true,
+    .in_place_inputs = kEveryInput,
+    .activation = {.fusable = true, .parameters = 1, .alpha = 1}};
+constexpr OperatorFacts kSigmoid = {
+    .elementwise = true, .in_place_inputs = kEveryInput, .activation = {.fusable = true}};
+constexpr OperatorFacts kHardSigmoid = {
+    .elementwise = true,
+    .in_place_inputs = kEveryInput,
+    .activation = {.fusable = true, .parameters = 2, .alpha = 0.2, .beta = 0.5}};
+
 constexpr OperatorRow kActivationRows[] = {
-    {"", "Relu", 6, kNewest, 1, 1, 1, 1, InferRelu},
-    {"", "LeakyRelu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "ThresholdedRelu", 10, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "PRelu", 7, kNewest, 2, 2, 1, 1, InferPRelu},
-    {"", "Elu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "Selu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "Celu", 12, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "Gelu", 20, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "Mish", 18, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "Swish", 24, kNewest, 1, 1, 1, 1, InferLikeFirst},
+    {"", "Relu", 6, kNewest, 1, 1, 1, 1, InferRelu, kActivation},
+    {"", "LeakyRelu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst, kLeakyRelu},
+    {"", "ThresholdedRelu", 10, kNewest, 1, 1, 1, 1, InferLikeFirst, kElementwiseKeepsZero},
+    {"", "PRelu", 7, kNewest, 2, 2, 1, 1, InferPRelu, kElementwiseKeepsZero},
+    {"", "Elu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst, kActivationOfAlpha},
+    {"", "Selu", 6, kNewest, 1, 1, 1, 1, InferLikeFirst, kElementwiseKeepsZero},
+    {"", "Celu", 12, kNewest, 1, 1, 1, 1, InferLikeFirst, kElementwiseKeepsZero},
+    {"", "Gelu", 20, kNewest, 1, 1, 1, 1, InferLikeFirst, kElementwiseKeepsZero},
+    {"", "Mish", 18, kNewest, 1, 1, 1, 1, InferLikeFirst, kActivation},
+    {"", "Swish", 24, kNewest, 1, 1, 1, 1, InferLikeFirst, kActivationOfAlpha},
     {"", "SwiGLU", 28, kNewest, 2, 2, 1, 1, InferSwiGlu},
-    {"", "Sigmoid", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "HardSigmoid", 6, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "HardSwish", 14, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "Softplus", 1, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "Softsign", 1, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "Shrink", 9, kNewest, 1, 1, 1, 1, InferLikeFirst},
-    {"", "Clip", 6, 10, 1, 1, 1, 1, InferLikeFirst},
-    {"", "Clip", 11, kNewest, 1, 3, 1, 1, InferClip},
-    {"", "Softmax", 1, 12, 1, 1, 1, 1, InferCoercedSoftmax},
-    {"", "Softmax", 13, kNewest, 1, 1, 1, 1, InferSoftmax},
-    {"", "LogSoftmax", 1, 12, 1, 1, 1, 1, InferCoercedSoftmax},
-    {"", "LogSoftmax", 13, kNewest, 1, 1, 1, 1, InferSoftmax},
-    {"", "Hardmax", 1, 12, 1, 1, 1, 1, InferCoercedSoftmax},
-    {"", "Hardmax", 13, kNewest, 1, 1, 1, 1, InferSoftmax},
+    {"", "Sigmoid", 6, kNewest, 1, 1, 1, 1, InferLikeFirst, kSigmoid},
+    {"", "HardSigmoid", 6, kNewest, 1, 1, 1, 1, InferLikeFirst, kHardSigmoid},
+    {"", "HardSwish", 14, kNewest, 1, 1, 1, 1, InferLikeFirst, kActivation},
+    {"", "Softplus", 1, kNewest, 1, 1, 1, 1, InferLikeFirst, kElementwise},
+    {"", "Softsign", 1, kNewest, 1, 1, 1, 1, InferLikeFirst, kElementwiseKeepsZero},
+    {"", "Shrink", 9, kNewest, 1, 1, 1, 1, InferLikeFirst, kElementwise},
+    {"", "Clip", 6, 10, 1, 1, 1, 1, InferLikeFirst, kElementwise},
+    {"", "Clip", 11, kNewest, 1, 3, 1, 1, InferClip, kElementwise},
+    {"", "Softmax", 1, 12, 1, 1, 1, 1, InferCoercedSoftmax, kOverFirstInput},
+    {"", "Softmax", 13, kNewest, 1, 1, 1, 1, InferSoftmax, kOverFirstInput},
+    {"", "LogSoftmax", 1, 12, 1, 1, 1, 1, InferCoercedSoftmax, kOverFirstInput},
+    {"", "LogSoftmax", 13, kNewest, 1, 1, 1, 1, InferSoftmax, kOverFirstInput},
+    {"", "Hardmax", 1, 12, 1, 1, 1, 1, InferCoercedSoftmax, kOverFirstInput},
+    {"", "Hardmax", 13, kNewest, 1, 1, 1, 1, InferSoftmax, kOverFirstInput},
 };
 
 }  // namespace

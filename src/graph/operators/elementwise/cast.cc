@@ -98,10 +98,13 @@ Status InferBitCast(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kConversion = {
+    .elementwise = true, .view = View::kWholeIfUnchanged, .in_place_inputs = kEveryInput};
+
 constexpr OperatorRow kCastRows[] = {
-    {"", "Cast", 6, kNewest, 1, 1, 1, 1, InferCast},
-    {"", "CastLike", 15, kNewest, 2, 2, 1, 1, InferCastLike},
-    {"", "BitCast", 26, kNewest, 1, 1, 1, 1, InferBitCast},
+    {"", "Cast", 6, kNewest, 1, 1, 1, 1, InferCast, kConversion},
+    {"", "CastLike", 15, kNewest, 2, 2, 1, 1, InferCastLike, kConversion},
+    {"", "BitCast", 26, kNewest, 1, 1, 1, 1, InferBitCast, kElementwise},
 };
 
 }  // namespace

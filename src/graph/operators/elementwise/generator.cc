@@ -198,14 +198,16 @@ Status InferSize(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kShapeQuery = {.result_is_shape = true};
+
 constexpr OperatorRow kGeneratorRows[] = {
     {"", "Constant", 1, kNewest, 0, 0, 1, 1, InferConstant},
-    {"", "ConstantOfShape", 9, kNewest, 1, 1, 1, 1, InferConstantOfShape},
-    {"", "Range", 11, kNewest, 3, 3, 1, 1, InferRange},
+    {"", "ConstantOfShape", 9, kNewest, 1, 1, 1, 1, InferConstantOfShape, HostInputs(0)},
+    {"", "Range", 11, kNewest, 3, 3, 1, 1, InferRange, HostInputs(0, 1, 2)},
     {"", "EyeLike", 9, kNewest, 1, 1, 1, 1, InferEyeLike},
-    {"", "OneHot", 9, kNewest, 3, 3, 1, 1, InferOneHot},
-    {"", "Shape", 1, kNewest, 1, 1, 1, 1, InferShape},
-    {"", "Size", 1, kNewest, 1, 1, 1, 1, InferSize},
+    {"", "OneHot", 9, kNewest, 3, 3, 1, 1, InferOneHot, HostInputs(1)},
+    {"", "Shape", 1, kNewest, 1, 1, 1, 1, InferShape, kShapeQuery},
+    {"", "Size", 1, kNewest, 1, 1, 1, 1, InferSize, kShapeQuery},
 };
 
 }  // namespace

@@ -78,8 +78,8 @@ Status InferDynamicQuantizeLinear(InferContext& context) {
 }
 
 constexpr OperatorRow kQuantizationRows[] = {
-    {"", "QuantizeLinear", 10, kNewest, 2, 3, 1, 1, InferQuantizeLinear},
-    {"", "DequantizeLinear", 10, kNewest, 2, 3, 1, 1, InferDequantizeLinear},
+    {"", "QuantizeLinear", 10, kNewest, 2, 3, 1, 1, InferQuantizeLinear, kOverFirstInput},
+    {"", "DequantizeLinear", 10, kNewest, 2, 3, 1, 1, InferDequantizeLinear, kOverFirstInput},
     {"", "DynamicQuantizeLinear", 11, kNewest, 1, 1, 3, 3, InferDynamicQuantizeLinear},
 };
 

@@ -68,17 +68,23 @@ Status InferMelWeightMatrix(InferContext& context) {
   return {};
 }
 
+bool AlwaysRandom(const Node&) { return true; }
+
+constexpr OperatorFacts kRandom = {.random = AlwaysRandom};
+constexpr OperatorFacts kRandomInPlace = {.in_place_inputs = Inputs(0), .random = AlwaysRandom};
+
 constexpr OperatorRow kRandomRows[] = {
-    {"", "RandomNormal", 1, kNewest, 0, 0, 1, 1, InferRandom},
-    {"", "RandomUniform", 1, kNewest, 0, 0, 1, 1, InferRandom},
-    {"", "RandomNormalLike", 1, kNewest, 1, 1, 1, 1, InferRandomLike},
-    {"", "RandomUniformLike", 1, kNewest, 1, 1, 1, 1, InferRandomLike},
-    {"", "Bernoulli", 15, kNewest, 1, 1, 1, 1, InferRandomLike},
-    {"", "Multinomial", 7, kNewest, 1, 1, 1, 1, InferMultinomial},
-    {"", "HannWindow", 17, kNewest, 1, 1, 1, 1, InferWindow},
-    {"", "HammingWindow", 17, kNewest, 1, 1, 1, 1, InferWindow},
-    {"", "BlackmanWindow", 17, kNewest, 1, 1, 1, 1, InferWindow},
-    {"", "MelWeightMatrix", 17, kNewest, 5, 5, 1, 1, InferMelWeightMatrix},
+    {"", "RandomNormal", 1, kNewest, 0, 0, 1, 1, InferRandom, kRandom},
+    {"", "RandomUniform", 1, kNewest, 0, 0, 1, 1, InferRandom, kRandom},
+    {"", "RandomNormalLike", 1, kNewest, 1, 1, 1, 1, InferRandomLike, kRandom},
+    {"", "RandomUniformLike", 1, kNewest, 1, 1, 1, 1, InferRandomLike, kRandom},
+    {"", "Bernoulli", 15, kNewest, 1, 1, 1, 1, InferRandomLike, kRandomInPlace},
+    {"", "Multinomial", 7, kNewest, 1, 1, 1, 1, InferMultinomial, kRandom},
+    {"", "HannWindow", 17, kNewest, 1, 1, 1, 1, InferWindow, HostInputs(0)},
+    {"", "HammingWindow", 17, kNewest, 1, 1, 1, 1, InferWindow, HostInputs(0)},
+    {"", "BlackmanWindow", 17, kNewest, 1, 1, 1, 1, InferWindow, HostInputs(0)},
+    {"", "MelWeightMatrix", 17, kNewest, 5, 5, 1, 1, InferMelWeightMatrix,
+     HostInputs(0, 1, 2, 3, 4)},
 };
 
 }  // namespace

@@ -222,14 +222,18 @@ Status InferInsideMatrix(InferContext& context) {
   return InferLikeFirst(context);
 }
 
+constexpr OperatorFacts kJoin = {.view = View::kJoin};
+constexpr OperatorFacts kRepeat = {.view = View::kWholeIfUnchanged, .host_inputs = Inputs(1)};
+constexpr OperatorFacts kTriangle = {.in_place_inputs = Inputs(0), .host_inputs = Inputs(1)};
+
 constexpr OperatorRow kArrangementRows[] = {
-    {"", "Concat", 4, kNewest, 1, kAny, 1, 1, InferConcat},
-    {"", "Expand", 8, kNewest, 2, 2, 1, 1, InferExpand},
-    {"", "Tile", 6, kNewest, 2, 2, 1, 1, InferTile},
+    {"", "Concat", 4, kNewest, 1, kAny, 1, 1, InferConcat, kJoin},
+    {"", "Expand", 8, kNewest, 2, 2, 1, 1, InferExpand, kRepeat},
+    {"", "Tile", 6, kNewest, 2, 2, 1, 1, InferTile, kRepeat},
     {"", "DepthToSpace", 1, kNewest, 1, 1, 1, 1, InferDepthToSpace},
     {"", "SpaceToDepth", 1, kNewest, 1, 1, 1, 1, InferSpaceToDepth},
     {"", "ReverseSequence", 10, kNewest, 2, 2, 1, 1, InferInsideMatrix},
-    {"", "Trilu", 14, kNewest, 1, 2, 1, 1, InferInsideMatrix},
+    {"", "Trilu", 14, kNewest, 1, 2, 1, 1, InferInsideMatrix, kTriangle},
 };
 
 }  // namespace

@@ -110,8 +110,10 @@ Status InferGatherNd(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kIndex = {.view = View::kIndex};
+
 constexpr OperatorRow kIndexingRows[] = {
-    {"", "Gather", 1, kNewest, 2, 2, 1, 1, InferGather},
+    {"", "Gather", 1, kNewest, 2, 2, 1, 1, InferGather, kIndex},
     {"", "GatherElements", 11, kNewest, 2, 2, 1, 1, InferGatherElements},
     {"", "GatherND", 11, kNewest, 2, 2, 1, 1, InferGatherNd},
 };

@@ -198,15 +198,20 @@ Status InferIdentity(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kViewByHostInput = {
+    .view = View::kWhole, .in_place_inputs = Inputs(0), .host_inputs = Inputs(1)};
+constexpr OperatorFacts kView = {.view = View::kWhole, .in_place_inputs = Inputs(0)};
+constexpr OperatorFacts kPermutation = {.view = View::kPermutation};
+
 constexpr OperatorRow kLayoutRows[] = {
-    {"", "Reshape", 5, kNewest, 2, 2, 1, 1, InferReshape},
-    {"", "Flatten", 1, kNewest, 1, 1, 1, 1, InferFlatten},
-    {"", "Squeeze", 1, 12, 1, 1, 1, 1, InferSqueeze},
-    {"", "Squeeze", 13, kNewest, 1, 2, 1, 1, InferSqueeze},
-    {"", "Unsqueeze", 1, 12, 1, 1, 1, 1, InferUnsqueeze},
-    {"", "Unsqueeze", 13, kNewest, 2, 2, 1, 1, InferUnsqueeze},
-    {"", "Transpose", 1, kNewest, 1, 1, 1, 1, InferTranspose},
-    {"", "Identity", 1, kNewest, 1, 1, 1, 1, InferIdentity},
+    {"", "Reshape", 5, kNewest, 2, 2, 1, 1, InferReshape, kViewByHostInput},
+    {"", "Flatten", 1, kNewest, 1, 1, 1, 1, InferFlatten, kView},
+    {"", "Squeeze", 1, 12, 1, 1, 1, 1, InferSqueeze, kView},
+    {"", "Squeeze", 13, kNewest, 1, 2, 1, 1, InferSqueeze, kViewByHostInput},
+    {"", "Unsqueeze", 1, 12, 1, 1, 1, 1, InferUnsqueeze, kView},
+    {"", "Unsqueeze", 13, kNewest, 2, 2, 1, 1, InferUnsqueeze, kViewByHostInput},
+    {"", "Transpose", 1, kNewest, 1, 1, 1, 1, InferTranspose, kPermutation},
+    {"", "Identity", 1, kNewest, 1, 1, 1, 1, InferIdentity, kView},
 };
 
 }  // namespace

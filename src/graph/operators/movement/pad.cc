@@ -97,9 +97,9 @@ Status InferCenterCropPad(InferContext& context) {
 
 constexpr OperatorRow kPadRows[] = {
     {"", "Pad", 2, 10, 1, 1, 1, 1, InferPadByAttribute},
-    {"", "Pad", 11, 17, 2, 3, 1, 1, InferPad},
-    {"", "Pad", 18, kNewest, 2, 4, 1, 1, InferPad},
-    {"", "CenterCropPad", 18, kNewest, 2, 2, 1, 1, InferCenterCropPad},
+    {"", "Pad", 11, 17, 2, 3, 1, 1, InferPad, HostInputs(1)},
+    {"", "Pad", 18, kNewest, 2, 4, 1, 1, InferPad, HostInputs(1, 3)},
+    {"", "CenterCropPad", 18, kNewest, 2, 2, 1, 1, InferCenterCropPad, HostInputs(1)},
 };
 
 }  // namespace

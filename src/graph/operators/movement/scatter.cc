@@ -91,10 +91,10 @@ Status InferTensorScatter(InferContext& context) {
 }
 
 constexpr OperatorRow kScatterRows[] = {
-    {"", "Scatter", 9, kNewest, 3, 3, 1, 1, InferScatterElements},
-    {"", "ScatterElements", 11, kNewest, 3, 3, 1, 1, InferScatterElements},
-    {"", "ScatterND", 11, kNewest, 3, 3, 1, 1, InferScatterNd},
-    {"", "TensorScatter", 24, kNewest, 2, 3, 1, 1, InferTensorScatter},
+    {"", "Scatter", 9, kNewest, 3, 3, 1, 1, InferScatterElements, kOverFirstInput},
+    {"", "ScatterElements", 11, kNewest, 3, 3, 1, 1, InferScatterElements, kOverFirstInput},
+    {"", "ScatterND", 11, kNewest, 3, 3, 1, 1, InferScatterNd, kOverFirstInput},
+    {"", "TensorScatter", 24, kNewest, 2, 3, 1, 1, InferTensorScatter, kOverFirstInput},
 };
 
 }  // namespace

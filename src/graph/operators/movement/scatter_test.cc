@@ -58,7 +58,7 @@ TEST(ScatterTest, ACacheIsUpdatedOnItsSequenceAxis) {
 
 TEST(ScatterTest, R51_AScatterWritesOverItsDataAndAsksForNoZeros) {
   for (const std::string op : {"Scatter", "ScatterElements", "ScatterND", "TensorScatter"}) {
-    EXPECT_EQ(FindOperator("", op, op == "TensorScatter" ? 24 : 18)->memory, nullptr) << op;
+    EXPECT_EQ(FindOperator("", op, op == "TensorScatter" ? 24 : 18)->facts.memory, nullptr) << op;
   }
 }
 

@@ -137,7 +137,7 @@ constexpr OperatorRow kSelectionRows[] = {
     {"", "NonZero", 9, kNewest, 1, 1, 1, 1, InferNonZero},
     {"", "Compress", 9, kNewest, 2, 2, 1, 1, InferCompress},
     {"", "Unique", 11, kNewest, 1, 1, 1, 4, InferUnique},
-    {"", "NonMaxSuppression", 10, kNewest, 2, 5, 1, 1, InferNonMaxSuppression},
+    {"", "NonMaxSuppression", 10, kNewest, 2, 5, 1, 1, InferNonMaxSuppression, HostInputs(2, 3, 4)},
 };
 
 }  // namespace

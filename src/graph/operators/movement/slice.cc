@@ -166,9 +166,12 @@ Status InferSlice(InferContext& context) {
   return TakeSlices(context, type, arguments);
 }
 
+constexpr OperatorFacts kSliceByAttribute = {.view = View::kSlice};
+constexpr OperatorFacts kSlice = {.view = View::kSlice, .host_inputs = Inputs(1, 2, 3, 4)};
+
 constexpr OperatorRow kSliceRows[] = {
-    {"", "Slice", 1, 9, 1, 1, 1, 1, InferSliceByAttributes},
-    {"", "Slice", 10, kNewest, 3, 5, 1, 1, InferSlice},
+    {"", "Slice", 1, 9, 1, 1, 1, 1, InferSliceByAttributes, kSliceByAttribute},
+    {"", "Slice", 10, kNewest, 3, 5, 1, 1, InferSlice, kSlice},
 };
 
 }  // namespace

@@ -108,9 +108,12 @@ Status InferSplit(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kSplitByAttribute = {.view = View::kSplit};
+constexpr OperatorFacts kSplit = {.view = View::kSplit, .host_inputs = Inputs(1)};
+
 constexpr OperatorRow kSplitRows[] = {
-    {"", "Split", 2, 12, 1, 1, 1, kAny, InferSplit},
-    {"", "Split", 13, kNewest, 1, 2, 1, kAny, InferSplit},
+    {"", "Split", 2, 12, 1, 1, 1, kAny, InferSplit, kSplitByAttribute},
+    {"", "Split", 13, kNewest, 1, 2, 1, kAny, InferSplit, kSplit},
 };
 
 }  // namespace

@@ -151,7 +151,7 @@ Status InferFlexAttention(InferContext& context) {
 constexpr OperatorRow kAttentionRows[] = {
     {"", "Attention", 23, 23, 3, 6, 1, 4, InferAttention},
     {"", "Attention", 24, kNewest, 3, 7, 1, 4, InferAttention},
-    {"", "RotaryEmbedding", 23, kNewest, 3, 4, 1, 1, InferRotaryEmbedding},
+    {"", "RotaryEmbedding", 23, kNewest, 3, 4, 1, 1, InferRotaryEmbedding, kOverFirstInput},
     {"", "LinearAttention", 27, kNewest, 3, 6, 2, 2, InferLinearAttention},
     {"ai.onnx.preview", "FlexAttention", 1, kNewest, 3, 3, 1, 1, InferFlexAttention},
 };

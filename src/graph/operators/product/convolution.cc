@@ -194,6 +194,8 @@ Status InferCol2Im(InferContext& context) {
 // Blocks overlap and are added up where they do.
 void ClearOutput(const Node&, MemoryAttributes& attributes) { attributes.needs_clearing = {0}; }
 
+constexpr OperatorFacts kColumnsToImage = {.host_inputs = Inputs(1, 2), .memory = ClearOutput};
+
 constexpr OperatorRow kConvolutionRows[] = {
     {"", "Conv", 1, kNewest, 2, 3, 1, 1, InferConv},
     {"", "ConvTranspose", 1, kNewest, 2, 3, 1, 1, InferConvTranspose},
@@ -201,7 +203,7 @@ constexpr OperatorRow kConvolutionRows[] = {
     {"", "QLinearConv", 10, kNewest, 8, 9, 1, 1, InferQLinearConv},
     {"", "DeformConv", 19, kNewest, 3, 5, 1, 1, InferDeformConv},
     {"", "CausalConvWithState", 27, kNewest, 2, 4, 2, 2, InferCausalConvWithState},
-    {"", "Col2Im", 18, kNewest, 3, 3, 1, 1, InferCol2Im, ClearOutput},
+    {"", "Col2Im", 18, kNewest, 3, 3, 1, 1, InferCol2Im, kColumnsToImage},
 };
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST(ConvolutionTest, AddsBlocksUpToAnImage) {
        {"fails: no multiple"}},
   });
   MemoryAttributes attributes;
-  FindOperator("", "Col2Im", 18)->memory(Node(), attributes);
+  FindOperator("", "Col2Im", 18)->facts.memory(Node(), attributes);
   EXPECT_EQ(attributes.needs_clearing, std::vector<int>{0});
 }
 

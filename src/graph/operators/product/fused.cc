@@ -18,7 +18,7 @@
 //   FusedPool(X): attribute kind (MaxPool, AveragePool, GlobalAveragePool) and its attributes; in
 //     and out are blocked
 //   BlockChannels(X), UnblockChannels(X)
-//   FusedMatMul(A, B, bias?, residual?): alpha * A x B, plus the bias, one number a column, plus
+//   FusedMatMul(A, B, bias?, residual?): alpha * A x B, plus the bias, one number per column, plus
 //   the
 //     residual, which is as the output; transA and transB exchange the last two axes
 namespace plimsoll::graph::operators {
@@ -156,12 +156,14 @@ Status InferFusedMatMul(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kOntoResidual = {.in_place_inputs = Inputs(3)};
+
 constexpr OperatorRow kFusedRows[] = {
-    {"plimsoll", "FusedConv", 1, kNewest, 2, 4, 1, 1, InferFusedConv},
+    {"plimsoll", "FusedConv", 1, kNewest, 2, 4, 1, 1, InferFusedConv, kOntoResidual},
     {"plimsoll", "FusedPool", 1, kNewest, 1, 1, 1, 1, InferFusedPool},
     {"plimsoll", "BlockChannels", 1, kNewest, 1, 1, 1, 1, InferBlockChannels},
     {"plimsoll", "UnblockChannels", 1, kNewest, 1, 1, 1, 1, InferUnblockChannels},
-    {"plimsoll", "FusedMatMul", 1, kNewest, 2, 4, 1, 1, InferFusedMatMul},
+    {"plimsoll", "FusedMatMul", 1, kNewest, 2, 4, 1, 1, InferFusedMatMul, kOntoResidual},
 };
 
 }  // namespace

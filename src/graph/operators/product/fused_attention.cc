@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kRowsFirst = "bshd";
 
-// Heads and their width, of an operand with its heads apart or packed into the last axis.
+// Heads and their width, of an operand with its heads on their own axis or packed into the last.
 struct HeadDims {
   Dim count, width;
 };

@@ -104,7 +104,7 @@ constexpr OperatorRow kMatrixRows[] = {
     {"", "MatMul", 1, kNewest, 2, 2, 1, 1, InferMatMul},
     {"", "MatMulInteger", 10, kNewest, 2, 4, 1, 1, InferMatMulInteger},
     {"", "QLinearMatMul", 10, kNewest, 8, 8, 1, 1, InferQLinearMatMul},
-    {"", "Gemm", 1, 10, 3, 3, 1, 1, InferGemm},
+    {"", "Gemm", 7, 10, 3, 3, 1, 1, InferGemm},
     {"", "Gemm", 11, kNewest, 2, 3, 1, 1, InferGemm},
     {"", "Einsum", 12, kNewest, 1, kAny, 1, 1, InferEinsum},
     {"", "Det", 11, kNewest, 1, 1, 1, 1, InferDeterminant},

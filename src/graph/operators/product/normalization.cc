@@ -142,18 +142,31 @@ Status InferDropout(InferContext& context) {
   return {};
 }
 
+// With a mask or a training mode asked for, elements are dropped at random.
+bool RandomInTraining(const Node& node) {
+  return node.outputs.size() > 1 || node.inputs.size() > 2;
+}
+
+constexpr OperatorFacts kDropout = {
+    .view = View::kWholeIfUnchanged, .in_place_inputs = Inputs(0), .random = RandomInTraining};
+constexpr OperatorFacts kDropoutByInputs = {.view = View::kWholeIfUnchanged,
+                                            .in_place_inputs = Inputs(0),
+                                            .host_inputs = Inputs(1, 2),
+                                            .random = RandomInTraining};
+
 constexpr OperatorRow kNormalizationRows[] = {
-    {"", "BatchNormalization", 1, 13, 5, 5, 1, 5, InferBatchNormalization},
-    {"", "BatchNormalization", 14, kNewest, 5, 5, 1, 3, InferBatchNormalization},
-    {"", "LayerNormalization", 17, kNewest, 2, 3, 1, 3, InferLayerNormalization},
-    {"", "RMSNormalization", 23, kNewest, 2, 2, 1, 1, InferRmsNormalization},
-    {"", "InstanceNormalization", 1, kNewest, 3, 3, 1, 1, InferInstanceNormalization},
-    {"", "GroupNormalization", 18, kNewest, 3, 3, 1, 1, InferGroupNormalization},
+    {"", "BatchNormalization", 7, 13, 5, 5, 1, 5, InferBatchNormalization, kOverFirstInput},
+    {"", "BatchNormalization", 14, kNewest, 5, 5, 1, 3, InferBatchNormalization, kOverFirstInput},
+    {"", "LayerNormalization", 17, kNewest, 2, 3, 1, 3, InferLayerNormalization, kOverFirstInput},
+    {"", "RMSNormalization", 23, kNewest, 2, 2, 1, 1, InferRmsNormalization, kOverFirstInput},
+    {"", "InstanceNormalization", 6, kNewest, 3, 3, 1, 1, InferInstanceNormalization,
+     kOverFirstInput},
+    {"", "GroupNormalization", 18, kNewest, 3, 3, 1, 1, InferGroupNormalization, kOverFirstInput},
     {"", "LRN", 1, kNewest, 1, 1, 1, 1, InferUnchanged},
-    {"", "LpNormalization", 1, kNewest, 1, 1, 1, 1, InferLpNormalization},
-    {"", "MeanVarianceNormalization", 9, kNewest, 1, 1, 1, 1, InferUnchanged},
-    {"", "Dropout", 1, 11, 1, 1, 1, 2, InferDropout},
-    {"", "Dropout", 12, kNewest, 1, 3, 1, 2, InferDropout},
+    {"", "LpNormalization", 1, kNewest, 1, 1, 1, 1, InferLpNormalization, kOverFirstInput},
+    {"", "MeanVarianceNormalization", 9, kNewest, 1, 1, 1, 1, InferUnchanged, kOverFirstInput},
+    {"", "Dropout", 7, 11, 1, 1, 1, 2, InferDropout, kDropout},
+    {"", "Dropout", 12, kNewest, 1, 3, 1, 2, InferDropout, kDropoutByInputs},
 };
 
 }  // namespace

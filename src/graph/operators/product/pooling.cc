@@ -75,7 +75,7 @@ Status InferMaxUnpool(InferContext& context) {
   return {};
 }
 
-// Regions of interest, one an output image: [regions, channels, height, width].
+// Regions of interest, one per output image: [regions, channels, height, width].
 Status InferRegions(InferContext& context, Dim regions, int64_t height, int64_t width) {
   if (height < 1 || width < 1) {
     return context.Fail(StrCat("the pooled size is ", height, " by ", width));
@@ -115,15 +115,17 @@ Status InferMaxRoiPool(InferContext& context) {
 // Only the places that the indices name are written.
 void ClearOutput(const Node&, MemoryAttributes& attributes) { attributes.needs_clearing = {0}; }
 
+constexpr OperatorFacts kUnpool = {.host_inputs = Inputs(2), .memory = ClearOutput};
+
 constexpr OperatorRow kPoolingRows[] = {
-    {"", "AveragePool", 1, kNewest, 1, 1, 1, 1, InferPool},
+    {"", "AveragePool", 7, kNewest, 1, 1, 1, 1, InferPool},
     {"", "MaxPool", 1, 7, 1, 1, 1, 1, InferPool},
     {"", "MaxPool", 8, kNewest, 1, 1, 1, 2, InferPool},
-    {"", "LpPool", 1, kNewest, 1, 1, 1, 1, InferPool},
+    {"", "LpPool", 2, kNewest, 1, 1, 1, 1, InferPool},
     {"", "GlobalAveragePool", 1, kNewest, 1, 1, 1, 1, InferGlobalPool},
     {"", "GlobalMaxPool", 1, kNewest, 1, 1, 1, 1, InferGlobalPool},
-    {"", "GlobalLpPool", 1, kNewest, 1, 1, 1, 1, InferGlobalPool},
-    {"", "MaxUnpool", 9, kNewest, 2, 3, 1, 1, InferMaxUnpool, ClearOutput},
+    {"", "GlobalLpPool", 2, kNewest, 1, 1, 1, 1, InferGlobalPool},
+    {"", "MaxUnpool", 9, kNewest, 2, 3, 1, 1, InferMaxUnpool, kUnpool},
     {"", "RoiAlign", 10, kNewest, 3, 3, 1, 1, InferRoiAlign},
     {"", "MaxRoiPool", 1, kNewest, 2, 2, 1, 1, InferMaxRoiPool},
 };

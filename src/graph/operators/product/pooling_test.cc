@@ -88,7 +88,7 @@ TEST(PoolingTest, UndoesAPool) {
        {"fails: output_shape has 1"}},
   });
   MemoryAttributes attributes;
-  FindOperator("", "MaxUnpool", 11)->memory(Node(), attributes);
+  FindOperator("", "MaxUnpool", 11)->facts.memory(Node(), attributes);
   EXPECT_EQ(attributes.needs_clearing, std::vector<int>{0});
 }
 

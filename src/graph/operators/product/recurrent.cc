@@ -61,9 +61,9 @@ Status InferLstm(InferContext& context) {
 }
 
 constexpr OperatorRow kRecurrentRows[] = {
-    {"", "RNN", 1, kNewest, 3, 6, 0, 2, InferRnn},
-    {"", "GRU", 1, kNewest, 3, 6, 0, 2, InferGru},
-    {"", "LSTM", 1, kNewest, 3, 8, 0, 3, InferLstm},
+    {"", "RNN", 7, kNewest, 3, 6, 0, 2, InferRnn},
+    {"", "GRU", 7, kNewest, 3, 6, 0, 2, InferGru},
+    {"", "LSTM", 7, kNewest, 3, 8, 0, 3, InferLstm},
 };
 
 }  // namespace

@@ -149,33 +149,35 @@ Status InferTopK(InferContext& context) {
 // ReduceMean has no content: a quotient of sizes is rarely a size.
 constexpr Combine kNoContent = nullptr;
 
+constexpr OperatorFacts kCumulative = {.in_place_inputs = Inputs(0), .host_inputs = Inputs(1)};
+
 constexpr OperatorRow kReductionRows[] = {
     {"", "ReduceSum", 1, 12, 1, 1, 1, 1, InferReduce<Add>},
-    {"", "ReduceSum", 13, kNewest, 1, 2, 1, 1, InferReduce<Add>},
+    {"", "ReduceSum", 13, kNewest, 1, 2, 1, 1, InferReduce<Add>, HostInputs(1)},
     {"", "ReduceProd", 1, 17, 1, 1, 1, 1, InferReduce<Multiply>},
-    {"", "ReduceProd", 18, kNewest, 1, 2, 1, 1, InferReduce<Multiply>},
+    {"", "ReduceProd", 18, kNewest, 1, 2, 1, 1, InferReduce<Multiply>, HostInputs(1)},
     {"", "ReduceMax", 1, 17, 1, 1, 1, 1, InferReduce<Larger>},
-    {"", "ReduceMax", 18, kNewest, 1, 2, 1, 1, InferReduce<Larger>},
+    {"", "ReduceMax", 18, kNewest, 1, 2, 1, 1, InferReduce<Larger>, HostInputs(1)},
     {"", "ReduceMin", 1, 17, 1, 1, 1, 1, InferReduce<Smaller>},
-    {"", "ReduceMin", 18, kNewest, 1, 2, 1, 1, InferReduce<Smaller>},
+    {"", "ReduceMin", 18, kNewest, 1, 2, 1, 1, InferReduce<Smaller>, HostInputs(1)},
     {"", "ReduceMean", 1, 17, 1, 1, 1, 1, InferReduce<kNoContent>},
-    {"", "ReduceMean", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>},
+    {"", "ReduceMean", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>, HostInputs(1)},
     {"", "ReduceL1", 1, 17, 1, 1, 1, 1, InferReduce<kNoContent>},
-    {"", "ReduceL1", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>},
+    {"", "ReduceL1", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>, HostInputs(1)},
     {"", "ReduceL2", 1, 17, 1, 1, 1, 1, InferReduce<kNoContent>},
-    {"", "ReduceL2", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>},
+    {"", "ReduceL2", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>, HostInputs(1)},
     {"", "ReduceLogSum", 1, 17, 1, 1, 1, 1, InferReduce<kNoContent>},
-    {"", "ReduceLogSum", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>},
+    {"", "ReduceLogSum", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>, HostInputs(1)},
     {"", "ReduceLogSumExp", 1, 17, 1, 1, 1, 1, InferReduce<kNoContent>},
-    {"", "ReduceLogSumExp", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>},
+    {"", "ReduceLogSumExp", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>, HostInputs(1)},
     {"", "ReduceSumSquare", 1, 17, 1, 1, 1, 1, InferReduce<kNoContent>},
-    {"", "ReduceSumSquare", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>},
+    {"", "ReduceSumSquare", 18, kNewest, 1, 2, 1, 1, InferReduce<kNoContent>, HostInputs(1)},
     {"", "ArgMax", 1, kNewest, 1, 1, 1, 1, InferArg},
     {"", "ArgMin", 1, kNewest, 1, 1, 1, 1, InferArg},
-    {"", "CumSum", 11, kNewest, 2, 2, 1, 1, InferCumulative},
-    {"", "CumProd", 26, kNewest, 2, 2, 1, 1, InferCumulative},
+    {"", "CumSum", 11, kNewest, 2, 2, 1, 1, InferCumulative, kCumulative},
+    {"", "CumProd", 26, kNewest, 2, 2, 1, 1, InferCumulative, kCumulative},
     {"", "TopK", 1, 9, 1, 1, 2, 2, InferTopK},
-    {"", "TopK", 10, kNewest, 2, 2, 2, 2, InferTopK},
+    {"", "TopK", 10, kNewest, 2, 2, 2, 2, InferTopK, HostInputs(1)},
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include "kernels/cpu/workspace.h"
 #include "plimsoll/base/text.h"
 
-// The standard's Attention: grouped heads, packed or apart, keys and values of the past, masks,
-// windows, soft cap, and the scores of any stage as an output.
+// The standard's Attention: grouped heads, packed or on their own axis, keys and values of the
+// past, masks, windows, soft cap, and the scores of any stage as an output.
 namespace plimsoll::kernels::cpu {
 namespace {
 

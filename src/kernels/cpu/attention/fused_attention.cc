@@ -5,7 +5,7 @@
 #include "kernels/cpu/attention/attention_wide_source.h"
 #include "kernels/cpu/families.h"
 
-// Attention without the standard operator's many wishes: plimsoll's own FusedAttention, which
+// Attention without the standard operator's many options: plimsoll's own FusedAttention, which
 // passes put in the place of the nodes that exporters write, and FlexAttention without bodies.
 namespace plimsoll::kernels::cpu {
 namespace {
@@ -107,8 +107,8 @@ Result<KernelPointer> MakeFlexAttention(KernelSite& site) {
   return kernel;
 }
 
-// One operand of FusedAttention: heads apart ("bhsd") or within a row ("bshd", where the last two
-// axes may be one).
+// One operand of FusedAttention: heads on their own axis ("bhsd") or within a row ("bshd", where
+// the last two axes may be one).
 struct FusedHeads {
   int64_t batch, count, rows, width;
   HeadStrides strides;

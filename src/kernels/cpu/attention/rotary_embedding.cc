@@ -12,17 +12,17 @@ struct Rotation {
   int64_t batch = 0;
   int64_t tokens = 0;
   int64_t heads = 0;
-  int64_t width = 0;    // of a head
-  int64_t rotated = 0;  // elements of a head that are turned; the rest stays as it is
-  bool apart = false;   // [batch, heads, tokens, width]; else [batch, tokens, heads, width]
+  int64_t width = 0;         // of a head
+  int64_t rotated = 0;       // elements of a head that are turned; the rest stays as it is
+  bool heads_first = false;  // [batch, heads, tokens, width]; else [batch, tokens, heads, width]
   bool interleaved = false;
   int64_t positions = 0;  // rows of the caches where an input gives each token's; else 0
   Error wrong_position;
 
   // Where head `head` of a token begins.
   int64_t Place(int64_t sample, int64_t token, int64_t head) const {
-    return (apart ? (sample * heads + head) * tokens + token
-                  : (sample * tokens + token) * heads + head) *
+    return (heads_first ? (sample * heads + head) * tokens + token
+                        : (sample * tokens + token) * heads + head) *
            width;
   }
   Status CheckPositions(const int64_t* ids) const;
@@ -74,10 +74,10 @@ void Rotation::Run(const KernelCall& call) const {
 Result<KernelPointer> MakeRotaryEmbedding(KernelSite& site) {
   const Dims& dims = site.inputs[0].dims;
   Rotation work{.batch = dims[0],
-                .apart = dims.size() == 4,
+                .heads_first = dims.size() == 4,
                 .interleaved = site.attributes().Int("interleaved", 0) != 0,
                 .wrong_position = site.BadInput("")};
-  if (work.apart) {
+  if (work.heads_first) {
     work.heads = dims[1];
     work.tokens = dims[2];
     work.width = dims[3];

@@ -106,7 +106,7 @@ Result<ClassWriter> ClassWriter::Make(KernelSite& site, LabelList labels, int64_
     if (!info.present()) continue;
     if (info.sized && info.dims != expected[output]) {
       return site.BadInput(
-          StrCat("it has ", scores, " scores a row for ", writer.labels_.size(), " labels"));
+          StrCat("it has ", scores, " scores per row for ", writer.labels_.size(), " labels"));
     }
     info.dims = expected[output];
     info.sized = true;

@@ -114,7 +114,7 @@ TEST(TreeEnsembleTest, FlatTreesThatTurnInACircleAreRefused) {
   EXPECT_FALSE(FlatTree({1, 0}, {0, 7}, {-1}).Run({row}).ok());
 }
 
-TEST(LinearModelTest, OneLineTellsTwoClassesApart) {
+TEST(LinearModelTest, OneLineSeparatesTwoClasses) {
   const OneNode line{"LinearClassifier",
                      {{"coefficients", Floats{1, 2}},
                       {"intercepts", Floats{-1}},

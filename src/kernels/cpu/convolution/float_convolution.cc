@@ -115,7 +115,7 @@ struct Division {
 };
 
 // How many pieces of so many filters there are; 1 where they cannot be cut so. Cuts are at blocks,
-// where the pieces lie apart in every form.
+// where the pieces are separate in every form.
 int64_t Pieces(const ConvolutionShape& shape, int64_t filters) {
   const int64_t pieces = shape.filters / filters;
   if (shape.filters % filters != 0 || pieces < 2) return 1;
@@ -126,7 +126,7 @@ int64_t Pieces(const ConvolutionShape& shape, int64_t filters) {
 }
 
 // From the fastest on. Pieces of four blocks cost no time, as oneDNN works on so many at once, if
-// the work on one pays for its call; small images cost less together.
+// the work on one outweighs its call; small images cost less together.
 std::vector<Division> Divisions(const ConvolutionShape& shape) {
   constexpr int64_t kSmallImage = 256;
   constexpr int64_t kSmallPiece = 1 << 13;

@@ -47,7 +47,7 @@ Result<KernelPointer> MakeImageDecoder(KernelSite& site) {
   if (!image && FormatOf(bytes) != ImageFormat::kUnknown) {
     return site.Unsupported(
         "there is no decoder for images of this kind: only for BMP, PNM and "
-        "TIFF of 8 bits a channel that are not compressed");
+        "TIFF of 8 bits per channel that are not compressed");
   }
   const int64_t depth = format == PixelFormat::kGray ? 1 : 3;
   const ImagePixels found = image.value_or(ImagePixels());

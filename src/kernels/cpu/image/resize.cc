@@ -91,7 +91,7 @@ Result<std::vector<ResizedAxis>> ReadAxes(const KernelSite& site, const ResizeMo
   const std::vector<double> region =
       site.has_input(1) ? site.inputs[1].Doubles() : std::vector<double>();
   if (region.size() != 2 * axes.size()) {
-    return site.Unsupported("the region is not known before the run, or not one pair an axis");
+    return site.Unsupported("the region is not known before the run, or not one pair per axis");
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     resized[axes[i]].region_start = region[i];

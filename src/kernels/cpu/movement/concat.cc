@@ -5,7 +5,7 @@
 #include "kernels/cpu/movement/strided_copy.h"
 #include "plimsoll/base/text.h"
 
-// Tensors put side by side along an axis, and cut apart again. A part that the plan has placed
+// Tensors put side by side along an axis, and split again. A part that the plan has placed
 // inside the whole is not moved.
 namespace plimsoll::kernels::cpu {
 namespace {

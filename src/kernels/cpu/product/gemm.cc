@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr hn::CappedTag<float, kPanelWidth> kLanes;
 using Vector = hn::Vec<decltype(kLanes)>;
 constexpr int kVectors = static_cast<int>(kPanelWidth / hn::MaxLanes(kLanes));
-// As many totals as registers hold, with a row of B's panel and an element of A beside them.
+// As many totals as registers hold, with a row of B's panel and an element of A in the others.
 constexpr int kMostRows = kVectors >= 12 ? 1 : 12 / kVectors;
 // One row alone goes over several panels at once, so that sums do not wait for one another.
 constexpr int kRowPanels = 4;

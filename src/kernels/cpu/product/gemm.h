@@ -28,7 +28,7 @@ struct Gemm {
   bool accumulate = false;
 };
 
-// Sums are broken into this many parts of equal length, each worked out by itself and then added:
+// Sums are broken into this many parts of equal length, each computed separately and then added:
 // a caller that goes through the parts in order, accumulating, gets the same numbers.
 constexpr int64_t GemmDepthParts(int64_t depth) {
   // A panel's part of this depth stays in the first cache.

@@ -14,7 +14,7 @@ namespace {
 
 using graph::DataType;
 
-// A matrix operand with its zero points: one, one a row of A, or one a column of B.
+// A matrix operand with its zero points: one, one per row of A, or one per column of B.
 struct Operand {
   size_t input = 0;
   size_t zero_point = 0;

@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr hn::CappedTag<float, kPanelWidth> kLanes;
 constexpr int kVectors = static_cast<int>(kPanelWidth / hn::MaxLanes(kLanes));
-// As many totals as registers hold, with one panel row and one element of A beside them.
+// As many totals as registers hold, with one panel row and one element of A in the others.
 constexpr int kMostRows = 12 / kVectors > 0 ? 12 / kVectors : 1;
 
 // kUsed: the panel's vectors that have columns.

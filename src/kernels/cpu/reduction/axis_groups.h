@@ -14,7 +14,7 @@ struct AxisGroup {
   int64_t stride = 1;
 };
 
-// A row-major tensor's axes, told apart into those that a reduction keeps and those that it folds.
+// A row-major tensor's axes, divided into those that a reduction keeps and those that it folds.
 // Axes of size 1 are dropped. The innermost axis, if any is left, ends one of the two lists and has
 // stride 1: when it ends `folded`, each result comes out of runs of consecutive elements, else
 // consecutive results come out of consecutive elements.

@@ -14,8 +14,8 @@ namespace {
 
 enum class Reduction { kNone, kSum, kMean };
 
-// What turns scores into log-probabilities: x - largest - log_sum. Kept apart, for beside a large
-// score the logarithm would be lost.
+// What turns scores into log-probabilities: x - largest - log_sum. Kept separate, for next to a
+// large score the logarithm would be lost.
 struct Normalizer {
   double largest = 0;
   double log_sum = 0;

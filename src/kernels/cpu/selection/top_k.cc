@@ -10,7 +10,7 @@ namespace plimsoll::kernels::cpu {
 namespace {
 
 // How the places to keep are found: of all places ordered by halves, or of as many as are kept in a
-// heap, which needs less room and pays where few are kept.
+// heap, which needs less room and is faster where few are kept.
 struct Selection {
   AxisSplit split;
   int64_t kept = 0;
@@ -83,11 +83,11 @@ Result<KernelPointer> MakeTopK(KernelSite& site) {
   if (kept > split.length) {
     return site.BadInput(StrCat("cannot take ", kept, " of ", split.length, " elements"));
   }
-  constexpr int64_t kHeapPays = 16;
+  constexpr int64_t kHeapShare = 16;
   Selection selection{
       .split = split, .kept = kept, .largest = site.attributes().Int("largest", 1) != 0};
   const Bytes all = Bytes(split.length) * int64_t{sizeof(int64_t)};
-  selection.by_heap = kept <= split.length / kHeapPays || all > site.most_workspace;
+  selection.by_heap = kept <= split.length / kHeapShare || all > site.most_workspace;
   const bool fits_output = selection.by_heap || kept == split.length;
   selection.in_output = fits_output && split.inner == 1 && site.has_output(1);
   KernelPointer kernel;

@@ -26,7 +26,7 @@ int CompareSlices(const T* data, const AxisSplit& split, int64_t a, int64_t b) {
 }
 
 // The slices in groups of equal ones, each group one entry: ordered by value, or by where the
-// first one lies. All arrays have room for one entry a slice.
+// first one lies. All arrays have room for one entry per slice.
 struct Groups {
   int64_t* order;     // slices sorted, equal ones by place
   int64_t* first;     // by group: its first slice

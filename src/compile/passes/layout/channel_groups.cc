@@ -1,11 +1,11 @@
-#include "compile/memory/storage/block_layout.h"
+#include "compile/passes/layout/channel_groups.h"
 
 #include <algorithm>
 #include <cassert>
 #include <map>
 
-#include "compile/memory/storage/block_rules.h"
 #include "compile/passes/fuse/patterns.h"
+#include "compile/passes/layout/channel_group_rules.h"
 #include "compile/passes/rewriter.h"
 #include "compile/shapes/shapes.h"
 #include "kernels/blocking.h"
@@ -26,10 +26,13 @@ bool IsOurs(const Node& node, std::string_view op) {
   return node.domain == "plimsoll" && node.op == op;
 }
 
-class Blocking {
+class ChannelGrouping {
  public:
-  Blocking(Graph& graph, bool filled_only)
-      : graph_(graph), rewriter_(graph), block_(kernels::BlockSize()), filled_only_(filled_only) {}
+  ChannelGrouping(Graph& graph, bool filled_only)
+      : graph_(graph),
+        rewriter_(graph),
+        group_size_(kernels::BlockSize()),
+        filled_only_(filled_only) {}
 
   int Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
@@ -42,36 +45,36 @@ class Blocking {
       for (const NodeId id : rewriter_.NodesOf(body)) GivePlain(id);
       for (const NodeId id : rewriter_.NodesOf(body)) TakePlain(id);
     }
-    return blocked_;
+    return grouped_;
   }
 
  private:
   void Visit(NodeId id) {
     const Node& node = graph_[id];
-    const BlockRule rule = RuleFor(graph_, node, block_);
-    if (rule != BlockRule::kNone && filled_only_ && !IsFilled(node)) return;
+    const ChannelGroupRule rule = RuleFor(graph_, node, group_size_);
+    if (rule != ChannelGroupRule::kNone && filled_only_ && !IsFilled(node)) return;
     switch (rule) {
-      case BlockRule::kNone:
+      case ChannelGroupRule::kNone:
         return;
-      case BlockRule::kConvolution:
-        return BlockConvolution(id);
-      case BlockRule::kPool:
-        if (IsNative(node.inputs[0])) BlockPool(id);
+      case ChannelGroupRule::kConvolution:
+        return GroupConvolution(id);
+      case ChannelGroupRule::kPool:
+        if (IsNative(node.inputs[0])) GroupPool(id);
         return;
-      case BlockRule::kElementwise:
-        if (AllFullAreNative(node)) BlockElementwise(id);
+      case ChannelGroupRule::kElementwise:
+        if (AllFullAreNative(node)) GroupElementwise(id);
         return;
-      case BlockRule::kConcat:
+      case ChannelGroupRule::kConcat:
         if (std::any_of(node.inputs.begin(), node.inputs.end(),
                         [&](ValueId part) { return IsNative(part); })) {
-          BlockConcat(id);
+          GroupConcat(id);
         }
         return;
     }
   }
 
   bool IsFilled(const Node& node) const {
-    const auto filled = [&](ValueId image) { return *DimOf(graph_, image, 1) % block_ == 0; };
+    const auto filled = [&](ValueId image) { return *DimOf(graph_, image, 1) % group_size_ == 0; };
     return filled(node.outputs[0]) && filled(node.inputs[0]);
   }
 
@@ -83,25 +86,25 @@ class Blocking {
       const ValueId operand = node.inputs[i];
       if (i > 0 && Is(node, "Clip")) break;
       if (!operand.valid()) return false;
-      if (OperandKind(graph_, operand, node.outputs[0]) != BlockOperand::kFull) continue;
+      if (OperandKind(graph_, operand, node.outputs[0]) != ChannelGroupOperand::kFull) continue;
       if (!IsNative(operand)) return false;
       any = true;
     }
     return any;
   }
 
-  // The blocked form of a value: what already is, or a reorder just before `place`.
-  ValueId Blocked(ValueId value, NodeId place) {
+  // The grouped form of a value: what already is, or a reorder just before `place`.
+  ValueId Grouped(ValueId value, NodeId place) {
     if (const auto known = native_.find(value); known != native_.end()) return known->second;
     if (const auto known = reordered_.find(value); known != reordered_.end()) return known->second;
-    const ValueId made = Insert(place, Ours("BlockChannels", {value}, BlockAttribute()));
+    const ValueId made = Insert(place, Ours("BlockChannels", {value}, GroupAttribute()));
     reordered_[value] = made;
     return made;
   }
 
-  Attributes BlockAttribute() const {
+  Attributes GroupAttribute() const {
     Attributes attributes;
-    attributes.Set("block", int64_t{block_});
+    attributes.Set("block", int64_t{group_size_});
     return attributes;
   }
 
@@ -123,7 +126,7 @@ class Blocking {
     return made;
   }
 
-  // `made` is the blocked form of what `id` makes; `id` itself only brings it to the plain form.
+  // `made` is the grouped form of what `id` makes; `id` itself only brings it to the plain form.
   void Replace(NodeId id, ValueId made) {
     const ValueId plain = graph_[id].outputs[0];
     native_[plain] = made;
@@ -135,48 +138,49 @@ class Blocking {
     node.attributes = Attributes();
     node.attributes.Set("channels", *DimOf(graph_, plain, 1));
     rewriter_.SetInputs(id, {made});
-    ++blocked_;
+    ++grouped_;
   }
 
-  void BlockConvolution(NodeId id) {
+  void GroupConvolution(NodeId id) {
     Node node = Ours("FusedConv", graph_[id].inputs, graph_[id].attributes);
     node.name = graph_[id].name;
     node.attributes.Set("input_blocked", int64_t{1});
     node.attributes.Set("output_blocked", int64_t{1});
     node.attributes.Set("channels", *DimOf(graph_, node.inputs[0], 1));
-    node.attributes.Set("block", int64_t{block_});
-    node.inputs[0] = Blocked(node.inputs[0], id);
+    node.attributes.Set("block", int64_t{group_size_});
+    node.inputs[0] = Grouped(node.inputs[0], id);
     if (node.inputs.size() > kResidual)
-      node.inputs[kResidual] = Blocked(node.inputs[kResidual], id);
+      node.inputs[kResidual] = Grouped(node.inputs[kResidual], id);
     Replace(id, Insert(id, std::move(node)));
   }
 
-  void BlockPool(NodeId id) {
+  void GroupPool(NodeId id) {
     const Node& old = graph_[id];
     const bool global = !Is(old, "MaxPool") && !Is(old, "AveragePool");
     Node node = Ours("FusedPool", {old.inputs[0]}, global ? Attributes() : old.attributes);
     node.name = old.name;
     node.attributes.Set("kind", global ? std::string("GlobalAveragePool") : old.op);
     node.attributes.Set("channels", *DimOf(graph_, old.inputs[0], 1));
-    node.attributes.Set("block", int64_t{block_});
-    node.inputs[0] = Blocked(old.inputs[0], id);
+    node.attributes.Set("block", int64_t{group_size_});
+    node.inputs[0] = Grouped(old.inputs[0], id);
     Replace(id, Insert(id, std::move(node)));
   }
 
-  void BlockElementwise(NodeId id) {
+  void GroupElementwise(NodeId id) {
     Node node = SameNode(id);
     for (ValueId& operand : node.inputs) {
       if (!operand.valid()) continue;
-      if (OperandKind(graph_, operand, graph_[id].outputs[0]) == BlockOperand::kScalar) continue;
-      operand = Blocked(operand, id);
+      if (OperandKind(graph_, operand, graph_[id].outputs[0]) == ChannelGroupOperand::kScalar)
+        continue;
+      operand = Grouped(operand, id);
     }
     Replace(id, Insert(id, std::move(node)));
   }
 
-  void BlockConcat(NodeId id) {
+  void GroupConcat(NodeId id) {
     Node node = SameNode(id);
     node.attributes.Set("axis", int64_t{1});
-    for (ValueId& part : node.inputs) part = Blocked(part, id);
+    for (ValueId& part : node.inputs) part = Grouped(part, id);
     Replace(id, Insert(id, std::move(node)));
   }
 
@@ -186,7 +190,7 @@ class Blocking {
     return node;
   }
 
-  // A convolution whose blocked result is only brought to the plain form gives that itself.
+  // A convolution whose grouped result is only brought to the plain form gives that itself.
   void GivePlain(NodeId id) {
     if (rewriter_.IsDropped(id) || !IsOurs(graph_[id], "UnblockChannels")) return;
     const ValueId made = graph_[id].inputs[0];
@@ -209,7 +213,7 @@ class Blocking {
     rewriter_.Drop(maker);
   }
 
-  // A convolution that alone reads a tensor brought to the blocked form takes the plain one itself.
+  // A convolution that alone reads a tensor brought to the grouped form takes the plain one itself.
   void TakePlain(NodeId id) {
     if (rewriter_.IsDropped(id) || !IsOurs(graph_[id], "FusedConv")) return;
     const ValueId source = graph_[id].inputs[0];
@@ -225,17 +229,17 @@ class Blocking {
 
   Graph& graph_;
   Rewriter rewriter_;
-  int64_t block_;
+  int64_t group_size_;
   bool filled_only_;
-  std::map<ValueId, ValueId> native_;     // plain values that a node makes in blocked form
-  std::map<ValueId, ValueId> reordered_;  // others, brought to the blocked form
-  int blocked_ = 0;
+  std::map<ValueId, ValueId> native_;     // plain values that a node makes in grouped form
+  std::map<ValueId, ValueId> reordered_;  // others, brought to the grouped form
+  int grouped_ = 0;
 };
 
 }  // namespace
 
-int BlockLayout(Graph& graph) { return Blocking(graph, false).Run(); }
+int GroupChannels(Graph& graph) { return ChannelGrouping(graph, false).Run(); }
 
-int BlockFilledLayout(Graph& graph) { return Blocking(graph, true).Run(); }
+int GroupFilledChannels(Graph& graph) { return ChannelGrouping(graph, true).Run(); }
 
 }  // namespace plimsoll::compile

@@ -1,8 +1,8 @@
-#include "compile/memory/memory_wishes_for_tests.h"
+#include "compile/memory/memory_requests_for_tests.h"
 
 // Nodes that ask for streams, for neighbours in memory, and for workspaces on several streams.
 namespace plimsoll::compile {
-namespace stream_wishes_test {
+namespace stream_requests_test {
 
 using graph::Graph;
 using graph::GraphBuilder;
@@ -10,7 +10,7 @@ using graph::MemoryAttributes;
 using graph::NodeId;
 using graph::ValueId;
 
-TEST_F(MemoryWishesTest, AWorkspaceLivesDuringItsNodesStepOfItsOwnStream) {
+TEST_F(MemoryRequestsTest, AWorkspaceLivesDuringItsNodesStepOfItsOwnStream) {
   const ValueId a = Node("Softmax", {Input("a")});
   const ValueId b = Node("Softmax", {a});
   const ValueId other = Node("Exp", {Input("b")});
@@ -35,7 +35,7 @@ TEST_F(MemoryWishesTest, AWorkspaceLivesDuringItsNodesStepOfItsOwnStream) {
   EXPECT_EQ(life(both), use(0, 2));
 }
 
-TEST_F(MemoryWishesTest, OnOneStreamAWorkspaceLivesAtItsStep) {
+TEST_F(MemoryRequestsTest, OnOneStreamAWorkspaceLivesAtItsStep) {
   const ValueId a = Node("Softmax", {Input("a")});
   const ValueId b = Node("Softmax", {a});
   builder_.Output(Node("ReduceMax", {b}));
@@ -49,7 +49,7 @@ TEST_F(MemoryWishesTest, OnOneStreamAWorkspaceLivesAtItsStep) {
   EXPECT_EQ(row.life, (plan::Use{plan::StreamId(0), 1, 2}));
 }
 
-TEST_F(MemoryWishesTest, ANodeWaitsForEachOfItsForeignProducers) {
+TEST_F(MemoryRequestsTest, ANodeWaitsForEachOfItsForeignProducers) {
   const ValueId x = Input("x");
   const ValueId early = Node("Exp", {x});
   const ValueId late = Node("Sin", {early});
@@ -73,7 +73,7 @@ TEST_F(MemoryWishesTest, ANodeWaitsForEachOfItsForeignProducers) {
   EXPECT_EQ(wait.to_step, 0);
 }
 
-TEST_F(MemoryWishesTest, OnStreamsALifeNamesEveryStreamThatUsesTheValue) {
+TEST_F(MemoryRequestsTest, OnStreamsALifeNamesEveryStreamThatUsesTheValue) {
   const ValueId x = Node("Softmax", {Input("x")});
   const ValueId mine = Node("Exp", {x});
   const ValueId theirs = Node("Sin", {x});
@@ -87,7 +87,7 @@ TEST_F(MemoryWishesTest, OnStreamsALifeNamesEveryStreamThatUsesTheValue) {
   EXPECT_EQ(buffer.elsewhere[0], (plan::Use{plan::StreamId(1), 0, 1}));
 }
 
-TEST_F(MemoryWishesTest, StreamsMayBeAnyNumbersAndBodiesFollowTheirNode) {
+TEST_F(MemoryRequestsTest, StreamsMayBeAnyNumbersAndBodiesFollowTheirNode) {
   const ValueId a = Node("Relu", {Input("a")});
   const ValueId b = Node("Tanh", {a});
   Memory(a).stream = 7;
@@ -99,7 +99,7 @@ TEST_F(MemoryWishesTest, StreamsMayBeAnyNumbersAndBodiesFollowTheirNode) {
   EXPECT_EQ(graph[graph[b].producer].memory.stream, 0);
 }
 
-TEST_F(MemoryWishesTest, TooManyStreamsAreRefusedAndTheMostAreNot) {
+TEST_F(MemoryRequestsTest, TooManyStreamsAreRefusedAndTheMostAreNot) {
   for (const size_t streams : {kMostStreams, kMostStreams + 1}) {
     GraphBuilder builder;
     const ValueId x = builder.Input("x", FloatTensor({4}));
@@ -115,7 +115,7 @@ TEST_F(MemoryWishesTest, TooManyStreamsAreRefusedAndTheMostAreNot) {
   }
 }
 
-TEST_F(MemoryWishesTest, ContinuousInputsLieSideBySideInTheirOrder) {
+TEST_F(MemoryRequestsTest, ContinuousInputsLieSideBySideInTheirOrder) {
   const ValueId a = Node("Softmax", {Input("a")});
   const ValueId b = Node("Softmax", {Input("b")});
   const ValueId given = Input("given");
@@ -136,7 +136,7 @@ TEST_F(MemoryWishesTest, ContinuousInputsLieSideBySideInTheirOrder) {
   EXPECT_TRUE(NoteOf(graph_[given].name).empty());
 }
 
-TEST_F(MemoryWishesTest, ElementsThatCannotLieWhereTheirGroupPutsThemAreRefused) {
+TEST_F(MemoryRequestsTest, ElementsThatCannotLieWhereTheirGroupPutsThemAreRefused) {
   const ValueId a = builder_.Node("Relu", {builder_.Input("a", FloatTensor({3}))});
   const ValueId wide =
       builder_.Node("Cast", {builder_.Node("Relu", {builder_.Input("b", FloatTensor({4}))})},
@@ -150,7 +150,7 @@ TEST_F(MemoryWishesTest, ElementsThatCannotLieWhereTheirGroupPutsThemAreRefused)
       << Refusal();
 }
 
-TEST_F(MemoryWishesTest, AGroupOfTwoBatchesIsRefused) {
+TEST_F(MemoryRequestsTest, AGroupOfTwoBatchesIsRefused) {
   const ValueId a = Node("Softmax", {Input("a")});
   const ValueId b = Node("Softmax", {Input("b")});
   Memory(a).group = {"g", 0};
@@ -169,7 +169,7 @@ TEST_F(MemoryWishesTest, AGroupOfTwoBatchesIsRefused) {
       << refused.error().why;
 }
 
-TEST_F(MemoryWishesTest, OutputsLieInAGroupOrSideBySideAndNotBoth) {
+TEST_F(MemoryRequestsTest, OutputsLieInAGroupOrSideBySideAndNotBoth) {
   const ValueId x = Input("x");
   const auto halves = builder_.Nodes("Split", {x}, 2, With("num_outputs", int64_t{2}));
   Memory(halves[0]).group = {"g", 0};
@@ -178,7 +178,7 @@ TEST_F(MemoryWishesTest, OutputsLieInAGroupOrSideBySideAndNotBoth) {
   EXPECT_NE(Refusal().find("graph.group: its outputs are to lie side by side"), std::string::npos);
 }
 
-TEST_F(MemoryWishesTest, ANodeThatItsBodiesRunCannotAskForNeighbours) {
+TEST_F(MemoryRequestsTest, ANodeThatItsBodiesRunCannotAskForNeighbours) {
   const ValueId c =
       builder_.Input("c", graph::ValueType::Tensor(graph::DataType::kBool, graph::Shape{}));
   const ValueId x = Input("x");
@@ -192,19 +192,19 @@ TEST_F(MemoryWishesTest, ANodeThatItsBodiesRunCannotAskForNeighbours) {
   builder_.Output(Node("ReduceMax", {y}));
   Graph graph = Inferred(builder_);
   EXPECT_TRUE(PlanModel(graph, options_).ok());
-  for (const int wish : {0, 1, 2}) {
+  for (const int request : {0, 1, 2}) {
     MemoryAttributes& memory = graph[graph[y].producer].memory;
     memory = {};
-    if (wish == 0) memory.continuous_input = MemoryAttributes::Continuous::kPadded;
-    if (wish == 1) memory.continuous_output = MemoryAttributes::Continuous::kPadded;
-    if (wish == 2) memory.group = {"g", 0};
+    if (request == 0) memory.continuous_input = MemoryAttributes::Continuous::kPadded;
+    if (request == 1) memory.continuous_output = MemoryAttributes::Continuous::kPadded;
+    if (request == 2) memory.group = {"g", 0};
     const auto refused = PlanModel(graph, options_);
-    ASSERT_FALSE(refused.ok()) << wish;
-    EXPECT_EQ(refused.error().code, "graph.continuous") << wish;
+    ASSERT_FALSE(refused.ok()) << request;
+    EXPECT_EQ(refused.error().code, "graph.continuous") << request;
   }
 }
 
-TEST_F(MemoryWishesTest, AGroupsIndicesAreItsOrderAndEachIsUsedOnce) {
+TEST_F(MemoryRequestsTest, AGroupsIndicesAreItsOrderAndEachIsUsedOnce) {
   const ValueId x = Input("x");
   const ValueId a = Node("Softmax", {x});
   const ValueId b = Node("Softmax", {Input("y")});
@@ -226,5 +226,5 @@ TEST_F(MemoryWishesTest, AGroupsIndicesAreItsOrderAndEachIsUsedOnce) {
   EXPECT_EQ(refused.error().code, "graph.group");
 }
 
-}  // namespace stream_wishes_test
+}  // namespace stream_requests_test
 }  // namespace plimsoll::compile

@@ -1,4 +1,4 @@
-#include "compile/memory/storage/blocks.h"
+#include "compile/memory/storage/joined_storages.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 using graph::Graph;
 using graph::ValueId;
 
-// Bytes [begin, end) of a block, touched at a step.
+// Bytes [begin, end) of a joined storage, touched at a step.
 struct Touch {
   Bytes begin;
   Bytes end;
@@ -19,12 +19,13 @@ struct Touch {
   bool writes = false;
 };
 
-// Cuts the block where what is touched begins and ends. `touches` are in the order of their steps.
-std::vector<Piece> CutPieces(const Block& block, const std::vector<Touch>& touches) {
-  std::vector<Bytes> cuts = {Bytes(0), block.bytes};
+// Cuts the storage where what is touched begins and ends. `touches` are in the order of their
+// steps.
+std::vector<Piece> CutPieces(const JoinedStorage& storage, const std::vector<Touch>& touches) {
+  std::vector<Bytes> cuts = {Bytes(0), storage.bytes};
   for (const Touch& touch : touches) {
-    cuts.push_back(std::min(touch.begin, block.bytes));
-    cuts.push_back(std::min(touch.end, block.bytes));
+    cuts.push_back(std::min(touch.begin, storage.bytes));
+    cuts.push_back(std::min(touch.end, storage.bytes));
   }
   TidyCuts(cuts);
   PaintedCells births(cuts);
@@ -50,55 +51,55 @@ std::vector<Piece> CutPieces(const Block& block, const std::vector<Touch>& touch
 
 }  // namespace
 
-Blocks BuildBlocks(const Graph& graph, const Storages& storages, const Timeline& timeline,
-                   const std::vector<InPlaceJoin>& joins) {
-  OffsetForest forest(storages.storages.size());
+JoinedStorages JoinStorages(const Graph& graph, const Storages& storages, const Timeline& timeline,
+                            const std::vector<InPlaceJoin>& joins) {
+  OffsetForest<StorageId> forest(storages.storages.size());
   for (const InPlaceJoin& join : joins) {
     const ValuePlace& output = storages.places[join.output.index()];
-    const int32_t taken = forest.Root(storages.places[join.input.index()].storage).holder;
-    const OffsetForest::Place into = forest.Root(output.storage);
+    const StorageId taken = forest.Root(storages.places[join.input.index()].storage).holder;
+    const OffsetForest<StorageId>::Place into = forest.Root(output.storage);
     forest.Put(taken, into.holder, into.offset + output.offset);
   }
-  Blocks built;
-  built.block_of.assign(graph.values.size(), -1);
+  JoinedStorages built;
+  built.id_of.resize(graph.values.size());
   built.offset_of.resize(graph.values.size());
-  std::vector<int32_t> number(storages.storages.size(), -1);
+  std::vector<JoinedStorageId> number(storages.storages.size());
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const ValuePlace& place = storages.places[i];
-    if (place.storage < 0) continue;
-    const OffsetForest::Place at = forest.Root(place.storage);
-    int32_t& block = number[static_cast<size_t>(at.holder)];
-    if (block < 0) {
-      block = static_cast<int32_t>(built.blocks.size());
-      const Storage& storage = storages.storages[static_cast<size_t>(at.holder)];
-      built.blocks.push_back({storage.home, storage.bytes, {}, {}, {}, 0});
+    if (!place.storage.valid()) continue;
+    const OffsetForest<StorageId>::Place at = forest.Root(place.storage);
+    JoinedStorageId& id = number[at.holder.index()];
+    if (!id.valid()) {
+      id = JoinedStorageId(built.all.size());
+      const Storage& storage = storages[at.holder];
+      built.all.push_back({storage.home, storage.bytes, {}, {}, {}, 0});
     }
-    built.block_of[i] = block;
+    built.id_of[i] = id;
     built.offset_of[i] = at.offset + place.offset;
-    built.blocks[static_cast<size_t>(block)].values.push_back(ValueId(i));
+    built[id].values.push_back(ValueId(i));
   }
-  std::vector<std::vector<Touch>> touches(built.blocks.size());
+  std::vector<std::vector<Touch>> touches(built.all.size());
   for (const Access& access : timeline.accesses) {
     const size_t value = access.value.index();
-    const auto block = static_cast<size_t>(built.block_of[value]);
-    built.blocks[block].accesses.push_back(access);
-    built.blocks[block].end = std::max(built.blocks[block].end, access.step + 1);
+    const JoinedStorageId id = built.id_of[value];
+    built[id].accesses.push_back(access);
+    built[id].end = std::max(built[id].end, access.step + 1);
     const Bytes begin = built.offset_of[value];
-    touches[block].push_back(
+    touches[id.index()].push_back(
         {begin, begin + storages.places[value].bytes, access.step, access.writes});
   }
-  for (size_t i = 0; i < built.blocks.size(); ++i) {
-    built.blocks[i].pieces = CutPieces(built.blocks[i], touches[i]);
+  for (size_t i = 0; i < built.all.size(); ++i) {
+    built.all[i].pieces = CutPieces(built.all[i], touches[i]);
   }
   return built;
 }
 
-Bytes LiveBound(const Blocks& blocks, const Timeline& timeline, int64_t rounding) {
+Bytes LiveBound(const JoinedStorages& joined, const Timeline& timeline, int64_t rounding) {
   std::vector<Bytes> change(timeline.steps.size() + 2);
-  for (const Block& block : blocks.blocks) {
-    if (block.home != Home::kFeatureMap) continue;
+  for (const JoinedStorage& storage : joined.all) {
+    if (storage.home != Home::kFeatureMap) continue;
     Bytes counted;
-    for (const Piece& piece : block.pieces) {
+    for (const Piece& piece : storage.pieces) {
       const Bytes rounded = (piece.offset + piece.bytes).RoundUp(rounding);
       change[static_cast<size_t>(piece.birth)] += rounded - counted;
       change[static_cast<size_t>(piece.end)] -= rounded - counted;

@@ -12,7 +12,7 @@ inline constexpr int64_t kElements = 256;  // of an input
 inline constexpr int64_t kBytes = 4 * kElements;
 
 // A graph whose nodes ask something of their memory, and its plan in the order of the file.
-class MemoryWishesTest : public testing::Test {
+class MemoryRequestsTest : public testing::Test {
  protected:
   graph::ValueId Input(const std::string& name) {
     return builder_.Input(name, FloatTensor({kElements}));

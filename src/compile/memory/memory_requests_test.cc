@@ -1,16 +1,16 @@
-#include "compile/memory/memory_wishes_for_tests.h"
+#include "compile/memory/memory_requests_for_tests.h"
 #include "compile/passes/overwrite_order.h"
 #include "compile/passes/stable_values.h"
 
 // What nodes ask of their memory, and where the plan has it.
 namespace plimsoll::compile {
-namespace memory_wishes_test {
+namespace memory_requests_test {
 
 using graph::MemoryAttributes;
 using graph::NodeId;
 using graph::ValueId;
 
-TEST_F(MemoryWishesTest, ANodeThatTakesNoNewAddressesKeepsEveryInputAndOutputFromZeroCopy) {
+TEST_F(MemoryRequestsTest, ANodeThatTakesNoNewAddressesKeepsEveryInputAndOutputFromZeroCopy) {
   const ValueId a = Input("a");
   const ValueId b = Input("b");
   const ValueId c = Input("c");
@@ -33,7 +33,7 @@ TEST_F(MemoryWishesTest, ANodeThatTakesNoNewAddressesKeepsEveryInputAndOutputFro
   EXPECT_TRUE(IsZeroCopy(free));
 }
 
-TEST_F(MemoryWishesTest, AFixedAddressIsThatOfWhatANodeMakesAndNotOfWhatItReads) {
+TEST_F(MemoryRequestsTest, AFixedAddressIsThatOfWhatANodeMakesAndNotOfWhatItReads) {
   const ValueId a = Input("a");
   const ValueId y = Node("Relu", {a});
   Memory(y).fixed_address = true;
@@ -44,7 +44,7 @@ TEST_F(MemoryWishesTest, AFixedAddressIsThatOfWhatANodeMakesAndNotOfWhatItReads)
   EXPECT_NE(NoteOf(graph_[y].name).find("keeps the address of what it makes"), std::string::npos);
 }
 
-TEST_F(MemoryWishesTest, WhatIsTheSameMemoryByReferenceKeepsItsAddressToo) {
+TEST_F(MemoryRequestsTest, WhatIsTheSameMemoryByReferenceKeepsItsAddressToo) {
   const ValueId a = Input("a");
   const ValueId first = Node("Relu", {a});
   const ValueId second = Node("Tanh", {first});
@@ -61,7 +61,7 @@ TEST_F(MemoryWishesTest, WhatIsTheSameMemoryByReferenceKeepsItsAddressToo) {
   EXPECT_TRUE(IsZeroCopy(a));
 }
 
-TEST_F(MemoryWishesTest, AReferenceSharesItsAddressInBothDirections) {
+TEST_F(MemoryRequestsTest, AReferenceSharesItsAddressInBothDirections) {
   const ValueId a = Node("Relu", {Input("a")});
   const ValueId first = Node("Relu", {a});
   const ValueId second = Node("Tanh", {first});
@@ -86,7 +86,7 @@ TEST_F(MemoryWishesTest, AReferenceSharesItsAddressInBothDirections) {
 }
 
 // Others read the same bytes, and a view is theirs only as long as nobody writes there.
-TEST_F(MemoryWishesTest, WhatIsOverwrittenByReferenceIsNoViewAndHasNone) {
+TEST_F(MemoryRequestsTest, WhatIsOverwrittenByReferenceIsNoViewAndHasNone) {
   const ValueId input = Input("input");
   const ValueId view_of_input = Node("Identity", {input});
   const ValueId over_input = Node("Relu", {view_of_input});
@@ -120,7 +120,7 @@ TEST_F(MemoryWishesTest, WhatIsOverwrittenByReferenceIsNoViewAndHasNone) {
 }
 
 // A pass moved the reader's work behind the node that overwrites what it reads.
-TEST_F(MemoryWishesTest, WhoOverwritesRunsAfterReadersThatDoNotNeedIt) {
+TEST_F(MemoryRequestsTest, WhoOverwritesRunsAfterReadersThatDoNotNeedIt) {
   const ValueId made = Node("Tanh", {Input("a")});
   const ValueId over = Node("Exp", {made});
   Memory(over).reference_outputs = {{0, 0}};
@@ -137,7 +137,7 @@ TEST_F(MemoryWishesTest, WhoOverwritesRunsAfterReadersThatDoNotNeedIt) {
   EXPECT_EQ(OperatorsOf(graph_), "Tanh Relu Neg Exp Abs Add");
 }
 
-TEST_F(MemoryWishesTest, OfSeveralWhoAskTheLeastNameCountsAndConstantsNeedNone) {
+TEST_F(MemoryRequestsTest, OfSeveralWhoAskTheLeastNameCountsAndConstantsNeedNone) {
   const ValueId x = Input("x");
   const ValueId c = builder_.Float32s("c", {kElements}, std::vector<float>(kElements, 1));
   const ValueId shared = Node("Relu", {x});
@@ -157,14 +157,14 @@ TEST_F(MemoryWishesTest, OfSeveralWhoAskTheLeastNameCountsAndConstantsNeedNone) 
   EXPECT_FALSE(stable.Contains(x));
 }
 
-TEST_F(MemoryWishesTest, WhereTheFeatureMapMovesFixedAddressesLieBesideIt) {
+TEST_F(MemoryRequestsTest, WhereTheFeatureMapMovesFixedAddressesLieOutsideIt) {
   const ValueId y = Node("Relu", {Input("a")});
   Memory(y).fixed_address = true;
   const ValueId z = Node("Softmax", {Node("Softmax", {y})});
   builder_.Output(z);
   Plan();
   EXPECT_EQ(BufferOf(y).region, model_.buffers.feature_map);
-  EXPECT_TRUE(model_.buffers.beside.empty());
+  EXPECT_TRUE(model_.buffers.separate_regions.empty());
   for (const bool refreshable : {false, true}) {
     for (const bool one_shape : {false, true}) {
       options_.lifetimes = {};
@@ -173,18 +173,18 @@ TEST_F(MemoryWishesTest, WhereTheFeatureMapMovesFixedAddressesLieBesideIt) {
       options_.lifetimes.one_shape = one_shape;
       const auto planned = PlanModel(graph_, options_);
       ASSERT_TRUE(planned.ok());
-      ASSERT_EQ(planned->buffers.beside.size(), 1u);
-      const PlannedBuffers::Beside& beside = planned->buffers.beside[0];
+      ASSERT_EQ(planned->buffers.separate_regions.size(), 1u);
+      const PlannedBuffers::SeparateRegion& separate = planned->buffers.separate_regions[0];
       EXPECT_EQ(planned->buffers.problem.buffer(planned->buffers.buffer_of[y.index()]).region,
-                beside.region);
-      EXPECT_TRUE(beside.stable);
-      EXPECT_EQ(beside.grows, !one_shape);
-      EXPECT_EQ(beside.key.empty(), one_shape);
+                separate.region);
+      EXPECT_TRUE(separate.stable);
+      EXPECT_EQ(separate.grows, !one_shape);
+      EXPECT_EQ(separate.key.empty(), one_shape);
     }
   }
 }
 
-TEST_F(MemoryWishesTest, MemoryOfAnotherTypeLiesInItsOwnRegion) {
+TEST_F(MemoryRequestsTest, MemoryOfAnotherTypeLiesInItsOwnRegion) {
   const ValueId host = Node("Relu", {Input("a")});
   const ValueId peer = Node("Tanh", {Input("b")});
   Memory(host).memory_type = MemoryAttributes::Type::kHost;
@@ -203,7 +203,7 @@ TEST_F(MemoryWishesTest, MemoryOfAnotherTypeLiesInItsOwnRegion) {
   EXPECT_NE(NoteOf(graph_[peer].name).find("writes memory of another type"), std::string::npos);
 }
 
-TEST_F(MemoryWishesTest, InputsWithShapesOfManyBatchesAreCopied) {
+TEST_F(MemoryRequestsTest, InputsWithShapesOfManyBatchesAreCopied) {
   const ValueId a = Input("a");
   const ValueId b = Input("b");
   builder_.Output(Node("Add", {a, b}));
@@ -223,7 +223,7 @@ TEST_F(MemoryWishesTest, InputsWithShapesOfManyBatchesAreCopied) {
   EXPECT_TRUE(zero_copy(b));
 }
 
-TEST_F(MemoryWishesTest, WhatIsClearedTogetherLiesInOneAreaAndElseIsReused) {
+TEST_F(MemoryRequestsTest, WhatIsClearedTogetherLiesInOneAreaAndElseIsReused) {
   const ValueId a = Input("a");
   const ValueId first = Node("Softmax", {a});
   const ValueId second = Node("Softmax", {first});
@@ -241,7 +241,7 @@ TEST_F(MemoryWishesTest, WhatIsClearedTogetherLiesInOneAreaAndElseIsReused) {
   EXPECT_EQ(FeatureMapPeak(*planned), Bytes(2 * kBytes));
 }
 
-TEST_F(MemoryWishesTest, WhatIsTheMemoryOfAnInputCannotBeCleared) {
+TEST_F(MemoryRequestsTest, WhatIsTheMemoryOfAnInputCannotBeCleared) {
   const ValueId a = Node("Relu", {Input("a")});
   const ValueId y = Node("Neg", {a});
   Memory(y).reference_outputs = {{0, 0}};
@@ -251,7 +251,7 @@ TEST_F(MemoryWishesTest, WhatIsTheMemoryOfAnInputCannotBeCleared) {
             "graph.clearing: output 0 is the memory of input 0, which the node still reads");
 }
 
-TEST_F(MemoryWishesTest, NamedOperatorsShareTheirMemoryWithNobody) {
+TEST_F(MemoryRequestsTest, NamedOperatorsShareTheirMemoryWithNobody) {
   const ValueId x = Node("Softmax", {Input("a")});
   const ValueId kept = Node("Tanh", {x});
   const ValueId last = Node("Softmax", {Node("Softmax", {kept})});
@@ -270,5 +270,5 @@ TEST_F(MemoryWishesTest, NamedOperatorsShareTheirMemoryWithNobody) {
 }
 
 // Inputs side by side, in order.
-}  // namespace memory_wishes_test
+}  // namespace memory_requests_test
 }  // namespace plimsoll::compile

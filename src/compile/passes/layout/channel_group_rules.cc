@@ -1,10 +1,10 @@
-#include "compile/memory/storage/block_rules.h"
+#include "compile/passes/layout/channel_group_rules.h"
 
 #include <algorithm>
-#include <array>
 
 #include "compile/passes/fuse/fused_activation.h"
 #include "compile/passes/fuse/patterns.h"
+#include "graph/operator_row.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -17,30 +17,17 @@ using graph::ValueId;
 constexpr size_t kLeastRank = 3;
 constexpr size_t kMostRank = 5;
 
-constexpr std::array<std::string_view, 14> kKeepZeros = {
-    "Relu",      "LeakyRelu", "Elu",  "Selu", "Celu", "Tanh", "Swish",
-    "HardSwish", "Gelu",      "Mish", "Abs",  "Neg",  "Erf",  "Softsign"};
-constexpr std::array<std::string_view, 4> kChangeZeros = {"Sigmoid", "HardSigmoid", "Exp",
-                                                          "Softplus"};
-constexpr std::array<std::string_view, 6> kKeepZerosOfBoth = {"Add", "Sub", "Mul",
-                                                              "Max", "Min", "Sum"};
-
-template <typename Names>
-bool IsOneOf(const Node& node, const Names& names) {
-  return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
-}
-
 bool IsImage(const Graph& graph, ValueId value) {
   const Shape* shape = ShapeOf(graph, value);
   return IsFloat32(graph, value) && shape != nullptr && shape->size() >= kLeastRank &&
          shape->size() <= kMostRank && IsStatic(*shape);
 }
 
-bool FillsBlocks(const Graph& graph, ValueId value, int64_t block) {
-  return *DimOf(graph, value, 1) % block == 0;
+bool FillsGroups(const Graph& graph, ValueId value, int64_t group_size) {
+  return *DimOf(graph, value, 1) % group_size == 0;
 }
 
-bool IsBlockableConvolution(const Graph& graph, const Node& node, int64_t block) {
+bool IsGroupableConvolution(const Graph& graph, const Node& node, int64_t group_size) {
   const bool fused = node.domain == "plimsoll" && node.op == "FusedConv";
   if (!fused && !Is(node, "Conv")) return false;
   if (node.attributes.Int("input_blocked", 0) != 0 || !IsImage(graph, node.inputs[0])) return false;
@@ -49,7 +36,7 @@ bool IsBlockableConvolution(const Graph& graph, const Node& node, int64_t block)
   const int64_t channels = *DimOf(graph, node.inputs[0], 1);
   const int64_t filters = *DimOf(graph, node.outputs[0], 1);
   if (groups == 1 || (groups == channels && groups == filters)) return true;
-  return (channels / groups) % block == 0 && (filters / groups) % block == 0;
+  return (channels / groups) % group_size == 0 && (filters / groups) % group_size == 0;
 }
 
 bool IsMeanOverSpace(const Graph& graph, const Node& node) {
@@ -67,7 +54,7 @@ bool IsMeanOverSpace(const Graph& graph, const Node& node) {
   return true;
 }
 
-bool IsBlockablePool(const Graph& graph, const Node& node) {
+bool IsGroupablePool(const Graph& graph, const Node& node) {
   if (!IsImage(graph, node.inputs[0])) return false;
   if (Is(node, "GlobalAveragePool") || IsMeanOverSpace(graph, node)) return true;
   if (!Is(node, "MaxPool") && !Is(node, "AveragePool")) return false;
@@ -84,54 +71,55 @@ bool ClipKeepsZeros(const Graph& graph, const Node& node) {
          bounds->Float("activation_beta", 0) >= 0;
 }
 
-bool IsBlockableElementwise(const Graph& graph, const Node& node, int64_t block) {
-  const bool fills = FillsBlocks(graph, node.outputs[0], block);
-  if (IsOneOf(node, kKeepZeros)) return true;
-  if (IsOneOf(node, kChangeZeros)) return fills;
+bool IsGroupableElementwise(const Graph& graph, const Node& node, int64_t group_size) {
+  const bool fills = FillsGroups(graph, node.outputs[0], group_size);
   if (Is(node, "Clip"))
     return ActivationAttributes(graph, node) && (fills || ClipKeepsZeros(graph, node));
-  if (!IsOneOf(node, kKeepZerosOfBoth) && !(fills && Is(node, "Div"))) return false;
+  const graph::OperatorFacts& facts = graph::FactsOf(node);
+  if (!facts.elementwise || (!facts.keeps_zero && !fills)) return false;
   for (const ValueId operand : node.inputs) {
-    const BlockOperand kind = OperandKind(graph, operand, node.outputs[0]);
-    if (kind == BlockOperand::kNone) return false;
-    if (kind == BlockOperand::kScalar && !fills && !Is(node, "Mul")) return false;
+    const ChannelGroupOperand kind = OperandKind(graph, operand, node.outputs[0]);
+    if (kind == ChannelGroupOperand::kNone) return false;
+    if (kind == ChannelGroupOperand::kScalar && !fills && !Is(node, "Mul")) return false;
   }
   return true;
 }
 
 }  // namespace
 
-BlockOperand OperandKind(const Graph& graph, ValueId operand, ValueId result) {
-  if (!IsFloat32(graph, operand)) return BlockOperand::kNone;
-  if (ScalarOf(graph, operand)) return BlockOperand::kScalar;
-  if (graph[operand].constant.valid()) return BlockOperand::kNone;
-  if (SameShape(graph, operand, result)) return BlockOperand::kFull;
+ChannelGroupOperand OperandKind(const Graph& graph, ValueId operand, ValueId result) {
+  if (!IsFloat32(graph, operand)) return ChannelGroupOperand::kNone;
+  if (ScalarOf(graph, operand)) return ChannelGroupOperand::kScalar;
+  if (graph[operand].constant.valid()) return ChannelGroupOperand::kNone;
+  if (SameShape(graph, operand, result)) return ChannelGroupOperand::kFull;
   const Shape* shape = ShapeOf(graph, operand);
   const Shape& whole = *ShapeOf(graph, result);
-  if (shape == nullptr || shape->size() != whole.size()) return BlockOperand::kNone;
+  if (shape == nullptr || shape->size() != whole.size()) return ChannelGroupOperand::kNone;
   const bool batch = (*shape)[0] == whole[0] || (*shape)[0] == graph::Dim(1);
   const bool flat = std::all_of(shape->begin() + 2, shape->end(),
                                 [](const graph::Dim& dim) { return dim == graph::Dim(1); });
-  return batch && flat && (*shape)[1] == whole[1] ? BlockOperand::kChannels : BlockOperand::kNone;
+  return batch && flat && (*shape)[1] == whole[1] ? ChannelGroupOperand::kChannels
+                                                  : ChannelGroupOperand::kNone;
 }
 
-BlockRule RuleFor(const Graph& graph, const Node& node, int64_t block) {
+ChannelGroupRule RuleFor(const Graph& graph, const Node& node, int64_t group_size) {
   if (node.inputs.empty() || node.outputs.empty() || !node.outputs[0].valid() ||
       !IsImage(graph, node.outputs[0])) {
-    return BlockRule::kNone;
+    return ChannelGroupRule::kNone;
   }
-  if (IsBlockableConvolution(graph, node, block)) return BlockRule::kConvolution;
-  if (IsBlockablePool(graph, node)) return BlockRule::kPool;
+  if (IsGroupableConvolution(graph, node, group_size)) return ChannelGroupRule::kConvolution;
+  if (IsGroupablePool(graph, node)) return ChannelGroupRule::kPool;
   if (Is(node, "Concat")) {
     const int64_t axis = node.attributes.Int("axis", 0);
     const bool channels =
         axis == 1 || axis + static_cast<int64_t>(ShapeOf(graph, node.outputs[0])->size()) == 1;
     const bool whole = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId part) {
-      return IsImage(graph, part) && FillsBlocks(graph, part, block);
+      return IsImage(graph, part) && FillsGroups(graph, part, group_size);
     });
-    return channels && whole ? BlockRule::kConcat : BlockRule::kNone;
+    return channels && whole ? ChannelGroupRule::kConcat : ChannelGroupRule::kNone;
   }
-  return IsBlockableElementwise(graph, node, block) ? BlockRule::kElementwise : BlockRule::kNone;
+  return IsGroupableElementwise(graph, node, group_size) ? ChannelGroupRule::kElementwise
+                                                         : ChannelGroupRule::kNone;
 }
 
 }  // namespace plimsoll::compile

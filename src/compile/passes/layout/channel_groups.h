@@ -1,0 +1,17 @@
+#pragma once
+
+#include "graph/graph.h"
+
+namespace plimsoll::compile {
+
+// Lets convolutions and what lies between them work on tensors whose channels lie in groups of 8 or
+// 16 (the blocked form of kernels/blocking.h), where they are fastest: activations, sums, pools and
+// concatenations keep that form, and reorders stand only where it begins and ends. A convolution at
+// such a border takes or gives the plain form itself. All shapes must be static. Gives how many
+// nodes work on such tensors.
+int GroupChannels(graph::Graph& graph);
+
+// The same where every tensor's channels fill their groups, so that no form is larger than another.
+int GroupFilledChannels(graph::Graph& graph);
+
+}  // namespace plimsoll::compile
