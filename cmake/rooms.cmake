@@ -1,7 +1,7 @@
 # plimsoll_room(NAME [COLD] [USES rooms...] [LIBRARIES targets...] [HEADERS headers...] [HEADERS_OF room])
 #
 # One folder of src/ is one static library, plimsoll_NAME, made of every .cc below it, and one test
-# program, NAME_test, made of every *_test.cc, eight of which are compiled as one: so each keeps its
+# program, NAME_test, made of every *_test.cc, many of which are compiled as one: so each keeps its
 # names in a namespace of its own, called as the file. A room may use only the rooms that it names, and what
 # those use. Third-party libraries stay out of our headers, so they are private.
 # Headers that nearly every source includes are compiled once; without them the build takes half as
@@ -10,8 +10,8 @@
 # g++ wants one level of optimisation for all who share headers.
 #
 # A COLD room does nothing that takes time, so its release build is optimised less; tests not at all.
-# Up to eight sources of one shelf (folder) are compiled as one, which halves the build, so a name of
-# an anonymous namespace is used once in its shelf. -DPLIMSOLL_UNITY=OFF compiles each by itself.
+# Sources of one shelf (folder), up to 16, are compiled as one, which halves the build, so a name of an
+# anonymous namespace is used once in its shelf. -DPLIMSOLL_UNITY=OFF compiles each by itself.
 option(PLIMSOLL_UNITY "Compile several sources of a library as one" ON)
 
 # plimsoll_unity(target sources...): sources that include themselves (Highway's way to compile for several
@@ -28,7 +28,7 @@ function(plimsoll_unity target)
     string(MAKE_C_IDENTIFIER "${shelf}" shelf)
     math(EXPR unit "0${count_${shelf}}")
     math(EXPR count_${shelf} "${unit} + 1")
-    math(EXPR unit "${unit} / 8")
+    math(EXPR unit "${unit} / 16")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${shelf}_${unit})
   endforeach()
 endfunction()
@@ -85,7 +85,7 @@ function(plimsoll_room name)
     target_compile_definitions(${name}_test PRIVATE
       PLIMSOLL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PLIMSOLL_BINARY_DIR="${PROJECT_BINARY_DIR}")
     target_link_libraries(${name}_test PRIVATE plimsoll_${name} ${ROOM_LIBRARIES} GTest::gtest_main GTest::gmock)
-    set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600)
     if(name MATCHES "^(device|memory|replay|engine|cli)$")

@@ -51,6 +51,7 @@ inline std::vector<Backend> AllBackends() {
       options.devices = 2;
       options.capacity = kCapacity;
       options.reserves_addresses = reserves_addresses;
+      options.host_reachable = able;
       options.timed_events = able;
       options.records = able;
       return std::make_unique<FakeDevice>(options);

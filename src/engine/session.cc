@@ -6,6 +6,7 @@
 #include "kernels/deterministic.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
+#include "plimsoll/device/fake_device.h"
 #include "plimsoll/device/registry.h"
 
 namespace plimsoll::engine {
@@ -33,7 +34,6 @@ Result<device::DeviceId> ChooseDevice(const SessionOptions& options, const devic
 constexpr Bytes kEndless = GiB(1 << 12);
 
 Result<device::DeviceName> NameOfDevice(const SessionOptions& options) {
-  if (options.load.only_plan) return device::DeviceName{"fake", device::DeviceId{0}};
   if (!options.device_name.empty()) return device::ParseDeviceName(options.device_name);
   const char* const set = std::getenv("PLIMSOLL_DEVICE");
   if (set == nullptr || *set == '\0') return device::DeviceName{"cpu", device::DeviceId{0}};
@@ -44,11 +44,18 @@ Result<device::DeviceName> NameOfDevice(const SessionOptions& options) {
   return error;
 }
 
+// For sessions that only plan: a device of numbers in its place.
 Result<std::unique_ptr<device::Device>> MakeDeviceFor(const device::DeviceName& name,
-                                                      const SessionOptions& options) {
-  return device::MakeDevice(name.kind, {.devices = name.id.ordinal + 1,
-                                        .capacity = options.load.only_plan ? kEndless : Bytes(0),
-                                        .granularity = kSessionGranularity});
+                                                      bool only_plan) {
+  PLIMSOLL_ASSIGN(auto device, device::MakeDevice(name.kind, {.devices = name.id.ordinal + 1,
+                                                              .granularity = kSessionGranularity}));
+  if (!only_plan) return device;
+  device::FakeOptions numbers;
+  numbers.devices = name.id.ordinal + 1;
+  numbers.capacity = kEndless;
+  numbers.granularity = kSessionGranularity;
+  numbers.host_reachable = device->Properties(name.id).host_reachable;
+  return std::unique_ptr<device::Device>(std::make_unique<device::FakeDevice>(numbers));
 }
 
 LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device::Device> device,
@@ -88,7 +95,7 @@ Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) 
   std::optional<device::DeviceId> named;
   if (device == nullptr) {
     PLIMSOLL_ASSIGN(const device::DeviceName name, NameOfDevice(options));
-    PLIMSOLL_ASSIGN(device, MakeDeviceFor(name, options));
+    PLIMSOLL_ASSIGN(device, MakeDeviceFor(name, options.load.only_plan));
     named = name.id;
   }
   PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device, named));

@@ -64,6 +64,7 @@ struct FakeOptions {
   Bytes capacity = GiB(80);        // of each device; host memory does not count
   Bytes granularity = MiB(2);      // a power of two
   bool reserves_addresses = true;  // false: ReserveAddress answers kUnsupported
+  bool host_reachable = false;     // what Properties say: it stands for a device like that
   int64_t pages_1g = 0;            // of each device, for PagePolicy::kHuge1G
   int64_t pages_2m = 0;            // of each device, for PagePolicy::kHuge2M
   bool transparent_pages = true;   // whether PagePolicy::kTransparent2M can be had

@@ -7,12 +7,34 @@
 #include "cli/commands/options.h"
 #include "cli/peer/machine.h"
 #include "cli/program.h"
+#include "plimsoll/base/text.h"
+#include "plimsoll/device/registry.h"
 
 namespace plimsoll::cli {
 namespace {
 
+// What each kind of device is like, of those that hold bytes.
+void AddDevices(std::vector<Finding>& findings) {
+  for (const std::string& kind : device::DeviceKinds()) {
+    const auto made = device::MakeDevice(kind);
+    if (!made.ok()) {
+      findings.push_back({"device " + kind, made.error().why, made.error().remedy});
+      continue;
+    }
+    const device::DeviceProperties properties = (*made)->Properties((*made)->Current());
+    if (!properties.holds_bytes) continue;
+    findings.push_back({"device " + kind,
+                        StrCat((*made)->Count(), " x ", properties.name,
+                               properties.driver.empty() ? "" : ", driver " + properties.driver,
+                               properties.host_reachable ? ", its memory" : ", its memory not",
+                               " reachable by the host"),
+                        ""});
+  }
+}
+
 Status Doctor(bool json) {
-  const std::vector<Finding> findings = ExamineMachine();
+  std::vector<Finding> findings = ExamineMachine();
+  AddDevices(findings);
   if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Finding& finding : findings) {

@@ -198,9 +198,12 @@ TEST(CpuDeviceTest, TimedEventsKeepTheTimeAtWhichTheStreamReachedThem) {
   std::atomic<int64_t> now = 1000;
   CpuDevice device({.clock = [&now] { return std::chrono::nanoseconds(now.load()); }});
   const StreamId stream = device.CreateStream(kFirst).value();
+  Gate gate;
+  ASSERT_TRUE(device.LaunchHost(kFirst, stream, gate.Work()).ok());
   const EventId first = device.RecordTimedEvent(kFirst, stream).value();
   ASSERT_TRUE(device.LaunchHost(kFirst, stream, [&now] { now += 77; }).ok());
   const EventId last = device.RecordTimedEvent(kFirst, stream).value();
+  gate.Open();
   ASSERT_TRUE(device.SynchronizeStream(kFirst, stream).ok());
   now += 5000;
   EXPECT_EQ(device.ElapsedTime(kFirst, first, last).value(), std::chrono::nanoseconds(77));

@@ -38,7 +38,7 @@ DeviceMemory& FakeDevice::memory() { return *memory_; }
 
 DeviceProperties FakeDevice::Properties(DeviceId) const {
   return {.name = "fake",
-          .host_reachable = false,
+          .host_reachable = state_->options.host_reachable,
           .alignment = FakeMemory::kPlainAlignment,
           .holds_bytes = false,
           .reserves_addresses = state_->options.reserves_addresses,

@@ -21,7 +21,6 @@ FarDevice::FarDevice(CpuOptions options) : cpu_(std::move(options)) {}
 
 DeviceProperties FarDevice::Properties(DeviceId device) const {
   DeviceProperties properties = cpu_.Properties(device);
-  properties.name = "memory that the host cannot reach";
   properties.host_reachable = false;
   return properties;
 }

@@ -55,23 +55,25 @@ DeviceQueue::DeviceQueue(DeviceSide side, device::StreamId stream, int threads,
 DeviceQueue::~DeviceQueue() { (void)Finish().ok(); }
 
 Status DeviceQueue::Run(const kernels::Kernel& kernel, const kernels::KernelCall& call) {
-  std::vector<const void*> inputs;
-  std::vector<void*> outputs;
-  for (const void* input : call.inputs) inputs.push_back(side_.WorkPointer(input));
-  for (void* output : call.outputs) outputs.push_back(side_.WorkPointer(output));
   failure_->Begin();
   // Ends with the last copy of the work, also where the device drops it.
   const std::shared_ptr<void> pending(nullptr, [failure = failure_](void*) { failure->End(); });
-  return side_.device->Launch(
-      side_.id, stream_,
-      [failure = failure_, pending, &kernel, inputs = std::move(inputs),
-       outputs = std::move(outputs), workspace = side_.WorkPointer(call.workspace),
-       threads = threads_] {
-        if (failure->any()) return;
-        kernels::SetThreads(threads);
-        Status done = kernel.Run({.inputs = inputs, .outputs = outputs, .workspace = workspace});
-        if (!done.ok()) failure->Note(std::move(done));
-      });
+  const auto work = [failure = failure_, pending, &kernel,
+                     inputs = std::vector<const void*>(call.inputs.begin(), call.inputs.end()),
+                     outputs = std::vector<void*>(call.outputs.begin(), call.outputs.end()),
+                     workspace = call.workspace,
+                     threads = threads_](const device::StreamContext& context) mutable {
+    if (failure->any()) return;
+    const auto reach = [&](const void* at) {
+      return context.Pointer(reinterpret_cast<Address>(at));
+    };
+    for (const void*& input : inputs) input = reach(input);
+    for (void*& output : outputs) output = reach(output);
+    kernels::SetThreads(threads);
+    Status done = kernel.Run({.inputs = inputs, .outputs = outputs, .workspace = reach(workspace)});
+    if (!done.ok()) failure->Note(std::move(done));
+  };
+  return side_.device->Enqueue(side_.id, stream_, work);
 }
 
 Status DeviceQueue::Copy(void* to, const void* from, Bytes size) {

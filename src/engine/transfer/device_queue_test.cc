@@ -115,6 +115,30 @@ TEST_F(DeviceQueueTest, QueuesOfOneRunShareTheirFailure) {
   EXPECT_TRUE(one.Finish().ok());
 }
 
+TEST_F(DeviceQueueTest, TheFirstOfSeveralErrorsIsTold) {
+  std::promise<void> begun;
+  std::promise<void> goes_on;
+  const kernels::KernelPointer late = kernels::MakeKernel([&](const KernelCall&) -> Status {
+    begun.set_value();
+    goes_on.get_future().wait();
+    return Bad("second");
+  });
+  const kernels::KernelPointer early =
+      kernels::MakeKernel([](const KernelCall&) -> Status { return Bad("first"); });
+  const auto failure = DeviceQueue::MakeFailure();
+  const device::StreamId other = *watched_->CreateStream(kDevice);
+  DeviceQueue one(side_, stream_, 1, failure);
+  DeviceQueue two(side_, other, 1, failure);
+  ASSERT_TRUE(one.Run(*late, {}).ok());
+  begun.get_future().wait();
+  ASSERT_TRUE(two.Run(*early, {}).ok());
+  ASSERT_TRUE(watched_->SynchronizeStream(kDevice, other).ok());
+  goes_on.set_value();
+  const Status told = one.Finish();
+  ASSERT_FALSE(told.ok());
+  EXPECT_EQ(told.error().why, "first");
+}
+
 TEST_F(DeviceQueueTest, FinishWaitsForKernelsEvenWhereTheDeviceRefusesTo) {
   std::promise<void> begun;
   std::atomic<bool> ran = false;

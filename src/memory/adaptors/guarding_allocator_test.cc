@@ -230,5 +230,19 @@ TEST_F(GuardingAllocatorTest, TheFirstOfSeveralBrokenBlocksIsTold) {
   EXPECT_EQ(patient.statistics().live_blocks, 0);
 }
 
+TEST(GuardingFarMemoryTest, AnOverrunIsToldWhereTheHostCannotLook) {
+  const Machine machine(std::make_shared<device::FarDevice>(
+      device::CpuOptions{.capacity = MiB(64), .granularity = KiB(4)}));
+  GuardingAllocator guarding(machine.Scalable(), machine.device(), kDevice, machine.stream(), {});
+  for (const int64_t written : {1000, 1001}) {
+    const Result<Block> block = guarding.Allocate({.size = Bytes(1000)});
+    ASSERT_TRUE(block.ok());
+    ASSERT_TRUE(
+        machine.device()->Fill(kDevice, machine.stream(), block->address, 7, Bytes(written)).ok());
+    const Status freed = guarding.Free(*block);
+    EXPECT_EQ(freed.ok() ? "" : freed.error().code, written == 1000 ? "" : "memory.overrun");
+  }
+}
+
 }  // namespace guarding_allocator_test
 }  // namespace plimsoll::memory
