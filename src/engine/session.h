@@ -16,13 +16,16 @@
 #include "engine/variables/graph_variables.h"
 #include "engine/variables/variables.h"
 #include "graph/graph.h"
-#include "plimsoll/base/ids.h"
 #include "plimsoll/base/status.h"
 #include "plimsoll/device/device.h"
+#include "plimsoll/engine/reports.h"
+#include "plimsoll/engine/session.h"
 
 namespace plimsoll::engine {
 
-using GraphId = Id<struct GraphTag>;
+using plimsoll::DeviceBytes;
+using plimsoll::GraphId;
+using plimsoll::SessionMemory;
 
 struct SessionOptions {
   int threads = 1;  // of each run
@@ -31,28 +34,6 @@ struct SessionOptions {
   std::shared_ptr<device::Device> device;  // with memory that the host can reach; none: the CPU
   // Where feature maps come from; none: from the device, as the policy says. Thread-safe.
   std::shared_ptr<memory::Allocator> allocator;
-};
-
-// What a session takes from its device, by what it is for.
-struct DeviceBytes {
-  Bytes weights;
-  // Feature maps as static_memory_policy has them, areas beside them (memory of another type,
-  // values that keep their addresses), and tensors of graphs that are run node by node.
-  Bytes feature_maps;
-  Bytes variables;
-  Bytes granularity;  // what rounding up adds: to the pages and chunks of the device
-  Bytes total() const { return weights + feature_maps + variables + granularity; }
-};
-
-// What a session holds now.
-struct SessionMemory {
-  Bytes feature_maps_reserved;       // taken from the device
-  Bytes peak_feature_maps_reserved;  // the most there ever were
-  Bytes weights;                     // what several graphs share counts once
-  Bytes variables;
-  Bytes variables_reserved;  // for them, and for constants where huge pages are asked for
-  Bytes host;                // areas in memory of the host
-  DeviceBytes device;        // the most of everything together
 };
 
 // Holds models and runs them on the CPU: add, run, unload by id.

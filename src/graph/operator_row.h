@@ -36,10 +36,10 @@ struct OperatorRow {
   MemoryRule memory = nullptr;  // none: nothing special
 };
 
-// The row for an operator at a version, or null.
+// The row for an operator at a version, of the tables or registered by the program; or null.
 const OperatorRow* FindOperator(std::string_view domain, std::string_view name, int version);
 
-// Every row, family by family.
+// Every row of the tables, family by family.
 std::span<const OperatorRow* const> AllOperators();
 
 }  // namespace plimsoll::graph

@@ -4,6 +4,7 @@
 
 #include "graph/operator_row.h"
 #include "graph/operators/families.h"
+#include "graph/registered_operators.h"
 
 namespace plimsoll::graph {
 namespace {
@@ -51,7 +52,8 @@ const OperatorRow* FindOperator(std::string_view domain, std::string_view name, 
   for (auto row = first; row != last; ++row) {
     if (row->second->since <= version && version <= row->second->until) return row->second;
   }
-  return nullptr;
+  const RegisteredOperator* registered = FindRegisteredOperator(domain, name, version);
+  return registered == nullptr ? nullptr : &registered->row;
 }
 
 std::span<const OperatorRow* const> AllOperators() { return TheTable().rows; }

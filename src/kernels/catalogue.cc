@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/registered_operators.h"
+
 namespace plimsoll::kernels {
 namespace {
 
@@ -141,6 +143,23 @@ std::vector<InPlacePair> ResidualPairs(const Graph& graph, const Node& node) {
   return {{0, static_cast<int>(kResidual)}};
 }
 
+std::vector<InPlacePair> RegisteredPairs(const Graph& graph, const Node& node) {
+  const graph::RegisteredOperator* found =
+      graph::FindRegisteredOperator(node.domain, node.op, node.version);
+  std::vector<InPlacePair> pairs;
+  if (found == nullptr) return pairs;
+  for (const auto& [output, input] : found->in_place) {
+    const auto made = static_cast<size_t>(output);
+    const auto read = static_cast<size_t>(input);
+    const bool there = made < node.outputs.size() && node.outputs[made].valid() &&
+                       read < node.inputs.size() && node.inputs[read].valid();
+    if (there && SameBytes(graph[node.outputs[made]].type, graph[node.inputs[read]].type)) {
+      pairs.push_back({output, input});
+    }
+  }
+  return pairs;
+}
+
 }  // namespace
 
 std::vector<InPlacePair> InPlacePairs(const Graph& graph, NodeId id) {
@@ -149,9 +168,11 @@ std::vector<InPlacePair> InPlacePairs(const Graph& graph, NodeId id) {
     return ResidualPairs(graph, node);
   }
   const bool known_domain = node.domain.empty() || node.domain == "ai.onnx.ml";
-  if (!known_domain || node.outputs.empty() || !node.outputs[0].valid()) return {};
-  const bool elementwise = Contains(kElementwise, node.op);
-  if (!elementwise && !Contains(kOverFirstInput, node.op)) return {};
+  const bool elementwise = known_domain && Contains(kElementwise, node.op);
+  if (!elementwise && !(known_domain && Contains(kOverFirstInput, node.op))) {
+    return RegisteredPairs(graph, node);
+  }
+  if (node.outputs.empty() || !node.outputs[0].valid()) return {};
   const size_t candidates =
       elementwise ? node.inputs.size() : std::min<size_t>(1, node.inputs.size());
   const ValueType& made = graph[node.outputs[0]].type;
@@ -168,6 +189,9 @@ bool IsDeterministic(const Node& node) {
   constexpr std::array<std::string_view, 6> kRandom = {"RandomNormal",  "RandomNormalLike",
                                                        "RandomUniform", "RandomUniformLike",
                                                        "Multinomial",   "Bernoulli"};
+  if (const auto* found = graph::FindRegisteredOperator(node.domain, node.op, node.version)) {
+    return found->deterministic;
+  }
   if (!node.domain.empty()) return true;
   if (node.op == "Dropout") return node.outputs.size() < 2 && node.inputs.size() < 3;
   return !Contains(kRandom, node.op);

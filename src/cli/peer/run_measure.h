@@ -43,7 +43,6 @@ class ModelRunner {
  private:
   ModelRunner() = default;
   Status MakeOutputs();
-  std::vector<bool> ReplacesVariable() const;  // by output of the graph
   Status MakeScratch();
   void RestoreInputs();
 

@@ -13,21 +13,11 @@
 #include "engine/variables/variables.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
+#include "plimsoll/engine/reports.h"
 
 namespace plimsoll::engine {
 
-// How the variables of a graph get their new values.
-struct UpdateReport {
-  size_t in_place = 0;  // written over the old value by the node that makes the new one
-  Bytes in_place_bytes;
-  size_t copied = 0;  // at the end of each step
-  Bytes copied_bytes;
-  struct Copy {
-    std::string variable;
-    std::string reason;
-  };
-  std::vector<Copy> copies;
-};
+using plimsoll::UpdateReport;
 
 // A graph of a session whose inputs are in part variables: the caller gives the other inputs and
 // gets the outputs that replace no variable. A run of a graph that updates variables is a training

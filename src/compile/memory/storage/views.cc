@@ -5,6 +5,7 @@
 
 #include "compile/passes/bodies.h"
 #include "graph/infer_context.h"
+#include "graph/registered_operators.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -144,7 +145,10 @@ bool SameType(const Graph& graph, const Node& node) {
 }  // namespace
 
 bool IsPlainView(const Node& node) {
-  if (!node.domain.empty()) return node.attributes.Int("view", 0) == 1;
+  if (!node.domain.empty()) {
+    return node.attributes.Int("view", 0) == 1 &&
+           graph::FindRegisteredOperator(node.domain, node.op, node.version) == nullptr;
+  }
   return std::find(kPlainViews.begin(), kPlainViews.end(), node.op) != kPlainViews.end();
 }
 
