@@ -14,6 +14,7 @@
 #include "plimsoll/device/device.h"
 #include "plimsoll/device/device_call.h"
 #include "plimsoll/device/fake_device.h"
+#include "plimsoll/device/far_device.h"
 
 namespace plimsoll::device {
 
@@ -30,13 +31,19 @@ struct Backend {
 };
 
 inline std::vector<Backend> AllBackends() {
-  const auto cpu = [](Bytes granularity) {
-    return [granularity](bool reserves_addresses) -> std::unique_ptr<Device> {
-      return std::make_unique<CpuDevice>(CpuOptions{.devices = 2,
-                                                    .capacity = kCapacity,
-                                                    .granularity = granularity,
-                                                    .reserves_addresses = reserves_addresses});
+  const auto options = [](Bytes granularity, bool reserves_addresses) {
+    return CpuOptions{.devices = 2,
+                      .capacity = kCapacity,
+                      .granularity = granularity,
+                      .reserves_addresses = reserves_addresses};
+  };
+  const auto cpu = [options](Bytes granularity) {
+    return [=](bool reserves_addresses) -> std::unique_ptr<Device> {
+      return std::make_unique<CpuDevice>(options(granularity, reserves_addresses));
     };
+  };
+  const auto far = [options](bool reserves_addresses) -> std::unique_ptr<Device> {
+    return std::make_unique<FarDevice>(options(KiB(4), reserves_addresses));
   };
   const auto fake = [](bool reserves_addresses) -> std::unique_ptr<Device> {
     FakeOptions options;
@@ -45,7 +52,7 @@ inline std::vector<Backend> AllBackends() {
     options.reserves_addresses = reserves_addresses;
     return std::make_unique<FakeDevice>(options);
   };
-  return {{"Cpu", cpu(MiB(2))}, {"CpuSmallPages", cpu(KiB(4))}, {"Fake", fake}};
+  return {{"Cpu", cpu(MiB(2))}, {"CpuSmallPages", cpu(KiB(4))}, {"Fake", fake}, {"Far", far}};
 }
 
 inline std::string BackendName(const testing::TestParamInfo<Backend>& info) {

@@ -1,6 +1,8 @@
 #include "plimsoll/device/registry.h"
 
+#include <algorithm>
 #include <bit>
+#include <charconv>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/cpu_device.h"
 #include "plimsoll/device/fake_device.h"
+#include "plimsoll/device/far_device.h"
 
 namespace plimsoll::device {
 namespace {
@@ -49,7 +52,9 @@ Result<std::unique_ptr<Device>> Make(const DeviceSettings& settings) {
 struct Registry {
   std::mutex mutex;
   std::map<std::string, DeviceFactory, std::less<>> factories = {
-      {"cpu", Make<CpuDevice, CpuOptions>}, {"fake", Make<FakeDevice, FakeOptions>}};
+      {"cpu", Make<CpuDevice, CpuOptions>},
+      {"fake", Make<FakeDevice, FakeOptions>},
+      {"far", Make<FarDevice, CpuOptions>}};
 };
 
 Registry& TheRegistry() {
@@ -89,6 +94,24 @@ std::vector<std::string> DeviceKinds() {
   std::vector<std::string> kinds;
   for (const auto& [kind, factory] : registry.factories) kinds.push_back(kind);
   return kinds;
+}
+
+Result<DeviceName> ParseDeviceName(std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const std::vector<std::string> known = DeviceKinds();
+  if (!std::binary_search(known.begin(), known.end(), kind)) return UnknownKind(kind);
+  DeviceName name{.kind = std::string(kind), .id = DeviceId{0}};
+  if (colon == std::string_view::npos) return name;
+  const std::string_view number = text.substr(colon + 1);
+  const auto [end, failure] =
+      std::from_chars(number.data(), number.data() + number.size(), name.id.ordinal);
+  if (failure == std::errc() && end == number.data() + number.size() && name.id.ordinal >= 0 &&
+      name.id.ordinal < kMostDevices) {
+    return name;
+  }
+  return SettingError(StrCat("device \"", text, "\""),
+                      StrCat("behind the colon comes a number from 0 to ", kMostDevices - 1));
 }
 
 Result<std::unique_ptr<Device>> MakeDevice(std::string_view kind, const DeviceSettings& settings) {

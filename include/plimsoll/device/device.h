@@ -57,6 +57,14 @@ struct MemoryInfo {
   Bytes free;
 };
 
+// What a device is like; the same for as long as it exists.
+struct DeviceProperties {
+  std::string name;             // "NVIDIA H200"; the kind where it has no name of its own
+  bool host_reachable = true;   // the processor reads and writes its memory at its addresses
+  Bytes alignment = Bytes(64);  // at least, of what AllocatePlain gives
+  std::string driver = {};      // its version; empty: there is none
+};
+
 // Memory of the devices of one kind. Thread-safe. Every call can fail, and fails with a code of the
 // form "device.<call>" (device_call.h); running out is ErrorKind::kDoesNotFit, anything else
 // kRunFailed. A call that fails has done nothing.
@@ -93,7 +101,7 @@ class DeviceMemory {
   std::atomic<uint64_t> unable_to_reserve_ = 0;  // a bit a device
 };
 
-// Devices of one kind ("cpu", "fake", later "cuda"): memory, streams, events, copies. Thread-safe.
+// Devices of one kind ("cpu", "fake", "far"): memory, streams, events, copies. Thread-safe.
 class Device {
  public:
   virtual ~Device() = default;
@@ -101,6 +109,11 @@ class Device {
   virtual std::string Kind() const = 0;
   virtual int Count() const = 0;
   virtual DeviceMemory& memory() = 0;
+  // Of a device that exists; of others those of the kind.
+  virtual DeviceProperties Properties(DeviceId) const { return {.name = Kind()}; }
+  // By what work of this device's streams (Launch) reaches an address. The same number, unless the
+  // host cannot reach the memory, but code of the host can be sent to it.
+  virtual void* WorkPointer(DeviceId, Address at) const { return reinterpret_cast<void*>(at); }
 
   // The device that a caller who named none would get; callers fetch it once and pass it on.
   virtual DeviceId Current() const = 0;

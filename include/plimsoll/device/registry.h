@@ -20,8 +20,17 @@ struct DeviceSettings {
 using DeviceFactory =
     std::function<Result<std::unique_ptr<Device>>(const DeviceSettings& settings)>;
 
-// The kinds of device that this program can make, by name: "cpu" and "fake" from the start, more
-// by registration. One table for the process. Thread-safe.
+// A device as people name it: "cpu", "far:0", "cuda:1".
+struct DeviceName {
+  std::string kind;
+  DeviceId id;  // 0 where no number is given
+};
+
+// Fails with device.unknown_kind or device.setting.
+Result<DeviceName> ParseDeviceName(std::string_view text);
+
+// The kinds of device that this program can make, by name: "cpu", "fake" and "far" from the start,
+// more by registration. One table for the process. Thread-safe.
 Status RegisterDeviceKind(std::string kind, DeviceFactory factory);
 std::vector<std::string> DeviceKinds();  // sorted
 

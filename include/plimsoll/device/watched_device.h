@@ -31,6 +31,10 @@ class WatchedDevice final : public Device, private DeviceMemory {
   std::string Kind() const override { return under_->Kind(); }
   int Count() const override { return under_->Count(); }
   DeviceMemory& memory() override { return *this; }
+  DeviceProperties Properties(DeviceId device) const override { return under_->Properties(device); }
+  void* WorkPointer(DeviceId device, Address at) const override {
+    return under_->WorkPointer(device, at);
+  }
   DeviceId Current() const override { return under_->Current(); }
   Status SetCurrent(DeviceId device) override;
   Result<StreamId> CreateStream(DeviceId device) override;
