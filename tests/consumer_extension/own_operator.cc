@@ -36,11 +36,11 @@ OperatorDefinition Definition() {
             node.CopyTypeAndShape(0, 0);
             return {};
           },
-          .make_kernel = [](OperatorSite& site) -> Result<std::unique_ptr<const OperatorKernel>> {
+          .make_kernel = [](OperatorSite& site) -> Result<OperatorKernelPointer> {
             if (site.inputs[0].type != DataType::kFloat32) {
               return site.Unsupported("float32 alone");
             }
-            return std::make_unique<const ScaledSquare>(
+            return MakeOperatorKernel<ScaledSquare>(
                 site.inputs[0].elements(), static_cast<float>(site.attributes.Float("scale", 1)));
           },
           .in_place = {{.output = 0, .input = 0}}};

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "plimsoll/base/bytes.h"
@@ -40,9 +40,9 @@
 //          node.CopyTypeAndShape(0, 0);
 //          return {};
 //        },
-//        .make_kernel = [](OperatorSite& site) -> Result<std::unique_ptr<const OperatorKernel>> {
+//        .make_kernel = [](OperatorSite& site) -> Result<OperatorKernelPointer> {
 //          if (site.inputs[0].type != DataType::kFloat32) return site.Unsupported("float32 alone");
-//          return std::make_unique<const Square>(site.inputs[0].elements());
+//          return MakeOperatorKernel<Square>(site.inputs[0].elements());
 //        },
 //        .in_place = {{.output = 0, .input = 0}}}));
 namespace plimsoll {
@@ -142,6 +142,14 @@ class OperatorKernel {
   virtual Status Run(const OperatorCall& call) const = 0;
 };
 
+using OperatorKernelPointer = std::unique_ptr<const OperatorKernel>;
+
+// A kernel of the program's class, as makers return it.
+template <typename Kernel, typename... Arguments>
+OperatorKernelPointer MakeOperatorKernel(Arguments&&... arguments) {
+  return std::make_unique<const Kernel>(std::forward<Arguments>(arguments)...);
+}
+
 // The output may be written into the input's memory while the node runs: the kernel reads each
 // element of that input before, or as, it writes the output there. Holds for nodes where both are
 // of the same shape and size of element.
@@ -163,7 +171,7 @@ struct OperatorDefinition {
   int min_outputs = 1;
   int max_outputs = 1;
   std::function<Status(ShapeInference& node)> infer_shapes = {};
-  std::function<Result<std::unique_ptr<const OperatorKernel>>(OperatorSite& site)> make_kernel = {};
+  std::function<Result<OperatorKernelPointer>(OperatorSite& site)> make_kernel = {};
   std::vector<InPlacePair> in_place = {};  // best first
   bool deterministic = true;  // the same inputs give the same outputs, so nodes may be folded
 };

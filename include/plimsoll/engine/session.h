@@ -34,8 +34,9 @@ enum class WeightForm {
 
 struct SessionOptions {
   int threads = 1;  // of each run
-  // The device that runs: one of device::DeviceKinds() by its name, or an object of the caller's,
-  // which goes before the name. Its memory must be one that the session's kernels can reach.
+  // The device that runs, by its name ("cpu", "far:0": device::ParseDeviceName; a kind may be the
+  // program's own, device::RegisterDeviceKind), or an object of the caller's, which goes before the
+  // name. Its memory must be one that the session's kernels can reach.
   std::string device_name = "cpu";
   std::shared_ptr<device::Device> device = {};
   // Where feature maps come from; none: from the device, as the policy says. Thread-safe.

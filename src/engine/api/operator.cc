@@ -28,8 +28,7 @@ std::vector<OperatorTensor> TensorsOf(const std::vector<kernels::TensorInfo>& in
 // A kernel of the program's as the engine runs it.
 class ProgramKernel final : public kernels::Kernel {
  public:
-  explicit ProgramKernel(std::unique_ptr<const OperatorKernel> kernel)
-      : kernel_(std::move(kernel)) {}
+  explicit ProgramKernel(OperatorKernelPointer kernel) : kernel_(std::move(kernel)) {}
   Bytes workspace() const override { return kernel_->workspace(); }
   std::string_view implementation() const override { return "registered"; }
   Status Run(const kernels::KernelCall& call) const override {
@@ -38,7 +37,7 @@ class ProgramKernel final : public kernels::Kernel {
   }
 
  private:
-  std::unique_ptr<const OperatorKernel> kernel_;
+  OperatorKernelPointer kernel_;
 };
 
 using KernelFunction = decltype(OperatorDefinition::make_kernel);
@@ -49,7 +48,7 @@ Result<kernels::KernelPointer> MakeProgramKernel(const KernelFunction& make,
                     .outputs = TensorsOf(site.outputs),
                     .attributes = OperatorAttributes(site.attributes()),
                     .node = graph::Describe(site.graph, site.id)};
-  PLIMSOLL_ASSIGN(std::unique_ptr<const OperatorKernel> kernel, make(seen));
+  PLIMSOLL_ASSIGN(OperatorKernelPointer kernel, make(seen));
   if (kernel == nullptr) return site.Unsupported("its maker gave no kernel");
   for (size_t i = 0; i < site.outputs.size(); ++i) {
     if (!site.outputs[i].sized) site.outputs[i].dims = seen.outputs[i].dims;

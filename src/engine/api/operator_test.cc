@@ -42,9 +42,9 @@ OperatorDefinition TimesNamed(std::string name) {
             node.CopyTypeAndShape(0, 0);
             return {};
           },
-          .make_kernel = [](OperatorSite& site) -> Result<std::unique_ptr<const OperatorKernel>> {
+          .make_kernel = [](OperatorSite& site) -> Result<OperatorKernelPointer> {
             if (site.inputs[0].type != DataType::kFloat32) return site.Unsupported("float32 alone");
-            return std::make_unique<const Times>(
+            return MakeOperatorKernel<Times>(
                 site.inputs[0].elements(), static_cast<float>(site.attributes.Float("factor", 2)));
           },
           .in_place = {{.output = 0, .input = 0}}};
@@ -69,10 +69,10 @@ OperatorDefinition Prefix() {
             node.SetOutput(0, node.InputType(0), {node.UnknownDim(0, 0)});
             return {};
           },
-          .make_kernel = [](OperatorSite& site) -> Result<std::unique_ptr<const OperatorKernel>> {
+          .make_kernel = [](OperatorSite& site) -> Result<OperatorKernelPointer> {
             OperatorTensor& output = site.outputs[0];
             if (!output.sized) output.dims = {site.inputs[1].Elements<int64_t>()[0]};
-            return std::make_unique<const Copy>(output.size());
+            return MakeOperatorKernel<Copy>(output.size());
           }};
 }
 

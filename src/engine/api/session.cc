@@ -55,8 +55,11 @@ Result<engine::SessionOptions> EngineOptions(const SessionOptions& options) {
   made.allocator = options.allocator;
   made.device = options.device;
   if (made.device == nullptr && options.device_name != SessionOptions().device_name) {
-    PLIMSOLL_ASSIGN(made.device, device::MakeDevice(options.device_name,
-                                                    {.granularity = engine::kSessionGranularity}));
+    PLIMSOLL_ASSIGN(const device::DeviceName name, device::ParseDeviceName(options.device_name));
+    PLIMSOLL_ASSIGN(made.device,
+                    device::MakeDevice(name.kind, {.devices = name.id.ordinal + 1,
+                                                   .granularity = engine::kSessionGranularity}));
+    if (name.id.ordinal > 0) made.config.session_device_id = name.id.ordinal;
   }
   return made;
 }
