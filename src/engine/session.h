@@ -57,13 +57,13 @@ class Session {
   Result<GraphId> Add(graph::Graph graph, const std::vector<VariableName>& variables = {});
   // Compiles for inputs of these shapes ahead of the first run with them; null where their sizes
   // cannot be planned. What it gives may outlive the session.
-  Result<std::shared_ptr<const Executable>> Compile(GraphId id, std::span<const Tensor> inputs,
+  Result<std::shared_ptr<const Executable>> Compile(GraphId id, std::span<const TensorView> inputs,
                                                     std::string* reason = nullptr);
   // In the caller's memory. Fails with run.dynamic where sizes are known only after the run. For a
   // graph that updates variables this is a training step, or iterations_per_loop of them in a row:
   // the outputs are those of the last. Of a graph with batches one is run; the outputs of the
   // others are not written, and their tensors may be left empty.
-  Status Run(GraphId id, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+  Status Run(GraphId id, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
              const RunOptions& options = {});
   // Values of any kind, into memory that is made for them. Outputs of other batches are absent.
   Result<std::vector<kernels::HostValue>> RunValues(GraphId id,
@@ -71,7 +71,7 @@ class Session {
                                                     const RunOptions& options = {});
   // Takes the memory that a run over inputs of these shapes takes, and runs nothing: after it,
   // Memory() tells what the session needs. Fails with run.dynamic where only a run tells.
-  Status Reserve(GraphId id, std::span<const Tensor> inputs);
+  Status Reserve(GraphId id, std::span<const TensorView> inputs);
   // The graph's memory goes back to the device, or to the pool that other graphs take from.
   Status Unload(GraphId id);
   // Gives back to the device what no graph holds.
@@ -80,7 +80,7 @@ class Session {
   // Whether the graph's sizes are fixed; what its runs take depends on it.
   Result<GraphShapes> Shapes(GraphId id) const;
   // Memory of the caller's for a feature map: how much, and where (LoadedGraph tells the rules).
-  Result<Bytes> FeatureMapSize(GraphId id, std::span<const Tensor> inputs);
+  Result<Bytes> FeatureMapSize(GraphId id, std::span<const TensorView> inputs);
   Status SetFeatureMapBase(GraphId id, std::byte* base, Bytes size);
 
   Result<std::vector<Port>> Inputs(GraphId id) const;
@@ -91,7 +91,7 @@ class Session {
   // The batch that a run over these inputs executes, whose data is not looked at: `named`
   // (RunOptions::batch), or what their sizes say; empty for a graph without batches. Fails as that
   // run would (run.batch).
-  Result<std::string> BatchFor(GraphId id, std::span<const Tensor> inputs,
+  Result<std::string> BatchFor(GraphId id, std::span<const TensorView> inputs,
                                const std::string& named = {}) const;
   Result<GraphMemory> Memory(GraphId id) const;
   SessionMemory Memory() const;

@@ -124,7 +124,9 @@ class Session {
   Result<std::vector<Tensor>> MakeInputs(GraphId graph, const Shapes& shapes = {}) const;
   // Tensors for all outputs of a run over inputs of these shapes. Fails with run.dynamic where
   // their sizes are known only after the run. Compiles as Plan does.
-  Result<std::vector<Tensor>> MakeOutputs(GraphId graph, std::span<const ConstTensorView> inputs);
+  // `batch`: as RunOptions::batch; outputs that other batches make are left empty.
+  Result<std::vector<Tensor>> MakeOutputs(GraphId graph, std::span<const ConstTensorView> inputs,
+                                          const std::string& batch = {});
 
   // Plans a run over inputs of these shapes, whose elements are not looked at, and compiles it
   // ahead of the first run with them. Takes no memory for feature maps.

@@ -33,7 +33,7 @@ HostTensor Counting(kernels::Dims dims, float first = 0) {
   return tensor;
 }
 
-float FirstOf(const engine::Tensor& tensor) { return *static_cast<const float*>(tensor.data); }
+float FirstOf(const TensorView& tensor) { return *static_cast<const float*>(tensor.data); }
 
 std::string CodeOf(const Status& status) { return status.ok() ? "" : status.error().code; }
 

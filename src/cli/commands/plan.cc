@@ -96,7 +96,7 @@ struct SessionModel {
   std::vector<engine::VariableName> variables;
   std::vector<ShapeArgument> shapes;  // those that it has
   bool opens = false;                 // these need not be the file's
-  std::vector<engine::Tensor> inputs;
+  std::vector<TensorView> inputs;
 };
 
 Result<SessionModel> ReadSessionModel(const PlanArguments& options, const Request& request,

@@ -11,7 +11,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using engine::Tensor;
 using kernels::HostTensor;
 using kernels::HostValue;
 
@@ -21,8 +20,8 @@ bool IsPlainTensor(const HostValue& value) {
 
 }  // namespace
 
-std::vector<Tensor> TensorsOf(const std::vector<HostValue>& values) {
-  std::vector<Tensor> tensors;
+std::vector<TensorView> TensorsOf(const std::vector<HostValue>& values) {
+  std::vector<TensorView> tensors;
   for (const HostValue& value : values) {
     tensors.push_back(value.tensor.View());
   }
@@ -53,7 +52,7 @@ Status ModelRunner::MakeScratch() {
   const bool overwritten = std::any_of(
       lent.begin(), lent.end(), [](const auto& one) { return one.home == compile::Home::kInput; });
   if (!overwritten) return {};
-  for (Tensor& tensor : read_) {
+  for (TensorView& tensor : read_) {
     PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(tensor.type, tensor.dims));
     tensor.data = copy.data.get();
     scratch_.push_back(std::move(copy));
@@ -120,7 +119,7 @@ Result<engine::PoisonedRun> ModelRunner::Observe() {
   std::vector<HostTensor> made;  // beside the outputs of the last run, which stay
   size_t written = 0;
   for (const bool replaces : engine::ReplacesVariable(*executable_)) {
-    const Tensor output = replaces ? Tensor() : written_[written++];
+    const TensorView output = replaces ? TensorView() : written_[written++];
     if (output.data == nullptr) {
       to.push_back(nullptr);
       continue;

@@ -42,20 +42,18 @@ std::vector<bool> ReplacesVariable(const Executable& executable) {
   return replaces;
 }
 
-Result<std::vector<plimsoll::Tensor>> MakeOutputs(const Executable& executable,
-                                                  const std::vector<Port>& ports,
-                                                  const std::string& batch) {
+Result<std::vector<Tensor>> MakeOutputs(const Executable& executable,
+                                        const std::vector<Port>& ports, const std::string& batch) {
   const graph::Graph& compiled = executable.model().graph;
   const std::vector<bool> replaces = ReplacesVariable(executable);
-  std::vector<plimsoll::Tensor> outputs;
+  std::vector<Tensor> outputs;
   for (size_t i = 0; i < replaces.size(); ++i) {
     if (replaces[i]) continue;
     const std::string& made_by = ports[outputs.size()].batch;
-    plimsoll::Tensor& output = outputs.emplace_back();
+    Tensor& output = outputs.emplace_back();
     if (!made_by.empty() && made_by != batch) continue;
     const graph::ValueType& type = compiled[compiled.root().outputs[i]].type;
-    PLIMSOLL_ASSIGN(output,
-                    plimsoll::Tensor::Allocate(type.data_type, graph::StaticDims(*type.shape)));
+    PLIMSOLL_ASSIGN(output, Tensor::Allocate(type.data_type, graph::StaticDims(*type.shape)));
   }
   return outputs;
 }

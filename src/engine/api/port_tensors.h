@@ -25,8 +25,7 @@ std::vector<bool> ReplacesVariable(const Executable& executable);
 
 // Tensors for what a run of the executable writes, one for each of the caller's outputs; empty
 // where another batch than `batch` makes it.
-Result<std::vector<plimsoll::Tensor>> MakeOutputs(const Executable& executable,
-                                                  const std::vector<Port>& ports,
-                                                  const std::string& batch);
+Result<std::vector<Tensor>> MakeOutputs(const Executable& executable,
+                                        const std::vector<Port>& ports, const std::string& batch);
 
 }  // namespace plimsoll::engine

@@ -181,7 +181,8 @@ Result<std::vector<Tensor>> Session::MakeInputs(GraphId graph, const Shapes& sha
 }
 
 Result<std::vector<Tensor>> Session::MakeOutputs(GraphId graph,
-                                                 std::span<const ConstTensorView> inputs) {
+                                                 std::span<const ConstTensorView> inputs,
+                                                 const std::string& batch) {
   const std::vector<TensorView> views = EngineViews(inputs);
   std::string reason;
   PLIMSOLL_ASSIGN(const auto executable, parts_->session->Compile(graph, views, &reason));
@@ -191,8 +192,8 @@ Result<std::vector<Tensor>> Session::MakeOutputs(GraphId graph,
                                "let the run make them");
   }
   PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, parts_->session->Outputs(graph));
-  PLIMSOLL_ASSIGN(const std::string batch, parts_->session->BatchFor(graph, views));
-  return engine::MakeOutputs(*executable, ports, batch);
+  PLIMSOLL_ASSIGN(const std::string runs, parts_->session->BatchFor(graph, views, batch));
+  return engine::MakeOutputs(*executable, ports, runs);
 }
 
 Result<PlanReport> Session::Plan(GraphId graph, std::span<const ConstTensorView> inputs) {

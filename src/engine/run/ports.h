@@ -7,8 +7,6 @@
 
 namespace plimsoll::engine {
 
-using Tensor = TensorView;
-
 struct Port {
   std::string name;
   graph::ValueType type;   // as declared; symbols where the size is the caller's choice

@@ -57,8 +57,8 @@ class Variables {
   Bytes reserved() const;              // for them (VariableMemory)
 
   // From and to tensors of the caller's, of the variable's type and shape, without strides.
-  Status Set(const std::string& name, const Tensor& from);
-  Status Get(const std::string& name, const Tensor& into) const;
+  Status Set(const std::string& name, const TensorView& from);
+  Status Get(const std::string& name, const TensorView& into) const;
 
   // All of them and the number of steps, in one file (variable_file.h). A kill at any moment leaves
   // the old file or the new one.
