@@ -1,4 +1,6 @@
 // An assigner that reuses nothing: every item has bytes of its own, one behind the other.
+#include <cmath>
+
 #include "plimsoll/plan/custom_mem_assigner.h"
 #include "run_model.h"
 
@@ -44,7 +46,12 @@ Status Work(const char* path) {
   PLIMSOLL_ASSIGN(const Answer own, RunModel(path, {.assigner = "stack"}));
   PLIMSOLL_TRY(Expect(own.plan.assigner == "stack", "the plan is ours"));
   PLIMSOLL_TRY(Expect(own.plan.peak > usual.plan.peak, "without reuse it takes more"));
-  PLIMSOLL_TRY(Expect(own.elements == usual.elements, "and gives the same outputs"));
+  PLIMSOLL_TRY(Expect(own.elements.size() == usual.elements.size(), "and gives as many outputs"));
+  for (size_t i = 0; i < own.elements.size(); ++i) {
+    // Other kernels may be chosen where the peak is another, so the last bits may differ.
+    const float difference = std::abs(own.elements[i] - usual.elements[i]);
+    PLIMSOLL_TRY(Expect(difference < 1e-5F, "of the same values"));
+  }
   std::printf("own assigner: %lld bytes, else %lld\n",
               static_cast<long long>(own.plan.peak.value()),
               static_cast<long long>(usual.plan.peak.value()));
