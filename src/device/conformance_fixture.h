@@ -45,14 +45,31 @@ inline std::vector<Backend> AllBackends() {
   const auto far = [options](bool reserves_addresses) -> std::unique_ptr<Device> {
     return std::make_unique<FarDevice>(options(KiB(4), reserves_addresses));
   };
-  const auto fake = [](bool reserves_addresses) -> std::unique_ptr<Device> {
-    FakeOptions options;
-    options.devices = 2;
-    options.capacity = kCapacity;
-    options.reserves_addresses = reserves_addresses;
-    return std::make_unique<FakeDevice>(options);
+  const auto fake = [](bool able) {
+    return [able](bool reserves_addresses) -> std::unique_ptr<Device> {
+      FakeOptions options;
+      options.devices = 2;
+      options.capacity = kCapacity;
+      options.reserves_addresses = reserves_addresses;
+      options.timed_events = able;
+      options.records = able;
+      return std::make_unique<FakeDevice>(options);
+    };
   };
-  return {{"Cpu", cpu(MiB(2))}, {"CpuSmallPages", cpu(KiB(4))}, {"Fake", fake}, {"Far", far}};
+  return {{"Cpu", cpu(MiB(2))},
+          {"CpuSmallPages", cpu(KiB(4))},
+          {"Fake", fake(true)},
+          {"FakeWithoutAbilities", fake(false)},
+          {"Far", far}};
+}
+
+// Those whose devices are like this: tests of an ability ask the properties, never the kind.
+inline std::vector<Backend> BackendsThat(bool (*can)(const DeviceProperties&)) {
+  std::vector<Backend> able;
+  for (const Backend& backend : AllBackends()) {
+    if (can(backend.make(true)->Properties(kFirst))) able.push_back(backend);
+  }
+  return able;
 }
 
 inline std::string BackendName(const testing::TestParamInfo<Backend>& info) {
@@ -78,6 +95,7 @@ class DeviceConformance : public testing::TestWithParam<Backend> {
   std::unique_ptr<Device> device_ = GetParam().make(true);
   DeviceMemory& memory_ = device_->memory();
   const Bytes unit_ = memory_.Granularity(kFirst);
+  const DeviceProperties properties_ = device_->Properties(kFirst);
 
   uint64_t Units(int64_t count) const { return static_cast<uint64_t>((unit_ * count).value()); }
 
@@ -105,6 +123,11 @@ class DeviceConformance : public testing::TestWithParam<Backend> {
     EXPECT_TRUE(stream.ok());
     return stream.ok() ? *stream : StreamId();
   }
+  Address Plain(Bytes size, DeviceId id = kFirst) {
+    auto block = memory_.AllocatePlain(id, size, MemoryType::kDevice);
+    EXPECT_TRUE(block.ok());
+    return block.ok() ? *block : Address{0};
+  }
   Bytes Free(DeviceId id) {
     const auto info = memory_.Info(id);
     EXPECT_TRUE(info.ok());
@@ -125,7 +148,37 @@ inline testing::AssertionResult Refused(const Status& status, DeviceCall call,
   return testing::AssertionSuccess();
 }
 
-// One of everything on a device, so that every call has something to be about.
+// Whether a device that is like this can do what the call asks for.
+inline bool IsAbleTo(const DeviceProperties& properties, DeviceCall call) {
+  switch (call) {
+    case DeviceCall::kReserveAddress:
+      return properties.reserves_addresses;
+    case DeviceCall::kRecordTimedEvent:
+    case DeviceCall::kElapsedTime:
+      return properties.timed_events;
+    case DeviceCall::kBeginRecording:
+    case DeviceCall::kEndRecording:
+    case DeviceCall::kReplayRecording:
+    case DeviceCall::kDestroyRecording:
+      return properties.records;
+    default:
+      return true;
+  }
+}
+
+// Whether an illegal call was refused; a device without the ability may say that instead.
+inline testing::AssertionResult RefusedOrUnable(const DeviceProperties& properties,
+                                                const Status& status, DeviceCall call) {
+  const bool unable = !status.ok() && status.error().kind == ErrorKind::kUnsupported;
+  return Refused(
+      status, call,
+      unable && !IsAbleTo(properties, call) ? ErrorKind::kUnsupported : ErrorKind::kRunFailed);
+}
+
+inline Address HostAddress(const void* at) { return reinterpret_cast<Address>(at); }
+
+// One of everything on a device, so that every call has something to be about. The device is bound
+// to the calling thread.
 struct World {
   AddressRange range;  // of four units; the first mapped and accessible, the second mapped
   AddressRange empty;
@@ -133,6 +186,11 @@ struct World {
   Address plain = 0;
   StreamId stream;
   EventId event;
+  EventId timed_event;
+  StreamId stream_under_recording;
+  RecordingId recording;
+  std::shared_ptr<std::vector<char>> host =
+      std::make_shared<std::vector<char>>(200);  // the first half is registered
 };
 
 inline World MakeWorld(Device& device, DeviceId id) {
@@ -150,6 +208,21 @@ inline World MakeWorld(Device& device, DeviceId id) {
   world.plain = memory.AllocatePlain(id, Bytes(1000), MemoryType::kDevice).value();
   world.stream = device.CreateStream(id).value();
   world.event = device.RecordEvent(id, world.stream).value();
+  EXPECT_TRUE(memory.RegisterHost(id, HostAddress(world.host->data()), Bytes(100)).ok());
+  EXPECT_TRUE(device.BindThread(id).ok());
+  world.stream_under_recording = device.CreateStream(id).value();
+  const DeviceProperties properties = device.Properties(id);
+  if (properties.timed_events) {
+    world.timed_event = device.RecordTimedEvent(id, world.stream).value();
+    EXPECT_TRUE(device.SynchronizeStream(id, world.stream).ok());
+  }
+  if (properties.records) {
+    const StreamId stream = world.stream_under_recording;
+    EXPECT_TRUE(device.BeginRecording(id, stream).ok());
+    EXPECT_TRUE(device.Fill(id, stream, world.range.base, 1, Bytes(100)).ok());
+    world.recording = device.EndRecording(id, stream).value();
+    EXPECT_TRUE(device.BeginRecording(id, stream).ok());
+  }
   return world;
 }
 
@@ -181,17 +254,35 @@ inline std::vector<PreparedCall> EveryCall(Device& device, const World& world, B
          return memory.AllocatePlain(id, Bytes(1), MemoryType::kDevice).status();
        }},
       {kFreePlain, [=, &memory](DeviceId id) { return memory.FreePlain(id, world.plain); }},
+      {kRegisterHost,
+       [=, &memory](DeviceId id) {
+         return memory.RegisterHost(id, HostAddress(world.host->data() + 100), Bytes(100));
+       }},
+      {kUnregisterHost,
+       [=, &memory](DeviceId id) {
+         return memory.UnregisterHost(id, HostAddress(world.host->data()));
+       }},
       {kInfo, [=, &memory](DeviceId id) { return memory.Info(id).status(); }},
       {kSetCurrent, [&device](DeviceId id) { return device.SetCurrent(id); }},
+      {kBindThread, [&device](DeviceId id) { return device.BindThread(id); }},
+      {kUnbindThread, [&device](DeviceId id) { return device.UnbindThread(id); }},
       {kCreateStream, [&device](DeviceId id) { return device.CreateStream(id).status(); }},
       {kDestroyStream,
        [=, &device](DeviceId id) { return device.DestroyStream(id, world.stream); }},
       {kRecordEvent,
        [=, &device](DeviceId id) { return device.RecordEvent(id, world.stream).status(); }},
+      {kRecordTimedEvent,
+       [=, &device](DeviceId id) { return device.RecordTimedEvent(id, world.stream).status(); }},
       {kEventReached,
        [=, &device](DeviceId id) { return device.EventReached(id, world.event).status(); }},
       {kWaitEvent,
        [=, &device](DeviceId id) { return device.WaitEvent(id, world.stream, world.event); }},
+      {kSynchronizeEvent,
+       [=, &device](DeviceId id) { return device.SynchronizeEvent(id, world.event); }},
+      {kElapsedTime,
+       [=, &device](DeviceId id) {
+         return device.ElapsedTime(id, world.timed_event, world.timed_event).status();
+       }},
       {kDestroyEvent, [=, &device](DeviceId id) { return device.DestroyEvent(id, world.event); }},
       {kCopy,
        [=, &device](DeviceId id) {
@@ -201,7 +292,24 @@ inline std::vector<PreparedCall> EveryCall(Device& device, const World& world, B
        [=, &device](DeviceId id) {
          return device.Fill(id, world.stream, world.range.base, 1, Bytes(100));
        }},
-      {kLaunch, [=, &device](DeviceId id) { return device.Launch(id, world.stream, [] {}); }},
+      {kEnqueue,
+       [=, &device](DeviceId id) {
+         return device.Enqueue(id, world.stream, [](const StreamContext&) {});
+       }},
+      {kLaunchHost,
+       [=, &device](DeviceId id) { return device.LaunchHost(id, world.stream, [] {}); }},
+      {kBeginRecording,
+       [=, &device](DeviceId id) { return device.BeginRecording(id, world.stream); }},
+      {kEndRecording,
+       [=, &device](DeviceId id) {
+         return device.EndRecording(id, world.stream_under_recording).status();
+       }},
+      {kReplayRecording,
+       [=, &device](DeviceId id) {
+         return device.ReplayRecording(id, world.stream, world.recording);
+       }},
+      {kDestroyRecording,
+       [=, &device](DeviceId id) { return device.DestroyRecording(id, world.recording); }},
       {kSynchronizeStream,
        [=, &device](DeviceId id) { return device.SynchronizeStream(id, world.stream); }},
       {kSynchronizeDevice, [&device](DeviceId id) { return device.SynchronizeDevice(id); }},

@@ -27,9 +27,12 @@ DriverCosts DifferentPrices() {
           .map = {5, 0, 0},
           .unmap = {6, 0, 0},
           .set_access = {7, 0, 0},
+          .register_host = {15, 0, 0},
+          .unregister_host = {16, 0, 0},
           .reserve_address = 8,
           .release_address = 9,
           .synchronize = 10,
+          .synchronize_event = 17,
           .record_event = 11,
           .event_reached = 12,
           .wait_event = 13,
@@ -46,17 +49,29 @@ std::vector<NamedCall> Calls() {
           {kSetAccess, "set_access", "cannot give access to memory", 7000},
           {kAllocatePlain, "allocate_plain", "cannot allocate memory", 1000},
           {kFreePlain, "free_plain", "cannot free memory", 2000},
+          {kRegisterHost, "register_host", "cannot register host memory", 15000},
+          {kUnregisterHost, "unregister_host", "cannot unregister host memory", 16000},
           {kInfo, "info", "cannot tell how much memory there is", 0},
           {kSetCurrent, "set_current", "cannot make the device current", 0},
+          {kBindThread, "bind_thread", "cannot bind the device to the thread", 0},
+          {kUnbindThread, "unbind_thread", "cannot unbind the device from the thread", 0},
           {kCreateStream, "create_stream", "cannot create a stream", 0},
           {kDestroyStream, "destroy_stream", "cannot destroy the stream", 0},
           {kRecordEvent, "record_event", "cannot record an event", 11000},
+          {kRecordTimedEvent, "record_timed_event", "cannot record a timed event", 11000},
           {kEventReached, "event_reached", "cannot ask for the event", 12000},
           {kWaitEvent, "wait_event", "cannot make the stream wait for the event", 13000},
+          {kSynchronizeEvent, "synchronize_event", "cannot wait for the event", 17000},
+          {kElapsedTime, "elapsed_time", "cannot tell the time between events", 0},
           {kDestroyEvent, "destroy_event", "cannot destroy the event", 14000},
           {kCopy, "copy", "cannot copy", 0},
           {kFill, "fill", "cannot fill memory", 0},
-          {kLaunch, "launch", "cannot launch work", 0},
+          {kEnqueue, "enqueue", "cannot enqueue work", 0},
+          {kLaunchHost, "launch_host", "cannot launch a host callback", 0},
+          {kBeginRecording, "begin_recording", "cannot begin to record the stream", 0},
+          {kEndRecording, "end_recording", "cannot end the recording of the stream", 0},
+          {kReplayRecording, "replay_recording", "cannot replay the recording", 0},
+          {kDestroyRecording, "destroy_recording", "cannot destroy the recording", 0},
           {kSynchronizeStream, "synchronize_stream", "cannot wait for the stream", 10000},
           {kSynchronizeDevice, "synchronize_device", "cannot wait for the device", 10000}};
 }
@@ -75,6 +90,16 @@ TEST(DeviceCallTest, EveryCallHasItsNameItsErrorAndItsPrice) {
               calls[i].what + ": device 1: a reason; a remedy [device." + calls[i].name + "]");
     EXPECT_EQ(error.kind, ErrorKind::kUnsupported);
   }
+}
+
+TEST(DeviceCallTest, ALostDeviceTellsTheFirstError) {
+  const Error first = CallError(kCopy, kSecond, ErrorKind::kRunFailed, "a reason");
+  const Error lost = LostError(kSecond, first);
+  EXPECT_EQ(lost.kind, ErrorKind::kRunFailed);
+  EXPECT_EQ(lost.code, kDeviceLost);
+  EXPECT_EQ(lost.where, "device 1");
+  EXPECT_NE(lost.why.find(first.Text()), std::string::npos);
+  EXPECT_FALSE(lost.remedy.empty());
 }
 
 TEST(ReserveAddressIfAbleTest, OnlyADeviceThatCannotIsNotAskedAgain) {

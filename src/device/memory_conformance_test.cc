@@ -234,7 +234,7 @@ TEST_P(MemoryConformance, PlainBlocksAreAlignedAndFreedOnceByTheirAddress) {
   for (const Bytes size : {Bytes(1), Bytes(513), MiB(2) - Bytes(1), MiB(2), MiB(5) + Bytes(7)}) {
     const auto block = memory_.AllocatePlain(kFirst, size, MemoryType::kDevice);
     ASSERT_TRUE(block.ok());
-    EXPECT_EQ(*block % 512, 0u);
+    EXPECT_EQ(*block % static_cast<uint64_t>(properties_.alignment.value()), 0u);
     EXPECT_LE(Free(kFirst), before - size);
     for (const Address stranger : {Address{0}, *block + 1, *block + 512}) {
       EXPECT_TRUE(Refused(memory_.FreePlain(kFirst, stranger), kFreePlain));
@@ -252,7 +252,7 @@ TEST_P(MemoryConformance, MemoryInUseByPendingWorkIsNotTakenAway) {
   ASSERT_TRUE(block.ok());
   const StreamId stream = Stream();
   Gate gate;
-  ASSERT_TRUE(device_->Launch(kFirst, stream, gate.Work()).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, stream, gate.Work()).ok());
   ASSERT_TRUE(device_->Copy(kFirst, stream, *block, range.base, KiB(4)).ok());
   EXPECT_TRUE(Refused(memory_.Unmap(kFirst, range.base, unit_), kUnmap));
   EXPECT_TRUE(Refused(memory_.FreePlain(kFirst, *block), kFreePlain));
@@ -267,7 +267,7 @@ TEST_P(MemoryConformance, PendingWorkKeepsWhatItTouchesAndNotItsNeighbours) {
   const StreamId stream = Stream();
   Gate gate;
   const StreamId elsewhere = Stream(kSecond);
-  ASSERT_TRUE(device_->Launch(kSecond, elsewhere, gate.Work()).ok());
+  ASSERT_TRUE(device_->LaunchHost(kSecond, elsewhere, gate.Work()).ok());
   const auto held = device_->RecordEvent(kSecond, elsewhere);
   ASSERT_TRUE(held.ok());
   ASSERT_TRUE(device_->WaitEvent(kFirst, stream, *held).ok());
@@ -311,6 +311,7 @@ TEST_P(MemoryConformance, R76_MemoryLandsOnTheNamedDeviceWhileAnotherIsCurrent) 
 
 TEST_P(MemoryConformance, R81_ADeviceWithoutVirtualMemorySaysSoOnceAndQuietly) {
   device_ = GetParam().make(false);
+  EXPECT_FALSE(device_->Properties(kSecond).reserves_addresses);
   std::vector<std::pair<LogLevel, std::string>> lines;
   {
     const LogCapture capture([&](LogLevel level, std::string_view line) {

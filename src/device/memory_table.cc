@@ -211,8 +211,40 @@ Status MemoryTable::CheckFreePlain(DeviceId device, Address at) const {
                  "free a block once, by the address it was given");
 }
 
-Status MemoryTable::CheckTouch(DeviceCall call, DeviceId device, Address at, Bytes size,
-                               Reach reach) const {
+Status MemoryTable::CheckRegister(DeviceId device, Address at, Bytes size) const {
+  constexpr DeviceCall kCall = DeviceCall::kRegisterHost;
+  PLIMSOLL_TRY(CheckDevice(kCall, device));
+  const auto refuse = [&](std::string why, std::string remedy) {
+    return Refused(kCall, device,
+                   StrCat(AddressText(at), " with ", size.value(), " bytes: ", std::move(why)),
+                   std::move(remedy));
+  };
+  if (at == 0 || size <= Bytes(0) || at + Count(size) < at) {
+    return refuse("no memory can lie there", "name memory that the host has");
+  }
+  if (FindOverlap(registered_, at, size) != registered_.end()) {
+    return refuse("some of it is registered already", "register memory once");
+  }
+  if (FindOverlap(ranges_, at, size) != ranges_.end() ||
+      FindOverlap(plain_, at, size) != plain_.end()) {
+    return refuse("some of it is memory of a device", "register only memory that the host has");
+  }
+  return {};
+}
+
+Status MemoryTable::CheckUnregister(DeviceId device, Address at) const {
+  constexpr DeviceCall kCall = DeviceCall::kUnregisterHost;
+  PLIMSOLL_TRY(CheckDevice(kCall, device));
+  const auto found = registered_.find(at);
+  if (found != registered_.end() && found->second.device == device) return {};
+  return Refused(kCall, device,
+                 StrCat("no memory from ", AddressText(at), " is registered with this device"),
+                 "unregister memory once, by its first address");
+}
+
+Status MemoryTable::CheckTouch(DeviceCall call, DeviceId device, Touch& touch) const {
+  const Address at = touch.range.base;
+  const Bytes size = touch.range.size;
   const auto refuse = [&](std::string why) {
     return Refused(call, device, StrCat(AddressText(at), " with ", size.value(), " bytes: ", why));
   };
@@ -221,7 +253,9 @@ Status MemoryTable::CheckTouch(DeviceCall call, DeviceId device, Address at, Byt
   if (at == 0) return refuse("the address is null");
   if (at + Count(size) < at) return refuse("it wraps around the end of all addresses");
   const auto in_reach = [&](DeviceId owner) {
-    return reach == Reach::kAnywhere || owner == device;
+    if (touch.reach == Reach::kOwnDevice && owner != device) return false;
+    if (touch.reach == Reach::kAnywhere) touch.reach = Reach::kAnyDevice;
+    return true;
   };
   if (const auto block = FindHolder(plain_, at); block != plain_.end()) {
     if (!in_reach(block->second.device)) return refuse("it belongs to another device");
@@ -230,7 +264,7 @@ Status MemoryTable::CheckTouch(DeviceCall call, DeviceId device, Address at, Byt
   }
   const auto range = FindHolder(ranges_, at);
   if (range == ranges_.end()) {
-    if (reach == Reach::kAnywhere && FindOverlap(ranges_, at, size) == ranges_.end() &&
+    if (touch.reach == Reach::kAnywhere && FindOverlap(ranges_, at, size) == ranges_.end() &&
         FindOverlap(plain_, at, size) == plain_.end()) {
       return {};
     }

@@ -37,10 +37,6 @@ struct PlainRecord {
   uint64_t since = 0;  // how many items of work there had ever been when it was allocated
 };
 
-// Whose memory work may touch: a fill its own device's, a copy also another's and the host's, which
-// is all memory that no device of this kind has handed out.
-enum class Reach { kOwnDevice, kAnywhere };
-
 // What the devices of one kind have handed out, and the rules of the seam that do not depend on the
 // backend: ranges, chunks, mappings and plain blocks, each with its device. A `Check` tells whether
 // the call would be legal and changes nothing; its partner records that the backend has done it and
@@ -80,14 +76,22 @@ class MemoryTable {
   void RemovePlain(Address at) { plain_.erase(at); }
   const PlainRecord& plain(Address at) const { return plain_.at(at); }
 
-  // Whether work may touch [at, at + size): all of it mapped with access, or inside a plain block.
-  // Nothing is touched when the size is 0.
-  Status CheckTouch(DeviceCall call, DeviceId device, Address at, Bytes size, Reach reach) const;
+  Status CheckRegister(DeviceId device, Address at, Bytes size) const;
+  void AddRegistered(Address at, const PlainRecord& block) { registered_.emplace(at, block); }
+  Status CheckUnregister(DeviceId device, Address at) const;
+  void RemoveRegistered(Address at) { registered_.erase(at); }
+  const PlainRecord& registered(Address at) const { return registered_.at(at); }
+
+  // Whether work may touch all of this: mapped with access, or inside a plain block. Nothing is
+  // touched when the size is 0. Narrows the reach to what lies there now, so that work which is
+  // checked again later is not let into memory of another sort.
+  Status CheckTouch(DeviceCall call, DeviceId device, Touch& touch) const;
 
   const std::map<Address, RangeRecord>& ranges() const { return ranges_; }
   const std::unordered_map<ChunkId, ChunkRecord>& chunks() const { return chunks_; }
   const std::map<Address, MappingRecord>& mappings() const { return mappings_; }
   const std::map<Address, PlainRecord>& plain_blocks() const { return plain_; }
+  const std::map<Address, PlainRecord>& registered_blocks() const { return registered_; }
 
  private:
   const int devices_;
@@ -97,6 +101,7 @@ class MemoryTable {
   std::unordered_map<ChunkId, ChunkRecord> chunks_;
   std::map<Address, MappingRecord> mappings_;
   std::map<Address, PlainRecord> plain_;
+  std::map<Address, PlainRecord> registered_;  // the host's own memory
 };
 
 }  // namespace plimsoll::device

@@ -32,7 +32,7 @@ TEST_P(StreamConformance, R75_NoCallHasADefaultDevice) {
   const World world = MakeWorld(*device_, kFirst);
   for (const PreparedCall& prepared : EveryCall(*device_, world, unit_)) {
     for (const DeviceId none : {DeviceId{}, kNoDevice, DeviceId{1 << 30}}) {
-      EXPECT_TRUE(Refused(prepared.make(none), prepared.call)) << none.ordinal;
+      EXPECT_TRUE(RefusedOrUnable(properties_, prepared.make(none), prepared.call)) << none.ordinal;
     }
   }
 }
@@ -55,7 +55,11 @@ TEST_P(StreamConformance, EveryCallWorksOnALegalWorld) {
     const PreparedCall& prepared = calls[static_cast<size_t>(call)];
     ASSERT_EQ(prepared.call, call);
     const Status status = prepared.make(kFirst);
-    EXPECT_TRUE(status.ok()) << status.error().Text();
+    if (IsAbleTo(properties_, call)) {
+      EXPECT_TRUE(status.ok()) << status.error().Text();
+    } else {
+      EXPECT_TRUE(Refused(status, call, ErrorKind::kUnsupported));
+    }
     EXPECT_TRUE(fresh->SynchronizeDevice(kFirst).ok());
   }
 }
@@ -67,13 +71,15 @@ TEST_P(StreamConformance, StreamsAndEventsOfAnotherDeviceAreRefused) {
       case kReserveAddress:
       case kCreateChunk:
       case kAllocatePlain:
+      case kRegisterHost:
       case kInfo:
       case kSetCurrent:
+      case kBindThread:
       case kCreateStream:
       case kSynchronizeDevice:
         break;
       default:
-        EXPECT_TRUE(Refused(prepared.make(kSecond), prepared.call));
+        EXPECT_TRUE(RefusedOrUnable(properties_, prepared.make(kSecond), prepared.call));
     }
   }
 }
@@ -82,7 +88,7 @@ TEST_P(StreamConformance, WorkRunsInOrder) {
   const StreamId stream = Stream();
   std::vector<int> order;
   for (int i = 0; i < 200; ++i) {
-    ASSERT_TRUE(device_->Launch(kFirst, stream, [&order, i] { order.push_back(i); }).ok());
+    ASSERT_TRUE(device_->LaunchHost(kFirst, stream, [&order, i] { order.push_back(i); }).ok());
   }
   ASSERT_TRUE(device_->SynchronizeStream(kFirst, stream).ok());
   ASSERT_EQ(order.size(), 200u);
@@ -96,9 +102,9 @@ TEST_P(StreamConformance, SynchronizeDeviceWaitsForAllItsStreams) {
   for (size_t held = 0; held < kStreams; ++held) {
     Gate gate;
     std::atomic<int> done = 0;
-    ASSERT_TRUE(device_->Launch(kSecond, streams[held], gate.Work()).ok());
+    ASSERT_TRUE(device_->LaunchHost(kSecond, streams[held], gate.Work()).ok());
     for (const StreamId stream : streams) {
-      ASSERT_TRUE(device_->Launch(kSecond, stream, [&done] { ++done; }).ok());
+      ASSERT_TRUE(device_->LaunchHost(kSecond, stream, [&done] { ++done; }).ok());
     }
     Status status;
     CallInThread wait([&] { status = device_->SynchronizeDevice(kSecond); });
@@ -115,8 +121,8 @@ TEST_P(StreamConformance, SynchronizeDeviceDoesNotWaitForOtherDevices) {
   const StreamId own = Stream(kSecond);
   Gate gate;
   bool done = false;
-  ASSERT_TRUE(device_->Launch(kFirst, elsewhere, gate.Work()).ok());
-  ASSERT_TRUE(device_->Launch(kSecond, own, [&done] { done = true; }).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, elsewhere, gate.Work()).ok());
+  ASSERT_TRUE(device_->LaunchHost(kSecond, own, [&done] { done = true; }).ok());
   ASSERT_TRUE(device_->SynchronizeDevice(kSecond).ok());
   EXPECT_TRUE(done);
   gate.Open();
@@ -127,9 +133,9 @@ TEST_P(StreamConformance, SynchronizeStreamWaitsForItsStreamAlone) {
   const StreamId held = Stream();
   const StreamId free = Stream();
   Gate gate;
-  ASSERT_TRUE(device_->Launch(kFirst, held, gate.Work()).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, held, gate.Work()).ok());
   bool done = false;
-  ASSERT_TRUE(device_->Launch(kFirst, free, [&done] { done = true; }).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, free, [&done] { done = true; }).ok());
   ASSERT_TRUE(device_->SynchronizeStream(kFirst, free).ok());
   EXPECT_TRUE(done);
   Status status;
@@ -146,7 +152,7 @@ TEST_P(StreamConformance, AnEventIsReachedWhenTheWorkBeforeItIsDone) {
   ASSERT_TRUE(at_once.ok());
   EXPECT_TRUE(device_->EventReached(kFirst, *at_once).value());
   Gate gate;
-  ASSERT_TRUE(device_->Launch(kFirst, stream, gate.Work()).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, stream, gate.Work()).ok());
   const auto behind = device_->RecordEvent(kFirst, stream);
   ASSERT_TRUE(behind.ok());
   EXPECT_FALSE(device_->EventReached(kFirst, *behind).value());
@@ -161,13 +167,13 @@ TEST_P(StreamConformance, AStreamWaitsForAnEventEvenOfAnotherDevice) {
   Gate gate;
   std::atomic<bool> written = false;
   bool seen = false;
-  ASSERT_TRUE(device_->Launch(kFirst, writer, gate.Work()).ok());
-  ASSERT_TRUE(device_->Launch(kFirst, writer, [&] { written = true; }).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, writer, gate.Work()).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, writer, [&] { written = true; }).ok());
   const auto event = device_->RecordEvent(kFirst, writer);
   ASSERT_TRUE(event.ok());
   ASSERT_TRUE(device_->WaitEvent(kSecond, reader, *event).ok());
   ASSERT_TRUE(device_->DestroyEvent(kFirst, *event).ok());
-  ASSERT_TRUE(device_->Launch(kSecond, reader, [&] { seen = written; }).ok());
+  ASSERT_TRUE(device_->LaunchHost(kSecond, reader, [&] { seen = written; }).ok());
   Status status;
   CallInThread wait([&] { status = device_->SynchronizeStream(kSecond, reader); });
   EXPECT_TRUE(wait.Waits());
@@ -183,10 +189,10 @@ TEST_P(StreamConformance, AWaitIsForTheWorkBeforeTheEventAndNotBehindIt) {
   Gate gate;
   const auto event = device_->RecordEvent(kFirst, writer);
   ASSERT_TRUE(event.ok());
-  ASSERT_TRUE(device_->Launch(kFirst, writer, gate.Work()).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, writer, gate.Work()).ok());
   ASSERT_TRUE(device_->WaitEvent(kFirst, reader, *event).ok());
   bool ran = false;
-  ASSERT_TRUE(device_->Launch(kFirst, reader, [&ran] { ran = true; }).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, reader, [&ran] { ran = true; }).ok());
   EXPECT_TRUE(device_->SynchronizeStream(kFirst, reader).ok());
   EXPECT_TRUE(ran);
   gate.Open();
@@ -209,20 +215,21 @@ TEST_P(StreamConformance, EventsAreDestroyedOnceAndOutliveTheirStream) {
 TEST_P(StreamConformance, AStreamIsDestroyedOnceAndNotWithPendingWork) {
   const StreamId stream = Stream();
   Gate gate;
-  ASSERT_TRUE(device_->Launch(kFirst, stream, gate.Work()).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, stream, gate.Work()).ok());
   EXPECT_TRUE(Refused(device_->DestroyStream(kFirst, stream), kDestroyStream));
   gate.Open();
   ASSERT_TRUE(device_->SynchronizeStream(kFirst, stream).ok());
   EXPECT_TRUE(device_->DestroyStream(kFirst, stream).ok());
   EXPECT_TRUE(Refused(device_->DestroyStream(kFirst, stream), kDestroyStream));
   EXPECT_TRUE(Refused(device_->SynchronizeStream(kFirst, stream), kSynchronizeStream));
-  EXPECT_TRUE(Refused(device_->Launch(kFirst, stream, [] {}), kLaunch));
+  EXPECT_TRUE(Refused(device_->LaunchHost(kFirst, stream, [] {}), kLaunchHost));
   EXPECT_TRUE(Refused(device_->DestroyStream(kFirst, StreamId()), kDestroyStream));
   EXPECT_NE(Stream(), stream);
 }
 
-TEST_P(StreamConformance, LaunchOfNothingIsRefused) {
-  EXPECT_TRUE(Refused(device_->Launch(kFirst, Stream(), nullptr), kLaunch));
+TEST_P(StreamConformance, WorkOfNothingIsRefused) {
+  EXPECT_TRUE(Refused(device_->LaunchHost(kFirst, Stream(), nullptr), kLaunchHost));
+  EXPECT_TRUE(Refused(device_->Enqueue(kFirst, Stream(), nullptr), kEnqueue));
 }
 
 TEST_P(StreamConformance, FillTouchesOnlyAccessibleMemoryOfItsDevice) {
@@ -298,7 +305,7 @@ TEST_P(StreamConformance, AnEventTellsOfItsOwnStreamAlone) {
   const StreamId held = Stream();
   const StreamId free = Stream();
   Gate gate;
-  ASSERT_TRUE(device_->Launch(kFirst, held, gate.Work()).ok());
+  ASSERT_TRUE(device_->LaunchHost(kFirst, held, gate.Work()).ok());
   const auto behind = device_->RecordEvent(kFirst, held);
   const auto beside = device_->RecordEvent(kFirst, free);
   ASSERT_TRUE(behind.ok() && beside.ok());

@@ -13,6 +13,16 @@ Status WatchedDevice::SetCurrent(DeviceId device) {
   return under_->SetCurrent(device);
 }
 
+Status WatchedDevice::BindThread(DeviceId device) {
+  PLIMSOLL_TRY(Before(DeviceCall::kBindThread, device));
+  return under_->BindThread(device);
+}
+
+Status WatchedDevice::UnbindThread(DeviceId device) {
+  PLIMSOLL_TRY(Before(DeviceCall::kUnbindThread, device));
+  return under_->UnbindThread(device);
+}
+
 Result<StreamId> WatchedDevice::CreateStream(DeviceId device) {
   PLIMSOLL_TRY(Before(DeviceCall::kCreateStream, device));
   return under_->CreateStream(device);
@@ -28,6 +38,11 @@ Result<EventId> WatchedDevice::RecordEvent(DeviceId device, StreamId stream) {
   return under_->RecordEvent(device, stream);
 }
 
+Result<EventId> WatchedDevice::RecordTimedEvent(DeviceId device, StreamId stream) {
+  PLIMSOLL_TRY(Before(DeviceCall::kRecordTimedEvent, device));
+  return under_->RecordTimedEvent(device, stream);
+}
+
 Result<bool> WatchedDevice::EventReached(DeviceId device, EventId event) {
   PLIMSOLL_TRY(Before(DeviceCall::kEventReached, device));
   return under_->EventReached(device, event);
@@ -36,6 +51,17 @@ Result<bool> WatchedDevice::EventReached(DeviceId device, EventId event) {
 Status WatchedDevice::WaitEvent(DeviceId device, StreamId stream, EventId event) {
   PLIMSOLL_TRY(Before(DeviceCall::kWaitEvent, device));
   return under_->WaitEvent(device, stream, event);
+}
+
+Status WatchedDevice::SynchronizeEvent(DeviceId device, EventId event) {
+  PLIMSOLL_TRY(Before(DeviceCall::kSynchronizeEvent, device));
+  return under_->SynchronizeEvent(device, event);
+}
+
+Result<std::chrono::nanoseconds> WatchedDevice::ElapsedTime(DeviceId device, EventId from,
+                                                            EventId to) {
+  PLIMSOLL_TRY(Before(DeviceCall::kElapsedTime, device));
+  return under_->ElapsedTime(device, from, to);
 }
 
 Status WatchedDevice::DestroyEvent(DeviceId device, EventId event) {
@@ -54,9 +80,34 @@ Status WatchedDevice::Fill(DeviceId device, StreamId stream, Address at, uint8_t
   return under_->Fill(device, stream, at, value, size);
 }
 
-Status WatchedDevice::Launch(DeviceId device, StreamId stream, std::function<void()> work) {
-  PLIMSOLL_TRY(Before(DeviceCall::kLaunch, device));
-  return under_->Launch(device, stream, std::move(work));
+Status WatchedDevice::Enqueue(DeviceId device, StreamId stream, StreamWork work) {
+  PLIMSOLL_TRY(Before(DeviceCall::kEnqueue, device));
+  return under_->Enqueue(device, stream, std::move(work));
+}
+
+Status WatchedDevice::LaunchHost(DeviceId device, StreamId stream, std::function<void()> work) {
+  PLIMSOLL_TRY(Before(DeviceCall::kLaunchHost, device));
+  return under_->LaunchHost(device, stream, std::move(work));
+}
+
+Status WatchedDevice::BeginRecording(DeviceId device, StreamId stream) {
+  PLIMSOLL_TRY(Before(DeviceCall::kBeginRecording, device));
+  return under_->BeginRecording(device, stream);
+}
+
+Result<RecordingId> WatchedDevice::EndRecording(DeviceId device, StreamId stream) {
+  PLIMSOLL_TRY(Before(DeviceCall::kEndRecording, device));
+  return under_->EndRecording(device, stream);
+}
+
+Status WatchedDevice::ReplayRecording(DeviceId device, StreamId stream, RecordingId recording) {
+  PLIMSOLL_TRY(Before(DeviceCall::kReplayRecording, device));
+  return under_->ReplayRecording(device, stream, recording);
+}
+
+Status WatchedDevice::DestroyRecording(DeviceId device, RecordingId recording) {
+  PLIMSOLL_TRY(Before(DeviceCall::kDestroyRecording, device));
+  return under_->DestroyRecording(device, recording);
 }
 
 Status WatchedDevice::SynchronizeStream(DeviceId device, StreamId stream) {
@@ -121,6 +172,16 @@ Result<Address> WatchedDevice::AllocatePlain(DeviceId device, Bytes size, Memory
 Status WatchedDevice::FreePlain(DeviceId device, Address at) {
   PLIMSOLL_TRY(Before(DeviceCall::kFreePlain, device));
   return under_->memory().FreePlain(device, at);
+}
+
+Status WatchedDevice::RegisterHost(DeviceId device, Address at, Bytes size) {
+  PLIMSOLL_TRY(Before(DeviceCall::kRegisterHost, device));
+  return under_->memory().RegisterHost(device, at, size);
+}
+
+Status WatchedDevice::UnregisterHost(DeviceId device, Address at) {
+  PLIMSOLL_TRY(Before(DeviceCall::kUnregisterHost, device));
+  return under_->memory().UnregisterHost(device, at);
 }
 
 Result<MemoryInfo> WatchedDevice::Info(DeviceId device) const {

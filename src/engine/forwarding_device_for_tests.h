@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,8 +19,14 @@ class ForwardingDevice : public device::Device, protected device::DeviceMemory {
   std::string Kind() const override { return under_->Kind(); }
   int Count() const override { return under_->Count(); }
   DeviceMemory& memory() override { return *this; }
+  device::DeviceProperties Properties(Id id) const override { return under_->Properties(id); }
+  void* WorkPointer(Id id, device::Address at) const override {
+    return under_->WorkPointer(id, at);
+  }
   Id Current() const override { return under_->Current(); }
   Status SetCurrent(Id id) override { return under_->SetCurrent(id); }
+  Status BindThread(Id id) override { return under_->BindThread(id); }
+  Status UnbindThread(Id id) override { return under_->UnbindThread(id); }
   Result<device::StreamId> CreateStream(Id id) override { return under_->CreateStream(id); }
   Status DestroyStream(Id id, device::StreamId stream) override {
     return under_->DestroyStream(id, stream);
@@ -27,11 +34,21 @@ class ForwardingDevice : public device::Device, protected device::DeviceMemory {
   Result<device::EventId> RecordEvent(Id id, device::StreamId stream) override {
     return under_->RecordEvent(id, stream);
   }
+  Result<device::EventId> RecordTimedEvent(Id id, device::StreamId stream) override {
+    return under_->RecordTimedEvent(id, stream);
+  }
   Result<bool> EventReached(Id id, device::EventId event) override {
     return under_->EventReached(id, event);
   }
   Status WaitEvent(Id id, device::StreamId stream, device::EventId event) override {
     return under_->WaitEvent(id, stream, event);
+  }
+  Status SynchronizeEvent(Id id, device::EventId event) override {
+    return under_->SynchronizeEvent(id, event);
+  }
+  Result<std::chrono::nanoseconds> ElapsedTime(Id id, device::EventId from,
+                                               device::EventId to) override {
+    return under_->ElapsedTime(id, from, to);
   }
   Status DestroyEvent(Id id, device::EventId event) override {
     return under_->DestroyEvent(id, event);
@@ -44,8 +61,23 @@ class ForwardingDevice : public device::Device, protected device::DeviceMemory {
               Bytes size) override {
     return under_->Fill(id, stream, at, value, size);
   }
-  Status Launch(Id id, device::StreamId stream, std::function<void()> work) override {
-    return under_->Launch(id, stream, std::move(work));
+  Status Enqueue(Id id, device::StreamId stream, device::StreamWork work) override {
+    return under_->Enqueue(id, stream, std::move(work));
+  }
+  Status LaunchHost(Id id, device::StreamId stream, std::function<void()> work) override {
+    return under_->LaunchHost(id, stream, std::move(work));
+  }
+  Status BeginRecording(Id id, device::StreamId stream) override {
+    return under_->BeginRecording(id, stream);
+  }
+  Result<device::RecordingId> EndRecording(Id id, device::StreamId stream) override {
+    return under_->EndRecording(id, stream);
+  }
+  Status ReplayRecording(Id id, device::StreamId stream, device::RecordingId recording) override {
+    return under_->ReplayRecording(id, stream, recording);
+  }
+  Status DestroyRecording(Id id, device::RecordingId recording) override {
+    return under_->DestroyRecording(id, recording);
   }
   Status SynchronizeStream(Id id, device::StreamId stream) override {
     return under_->SynchronizeStream(id, stream);
@@ -81,6 +113,12 @@ class ForwardingDevice : public device::Device, protected device::DeviceMemory {
   }
   Status FreePlain(Id id, device::Address at) override {
     return under_->memory().FreePlain(id, at);
+  }
+  Status RegisterHost(Id id, device::Address at, Bytes size) override {
+    return under_->memory().RegisterHost(id, at, size);
+  }
+  Status UnregisterHost(Id id, device::Address at) override {
+    return under_->memory().UnregisterHost(id, at);
   }
   Result<device::MemoryInfo> Info(Id id) const override { return under_->memory().Info(id); }
 

@@ -166,6 +166,7 @@ TEST(SeedRulesMemoryTest, R50_R51_TheClearedAreaHoldsWhatAskedForItAndNobodyElse
 }
 
 TEST(SeedRulesMemoryTest, R54_MemoryOfTheCallersIsNeverMerged) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   GraphBuilder builder;
   const ValueId p = builder.Input("p", FloatTensor({kSide}));
   const ValueId q = builder.Input("q", FloatTensor({kSide}));
@@ -233,6 +234,7 @@ Graph Shifted() {
 }
 
 TEST(SeedRulesMemoryTest, R60_ConstantsFileConstantsAndVariablesKeepTheirAddresses) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   for (const bool in_files : {false, true}) {
     config::RunConfig config;
     config.external_weight = in_files;

@@ -1,9 +1,12 @@
 #include "engine/session.h"
 
+#include <cstdlib>
+
 #include "engine/graph/compile_request.h"
 #include "kernels/deterministic.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
+#include "plimsoll/device/fake_device.h"
 #include "plimsoll/device/registry.h"
 
 namespace plimsoll::engine {
@@ -12,8 +15,11 @@ using kernels::HostValue;
 
 namespace {
 
-Result<device::DeviceId> ChooseDevice(const SessionOptions& options, const device::Device& device) {
-  const std::optional<int> wanted = options.config.session_device_id;
+// `named`: the device that a name says, where one is given.
+Result<device::DeviceId> ChooseDevice(const SessionOptions& options, const device::Device& device,
+                                      std::optional<device::DeviceId> named) {
+  std::optional<int> wanted = options.config.session_device_id;
+  if (!wanted && named) wanted = named->ordinal;
   if (!wanted) return device.Current();
   if (*wanted >= 0 && *wanted < device.Count()) return device::DeviceId{*wanted};
   return Error{.kind = ErrorKind::kUsage,
@@ -27,10 +33,29 @@ Result<device::DeviceId> ChooseDevice(const SessionOptions& options, const devic
 // Numbers alone can be taken without end.
 constexpr Bytes kEndless = GiB(1 << 12);
 
-Result<std::unique_ptr<device::Device>> MakeDeviceFor(const SessionOptions& options) {
-  const bool numbers = options.load.only_plan;
-  return device::MakeDevice(numbers ? "fake" : "cpu", {.capacity = numbers ? kEndless : Bytes(0),
-                                                       .granularity = kSessionGranularity});
+Result<device::DeviceName> NameOfDevice(const SessionOptions& options) {
+  if (!options.device_name.empty()) return device::ParseDeviceName(options.device_name);
+  const char* const set = std::getenv("PLIMSOLL_DEVICE");
+  if (set == nullptr || *set == '\0') return device::DeviceName{"cpu", device::DeviceId{0}};
+  auto name = device::ParseDeviceName(set);
+  if (name.ok()) return name;
+  Error error = name.error();
+  error.where = StrCat("PLIMSOLL_DEVICE=", set);
+  return error;
+}
+
+// For sessions that only plan: a device of numbers in its place.
+Result<std::unique_ptr<device::Device>> MakeDeviceFor(const device::DeviceName& name,
+                                                      bool only_plan) {
+  PLIMSOLL_ASSIGN(auto device, device::MakeDevice(name.kind, {.devices = name.id.ordinal + 1,
+                                                              .granularity = kSessionGranularity}));
+  if (!only_plan) return device;
+  device::FakeOptions numbers;
+  numbers.devices = name.id.ordinal + 1;
+  numbers.capacity = kEndless;
+  numbers.granularity = kSessionGranularity;
+  numbers.host_reachable = device->Properties(name.id).host_reachable;
+  return std::unique_ptr<device::Device>(std::make_unique<device::FakeDevice>(numbers));
 }
 
 LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device::Device> device,
@@ -67,10 +92,13 @@ Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> 
 
 Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) {
   std::shared_ptr<device::Device> device = options.device;
+  std::optional<device::DeviceId> named;
   if (device == nullptr) {
-    PLIMSOLL_ASSIGN(device, MakeDeviceFor(options));
+    PLIMSOLL_ASSIGN(const device::DeviceName name, NameOfDevice(options));
+    PLIMSOLL_ASSIGN(device, MakeDeviceFor(name, options.load.only_plan));
+    named = name.id;
   }
-  PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device));
+  PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device, named));
   return std::unique_ptr<Session>(new Session(options, std::move(device), id));
 }
 
@@ -244,11 +272,12 @@ SessionMemory Session::Memory() const {
   DeviceBytes& device = held.device;
   device.weights = held.weights;
   device.feature_maps = memory_->asked() + memory_->heap();
+  device.ports = memory_->ports();
   if (!of_host) device.variables = held.variables;
   const Bytes variables_taken = of_host ? Bytes(0) : held.variables_reserved - pages;
   const Bytes weights_taken = weights_->memory().large_pages() ? pages : held.weights;
-  const Bytes taken =
-      held.peak_feature_maps_reserved + memory_->heap() + weights_taken + variables_taken;
+  const Bytes taken = held.peak_feature_maps_reserved + memory_->heap() + memory_->ports() +
+                      weights_taken + variables_taken;
   device.granularity = taken - device.total();
   return held;
 }

@@ -31,7 +31,9 @@ struct SessionOptions {
   int threads = 1;  // of each run
   LoadOptions load;
   config::RunConfig config;
-  std::shared_ptr<device::Device> device;  // with memory that the host can reach; none: the CPU
+  std::shared_ptr<device::Device> device;  // none: a new one of `device_name`
+  // "cpu", "far:0"; empty: what the environment variable PLIMSOLL_DEVICE says, else the CPU.
+  std::string device_name;
   // Where feature maps come from; none: from the device, as the policy says. Thread-safe.
   std::shared_ptr<memory::Allocator> allocator;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -13,11 +14,28 @@
 #include "compile/graph_for_tests.h"
 #include "engine/session.h"
 #include "kernels/element_types.h"
+#include "plimsoll/device/registry.h"
 
 // For tests of sessions: tensors of the caller's, and runs that must succeed.
 namespace plimsoll::engine {
 
 using Ints = std::vector<int64_t>;
+
+// Whether the host reaches memory of the device that sessions get by themselves (PLIMSOLL_DEVICE).
+inline bool HostReachesDefaultDevice() {
+  const char* const name = std::getenv("PLIMSOLL_DEVICE");
+  if (name == nullptr || *name == '\0') return true;
+  const auto device = device::MakeDevice(device::ParseDeviceName(name)->kind);
+  return (*device)->Properties(device::DeviceId{0}).host_reachable;
+}
+
+// For tests that look into the device's memory themselves, or whose rule is of memory that host and
+// device share: the caller's tensors used in place.
+#define SKIP_UNLESS_HOST_REACHES_DEVICE()                          \
+  if (!::plimsoll::engine::HostReachesDefaultDevice()) {           \
+    GTEST_SKIP() << "the host cannot reach memory of this device"; \
+  }                                                                \
+  static_assert(true)
 
 inline kernels::HostTensor Floats(kernels::Dims dims, const std::vector<float>& elements) {
   kernels::HostTensor tensor = *kernels::AllocateOnHeap(graph::DataType::kFloat32, dims);

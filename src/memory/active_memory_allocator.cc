@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "plimsoll/base/log.h"
+#include "memory/release_failure.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::memory {
@@ -25,9 +25,7 @@ ActiveMemoryAllocator::ActiveMemoryAllocator(std::shared_ptr<PhysicalMemoryAlloc
 
 ActiveMemoryAllocator::~ActiveMemoryAllocator() {
   for (const auto& [address, size] : blocks_) {
-    if (Status status = physical_->ReleasePlain(address); !status.ok()) {
-      Log(LogLevel::kWarning, status.error().Text());
-    }
+    LogReleaseFailure(physical_->ReleasePlain(address));
   }
 }
 

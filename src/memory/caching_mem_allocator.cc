@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "memory/pool/owner_table.h"
+#include "memory/release_failure.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/memory/out_of_memory.h"
@@ -26,16 +27,13 @@ CachingMemAllocator::CachingMemAllocator(std::shared_ptr<PhysicalMemoryAllocator
       owners_(std::make_unique<OwnerTable>()) {}
 
 CachingMemAllocator::~CachingMemAllocator() {
-  const auto warn = [](const Status& status) {
-    if (!status.ok()) Log(LogLevel::kWarning, status.error().Text());
-  };
   if (statistics_.live_blocks > 0) {
     Log(LogLevel::kWarning,
         StrCat("caching allocator destroyed with ", statistics_.live_blocks, " blocks alive"));
   }
-  warn(physical_->device().SynchronizeDevice(physical_->id()));
+  LogReleaseFailure(physical_->device().SynchronizeDevice(physical_->id()));
   for (const Slot& slot : slots_) {
-    if (slot.size > 0) warn(physical_->ReleasePlain(slot.address));
+    if (slot.size > 0) LogReleaseFailure(physical_->ReleasePlain(slot.address));
   }
 }
 
@@ -180,9 +178,7 @@ Status CachingMemAllocator::Free(const Block& block) {
   }
   if (keep_ != Keep::kNothing) return Status();
   // The block is freed in any case: what the device does not take back now stays for the next time.
-  if (const Result<Bytes> recycled = Recycle(); !recycled.ok()) {
-    Log(LogLevel::kWarning, recycled.error().Text());
-  }
+  LogReleaseFailure(Recycle().status());
   return Status();
 }
 

@@ -65,7 +65,7 @@ TEST_F(CachingMemory, ABlockUsedOnAnotherStreamWaitsForASynchronisation) {
   Make();
   const Block crossed = Take(MiB(8), mine_);
   ASSERT_TRUE(allocator_->RecordStream(crossed, other_).ok());
-  ASSERT_TRUE(machine_.device()->Launch(kDevice, other_, [] {}).ok());
+  ASSERT_TRUE(machine_.device()->LaunchHost(kDevice, other_, [] {}).ok());
   Give(crossed);
   EXPECT_EQ(allocator_->statistics().largest_free_run, Bytes(0));
   EXPECT_NE(Take(MiB(8), mine_).address, crossed.address);
@@ -219,7 +219,7 @@ TEST_F(CachingMemory, DestructionWaitsForTheDeviceAndGivesEverythingBack) {
   Give(Take(MiB(2), mine_));
   const Block crossed = Take(MiB(3), mine_);
   ASSERT_TRUE(allocator_->RecordStream(crossed, other_).ok());
-  ASSERT_TRUE(machine_.device()->Launch(kDevice, other_, [] {}).ok());
+  ASSERT_TRUE(machine_.device()->LaunchHost(kDevice, other_, [] {}).ok());
   Give(crossed);
   Take(MiB(4), other_);
   std::vector<std::string> lines;

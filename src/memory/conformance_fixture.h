@@ -11,6 +11,7 @@
 #include "plimsoll/base/log.h"
 #include "plimsoll/device/cpu_device.h"
 #include "plimsoll/device/fake_device.h"
+#include "plimsoll/device/far_device.h"
 #include "plimsoll/memory/caching_mem_allocator.h"
 #include "plimsoll/memory/guarding_allocator.h"
 #include "plimsoll/memory/limiting_allocator.h"
@@ -113,10 +114,14 @@ inline std::vector<Ground> AllGrounds() {
           device::CpuOptions{.capacity = MiB(256), .reserves_addresses = reserves});
     };
   };
-  return {{"Fake", fake(true)},
-          {"FakePlain", fake(false)},
-          {"Cpu", cpu(true)},
-          {"CpuPlain", cpu(false)}};
+  const auto far = [](bool reserves) {
+    return [reserves]() -> std::shared_ptr<device::Device> {
+      return std::make_shared<device::FarDevice>(device::CpuOptions{
+          .capacity = MiB(256), .reserves_addresses = reserves, .huge_by_default = false});
+    };
+  };
+  return {{"Fake", fake(true)},     {"FakePlain", fake(false)}, {"Cpu", cpu(true)},
+          {"CpuPlain", cpu(false)}, {"Far", far(true)},         {"FarPlain", far(false)}};
 }
 
 inline testing::AssertionResult RefusedAs(const Status& status, const std::string& code) {

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <utility>
 
+#include "memory/release_failure.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/memory/active_memory_allocator.h"
 
@@ -26,11 +27,7 @@ DeviceAllocator::DeviceAllocator(std::shared_ptr<PhysicalMemoryAllocator> physic
                                  device::StreamId stream, ExpandableOptions options)
     : physical_(std::move(physical)), stream_(stream), active_(Activate(physical_, options)) {}
 
-DeviceAllocator::~DeviceAllocator() {
-  if (Status status = Synchronize(); !status.ok()) {
-    Log(LogLevel::kWarning, status.error().Text());
-  }
-}
+DeviceAllocator::~DeviceAllocator() { LogReleaseFailure(Synchronize()); }
 
 Status DeviceAllocator::Synchronize() {
   if (!stream_.valid()) return physical_->device().SynchronizeDevice(physical_->id());

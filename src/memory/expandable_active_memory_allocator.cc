@@ -6,7 +6,7 @@
 #include "device/address_space.h"
 #include "memory/pool/address_math.h"
 #include "memory/pool/chunk_ladder.h"
-#include "plimsoll/base/log.h"
+#include "memory/release_failure.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::memory {
@@ -34,9 +34,7 @@ Result<std::unique_ptr<ExpandableActiveMemoryAllocator>> ExpandableActiveMemoryA
                   memory.ReserveAddressIfAble(physical->id(), size, granularity));
   auto stitched = memory.ReserveAddressIfAble(physical->id(), size, granularity);
   if (!stitched.ok()) {
-    if (Status status = memory.ReleaseAddress(physical->id(), homes); !status.ok()) {
-      Log(LogLevel::kWarning, status.error().Text());
-    }
+    LogReleaseFailure(memory.ReleaseAddress(physical->id(), homes));
     return stitched.error();
   }
   return std::unique_ptr<ExpandableActiveMemoryAllocator>(
@@ -58,7 +56,7 @@ ExpandableActiveMemoryAllocator::ExpandableActiveMemoryAllocator(
 
 ExpandableActiveMemoryAllocator::~ExpandableActiveMemoryAllocator() {
   const auto done = [](const Status& status) {
-    if (!status.ok()) Log(LogLevel::kWarning, status.error().Text());
+    LogReleaseFailure(status);
     return status.ok();
   };
   while (!stitched_.empty() && done(Unstitch(stitched_.begin()->first))) {
@@ -85,9 +83,7 @@ Status ExpandableActiveMemoryAllocator::MapRun(Address at, std::span<const devic
     return status;
   }
   if (mapped > Bytes(0)) {
-    if (Status undo = memory.Unmap(physical_->id(), at, mapped); !undo.ok()) {
-      Log(LogLevel::kWarning, undo.error().Text());
-    }
+    LogReleaseFailure(memory.Unmap(physical_->id(), at, mapped));
   }
   return status;
 }

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "plimsoll/base/log.h"
+#include "memory/release_failure.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::memory {
@@ -13,11 +13,7 @@ PhysicalMemoryAllocator::PhysicalMemoryAllocator(std::shared_ptr<device::Device>
                                                  device::DeviceId id, PhysicalMemoryOptions options)
     : device_(std::move(device)), id_(id), options_(options) {}
 
-PhysicalMemoryAllocator::~PhysicalMemoryAllocator() {
-  if (Result<Bytes> trimmed = Trim(); !trimmed.ok()) {
-    Log(LogLevel::kWarning, trimmed.error().Text());
-  }
-}
+PhysicalMemoryAllocator::~PhysicalMemoryAllocator() { LogReleaseFailure(Trim().status()); }
 
 Status PhysicalMemoryAllocator::CheckLimit(Bytes size) const {
   if (reserved_ + size <= options_.limit) return Status();

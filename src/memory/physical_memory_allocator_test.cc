@@ -206,7 +206,7 @@ TEST(CachingMemAllocatorTest, R78_OnRefusalItSynchronisesBeforeItReleasesAndThen
   const Machine machine = Machine::Fake(options);
   CachingMemAllocator allocator(machine.physical());
   const Block block = *allocator.Allocate({.size = MiB(10)});
-  ASSERT_TRUE(machine.device()->Launch(kDevice, machine.stream(), [] {}).ok());
+  ASSERT_TRUE(machine.device()->LaunchHost(kDevice, machine.stream(), [] {}).ok());
   ASSERT_TRUE(allocator.Free(block).ok());
   log->calls.clear();
   ASSERT_TRUE(allocator.Allocate({.size = MiB(14)}).ok());

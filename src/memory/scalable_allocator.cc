@@ -7,6 +7,7 @@
 #include "memory/pool/memory_pool.h"
 #include "memory/pool/owner_table.h"
 #include "memory/pool/retired_ranges.h"
+#include "memory/release_failure.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/memory/out_of_memory.h"
@@ -262,9 +263,7 @@ Result<uint32_t> ScalableAllocator::ObtainStitched(int64_t size, bool scarce, Ad
 
 Result<Address> ScalableAllocator::Stitch(const StitchPlan& plan) {
   // A mapping too many is no reason to refuse the request: what failed is tried again next time.
-  if (Status undone = UndoOldStitched(); !undone.ok()) {
-    Log(LogLevel::kWarning, undone.error().Text());
-  }
+  LogReleaseFailure(UndoOldStitched());
   const std::vector<ActiveChunk> chunks = pool_->ChunksOf(plan);
   Result<Address> at = device_->Stitch(chunks);
   if (!at.ok() && at.error().code == "memory.addresses_exhausted") {

@@ -186,18 +186,18 @@ TEST(ScalableAllocatorTest, R77_TheStreamIsSynchronisedBeforeMemoryGoesAndTheDev
     const Machine machine = Machine::Fake(options);
     auto allocator = machine.Scalable();
     const Block block = Take(*allocator, MiB(8));
-    ASSERT_TRUE(machine.device()->Launch(kDevice, machine.stream(), [] {}).ok());
+    ASSERT_TRUE(machine.device()->LaunchHost(kDevice, machine.stream(), [] {}).ok());
     ASSERT_TRUE(allocator->Free(block).ok());
     ASSERT_TRUE(allocator->Trim().ok());
     Take(*allocator, MiB(8));
-    ASSERT_TRUE(machine.device()->Launch(kDevice, machine.stream(), [] {}).ok());
+    ASSERT_TRUE(machine.device()->LaunchHost(kDevice, machine.stream(), [] {}).ok());
   }
   bool synchronised = false;
   int64_t released = 0;
   for (const device::FakeCall& call : log->calls) {
     EXPECT_TRUE(call.ok);
     if (!call.call) continue;
-    if (*call.call == DeviceCall::kLaunch) synchronised = false;
+    if (*call.call == DeviceCall::kLaunchHost) synchronised = false;
     if (*call.call == DeviceCall::kSynchronizeStream) synchronised = true;
     if (*call.call == DeviceCall::kUnmap || *call.call == DeviceCall::kDestroyChunk) {
       EXPECT_TRUE(synchronised);

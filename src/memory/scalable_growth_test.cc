@@ -72,7 +72,7 @@ TEST_F(ScalableGrowth, PauseWaitsForTheStream) {
   Make({.capacity = MiB(64)});
   const Block block = Take(MiB(8));
   ASSERT_TRUE(machine_->fake()
-                  .LaunchUsing(kDevice, machine_->stream(), {{block.address, block.size}})
+                  .EnqueueUsing(kDevice, machine_->stream(), {{block.address, block.size}})
                   .ok());
   ASSERT_TRUE(allocator_->Pause().ok());
   EXPECT_EQ(machine_->fake().PendingWork(machine_->stream()), 0);

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "plimsoll/base/log.h"
+#include "memory/release_failure.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::memory {
@@ -39,15 +39,11 @@ StreamOrderedAllocator::StreamOrderedAllocator(std::shared_ptr<PhysicalMemoryAll
 StreamOrderedAllocator::~StreamOrderedAllocator() {
   for (const Deferred& deferred : deferred_) {
     for (device::EventId event : deferred.events) {
-      if (Status status = physical_->device().DestroyEvent(physical_->id(), event); !status.ok()) {
-        Log(LogLevel::kWarning, status.error().Text());
-      }
+      LogReleaseFailure(physical_->device().DestroyEvent(physical_->id(), event));
     }
   }
   if (deferred_.empty()) return;
-  if (Status status = physical_->device().SynchronizeDevice(physical_->id()); !status.ok()) {
-    Log(LogLevel::kWarning, status.error().Text());
-  }
+  LogReleaseFailure(physical_->device().SynchronizeDevice(physical_->id()));
 }
 
 Result<StreamOrderedAllocator::Pool*> StreamOrderedAllocator::PoolOf(StreamId stream) {
@@ -104,9 +100,7 @@ Status StreamOrderedAllocator::Free(const Block& block) {
   PLIMSOLL_TRY(Defer(block, recorded->second.streams));
   recorded->second.deferred = true;
   // The block is freed in any case: what cannot be asked now is asked again by the next request.
-  if (const Status finished = FreeFinished(); !finished.ok()) {
-    Log(LogLevel::kWarning, finished.error().Text());
-  }
+  LogReleaseFailure(FreeFinished());
   return Status();
 }
 

@@ -26,8 +26,8 @@ class StreamOrderedAllocatorTest : public testing::Test {
     other_ = *machine_->device()->CreateStream(kDevice);
     allocator_ = std::make_unique<StreamOrderedAllocator>(machine_->physical());
   }
-  void Launch(StreamId stream) {
-    ASSERT_TRUE(machine_->device()->Launch(kDevice, stream, [] {}).ok());
+  void LaunchWork(StreamId stream) {
+    ASSERT_TRUE(machine_->device()->LaunchHost(kDevice, stream, [] {}).ok());
   }
 
   std::unique_ptr<Machine> machine_;
@@ -39,7 +39,7 @@ TEST_F(StreamOrderedAllocatorTest, AFreedBlockIsReusedOnItsStreamAtOnceAndOnNoOt
   Make(GiB(1));
   const StreamId mine = machine_->stream();
   const Block block = Take(*allocator_, MiB(8), mine);
-  Launch(mine);
+  LaunchWork(mine);
   ASSERT_TRUE(allocator_->Free(block).ok());
   EXPECT_NE(Take(*allocator_, MiB(8), other_).address, block.address);
   EXPECT_EQ(Take(*allocator_, MiB(8), mine).address, block.address);
@@ -50,7 +50,7 @@ TEST_F(StreamOrderedAllocatorTest, ARecordedBlockWaitsForTheOtherStream) {
   Make(GiB(1));
   const StreamId mine = machine_->stream();
   const Block block = Take(*allocator_, MiB(8), mine);
-  Launch(other_);
+  LaunchWork(other_);
   ASSERT_TRUE(allocator_->RecordStream(block, other_).ok());
   ASSERT_TRUE(allocator_->Free(block).ok());
   EXPECT_NE(Take(*allocator_, MiB(8), mine).address, block.address);
@@ -68,8 +68,8 @@ TEST_F(StreamOrderedAllocatorTest, ABlockRecordedOnTwoStreamsWaitsForBoth) {
     for (const StreamId stream : {other_, third, other_}) {
       ASSERT_TRUE(allocator_->RecordStream(block, stream).ok());
     }
-    Launch(other_);
-    Launch(third);
+    LaunchWork(other_);
+    LaunchWork(third);
     ASSERT_TRUE(allocator_->Free(block).ok());
     EXPECT_EQ(machine_->fake().outstanding().events, 2);
     ASSERT_TRUE(
@@ -94,8 +94,8 @@ TEST_F(StreamOrderedAllocatorTest, ABlockThatIsFinishedDoesNotWaitForOneThatIsNo
   const Block quick = Take(*allocator_, MiB(8), mine);
   ASSERT_TRUE(allocator_->RecordStream(slow, other_).ok());
   ASSERT_TRUE(allocator_->RecordStream(quick, third).ok());
-  Launch(other_);
-  Launch(third);
+  LaunchWork(other_);
+  LaunchWork(third);
   ASSERT_TRUE(allocator_->Free(slow).ok());
   ASSERT_TRUE(allocator_->Free(quick).ok());
   EXPECT_EQ(allocator_->statistics().live_blocks, 2) << "both are in use";
@@ -111,7 +111,7 @@ TEST_F(StreamOrderedAllocatorTest, ABlockThatWaitsForOtherStreamsIsFreedOnce) {
   const StreamId mine = machine_->stream();
   const Block block = Take(*allocator_, MiB(8), mine);
   ASSERT_TRUE(allocator_->RecordStream(block, other_).ok());
-  Launch(other_);
+  LaunchWork(other_);
   ASSERT_TRUE(allocator_->Free(block).ok());
   EXPECT_TRUE(RefusedAs(allocator_->Free(block), "memory.freed_twice"));
   EXPECT_TRUE(RefusedAs(allocator_->RecordStream(block, other_), "memory.freed_twice"));
@@ -150,7 +150,7 @@ TEST_F(StreamOrderedAllocatorTest, AFreeWhoseSecondEventFailsChangesNothing) {
   EXPECT_TRUE(RefusedAs(allocator_->Free(block), "device.record_event"));
   EXPECT_EQ(machine_->fake().outstanding().events, 0);
   EXPECT_EQ(allocator_->statistics().live_blocks, 1);
-  Launch(third);
+  LaunchWork(third);
   ASSERT_TRUE(allocator_->Free(block).ok());
   EXPECT_NE(Take(*allocator_, MiB(8), mine).address, block.address) << "it still waits for both";
   ASSERT_TRUE(machine_->device()->SynchronizeStream(kDevice, third).ok());
@@ -222,7 +222,7 @@ TEST_F(StreamOrderedAllocatorTest, DestructionForgetsTheEventsOfBlocksThatWait) 
   Make(GiB(1));
   const Block block = Take(*allocator_, MiB(8), machine_->stream());
   ASSERT_TRUE(allocator_->RecordStream(block, other_).ok());
-  ASSERT_TRUE(machine_->fake().LaunchUsing(kDevice, other_, {{block.address, MiB(8)}}).ok());
+  ASSERT_TRUE(machine_->fake().EnqueueUsing(kDevice, other_, {{block.address, MiB(8)}}).ok());
   ASSERT_TRUE(allocator_->Free(block).ok());
   EXPECT_EQ(machine_->fake().outstanding().events, 1);
   std::vector<std::string> lines;
@@ -237,7 +237,7 @@ TEST_F(StreamOrderedAllocatorTest, MemoryMovesBetweenStreamsWhenTheDeviceIsFull)
   Make(MiB(64));
   const StreamId mine = machine_->stream();
   const Block block = Take(*allocator_, MiB(48), mine);
-  Launch(mine);
+  LaunchWork(mine);
   ASSERT_TRUE(allocator_->Free(block).ok());
   Take(*allocator_, MiB(60), other_);
   EXPECT_EQ(machine_->fake().PendingWork(mine), 0);  // it was waited for

@@ -32,6 +32,8 @@ struct ConstTensorView {
   std::vector<int64_t> dims = {};
   const void* data = nullptr;                        // aligned to an element at least
   std::optional<std::vector<int64_t>> strides = {};  // in elements; none: row-major without gaps
+  // `data` is an address of the session's device, whose memory the host may not reach.
+  bool on_device = false;
 
   // Elements in memory of the caller's, as many as the dimensions say.
   template <typename Element>
@@ -41,10 +43,10 @@ struct ConstTensorView {
 
   int64_t elements() const { return ElementCount(dims); }
   Bytes size() const { return SizeOf(type, elements()); }
-  // The elements; none where they are of another type than `Element`.
+  // The elements; none where they are of another type than `Element`, or on the device.
   template <typename Element>
   std::span<const Element> Elements() const {
-    if (type != DataTypeOf<Element>() || data == nullptr) return {};
+    if (type != DataTypeOf<Element>() || data == nullptr || on_device) return {};
     return {static_cast<const Element*>(data), static_cast<size_t>(elements())};
   }
 };
@@ -56,6 +58,8 @@ struct TensorView {
   std::vector<int64_t> dims = {};
   void* data = nullptr;                              // aligned to an element at least
   std::optional<std::vector<int64_t>> strides = {};  // in elements; none: row-major without gaps
+  // `data` is an address of the session's device, whose memory the host may not reach.
+  bool on_device = false;
 
   // Elements in memory of the caller's, as many as the dimensions say.
   template <typename Element>
@@ -68,11 +72,11 @@ struct TensorView {
   // The elements; none where they are of another type than `Element`.
   template <typename Element>
   std::span<Element> Elements() const {
-    if (type != DataTypeOf<Element>() || data == nullptr) return {};
+    if (type != DataTypeOf<Element>() || data == nullptr || on_device) return {};
     return {static_cast<Element*>(data), static_cast<size_t>(elements())};
   }
 
-  operator ConstTensorView() const { return {type, dims, data, strides}; }
+  operator ConstTensorView() const { return {type, dims, data, strides, on_device}; }
 };
 
 // Memory of the process, aligned to 64 bytes, its bytes not set; null when there is none left.

@@ -22,21 +22,33 @@ enum class DeviceCall {
   kSetAccess,
   kAllocatePlain,
   kFreePlain,
+  kRegisterHost,
+  kUnregisterHost,
   kInfo,
   kSetCurrent,
+  kBindThread,
+  kUnbindThread,
   kCreateStream,
   kDestroyStream,
   kRecordEvent,
+  kRecordTimedEvent,
   kEventReached,
   kWaitEvent,
+  kSynchronizeEvent,
+  kElapsedTime,
   kDestroyEvent,
   kCopy,
   kFill,
-  kLaunch,
+  kEnqueue,
+  kLaunchHost,
+  kBeginRecording,
+  kEndRecording,
+  kReplayRecording,
+  kDestroyRecording,
   kSynchronizeStream,
   kSynchronizeDevice,
 };
-inline constexpr size_t kDeviceCallCount = 22;
+inline constexpr size_t kDeviceCallCount = 34;
 
 // Each call once, for tables and sweeps.
 constexpr std::array<DeviceCall, kDeviceCallCount> AllDeviceCalls() {
@@ -51,5 +63,12 @@ std::string_view DeviceCallName(DeviceCall call);
 // The error of a call that failed: its code is "device." and the call's name, its place the device.
 Error CallError(DeviceCall call, DeviceId device, ErrorKind kind, std::string why,
                 std::string remedy = "");
+
+// The error of a call that needs an ability which the device has not.
+Error UnsupportedCall(DeviceCall call, DeviceId device, std::string why);
+
+// The error of every call on a lost device; `first` is the one that it was lost by.
+inline constexpr std::string_view kDeviceLost = "device.lost";
+Error LostError(DeviceId device, const Error& first);
 
 }  // namespace plimsoll::device

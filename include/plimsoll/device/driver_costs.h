@@ -19,8 +19,8 @@ struct CostBySize {
 
 // The price list of a driver. The defaults are medians measured on an H200 with driver 580: memory
 // calls as in ANCHORS.md, the others by the same method. A call on a run of chunks pays for each
-// chunk, as the driver does. Calls that are the user's work (copy, fill, launch) and plain queries
-// are free here: the list is about the price of managing memory.
+// chunk, as the driver does. Calls that are the user's work (copy, fill, kernels, recordings) and
+// plain queries are free here: the list is about the price of managing memory.
 struct DriverCosts {
   CostBySize allocate_plain{60, 67, 222};
   CostBySize free_plain{36, 164, 481};
@@ -29,9 +29,12 @@ struct DriverCosts {
   CostBySize map{1.5, 1.3, 2.5};
   CostBySize unmap{21, 27, 41};
   CostBySize set_access{32, 59, 101};
+  CostBySize register_host{144, 11688, 49567};
+  CostBySize unregister_host{71, 4562, 18411};
   double reserve_address = 35;
   double release_address = 4;
-  double synchronize = 5.5;   // of a stream or of the device, beyond the work waited for
+  double synchronize = 5.5;  // of a stream or of the device, beyond the work waited for
+  double synchronize_event = 0.4;
   double record_event = 0.4;  // with the creation of the event
   double event_reached = 1.4;
   double wait_event = 0.25;

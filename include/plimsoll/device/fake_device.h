@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -23,6 +24,8 @@ struct FakeOutstanding {
   int64_t plain_blocks = 0;
   int64_t streams = 0;
   int64_t events = 0;
+  int64_t registered = 0;  // pieces of host memory
+  int64_t recordings = 0;
   auto operator<=>(const FakeOutstanding&) const = default;
 };
 
@@ -45,13 +48,15 @@ struct FakeCallLog {
 };
 
 // A failure to come: of the calls of this kind (any kind when empty) from now on, `first` of them
-// being the next, `times` in a row fail with an error of this kind and do nothing.
+// being the next, `times` in a row fail with an error of this kind and do nothing. The first of
+// them can end its device, so that every call from then on answers device.lost.
 struct FakeFailure {
   static constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();
   std::optional<DeviceCall> call = std::nullopt;
   int64_t first = 1;
   int64_t times = 1;
   ErrorKind kind = ErrorKind::kRunFailed;
+  bool loses_device = false;
 };
 
 struct FakeOptions {
@@ -59,9 +64,12 @@ struct FakeOptions {
   Bytes capacity = GiB(80);        // of each device; host memory does not count
   Bytes granularity = MiB(2);      // a power of two
   bool reserves_addresses = true;  // false: ReserveAddress answers kUnsupported
+  bool host_reachable = false;     // what Properties say: it stands for a device like that
   int64_t pages_1g = 0;            // of each device, for PagePolicy::kHuge1G
   int64_t pages_2m = 0;            // of each device, for PagePolicy::kHuge2M
   bool transparent_pages = true;   // whether PagePolicy::kTransparent2M can be had
+  bool timed_events = true;        // false: the calls about them answer kUnsupported
+  bool records = true;             // likewise about recordings
   bool queries_complete = false;   // true: asking for an event completes the work before it
   DriverCosts costs = {};
   std::shared_ptr<FakeCallLog> log = nullptr;  // null: no call is logged
@@ -83,11 +91,14 @@ class FakeState;
 
 // Devices made of numbers: no byte exists, every rule of the seam does. What CUDA would do
 // undefined, the fake fails:
-//  - unmapping or freeing memory that pending work uses (a Launch uses all memory of its device,
-//    LaunchUsing what it names), and destroying a stream with pending work;
+//  - unmapping or freeing memory that pending work uses (enqueued work and host callbacks use all
+//    memory of their device, EnqueueUsing what it names), and destroying a stream with pending
+//    work;
 //  - touching memory that is not mapped with access.
-// Work stays pending until its stream or device is synchronised, CompleteWork says so, or, with
-// `queries_complete`, an event behind it is asked for; then it runs on that caller's thread.
+// Work stays pending until its stream or device or an event behind it is synchronised, CompleteWork
+// says so, or, with `queries_complete`, an event behind it is asked for; then it runs on that
+// caller's thread. The time of a timed event is the driver time that the calls before it cost by
+// the price list.
 //
 //   FakeDevice device({.capacity = GiB(1)});
 //   device.Fail({.call = DeviceCall::kMap, .first = 3});   // the third Map from now
@@ -101,14 +112,16 @@ class FakeDevice : public Device {
   explicit FakeDevice(FakeOptions options = {});
   ~FakeDevice() override;
 
-  // A Launch that tells which memory it uses, as a kernel with known arguments does.
-  Status LaunchUsing(DeviceId device, StreamId stream, std::vector<AddressRange> uses,
-                     std::function<void()> work = nullptr);
+  // An Enqueue that tells which memory it uses, as a kernel with known arguments does.
+  Status EnqueueUsing(DeviceId device, StreamId stream, std::vector<AddressRange> uses,
+                      std::function<void()> work = nullptr);
 
   // Test control. None of these counts as a call.
   void Fail(const FakeFailure& failure);
   void ClearFailures();
-  // Completes the next `items` of a stream (copies, fills, launches, waits) and what they wait for.
+  // Ends a device as an error of the hardware does. Pending work is never done.
+  void Lose(DeviceId device, const Error& first_error);
+  // Completes the next `items` of a stream (copies, fills, work, waits) and what they wait for.
   void CompleteWork(StreamId stream, int64_t items);
   int64_t PendingWork(StreamId stream) const;
   FakeOutstanding outstanding() const;
@@ -118,17 +131,28 @@ class FakeDevice : public Device {
   std::string Kind() const override { return "fake"; }
   int Count() const override;
   DeviceMemory& memory() override;
+  DeviceProperties Properties(DeviceId device) const override;
   DeviceId Current() const override;
   Status SetCurrent(DeviceId device) override;
+  Status BindThread(DeviceId device) override;
+  Status UnbindThread(DeviceId device) override;
   Result<StreamId> CreateStream(DeviceId device) override;
   Status DestroyStream(DeviceId device, StreamId stream) override;
   Result<EventId> RecordEvent(DeviceId device, StreamId stream) override;
+  Result<EventId> RecordTimedEvent(DeviceId device, StreamId stream) override;
   Result<bool> EventReached(DeviceId device, EventId event) override;
   Status WaitEvent(DeviceId device, StreamId stream, EventId event) override;
+  Status SynchronizeEvent(DeviceId device, EventId event) override;
+  Result<std::chrono::nanoseconds> ElapsedTime(DeviceId device, EventId from, EventId to) override;
   Status DestroyEvent(DeviceId device, EventId event) override;
   Status Copy(DeviceId device, StreamId stream, Address to, Address from, Bytes size) override;
   Status Fill(DeviceId device, StreamId stream, Address at, uint8_t value, Bytes size) override;
-  Status Launch(DeviceId device, StreamId stream, std::function<void()> work) override;
+  Status Enqueue(DeviceId device, StreamId stream, StreamWork work) override;
+  Status LaunchHost(DeviceId device, StreamId stream, std::function<void()> work) override;
+  Status BeginRecording(DeviceId device, StreamId stream) override;
+  Result<RecordingId> EndRecording(DeviceId device, StreamId stream) override;
+  Status ReplayRecording(DeviceId device, StreamId stream, RecordingId recording) override;
+  Status DestroyRecording(DeviceId device, RecordingId recording) override;
   Status SynchronizeStream(DeviceId device, StreamId stream) override;
   Status SynchronizeDevice(DeviceId device) override;
 

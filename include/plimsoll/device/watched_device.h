@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,15 +38,25 @@ class WatchedDevice final : public Device, private DeviceMemory {
   }
   DeviceId Current() const override { return under_->Current(); }
   Status SetCurrent(DeviceId device) override;
+  Status BindThread(DeviceId device) override;
+  Status UnbindThread(DeviceId device) override;
   Result<StreamId> CreateStream(DeviceId device) override;
   Status DestroyStream(DeviceId device, StreamId stream) override;
   Result<EventId> RecordEvent(DeviceId device, StreamId stream) override;
+  Result<EventId> RecordTimedEvent(DeviceId device, StreamId stream) override;
   Result<bool> EventReached(DeviceId device, EventId event) override;
   Status WaitEvent(DeviceId device, StreamId stream, EventId event) override;
+  Status SynchronizeEvent(DeviceId device, EventId event) override;
+  Result<std::chrono::nanoseconds> ElapsedTime(DeviceId device, EventId from, EventId to) override;
   Status DestroyEvent(DeviceId device, EventId event) override;
   Status Copy(DeviceId device, StreamId stream, Address to, Address from, Bytes size) override;
   Status Fill(DeviceId device, StreamId stream, Address at, uint8_t value, Bytes size) override;
-  Status Launch(DeviceId device, StreamId stream, std::function<void()> work) override;
+  Status Enqueue(DeviceId device, StreamId stream, StreamWork work) override;
+  Status LaunchHost(DeviceId device, StreamId stream, std::function<void()> work) override;
+  Status BeginRecording(DeviceId device, StreamId stream) override;
+  Result<RecordingId> EndRecording(DeviceId device, StreamId stream) override;
+  Status ReplayRecording(DeviceId device, StreamId stream, RecordingId recording) override;
+  Status DestroyRecording(DeviceId device, RecordingId recording) override;
   Status SynchronizeStream(DeviceId device, StreamId stream) override;
   Status SynchronizeDevice(DeviceId device) override;
 
@@ -60,6 +71,8 @@ class WatchedDevice final : public Device, private DeviceMemory {
   Status SetAccess(DeviceId device, Address at, Bytes size) override;
   Result<Address> AllocatePlain(DeviceId device, Bytes size, MemoryType type) override;
   Status FreePlain(DeviceId device, Address at) override;
+  Status RegisterHost(DeviceId device, Address at, Bytes size) override;
+  Status UnregisterHost(DeviceId device, Address at) override;
   Result<MemoryInfo> Info(DeviceId device) const override;
 
   // Counts the call, and is the error that it is to fail with.

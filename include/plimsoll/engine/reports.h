@@ -83,8 +83,9 @@ struct DeviceBytes {
   // values that keep their addresses), and tensors of graphs that are run node by node.
   Bytes feature_maps;
   Bytes variables;
+  Bytes ports;        // inputs and outputs, where the host cannot reach the device
   Bytes granularity;  // what rounding up adds: to the pages and chunks of the device
-  Bytes total() const { return weights + feature_maps + variables + granularity; }
+  Bytes total() const { return weights + feature_maps + variables + ports + granularity; }
 };
 
 // What a session holds now.

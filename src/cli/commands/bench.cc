@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/mapped_pages.h"
+#include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/peer/distance.h"
@@ -27,6 +28,7 @@ struct BenchArguments {
   std::string batch;
   int64_t repeat = 10;
   int64_t threads = 1;
+  std::string device;
   bool json = false;
 };
 
@@ -116,6 +118,7 @@ Result<Row> BenchOne(const std::string& model, const BenchArguments& options,
   }
   const Bytes base = ResidentBytes();
   engine::SessionOptions session_options;
+  session_options.device_name = options.device;
   session_options.threads = settings.threads;
   PLIMSOLL_ASSIGN(const auto session, engine::Session::Create(session_options));
   PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(std::move(graph)));
@@ -212,6 +215,7 @@ void AddBench(CLI::App& program, Action& action) {
   command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
   command.Whole("--repeat", options->repeat, 1, 100'000, "How many runs of each");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
+  command.Text("--device", options->device, kDeviceHelp);
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Bench(*options); });
 }

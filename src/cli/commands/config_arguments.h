@@ -24,6 +24,11 @@ struct ConfigArguments {
   std::list<Short> shorts;            // --policy, and what AddShort added
 };
 
+inline constexpr const char* kDeviceHelp =
+    "cpu, or far: a CPU device for tests whose memory the host cannot reach; far:1 is the second "
+    "of "
+    "its kind. Without it the environment variable PLIMSOLL_DEVICE, else cpu";
+
 // Adds --set, --config and --policy to a command. `arguments` must outlive the parsing.
 void AddConfigArguments(CommandOptions& command, ConfigArguments& arguments);
 

@@ -21,6 +21,7 @@ struct ConformanceArguments {
   std::string filter;
   std::string batch;
   int64_t threads = 1;
+  std::string device;
   bool plain = false;
   ConfigArguments config;
   bool json = false;
@@ -90,6 +91,7 @@ Status Conformance(const ConformanceArguments& options) {
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   CaseOptions how;
   how.batch = options.batch;
+  how.session.device_name = options.device;
   how.session.threads = static_cast<int>(options.threads);
   how.session.load.optimise = !options.plain;
   how.session.config = configured.config;
@@ -120,6 +122,7 @@ void AddConformance(CLI::App& program, Action& action) {
   command.Text("--filter", options->filter, "Only cases whose name contains this");
   command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
+  command.Text("--device", options->device, kDeviceHelp);
   command.Flag("--plain", options->plain, "Run the graphs as the files have them, without passes");
   AddConfigArguments(command, options->config);
   command.Json(options->json);

@@ -40,6 +40,7 @@ struct RunArguments {
   std::string weights;
   int64_t repeat = 1;
   int64_t threads = 1;
+  std::string device;
   bool plain = false;
   bool json = false;
 };
@@ -253,6 +254,7 @@ Status Run(const RunArguments& options) {
   const Bytes base = ResidentBytes();
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   engine::SessionOptions session_options;
+  session_options.device_name = options.device;
   session_options.threads = static_cast<int>(options.threads);
   session_options.load.optimise = !options.plain;
   session_options.load.weight_forms = ParseWeightForms(options.weights);
@@ -293,6 +295,7 @@ void AddRun(CLI::App& program, Action& action) {
   command.Text("--output", options->output, "A folder for the outputs, as NAME.npy");
   command.Whole("--repeat", options->repeat, 1, 1'000'000, "How many runs");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
+  command.Text("--device", options->device, kDeviceHelp);
   command.Text("--limit", options->limit,
                "Exit with 3, before anything is taken, when it needs more than this of the device");
   command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);

@@ -35,6 +35,7 @@ struct TrainArguments {
   std::string restore;
   int64_t save_every = 0;
   int64_t threads = 1;
+  std::string device;
   bool json = false;
 };
 
@@ -183,6 +184,7 @@ Result<engine::SessionOptions> OptionsOf(const TrainArguments& options) {
                     "that is inference", "leave it out, or use 'plimsoll run'");
   }
   engine::SessionOptions session_options;
+  session_options.device_name = options.device;
   session_options.threads = static_cast<int>(options.threads);
   session_options.config = configured.config;
   session_options.config.training = true;
@@ -262,6 +264,7 @@ void AddTrain(CLI::App& program, Action& action) {
                 "Save after each so many steps, too");
   command.Text("--restore", options->restore, "Where the variables come from");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a step");
+  command.Text("--device", options->device, kDeviceHelp);
   AddConfigArguments(command, options->config);
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Train(*options); });

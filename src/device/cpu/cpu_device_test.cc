@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -176,16 +178,41 @@ TEST(CpuDeviceTest, AWaitFromInsideWorkIsRefusedInsteadOfStandingStill) {
   const StreamId stream = device.CreateStream(kFirst).value();
   Status of_stream;
   Status of_device;
+  Status of_event;
+  const EventId event = device.RecordEvent(kFirst, stream).value();
   ASSERT_TRUE(device
-                  .Launch(kFirst, stream,
-                          [&] {
-                            of_stream = device.SynchronizeStream(kFirst, stream);
-                            of_device = device.SynchronizeDevice(kFirst);
-                          })
+                  .LaunchHost(kFirst, stream,
+                              [&] {
+                                of_stream = device.SynchronizeStream(kFirst, stream);
+                                of_device = device.SynchronizeDevice(kFirst);
+                                of_event = device.SynchronizeEvent(kFirst, event);
+                              })
                   .ok());
   ASSERT_TRUE(device.SynchronizeStream(kFirst, stream).ok());
   EXPECT_TRUE(Refused(of_stream, kSynchronizeStream));
   EXPECT_TRUE(Refused(of_device, kSynchronizeDevice));
+  EXPECT_TRUE(Refused(of_event, kSynchronizeEvent));
+}
+
+TEST(CpuDeviceTest, TimedEventsKeepTheTimeAtWhichTheStreamReachedThem) {
+  std::atomic<int64_t> now = 1000;
+  CpuDevice device({.clock = [&now] { return std::chrono::nanoseconds(now.load()); }});
+  const StreamId stream = device.CreateStream(kFirst).value();
+  const EventId first = device.RecordTimedEvent(kFirst, stream).value();
+  ASSERT_TRUE(device.LaunchHost(kFirst, stream, [&now] { now += 77; }).ok());
+  const EventId last = device.RecordTimedEvent(kFirst, stream).value();
+  ASSERT_TRUE(device.SynchronizeStream(kFirst, stream).ok());
+  now += 5000;
+  EXPECT_EQ(device.ElapsedTime(kFirst, first, last).value(), std::chrono::nanoseconds(77));
+}
+
+TEST(CpuDeviceTest, PropertiesNameTheProcessor) {
+  CpuDevice device;
+  const DeviceProperties properties = device.Properties(kFirst);
+  EXPECT_EQ(properties.name, ProcessorName());
+  EXPECT_TRUE(properties.host_reachable);
+  EXPECT_TRUE(properties.timed_events);
+  EXPECT_TRUE(properties.records);
 }
 
 TEST(CpuDeviceTest, DestructionFinishesWorkAndGivesEverythingBack) {
@@ -201,7 +228,7 @@ TEST(CpuDeviceTest, DestructionFinishesWorkAndGivesEverythingBack) {
     ASSERT_TRUE(device.memory().Map(kFirst, place, single).ok());
     ASSERT_TRUE(device.memory().SetAccess(kFirst, place, MiB(2)).ok());
     ASSERT_TRUE(device.memory().Unmap(kFirst, place, MiB(2)).ok());
-    ASSERT_TRUE(device.Launch(kFirst, world.stream, [&ran] { ran = true; }).ok());
+    ASSERT_TRUE(device.LaunchHost(kFirst, world.stream, [&ran] { ran = true; }).ok());
     EXPECT_TRUE(PagesAt(range.base).has_value());
   }
   EXPECT_TRUE(ran);

@@ -15,8 +15,6 @@
 namespace plimsoll::device {
 namespace {
 
-constexpr Bytes kPlainAlignment(512);
-
 // Blocks from here up are mappings of their own, so that freeing them gives them back at once.
 constexpr Bytes kOwnMapping = host::kHugePage;
 
@@ -36,7 +34,7 @@ void FreeBlock(Address at, Bytes size) {
 
 }  // namespace
 
-CpuMemory::CpuMemory(const CpuOptions& options, const CpuStreams& streams)
+CpuMemory::CpuMemory(const CpuOptions& options, CpuStreams& streams)
     : options_(options),
       streams_(streams),
       table_(options.devices, options.granularity),
@@ -215,6 +213,21 @@ Status CpuMemory::FreePlain(DeviceId device, Address at) {
   return {};
 }
 
+Status CpuMemory::RegisterHost(DeviceId device, Address at, Bytes size) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(table_.CheckRegister(device, at, size));
+  table_.AddRegistered(at, {device, size, MemoryType::kHost});
+  return {};
+}
+
+Status CpuMemory::UnregisterHost(DeviceId device, Address at) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(table_.CheckUnregister(device, at));
+  PLIMSOLL_TRY(CheckIdle(DeviceCall::kUnregisterHost, device, at, table_.registered(at).size));
+  table_.RemoveRegistered(at);
+  return {};
+}
+
 Result<MemoryInfo> CpuMemory::Info(DeviceId device) const {
   PLIMSOLL_TRY(table_.CheckDevice(DeviceCall::kInfo, device));
   const Bytes available = SystemMemory().free;
@@ -223,15 +236,14 @@ Result<MemoryInfo> CpuMemory::Info(DeviceId device) const {
   return MemoryInfo{total_, std::min(left, available)};
 }
 
-Status CpuMemory::EnqueueTouching(DeviceCall call, DeviceId device,
-                                  const std::vector<AddressRange>& uses, Reach reach,
-                                  const std::function<Status()>& enqueue) {
+Status CpuMemory::EnqueueTouching(DeviceCall call, DeviceId device, StreamId stream,
+                                  std::vector<CpuStream::Item> items) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(table_.CheckDevice(call, device));
-  for (const AddressRange& range : uses) {
-    PLIMSOLL_TRY(table_.CheckTouch(call, device, range.base, range.size, reach));
+  for (CpuStream::Item& item : items) {
+    for (Touch& touch : item.uses) PLIMSOLL_TRY(table_.CheckTouch(call, device, touch));
   }
-  return enqueue();
+  return streams_.Enqueue(call, device, stream, std::move(items));
 }
 
 }  // namespace plimsoll::device

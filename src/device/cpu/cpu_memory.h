@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -15,7 +14,9 @@ namespace plimsoll::device {
 // The memory side of CpuDevice; its contract is there.
 class CpuMemory : public DeviceMemory {
  public:
-  CpuMemory(const CpuOptions& options, const CpuStreams& streams);
+  static constexpr Bytes kPlainAlignment = Bytes(512);
+
+  CpuMemory(const CpuOptions& options, CpuStreams& streams);
   ~CpuMemory() override;
 
   Bytes Granularity(DeviceId device) const override;
@@ -28,12 +29,14 @@ class CpuMemory : public DeviceMemory {
   Status SetAccess(DeviceId device, Address at, Bytes size) override;
   Result<Address> AllocatePlain(DeviceId device, Bytes size, MemoryType type) override;
   Status FreePlain(DeviceId device, Address at) override;
+  Status RegisterHost(DeviceId device, Address at, Bytes size) override;
+  Status UnregisterHost(DeviceId device, Address at) override;
   Result<MemoryInfo> Info(DeviceId device) const override;
 
   Status CheckDevice(DeviceCall call, DeviceId device) const;
-  // Checks what work touches and enqueues it, with no unmap in between.
-  Status EnqueueTouching(DeviceCall call, DeviceId device, const std::vector<AddressRange>& uses,
-                         Reach reach, const std::function<Status()>& enqueue);
+  // Checks what work touches, narrows its reach and enqueues it, with no unmap in between.
+  Status EnqueueTouching(DeviceCall call, DeviceId device, StreamId stream,
+                         std::vector<CpuStream::Item> items);
 
  private:
   Status TakeCapacity(DeviceCall call, DeviceId device, Bytes size);
@@ -41,7 +44,7 @@ class CpuMemory : public DeviceMemory {
   StoredChunk& StoredAt(const MappingRecord& mapping) { return stored_.at(mapping.chunk); }
 
   const CpuOptions options_;
-  const CpuStreams& streams_;
+  CpuStreams& streams_;
   mutable std::mutex mutex_;
   MemoryTable table_;
   ChunkStorage storage_;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "device/address_range.h"
-
 namespace plimsoll::device {
 namespace {
 
@@ -29,9 +27,9 @@ CpuStream::~CpuStream() {
   worker_.join();
 }
 
-void CpuStream::Enqueue(Work work, std::vector<AddressRange> uses) {
+void CpuStream::Enqueue(Item item) {
   const std::lock_guard lock(mutex_);
-  pending_.push_back({std::move(work), std::move(uses)});
+  pending_.push_back(std::move(item));
   ++enqueued_;
   arrived_.notify_one();
 }
@@ -51,7 +49,7 @@ bool CpuStream::Uses(Address at, Bytes size) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(pending_.begin(), pending_.end(), [&](const Item& item) {
     return std::any_of(item.uses.begin(), item.uses.end(),
-                       [&](const AddressRange& range) { return Overlap(range, at, size); });
+                       [&](const Touch& touch) { return Overlap(touch.range, at, size); });
   });
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "device/address_range.h"
 #include "plimsoll/device/device.h"
 
 namespace plimsoll::device {
@@ -31,6 +32,10 @@ class StreamProgress {
 class CpuStream {
  public:
   using Work = std::function<void()>;
+  struct Item {
+    Work work;
+    std::vector<Touch> uses;  // the memory that the work touches, where that is known
+  };
 
   // Throws std::system_error when the system has no thread to give.
   explicit CpuStream(DeviceId device);
@@ -38,8 +43,7 @@ class CpuStream {
   CpuStream(const CpuStream&) = delete;
   CpuStream& operator=(const CpuStream&) = delete;
 
-  // `uses` is the memory that the work touches, where that is known.
-  void Enqueue(Work work, std::vector<AddressRange> uses);
+  void Enqueue(Item item);
   // Finish what is enqueued and then end; does not wait.
   void Close();
 
@@ -53,10 +57,6 @@ class CpuStream {
   static bool InsideWork();
 
  private:
-  struct Item {
-    Work work;
-    std::vector<AddressRange> uses;
-  };
   void Run();
 
   const DeviceId device_;

@@ -17,7 +17,13 @@ Status CheckMayWait(DeviceCall call, DeviceId device) {
                  "wait on the thread that launches work, or let the stream wait for an event");
 }
 
+std::chrono::nanoseconds SystemTime() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
 }  // namespace
+
+CpuStreams::CpuStreams(Clock clock) : clock_(clock != nullptr ? std::move(clock) : SystemTime) {}
 
 Result<CpuStream*> CpuStreams::Find(DeviceCall call, DeviceId device, StreamId stream) const {
   const auto found = streams_.find(stream);
@@ -25,11 +31,25 @@ Result<CpuStream*> CpuStreams::Find(DeviceCall call, DeviceId device, StreamId s
   return Refused(call, device, "no such stream on this device");
 }
 
+Result<CpuStream*> CpuStreams::FindNotRecording(DeviceCall call, DeviceId device,
+                                                StreamId stream) const {
+  PLIMSOLL_ASSIGN(CpuStream * found, Find(call, device, stream));
+  PLIMSOLL_TRY(recordings_.CheckNotRecording(call, device, stream));
+  return found;
+}
+
 Result<CpuStreams::Event> CpuStreams::FindEvent(DeviceCall call, DeviceId device,
                                                 EventId event) const {
   const auto found = events_.find(event);
   if (found != events_.end()) return found->second;
   return Refused(call, device, "no such event");
+}
+
+Result<CpuStreams::Event> CpuStreams::FindOwnEvent(DeviceCall call, DeviceId device,
+                                                   EventId event) const {
+  PLIMSOLL_ASSIGN(const Event found, FindEvent(call, device, event));
+  if (found.device == device) return found;
+  return Refused(call, device, "the event is another device's");
 }
 
 Result<StreamId> CpuStreams::Create(DeviceId device) {
@@ -48,7 +68,8 @@ Result<StreamId> CpuStreams::Create(DeviceId device) {
 Status CpuStreams::Destroy(DeviceId device, StreamId stream) {
   std::unique_ptr<CpuStream> ended;
   const std::lock_guard lock(mutex_);
-  PLIMSOLL_ASSIGN(const CpuStream* found, Find(DeviceCall::kDestroyStream, device, stream));
+  PLIMSOLL_ASSIGN(const CpuStream* found,
+                  FindNotRecording(DeviceCall::kDestroyStream, device, stream));
   if (!found->idle()) {
     return Refused(DeviceCall::kDestroyStream, device, "work is pending on it",
                    "synchronise it first");
@@ -59,46 +80,108 @@ Status CpuStreams::Destroy(DeviceId device, StreamId stream) {
 
 Result<EventId> CpuStreams::Record(DeviceId device, StreamId stream) {
   const std::lock_guard lock(mutex_);
-  PLIMSOLL_ASSIGN(const CpuStream* found, Find(DeviceCall::kRecordEvent, device, stream));
+  PLIMSOLL_ASSIGN(const CpuStream* found,
+                  FindNotRecording(DeviceCall::kRecordEvent, device, stream));
   const EventId event(next_event_++);
   events_.emplace(event, Event{device, found->progress(), found->position()});
   return event;
 }
 
+Result<EventId> CpuStreams::RecordTimed(DeviceId device, StreamId stream) {
+  constexpr DeviceCall kCall = DeviceCall::kRecordTimedEvent;
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_ASSIGN(CpuStream * found, FindNotRecording(kCall, device, stream));
+  auto time_ns = std::make_shared<std::atomic<int64_t>>(0);
+  found->Enqueue({[this, time_ns] { *time_ns = clock_().count(); }, {}});
+  const EventId event(next_event_++);
+  events_.emplace(event, Event{device, found->progress(), found->position(), std::move(time_ns)});
+  return event;
+}
+
 Result<bool> CpuStreams::Reached(DeviceId device, EventId event) {
   const std::lock_guard lock(mutex_);
-  PLIMSOLL_ASSIGN(const Event found, FindEvent(DeviceCall::kEventReached, device, event));
-  if (found.device != device) {
-    return Refused(DeviceCall::kEventReached, device, "the event is another device's");
-  }
+  PLIMSOLL_ASSIGN(const Event found, FindOwnEvent(DeviceCall::kEventReached, device, event));
   return found.progress->Reached(found.position);
 }
 
 Status CpuStreams::Wait(DeviceId device, StreamId stream, EventId event) {
   const std::lock_guard lock(mutex_);
-  PLIMSOLL_ASSIGN(CpuStream * found, Find(DeviceCall::kWaitEvent, device, stream));
+  PLIMSOLL_ASSIGN(CpuStream * found, FindNotRecording(DeviceCall::kWaitEvent, device, stream));
   PLIMSOLL_ASSIGN(const Event until, FindEvent(DeviceCall::kWaitEvent, device, event));
   if (until.progress->Reached(until.position)) return {};
-  found->Enqueue([until] { until.progress->WaitFor(until.position); }, {});
+  found->Enqueue({[until] { until.progress->WaitFor(until.position); }, {}});
   return {};
+}
+
+Status CpuStreams::SynchronizeEvent(DeviceId device, EventId event) {
+  constexpr DeviceCall kCall = DeviceCall::kSynchronizeEvent;
+  PLIMSOLL_TRY(CheckMayWait(kCall, device));
+  Event until;
+  {
+    const std::lock_guard lock(mutex_);
+    PLIMSOLL_ASSIGN(until, FindOwnEvent(kCall, device, event));
+  }
+  until.progress->WaitFor(until.position);
+  return {};
+}
+
+Result<std::chrono::nanoseconds> CpuStreams::Elapsed(DeviceId device, EventId from, EventId to) {
+  constexpr DeviceCall kCall = DeviceCall::kElapsedTime;
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_ASSIGN(const Event first, FindOwnEvent(kCall, device, from));
+  PLIMSOLL_ASSIGN(const Event last, FindOwnEvent(kCall, device, to));
+  if (first.time_ns == nullptr || last.time_ns == nullptr) {
+    return Refused(kCall, device, "one of the events keeps no time", "record timed events");
+  }
+  if (!first.progress->Reached(first.position) || !last.progress->Reached(last.position)) {
+    return Refused(kCall, device, "one of the events is not reached yet", "wait for it first");
+  }
+  return std::chrono::nanoseconds(*last.time_ns - *first.time_ns);
 }
 
 Status CpuStreams::DestroyEvent(DeviceId device, EventId event) {
   const std::lock_guard lock(mutex_);
-  PLIMSOLL_ASSIGN(const Event found, FindEvent(DeviceCall::kDestroyEvent, device, event));
-  if (found.device != device) {
-    return Refused(DeviceCall::kDestroyEvent, device, "the event is another device's");
-  }
+  PLIMSOLL_TRY(FindOwnEvent(DeviceCall::kDestroyEvent, device, event).status());
   events_.erase(event);
   return {};
 }
 
-Status CpuStreams::Enqueue(DeviceCall call, DeviceId device, StreamId stream, CpuStream::Work work,
-                           std::vector<AddressRange> uses) {
+Status CpuStreams::Enqueue(DeviceCall call, DeviceId device, StreamId stream,
+                           std::vector<CpuStream::Item> items) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_ASSIGN(CpuStream * found, Find(call, device, stream));
-  found->Enqueue(std::move(work), std::move(uses));
+  std::vector<CpuStream::Item>* recording = recordings_.Open(stream);
+  for (CpuStream::Item& item : items) {
+    if (recording != nullptr) {
+      recording->push_back(std::move(item));
+    } else {
+      found->Enqueue(std::move(item));
+    }
+  }
   return {};
+}
+
+Status CpuStreams::BeginRecording(DeviceId device, StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(Find(DeviceCall::kBeginRecording, device, stream).status());
+  return recordings_.Begin(device, stream);
+}
+
+Result<RecordingId> CpuStreams::EndRecording(DeviceId device, StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  PLIMSOLL_TRY(Find(DeviceCall::kEndRecording, device, stream).status());
+  return recordings_.End(device, stream);
+}
+
+Result<std::vector<CpuStream::Item>> CpuStreams::Recorded(DeviceId device,
+                                                          RecordingId recording) const {
+  const std::lock_guard lock(mutex_);
+  return recordings_.Items(DeviceCall::kReplayRecording, device, recording);
+}
+
+Status CpuStreams::DestroyRecording(DeviceId device, RecordingId recording) {
+  const std::lock_guard lock(mutex_);
+  return recordings_.Destroy(device, recording);
 }
 
 Status CpuStreams::Synchronize(DeviceId device, StreamId stream) {
@@ -107,7 +190,7 @@ Status CpuStreams::Synchronize(DeviceId device, StreamId stream) {
   Event until;
   {
     const std::lock_guard lock(mutex_);
-    PLIMSOLL_ASSIGN(const CpuStream* found, Find(kCall, device, stream));
+    PLIMSOLL_ASSIGN(const CpuStream* found, FindNotRecording(kCall, device, stream));
     until = {device, found->progress(), found->position()};
   }
   until.progress->WaitFor(until.position);

@@ -56,6 +56,16 @@ std::optional<bool> OpensMappingWith(std::string_view line, Address at) {
 
 }  // namespace
 
+std::string ProcessorName(const std::string& root) {
+  std::ifstream file(root + "/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos || Trim(line.substr(0, colon)) != "model name") continue;
+    return std::string(Trim(line.substr(colon + 1)));
+  }
+  return "processor";
+}
+
 std::optional<Bytes> KilobyteLine(std::string_view text, std::string_view name) {
   for (std::string_view line : Split(text, '\n')) {
     if (!line.starts_with(name) || line.size() == name.size() || line[name.size()] != ':') continue;

@@ -16,6 +16,9 @@ MemoryInfo SystemMemory(const std::string& root = "");
 // The line "name:   123 kB" of a file like /proc/meminfo, in bytes.
 std::optional<Bytes> KilobyteLine(std::string_view text, std::string_view name);
 
+// As the system names it: "AMD EPYC 9654 96-Core Processor". "processor" where it does not tell.
+std::string ProcessorName(const std::string& root = "");
+
 // The system's pool of huge pages of one size.
 struct HugePagePool {
   std::string path;  // of the file that sets its size

@@ -45,6 +45,14 @@ TEST_F(MadeUpSystem, WhatASystemDoesNotTellIsZero) {
   EXPECT_EQ(FindHugePagePool(MiB(2), root_), std::nullopt);
 }
 
+TEST_F(MadeUpSystem, TheProcessorHasTheNameThatTheSystemGivesIt) {
+  EXPECT_EQ(ProcessorName(root_), "processor");
+  Write("/proc/cpuinfo", "processor\t: 0\nmodel\t\t: 17\nflags: none\n");
+  EXPECT_EQ(ProcessorName(root_), "processor");
+  Write("/proc/cpuinfo", "processor\t: 0\nmodel\t\t: 17\nmodel name\t: Abacus 3: fast\n");
+  EXPECT_EQ(ProcessorName(root_), "Abacus 3: fast");
+}
+
 TEST_F(MadeUpSystem, AContainerWithLessMemoryThanTheMachineCounts) {
   struct Case {
     int64_t limit, used;  // in KiB

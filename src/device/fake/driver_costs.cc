@@ -44,7 +44,12 @@ int64_t DriverCosts::Nanoseconds(DeviceCall call, Bytes size) const {
       return allocate_plain.Nanoseconds(size);
     case DeviceCall::kFreePlain:
       return free_plain.Nanoseconds(size);
+    case DeviceCall::kRegisterHost:
+      return register_host.Nanoseconds(size);
+    case DeviceCall::kUnregisterHost:
+      return unregister_host.Nanoseconds(size);
     case DeviceCall::kRecordEvent:
+    case DeviceCall::kRecordTimedEvent:
       return flat(record_event);
     case DeviceCall::kEventReached:
       return flat(event_reached);
@@ -52,16 +57,26 @@ int64_t DriverCosts::Nanoseconds(DeviceCall call, Bytes size) const {
       return flat(wait_event);
     case DeviceCall::kDestroyEvent:
       return flat(destroy_event);
+    case DeviceCall::kSynchronizeEvent:
+      return flat(synchronize_event);
     case DeviceCall::kSynchronizeStream:
     case DeviceCall::kSynchronizeDevice:
       return flat(synchronize);
     case DeviceCall::kInfo:
     case DeviceCall::kSetCurrent:
+    case DeviceCall::kBindThread:
+    case DeviceCall::kUnbindThread:
     case DeviceCall::kCreateStream:
     case DeviceCall::kDestroyStream:
+    case DeviceCall::kElapsedTime:
     case DeviceCall::kCopy:
     case DeviceCall::kFill:
-    case DeviceCall::kLaunch:
+    case DeviceCall::kEnqueue:
+    case DeviceCall::kLaunchHost:
+    case DeviceCall::kBeginRecording:
+    case DeviceCall::kEndRecording:
+    case DeviceCall::kReplayRecording:
+    case DeviceCall::kDestroyRecording:
       return 0;
   }
   return 0;

@@ -28,7 +28,7 @@ TEST(DriverCostsTest, DefaultsAreTheMeasuredFigures) {
   EXPECT_EQ(costs.Nanoseconds(DeviceCall::kAllocatePlain, MiB(2)), 60000);
   EXPECT_EQ(costs.Nanoseconds(DeviceCall::kReserveAddress, GiB(4096)), 35000);
   EXPECT_GT(costs.Nanoseconds(DeviceCall::kSynchronizeStream, Bytes(0)), 0);
-  EXPECT_EQ(costs.Nanoseconds(DeviceCall::kLaunch, Bytes(0)), 0);
+  EXPECT_EQ(costs.Nanoseconds(DeviceCall::kLaunchHost, Bytes(0)), 0);
 }
 
 TEST(DriverCostsTest, GrowingTo64GiBInLargeChunksIsCheap) {

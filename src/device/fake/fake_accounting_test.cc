@@ -162,8 +162,8 @@ TEST(FakeAccountingTest, TheLogTellsPlaceSizeAndStreamOfEveryCall) {
   };
   for (const DeviceCall call :
        {kInfo, kSetCurrent, kReleaseAddress, kCreateChunk, kSetAccess, kUnmap, kMap, kRecordEvent,
-        kEventReached, kWaitEvent, kCopy, kFill, kLaunch, kSynchronizeStream, kSynchronizeDevice,
-        kDestroyEvent, kFreePlain, kDestroyStream}) {
+        kEventReached, kWaitEvent, kCopy, kFill, kLaunchHost, kSynchronizeStream,
+        kSynchronizeDevice, kDestroyEvent, kFreePlain, kDestroyStream}) {
     ASSERT_TRUE(calls[static_cast<size_t>(call)].make(kSecond).ok()) << DeviceCallName(call);
     const FakeCall& entry = log->calls.back();
     EXPECT_EQ(entry.call, call);
@@ -185,6 +185,35 @@ TEST(FakeAccountingTest, TheLogTellsPlaceSizeAndStreamOfEveryCall) {
   EXPECT_NE(added, world.stream);
 }
 
+TEST(FakeAccountingTest, TimedEventsTellTheModelledTimeOfTheCallsBetweenThem) {
+  FakeDevice device;
+  const DriverCosts costs;
+  const StreamId stream = device.CreateStream(kFirst).value();
+  const EventId first = device.RecordTimedEvent(kFirst, stream).value();
+  ASSERT_TRUE(device.memory().ReserveAddress(kFirst, MiB(2), Bytes(0)).ok());
+  device.ResetStatistics();
+  ASSERT_TRUE(device.memory().CreateChunk(kFirst, MiB(2), {}).ok());
+  const EventId last = device.RecordTimedEvent(kFirst, stream).value();
+  ASSERT_TRUE(device.memory().CreateChunk(kFirst, MiB(2), {}).ok());
+  const double elapsed =
+      static_cast<double>(device.ElapsedTime(kFirst, first, last).value().count()) / 1000;
+  EXPECT_DOUBLE_EQ(elapsed,
+                   costs.record_event + costs.reserve_address + costs.create_chunk.at_2_mib);
+  EXPECT_DOUBLE_EQ(device.statistics().modelled_driver_us,
+                   2 * costs.create_chunk.at_2_mib + costs.record_event);
+}
+
+TEST(FakeAccountingTest, RecordingsAndRegisteredMemoryAreOutstanding) {
+  FakeDevice device;
+  const World world = MakeWorld(device, kFirst);
+  EXPECT_EQ(device.outstanding().registered, 1);
+  EXPECT_EQ(device.outstanding().recordings, 1);
+  ASSERT_TRUE(device.memory().UnregisterHost(kFirst, HostAddress(world.host->data())).ok());
+  ASSERT_TRUE(device.DestroyRecording(kFirst, world.recording).ok());
+  EXPECT_EQ(device.outstanding().registered, 0);
+  EXPECT_EQ(device.outstanding().recordings, 0);
+}
+
 TEST(FakeAccountingTest, SynchronizingADeviceRunsItsWorkInTheOrderOfLaunching) {
   FakeDevice device({.devices = 2});
   const StreamId streams[] = {device.CreateStream(kFirst).value(),
@@ -195,9 +224,10 @@ TEST(FakeAccountingTest, SynchronizingADeviceRunsItsWorkInTheOrderOfLaunching) {
   const char* letters = "abcdefghi";
   for (int i = 0; i < 9; ++i) {
     ASSERT_TRUE(
-        device.Launch(kFirst, streams[i * 2 % 3], [&ran, letters, i] { ran += letters[i]; }).ok());
+        device.LaunchHost(kFirst, streams[i * 2 % 3], [&ran, letters, i] { ran += letters[i]; })
+            .ok());
   }
-  ASSERT_TRUE(device.Launch(kSecond, foreign, [&ran] { ran += 'x'; }).ok());
+  ASSERT_TRUE(device.LaunchHost(kSecond, foreign, [&ran] { ran += 'x'; }).ok());
   ASSERT_TRUE(device.SynchronizeDevice(kFirst).ok());
   EXPECT_EQ(ran, "abcdefghi");
   EXPECT_EQ(device.PendingWork(foreign), 1);
@@ -227,7 +257,7 @@ TEST(FakeAccountingTest, TheErrorNamesTheLowestStreamThatUsesTheMemory) {
   for (int i = 0; i < 12; ++i) streams.push_back(device.CreateStream(kFirst).value());
   for (int i = 11; i >= 5; --i) {
     ASSERT_TRUE(
-        device.LaunchUsing(kFirst, streams[i], {{other, Bytes(1)}, {block, Bytes(1)}}).ok());
+        device.EnqueueUsing(kFirst, streams[i], {{other, Bytes(1)}, {block, Bytes(1)}}).ok());
   }
   const Status refused = device.memory().FreePlain(kFirst, block);
   ASSERT_TRUE(Refused(refused, kFreePlain));

@@ -8,6 +8,14 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::device {
+namespace {
+
+Error NoSuchEvent(DeviceCall call, DeviceId device, std::string remedy = "") {
+  return CallError(call, device, ErrorKind::kRunFailed, "no such event on this device",
+                   std::move(remedy));
+}
+
+}  // namespace
 
 int64_t FakeStatistics::total() const {
   return std::accumulate(calls.begin(), calls.end(), int64_t{0});
@@ -28,15 +36,45 @@ FakeDevice::~FakeDevice() {
 int FakeDevice::Count() const { return state_->options.devices; }
 DeviceMemory& FakeDevice::memory() { return *memory_; }
 
+DeviceProperties FakeDevice::Properties(DeviceId) const {
+  return {.name = "fake",
+          .host_reachable = state_->options.host_reachable,
+          .alignment = FakeMemory::kPlainAlignment,
+          .holds_bytes = false,
+          .reserves_addresses = state_->options.reserves_addresses,
+          .timed_events = state_->options.timed_events,
+          .records = state_->options.records};
+}
+
 DeviceId FakeDevice::Current() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->current;
+  return state_->bindings.BoundOr(state_->current);
 }
 
 Status FakeDevice::SetCurrent(DeviceId device) {
   FakeCallScope call(*state_, DeviceCall::kSetCurrent, device);
   PLIMSOLL_TRY(call.Begin());
   state_->current = device;
+  call.Succeed();
+  return {};
+}
+
+Status FakeDevice::BindThread(DeviceId device) {
+  FakeCallScope call(*state_, DeviceCall::kBindThread, device);
+  PLIMSOLL_TRY(call.Begin());
+  state_->bindings.Bind(device);
+  call.Succeed();
+  return {};
+}
+
+Status FakeDevice::UnbindThread(DeviceId device) {
+  FakeCallScope call(*state_, DeviceCall::kUnbindThread, device);
+  const Status begun = call.Begin();
+  if (!begun.ok() && begun.error().code != kDeviceLost) return begun;
+  // A thread gets rid of a lost device too.
+  const Status unbound = state_->bindings.Unbind(device);
+  PLIMSOLL_TRY(begun);
+  PLIMSOLL_TRY(unbound);
   call.Succeed();
   return {};
 }
@@ -51,7 +89,7 @@ Result<StreamId> FakeDevice::CreateStream(DeviceId device) {
 
 Status FakeDevice::DestroyStream(DeviceId device, StreamId stream) {
   FakeCallScope call(*state_, DeviceCall::kDestroyStream, device, 0, {}, stream);
-  PLIMSOLL_TRY(call.BeginOnStream());
+  PLIMSOLL_TRY(call.BeginNotRecording());
   if (const int64_t pending = state_->work.PendingOn(stream); pending > 0) {
     return CallError(DeviceCall::kDestroyStream, device, ErrorKind::kRunFailed,
                      StrCat(pending, " items of work are pending on it"), "synchronise it first");
@@ -63,9 +101,18 @@ Status FakeDevice::DestroyStream(DeviceId device, StreamId stream) {
 
 Result<EventId> FakeDevice::RecordEvent(DeviceId device, StreamId stream) {
   FakeCallScope call(*state_, DeviceCall::kRecordEvent, device, 0, {}, stream);
-  PLIMSOLL_TRY(call.BeginOnStream());
+  PLIMSOLL_TRY(call.BeginNotRecording());
   call.Succeed();
   return state_->work.RecordEvent(device, stream);
+}
+
+Result<EventId> FakeDevice::RecordTimedEvent(DeviceId device, StreamId stream) {
+  FakeCallScope call(*state_, DeviceCall::kRecordTimedEvent, device, 0, {}, stream);
+  PLIMSOLL_TRY(call.BeginNotRecording());
+  if (!state_->options.timed_events) return Device::RecordTimedEvent(device, stream);
+  const EventId event = state_->work.RecordEvent(device, stream, state_->driver_ns);
+  call.Succeed();
+  return event;
 }
 
 Result<bool> FakeDevice::EventReached(DeviceId device, EventId event) {
@@ -73,8 +120,7 @@ Result<bool> FakeDevice::EventReached(DeviceId device, EventId event) {
   PLIMSOLL_TRY(call.Begin());
   const FakeWork::Event* found = state_->work.FindEvent(event);
   if (found == nullptr || found->device != device) {
-    return CallError(DeviceCall::kEventReached, device, ErrorKind::kRunFailed,
-                     "no such event on this device");
+    return NoSuchEvent(DeviceCall::kEventReached, device);
   }
   call.entry.stream = found->stream;
   if (state_->options.queries_complete) call.RunAfterwards(state_->work.CompleteEvent(*found));
@@ -84,7 +130,7 @@ Result<bool> FakeDevice::EventReached(DeviceId device, EventId event) {
 
 Status FakeDevice::WaitEvent(DeviceId device, StreamId stream, EventId event) {
   FakeCallScope call(*state_, DeviceCall::kWaitEvent, device, 0, {}, stream);
-  PLIMSOLL_TRY(call.BeginOnStream());
+  PLIMSOLL_TRY(call.BeginNotRecording());
   const FakeWork::Event* found = state_->work.FindEvent(event);
   if (found == nullptr) {
     return CallError(DeviceCall::kWaitEvent, device, ErrorKind::kRunFailed, "no such event");
@@ -94,13 +140,48 @@ Status FakeDevice::WaitEvent(DeviceId device, StreamId stream, EventId event) {
   return {};
 }
 
+Status FakeDevice::SynchronizeEvent(DeviceId device, EventId event) {
+  FakeCallScope call(*state_, DeviceCall::kSynchronizeEvent, device);
+  PLIMSOLL_TRY(call.Begin());
+  const FakeWork::Event* found = state_->work.FindEvent(event);
+  if (found == nullptr || found->device != device) {
+    return NoSuchEvent(DeviceCall::kSynchronizeEvent, device);
+  }
+  call.entry.stream = found->stream;
+  call.RunAfterwards(state_->work.CompleteEvent(*found));
+  call.Succeed();
+  return {};
+}
+
+Result<std::chrono::nanoseconds> FakeDevice::ElapsedTime(DeviceId device, EventId from,
+                                                         EventId to) {
+  constexpr DeviceCall kCall = DeviceCall::kElapsedTime;
+  FakeCallScope call(*state_, kCall, device);
+  PLIMSOLL_TRY(call.Begin());
+  if (!state_->options.timed_events) return Device::ElapsedTime(device, from, to);
+  for (const EventId event : {from, to}) {
+    const FakeWork::Event* found = state_->work.FindEvent(event);
+    if (found == nullptr || found->device != device) return NoSuchEvent(kCall, device);
+    if (!found->time_ns) {
+      return CallError(kCall, device, ErrorKind::kRunFailed, "one of the events keeps no time",
+                       "record timed events");
+    }
+    if (!state_->work.Reached(*found)) {
+      return CallError(kCall, device, ErrorKind::kRunFailed, "one of the events is not reached yet",
+                       "wait for it first");
+    }
+  }
+  call.Succeed();
+  return std::chrono::nanoseconds(*state_->work.FindEvent(to)->time_ns -
+                                  *state_->work.FindEvent(from)->time_ns);
+}
+
 Status FakeDevice::DestroyEvent(DeviceId device, EventId event) {
   FakeCallScope call(*state_, DeviceCall::kDestroyEvent, device);
   PLIMSOLL_TRY(call.Begin());
   const FakeWork::Event* found = state_->work.FindEvent(event);
   if (found == nullptr || found->device != device) {
-    return CallError(DeviceCall::kDestroyEvent, device, ErrorKind::kRunFailed,
-                     "no such event on this device", "destroy an event once");
+    return NoSuchEvent(DeviceCall::kDestroyEvent, device, "destroy an event once");
   }
   call.entry.stream = found->stream;
   state_->work.DestroyEvent(event);
@@ -108,63 +189,9 @@ Status FakeDevice::DestroyEvent(DeviceId device, EventId event) {
   return {};
 }
 
-Status FakeDevice::Copy(DeviceId device, StreamId stream, Address to, Address from, Bytes size) {
-  FakeCallScope call(*state_, DeviceCall::kCopy, device, to, size, stream);
-  PLIMSOLL_TRY(call.BeginOnStream());
-  const MemoryTable& table = state_->table;
-  PLIMSOLL_TRY(table.CheckTouch(DeviceCall::kCopy, device, to, size, Reach::kAnywhere));
-  PLIMSOLL_TRY(table.CheckTouch(DeviceCall::kCopy, device, from, size, Reach::kAnywhere));
-  FakeWork::Item item;
-  item.uses = {{to, size}, {from, size}};
-  state_->work.Enqueue(stream, std::move(item));
-  call.Succeed();
-  return {};
-}
-
-Status FakeDevice::Fill(DeviceId device, StreamId stream, Address at, uint8_t, Bytes size) {
-  FakeCallScope call(*state_, DeviceCall::kFill, device, at, size, stream);
-  PLIMSOLL_TRY(call.BeginOnStream());
-  PLIMSOLL_TRY(state_->table.CheckTouch(DeviceCall::kFill, device, at, size, Reach::kOwnDevice));
-  FakeWork::Item item;
-  item.uses = {{at, size}};
-  state_->work.Enqueue(stream, std::move(item));
-  call.Succeed();
-  return {};
-}
-
-Status FakeDevice::Launch(DeviceId device, StreamId stream, std::function<void()> work) {
-  FakeCallScope call(*state_, DeviceCall::kLaunch, device, 0, {}, stream);
-  PLIMSOLL_TRY(call.BeginOnStream());
-  if (work == nullptr) {
-    return CallError(DeviceCall::kLaunch, device, ErrorKind::kRunFailed, "there is no work to do");
-  }
-  FakeWork::Item item;
-  item.uses_all_memory = true;
-  item.work = std::move(work);
-  state_->work.Enqueue(stream, std::move(item));
-  call.Succeed();
-  return {};
-}
-
-Status FakeDevice::LaunchUsing(DeviceId device, StreamId stream, std::vector<AddressRange> uses,
-                               std::function<void()> work) {
-  FakeCallScope call(*state_, DeviceCall::kLaunch, device, 0, {}, stream);
-  PLIMSOLL_TRY(call.BeginOnStream());
-  for (const AddressRange& range : uses) {
-    PLIMSOLL_TRY(state_->table.CheckTouch(DeviceCall::kLaunch, device, range.base, range.size,
-                                          Reach::kAnywhere));
-  }
-  FakeWork::Item item;
-  item.uses = std::move(uses);
-  item.work = std::move(work);
-  state_->work.Enqueue(stream, std::move(item));
-  call.Succeed();
-  return {};
-}
-
 Status FakeDevice::SynchronizeStream(DeviceId device, StreamId stream) {
   FakeCallScope call(*state_, DeviceCall::kSynchronizeStream, device, 0, {}, stream);
-  PLIMSOLL_TRY(call.BeginOnStream());
+  PLIMSOLL_TRY(call.BeginNotRecording());
   call.RunAfterwards(state_->work.Complete(stream, state_->work.PendingOn(stream)));
   call.Succeed();
   return {};
@@ -176,6 +203,11 @@ Status FakeDevice::SynchronizeDevice(DeviceId device) {
   call.RunAfterwards(state_->work.CompleteDevice(device));
   call.Succeed();
   return {};
+}
+
+void FakeDevice::Lose(DeviceId device, const Error& first_error) {
+  const std::lock_guard lock(state_->mutex);
+  state_->of(device).first_error = first_error;
 }
 
 void FakeDevice::Fail(const FakeFailure& failure) {
@@ -210,7 +242,8 @@ FakeOutstanding FakeDevice::outstanding() const {
 FakeStatistics FakeDevice::statistics() const {
   const std::lock_guard lock(state_->mutex);
   FakeStatistics statistics = state_->statistics;
-  statistics.modelled_driver_us = static_cast<double>(state_->driver_ns) / 1000;
+  statistics.modelled_driver_us =
+      static_cast<double>(state_->driver_ns - state_->driver_ns_at_reset) / 1000;
   return statistics;
 }
 
@@ -220,7 +253,7 @@ void FakeDevice::ResetStatistics() {
   state_->statistics = {};
   state_->statistics.physical = physical;
   state_->statistics.peak_physical = physical;
-  state_->driver_ns = 0;
+  state_->driver_ns_at_reset = state_->driver_ns;
 }
 
 }  // namespace plimsoll::device

@@ -139,7 +139,7 @@ TEST(FakeDeviceTest, WorkStaysPendingUntilTheTestCompletesIt) {
   const StreamId stream = device.CreateStream(kFirst).value();
   std::vector<int> ran;
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(device.Launch(kFirst, stream, [&ran, i] { ran.push_back(i); }).ok());
+    ASSERT_TRUE(device.LaunchHost(kFirst, stream, [&ran, i] { ran.push_back(i); }).ok());
   }
   const EventId event = device.RecordEvent(kFirst, stream).value();
   EXPECT_EQ(device.PendingWork(stream), 3);
@@ -156,11 +156,11 @@ TEST(FakeDeviceTest, CompletingAWaitCompletesWhatItWaitsFor) {
   const StreamId first = device.CreateStream(kFirst).value();
   const StreamId second = device.CreateStream(kFirst).value();
   std::string ran;
-  ASSERT_TRUE(device.Launch(kFirst, first, [&ran] { ran += 'a'; }).ok());
+  ASSERT_TRUE(device.LaunchHost(kFirst, first, [&ran] { ran += 'a'; }).ok());
   const EventId event = device.RecordEvent(kFirst, first).value();
-  ASSERT_TRUE(device.Launch(kFirst, first, [&ran] { ran += 'x'; }).ok());
+  ASSERT_TRUE(device.LaunchHost(kFirst, first, [&ran] { ran += 'x'; }).ok());
   ASSERT_TRUE(device.WaitEvent(kFirst, second, event).ok());
-  ASSERT_TRUE(device.Launch(kFirst, second, [&ran] { ran += 'b'; }).ok());
+  ASSERT_TRUE(device.LaunchHost(kFirst, second, [&ran] { ran += 'b'; }).ok());
   ASSERT_TRUE(device.SynchronizeStream(kFirst, second).ok());
   EXPECT_EQ(ran, "ab");
   EXPECT_EQ(device.PendingWork(first), 1);
@@ -172,7 +172,7 @@ TEST(FakeDeviceTest, ALongChainOfWaitsIsNoProblem) {
                               device.CreateStream(kFirst).value()};
   int ran = 0;
   for (int i = 0; i < 100000; ++i) {
-    ASSERT_TRUE(device.Launch(kFirst, streams[i % 2], [&ran] { ++ran; }).ok());
+    ASSERT_TRUE(device.LaunchHost(kFirst, streams[i % 2], [&ran] { ++ran; }).ok());
     const EventId event = device.RecordEvent(kFirst, streams[i % 2]).value();
     ASSERT_TRUE(device.WaitEvent(kFirst, streams[(i + 1) % 2], event).ok());
     ASSERT_TRUE(device.DestroyEvent(kFirst, event).ok());
@@ -184,9 +184,9 @@ TEST(FakeDeviceTest, ALongChainOfWaitsIsNoProblem) {
 TEST(FakeDeviceTest, AskingForAnEventCompletesItWhereTheOptionsSaySo) {
   FakeDevice device({.queries_complete = true});
   const StreamId stream = device.CreateStream(kFirst).value();
-  ASSERT_TRUE(device.Launch(kFirst, stream, [] {}).ok());
+  ASSERT_TRUE(device.LaunchHost(kFirst, stream, [] {}).ok());
   const EventId event = device.RecordEvent(kFirst, stream).value();
-  ASSERT_TRUE(device.Launch(kFirst, stream, [] {}).ok());
+  ASSERT_TRUE(device.LaunchHost(kFirst, stream, [] {}).ok());
   EXPECT_TRUE(device.EventReached(kFirst, event).value());
   EXPECT_EQ(device.PendingWork(stream), 1);
 }
@@ -196,10 +196,10 @@ TEST(FakeDeviceTest, WorkThatNamesItsMemoryKeepsOnlyThat) {
   const AddressRange used = MapOne(device);
   const AddressRange spare = MapOne(device);
   const StreamId stream = device.CreateStream(kFirst).value();
-  ASSERT_TRUE(device.LaunchUsing(kFirst, stream, {{used.base, MiB(1)}}).ok());
+  ASSERT_TRUE(device.EnqueueUsing(kFirst, stream, {{used.base, MiB(1)}}).ok());
   EXPECT_TRUE(device.memory().Unmap(kFirst, spare.base, MiB(2)).ok());
   EXPECT_TRUE(Refused(device.memory().Unmap(kFirst, used.base, MiB(2)), kUnmap));
-  EXPECT_TRUE(Refused(device.LaunchUsing(kFirst, stream, {{spare.base, MiB(1)}}), kLaunch));
+  EXPECT_TRUE(Refused(device.EnqueueUsing(kFirst, stream, {{spare.base, MiB(1)}}), kEnqueue));
   device.CompleteWork(stream, 1);
   EXPECT_TRUE(device.memory().Unmap(kFirst, used.base, MiB(2)).ok());
 }
@@ -209,7 +209,7 @@ TEST(FakeDeviceTest, WorkThatNamesNothingKeepsAllMemoryThatIsOlder) {
   const AddressRange old = MapOne(device);
   const AddressRange elsewhere = MapOne(device, kSecond);
   const StreamId stream = device.CreateStream(kFirst).value();
-  ASSERT_TRUE(device.Launch(kFirst, stream, [] {}).ok());
+  ASSERT_TRUE(device.LaunchHost(kFirst, stream, [] {}).ok());
   const AddressRange young = MapOne(device);
   EXPECT_TRUE(device.memory().Unmap(kFirst, young.base, MiB(2)).ok());
   EXPECT_TRUE(device.memory().Unmap(kSecond, elsewhere.base, MiB(2)).ok());

@@ -7,12 +7,6 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::device {
-namespace {
-
-constexpr Bytes kPlainAlignment(512);  // what cudaMalloc promises at least
-
-}  // namespace
-
 Bytes FakeMemory::Granularity(DeviceId device) const {
   const std::lock_guard lock(state_.mutex);
   return state_.table.CheckDevice(DeviceCall::kInfo, device).ok() ? state_.table.granularity()
@@ -185,6 +179,27 @@ Status FakeMemory::FreePlain(DeviceId device, Address at) {
   state_.table.RemovePlain(at);
   state_.of(device).addresses.GiveBack(at, rounded);
   state_.ReturnPhysical(device, rounded, block.type);
+  call.entry.size = block.size;
+  call.Succeed();
+  return {};
+}
+
+Status FakeMemory::RegisterHost(DeviceId device, Address at, Bytes size) {
+  FakeCallScope call(state_, DeviceCall::kRegisterHost, device, at, size);
+  PLIMSOLL_TRY(call.Begin());
+  PLIMSOLL_TRY(state_.table.CheckRegister(device, at, size));
+  state_.table.AddRegistered(at, {device, size, MemoryType::kHost, state_.work.enqueued()});
+  call.Succeed();
+  return {};
+}
+
+Status FakeMemory::UnregisterHost(DeviceId device, Address at) {
+  FakeCallScope call(state_, DeviceCall::kUnregisterHost, device, at);
+  PLIMSOLL_TRY(call.Begin());
+  PLIMSOLL_TRY(state_.table.CheckUnregister(device, at));
+  const PlainRecord block = state_.table.registered(at);
+  PLIMSOLL_TRY(CheckIdle(DeviceCall::kUnregisterHost, device, at, block.size, block.since));
+  state_.table.RemoveRegistered(at);
   call.entry.size = block.size;
   call.Succeed();
   return {};

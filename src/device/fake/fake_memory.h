@@ -7,6 +7,8 @@ namespace plimsoll::device {
 // The memory side of FakeDevice; its contract is there.
 class FakeMemory : public DeviceMemory {
  public:
+  static constexpr Bytes kPlainAlignment = Bytes(512);  // what cudaMalloc promises at least
+
   explicit FakeMemory(FakeState& state) : state_(state) {}
 
   Bytes Granularity(DeviceId device) const override;
@@ -19,6 +21,8 @@ class FakeMemory : public DeviceMemory {
   Status SetAccess(DeviceId device, Address at, Bytes size) override;
   Result<Address> AllocatePlain(DeviceId device, Bytes size, MemoryType type) override;
   Status FreePlain(DeviceId device, Address at) override;
+  Status RegisterHost(DeviceId device, Address at, Bytes size) override;
+  Status UnregisterHost(DeviceId device, Address at) override;
   Result<MemoryInfo> Info(DeviceId device) const override;
 
  private:

@@ -37,7 +37,9 @@ FakeOutstanding FakeState::Outstanding() const {
           static_cast<int64_t>(table.mappings().size()),
           static_cast<int64_t>(table.plain_blocks().size()),
           work.stream_count(),
-          work.event_count()};
+          work.event_count(),
+          static_cast<int64_t>(table.registered_blocks().size()),
+          work.recordings().count()};
 }
 
 Status FakeState::TakePhysical(DeviceCall call, DeviceId device, Bytes size, MemoryType type) {
@@ -78,6 +80,10 @@ FakeCallScope::~FakeCallScope() {
 }
 
 Status FakeCallScope::Begin() {
+  const Status exists = state_.table.CheckDevice(call_, entry.device);
+  if (exists.ok() && state_.of(entry.device).first_error) {
+    return LostError(entry.device, *state_.of(entry.device).first_error);
+  }
   Status failure;
   for (FakeFailure& script : state_.failures) {
     if (script.call && *script.call != call_) continue;
@@ -88,18 +94,26 @@ Status FakeCallScope::Begin() {
       if (failure.ok()) {
         failure =
             CallError(call_, entry.device, script.kind, "the script of the fake device says so");
+        if (script.loses_device && exists.ok()) {
+          state_.of(entry.device).first_error = failure.error();
+        }
       }
     }
   }
   std::erase_if(state_.failures, [](const FakeFailure& script) { return script.times <= 0; });
   PLIMSOLL_TRY(failure);
-  return state_.table.CheckDevice(call_, entry.device);
+  return exists;
 }
 
 Status FakeCallScope::BeginOnStream() {
   PLIMSOLL_TRY(Begin());
   if (state_.work.HasStream(entry.device, entry.stream)) return {};
   return CallError(call_, entry.device, ErrorKind::kRunFailed, "no such stream on this device");
+}
+
+Status FakeCallScope::BeginNotRecording() {
+  PLIMSOLL_TRY(BeginOnStream());
+  return state_.work.recordings().CheckNotRecording(call_, entry.device, entry.stream);
 }
 
 void FakeCallScope::Succeed(int64_t cost_ns) {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "device/address_space.h"
 #include "device/fake/fake_work.h"
 #include "device/memory_table.h"
+#include "device/thread_bindings.h"
 #include "plimsoll/device/fake_device.h"
 
 namespace plimsoll::device {
@@ -19,6 +21,7 @@ class FakeState {
     int64_t pages_1g_free = 0;
     int64_t pages_2m_free = 0;
     bool said_unsupported = false;
+    std::optional<Error> first_error = std::nullopt;  // by which it was lost
   };
 
   explicit FakeState(FakeOptions given);
@@ -36,8 +39,10 @@ class FakeState {
   std::vector<PerDevice> devices;
   std::vector<FakeFailure> failures;
   FakeStatistics statistics;
-  int64_t driver_ns = 0;
+  int64_t driver_ns = 0;           // since the device was made
+  int64_t driver_ns_at_reset = 0;  // of the statistics
   DeviceId current{0};
+  ThreadBindings bindings;
 };
 
 // One call on its way through the fake: locks, counts, asks the script, and at the end charges and
@@ -50,9 +55,11 @@ class FakeCallScope {
   FakeCallScope(const FakeCallScope&) = delete;
   FakeCallScope& operator=(const FakeCallScope&) = delete;
 
-  // The failure that the script has for this call, else whether the device exists.
+  // Whether the device is lost, else the failure that the script has for this call, else whether
+  // the device exists.
   Status Begin();
-  Status BeginOnStream();  // and whether the stream is one of the device's
+  Status BeginOnStream();      // and whether the stream is one of the device's
+  Status BeginNotRecording();  // and is not under recording
   void Succeed() { Succeed(state_.options.costs.Nanoseconds(call_, entry.size)); }
   void Succeed(int64_t cost_ns);
   void RunAfterwards(std::vector<Work> works) { afterwards_ = std::move(works); }

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "device/address_range.h"
-
 namespace plimsoll::device {
+
 StreamId FakeWork::CreateStream(DeviceId device) {
   const StreamId stream(next_stream_++);
   streams_[stream].device = device;
@@ -17,10 +16,10 @@ bool FakeWork::HasStream(DeviceId device, StreamId stream) const {
   return found != streams_.end() && found->second.device == device;
 }
 
-EventId FakeWork::RecordEvent(DeviceId device, StreamId stream) {
+EventId FakeWork::RecordEvent(DeviceId device, StreamId stream, std::optional<int64_t> time_ns) {
   const Stream& record = streams_.at(stream);
   const EventId event(next_event_++);
-  events_.emplace(event, Event{device, stream, record.completed + record.pending.size()});
+  events_.emplace(event, Event{device, stream, record.completed + record.pending.size(), time_ns});
   return event;
 }
 
@@ -35,6 +34,10 @@ bool FakeWork::Reached(const Event& event) const {
 }
 
 void FakeWork::Enqueue(StreamId stream, Item item) {
+  if (std::vector<Item>* recording = recordings_.Open(stream)) {
+    recording->push_back(std::move(item));
+    return;
+  }
   Stream& record = streams_.at(stream);
   item.ticket = next_ticket_++;
   if (item.uses_all_memory) {
@@ -67,7 +70,7 @@ std::optional<StreamId> FakeWork::PendingUser(DeviceId device, Address at, Bytes
          stream.last_using_all_memory >= since) ||
         std::any_of(stream.pending.begin(), stream.pending.end(), [&](const Item& item) {
           return std::any_of(item.uses.begin(), item.uses.end(),
-                             [&](const AddressRange& range) { return Overlap(range, at, size); });
+                             [&](const Touch& touch) { return Overlap(touch.range, at, size); });
         });
     if (used) lowest = id;
   }

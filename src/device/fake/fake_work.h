@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/address_range.h"
+#include "device/recordings.h"
 #include "plimsoll/device/device.h"
 
 namespace plimsoll::device {
@@ -19,10 +21,10 @@ using Work = std::function<void()>;
 class FakeWork {
  public:
   struct Item {
-    std::vector<AddressRange> uses;  // the memory it touches
-    bool uses_all_memory = false;    // of its device: work that does not say what it touches
-    Work work;
-    StreamId waits_for;  // none, or the stream of the event waited for
+    std::vector<Touch> uses = {};  // the memory it touches
+    bool uses_all_memory = false;  // of its device: work that does not say what it touches
+    Work work = nullptr;
+    StreamId waits_for = {};  // none, or the stream of the event waited for
     uint64_t waits_until = 0;
     uint64_t ticket = 0;  // the place in the order of all items of all streams
   };
@@ -30,18 +32,23 @@ class FakeWork {
     DeviceId device;
     StreamId stream;
     uint64_t position = 0;  // reached when this many items of the stream are complete
+    std::optional<int64_t> time_ns = std::nullopt;  // none: it keeps no time
   };
 
   StreamId CreateStream(DeviceId device);
   bool HasStream(DeviceId device, StreamId stream) const;
   void DestroyStream(StreamId stream) { streams_.erase(stream); }
-  EventId RecordEvent(DeviceId device, StreamId stream);
+  EventId RecordEvent(DeviceId device, StreamId stream,
+                      std::optional<int64_t> time_ns = std::nullopt);
   const Event* FindEvent(EventId event) const;
   bool Reached(const Event& event) const;
   void DestroyEvent(EventId event) { events_.erase(event); }
 
+  // Adds the item to the stream's recording where there is one.
   void Enqueue(StreamId stream, Item item);
   void EnqueueWait(StreamId stream, const Event& event);
+  Recordings<Item>& recordings() { return recordings_; }
+  const Recordings<Item>& recordings() const { return recordings_; }
   int64_t PendingOn(StreamId stream) const;
   // How many items there have ever been.
   uint64_t enqueued() const { return next_ticket_; }
@@ -75,6 +82,7 @@ class FakeWork {
 
   std::unordered_map<StreamId, Stream> streams_;
   std::unordered_map<EventId, Event> events_;
+  Recordings<Item> recordings_;
   size_t next_stream_ = 0;
   size_t next_event_ = 0;
   uint64_t next_ticket_ = 0;

@@ -12,10 +12,12 @@ Address Near(Address at) { return at & ~kFarBit; }
 Address Far(Address at) { return at | kFarBit; }
 // Of memory that is the device's alone: an address without the bit is none of it.
 Address NearOrNone(Address at) { return (at & kFarBit) != 0 ? Near(at) : 0; }
+// Of memory that is the host's alone: an address with the bit is none of it.
+Address HostOrNone(Address at) { return (at & kFarBit) != 0 ? 0 : at; }
 
 }  // namespace
 
-FarDevice::FarDevice(CpuOptions options) : cpu_(options) {}
+FarDevice::FarDevice(CpuOptions options) : cpu_(std::move(options)) {}
 
 DeviceProperties FarDevice::Properties(DeviceId device) const {
   DeviceProperties properties = cpu_.Properties(device);
@@ -30,6 +32,10 @@ void* FarDevice::WorkPointer(DeviceId, Address at) const {
 
 Status FarDevice::SetCurrent(DeviceId device) { return cpu_.SetCurrent(device); }
 
+Status FarDevice::BindThread(DeviceId device) { return cpu_.BindThread(device); }
+
+Status FarDevice::UnbindThread(DeviceId device) { return cpu_.UnbindThread(device); }
+
 Result<StreamId> FarDevice::CreateStream(DeviceId device) { return cpu_.CreateStream(device); }
 
 Status FarDevice::DestroyStream(DeviceId device, StreamId stream) {
@@ -40,12 +46,24 @@ Result<EventId> FarDevice::RecordEvent(DeviceId device, StreamId stream) {
   return cpu_.RecordEvent(device, stream);
 }
 
+Result<EventId> FarDevice::RecordTimedEvent(DeviceId device, StreamId stream) {
+  return cpu_.RecordTimedEvent(device, stream);
+}
+
 Result<bool> FarDevice::EventReached(DeviceId device, EventId event) {
   return cpu_.EventReached(device, event);
 }
 
 Status FarDevice::WaitEvent(DeviceId device, StreamId stream, EventId event) {
   return cpu_.WaitEvent(device, stream, event);
+}
+
+Status FarDevice::SynchronizeEvent(DeviceId device, EventId event) {
+  return cpu_.SynchronizeEvent(device, event);
+}
+
+Result<std::chrono::nanoseconds> FarDevice::ElapsedTime(DeviceId device, EventId from, EventId to) {
+  return cpu_.ElapsedTime(device, from, to);
 }
 
 Status FarDevice::DestroyEvent(DeviceId device, EventId event) {
@@ -60,8 +78,31 @@ Status FarDevice::Fill(DeviceId device, StreamId stream, Address at, uint8_t val
   return cpu_.Fill(device, stream, Near(at), value, size);
 }
 
-Status FarDevice::Launch(DeviceId device, StreamId stream, std::function<void()> work) {
-  return cpu_.Launch(device, stream, std::move(work));
+Status FarDevice::Enqueue(DeviceId device, StreamId stream, StreamWork work) {
+  if (work == nullptr) return cpu_.Enqueue(device, stream, nullptr);
+  return cpu_.Enqueue(device, stream, [this, work = std::move(work)](const StreamContext& near) {
+    work(StreamContext{*this, near.id, near.stream, near.native_stream});
+  });
+}
+
+Status FarDevice::LaunchHost(DeviceId device, StreamId stream, std::function<void()> work) {
+  return cpu_.LaunchHost(device, stream, std::move(work));
+}
+
+Status FarDevice::BeginRecording(DeviceId device, StreamId stream) {
+  return cpu_.BeginRecording(device, stream);
+}
+
+Result<RecordingId> FarDevice::EndRecording(DeviceId device, StreamId stream) {
+  return cpu_.EndRecording(device, stream);
+}
+
+Status FarDevice::ReplayRecording(DeviceId device, StreamId stream, RecordingId recording) {
+  return cpu_.ReplayRecording(device, stream, recording);
+}
+
+Status FarDevice::DestroyRecording(DeviceId device, RecordingId recording) {
+  return cpu_.DestroyRecording(device, recording);
 }
 
 Status FarDevice::SynchronizeStream(DeviceId device, StreamId stream) {
@@ -108,6 +149,14 @@ Result<Address> FarDevice::AllocatePlain(DeviceId device, Bytes size, MemoryType
 
 Status FarDevice::FreePlain(DeviceId device, Address at) {
   return cpu_.memory().FreePlain(device, Near(at));
+}
+
+Status FarDevice::RegisterHost(DeviceId device, Address at, Bytes size) {
+  return cpu_.memory().RegisterHost(device, HostOrNone(at), size);
+}
+
+Status FarDevice::UnregisterHost(DeviceId device, Address at) {
+  return cpu_.memory().UnregisterHost(device, HostOrNone(at));
 }
 
 Result<MemoryInfo> FarDevice::Info(DeviceId device) const { return cpu_.memory().Info(device); }

@@ -73,6 +73,7 @@ void SetViews(std::span<const ConstTensorView> from, std::vector<TensorView>& to
     to[i].dims = from[i].dims;
     to[i].data = const_cast<void*>(from[i].data);
     to[i].strides = from[i].strides;
+    to[i].on_device = from[i].on_device;
   }
 }
 

@@ -112,6 +112,7 @@ std::vector<HostTensor> BiasedInputs(int64_t batch) {
 }
 
 TEST(GearsTest, R58_InputsWhoseShapeDiffersBetweenGearsAreCopied) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession(WithGears({{2}, {5}}));
   const GraphId id = MustAdd(*session, Biased());
   for (const int64_t batch : {2, 5, 3}) {
@@ -132,6 +133,7 @@ TEST(GearsTest, R58_InputsWhoseShapeDiffersBetweenGearsAreCopied) {
 }
 
 TEST(GearsTest, R58_InputsThatTheModelNamesAreCopiedUnderGearsToo) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   Graph graph = Biased();
   graph.metadata.emplace_back("plimsoll.multi_batch_shape", "bias");
   const auto session = MakeSession(WithGears({{2}, {5}}));
@@ -145,6 +147,7 @@ TEST(GearsTest, R58_InputsThatTheModelNamesAreCopiedUnderGearsToo) {
 }
 
 TEST(GearsTest, R58_OneGearHasOneShapeAndNothingIsCopied) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession(WithGears({{5}}));
   const GraphId id = MustAdd(*session, Biased());
   MustRun(*session, id, BiasedInputs(5));

@@ -15,7 +15,9 @@
 #include "engine/graph/memory_demands.h"
 #include "engine/node_by_node/host_tensors.h"
 #include "engine/run/port_checks.h"
-#include "engine/run/staged_ports.h"
+#include "engine/transfer/device_queue.h"
+#include "engine/transfer/port_memory.h"
+#include "engine/transfer/staged_ports.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -39,7 +41,9 @@ LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options,
       packed_(std::move(weights),
               options.only_plan ? PackedStore::Makes::kCounts : PackedStore::Makes::kForms),
       memory_(std::move(memory)),
-      areas_(memory_->MakeAreas()) {}
+      side_(memory_->side()),
+      areas_(memory_->MakeAreas()),
+      ports_(memory_->MakePortMemory()) {}
 
 Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOptions& options,
                                                        std::shared_ptr<FeatureMemory> memory,
@@ -174,7 +178,8 @@ Status LoadedGraph::SetExecutable(Entry& entry, compile::CompiledModel model) {
   const auto hold = [this](const graph::ConstantTensor& constant) {
     return packed_.Hold(constant);
   };
-  PLIMSOLL_ASSIGN(entry.executable, Executable::Build(std::move(model), hold, packed_.memories()));
+  PLIMSOLL_ASSIGN(entry.executable,
+                  Executable::Build(std::move(model), hold, packed_.memories(), side_));
   const bool several = StreamedRun::StreamsOf(*entry.executable) > 1;
   if (several && options_.streams_of != nullptr) entry.streamed.emplace(entry.executable);
   return {};
@@ -282,10 +287,30 @@ Status LoadedGraph::Reserve(std::span<const TensorView> inputs) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckShapes(inputs));
   PLIMSOLL_ASSIGN(Entry * entry, EntryFor(inputs));
-  if (entry->executable != nullptr) return TakeMemory(entry->executable->program()).status();
+  if (entry->executable != nullptr) {
+    PLIMSOLL_TRY(TakeMemory(entry->executable->program()).status());
+    return side_.host_reachable ? Status() : ReservePorts(*entry->executable, inputs);
+  }
   return BadArgument("run.dynamic", "feature map",
                      StrCat("its size is known only after the run: ", entry->reason),
                      "run it to see what it takes");
+}
+
+Status LoadedGraph::ReservePorts(const Executable& executable, std::span<const TensorView> inputs) {
+  std::vector<PortAddress> read;
+  for (const TensorView& input : inputs) read.push_back({input.data, input.on_device});
+  // What replaces a variable is written where the variable lies.
+  static char somewhere = 0;
+  std::vector<PortAddress> written(outputs_.size(), PortAddress{&somewhere, false});
+  for (const compile::VariableUpdate& update : options_.plan.updates) {
+    written[update.output].on_device = true;
+  }
+  return TakePorts(PortMemory::SizeFor(executable, read, written, options_.plan.input_fusion_size))
+      .status();
+}
+
+Result<std::byte*> LoadedGraph::TakePorts(Bytes size) {
+  return ports_->Take({.type = plan::MemoryType::kDevice, .bytes = size, .key = "ports"});
 }
 
 Result<LoadedGraph::RunMemory> LoadedGraph::TakeMemory(const Program& program) {
@@ -371,12 +396,31 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const TensorView> inputs,
   PLIMSOLL_ASSIGN(const RunMemory memory, TakeMemory(entry.executable->program()));
   const bool bound = entry.arena == memory.arena && entry.areas == areas_at_;
   if (!bound || entry.addresses.operands.empty()) PLIMSOLL_TRY(Bind(entry, memory.arena));
-  StagedPorts staged;
   last_run_.ports = entry.executable->port_uses();
   last_run_.clearing = {};
   last_run_.stable = entry.stable;
-  last_run_.transfers = CountTransfers(entry.executable->program());
   last_run_.batch = batch;
+  const Executable::Call call{.inputs = {},
+                              .outputs = {},
+                              .cancelled = options.cancelled,
+                              .clearing = &last_run_.clearing,
+                              .half_applied = half_applied,
+                              .batch = entry.executable->program().BatchNamed(batch)};
+  return side_.host_reachable ? RunOnHost(entry, inputs, outputs, call, batch)
+                              : RunOnDevice(entry, inputs, outputs, call, batch);
+}
+
+Status LoadedGraph::RunBound(Entry& entry, const Executable::Call& call) {
+  if (!entry.streamed) return entry.executable->Run(entry.addresses, call);
+  PLIMSOLL_ASSIGN(StreamSet* const streams, Streams(StreamedRun::StreamsOf(*entry.executable)));
+  return entry.streamed->Run(*streams, ThreadsOnStreams(), entry.addresses, call);
+}
+
+Status LoadedGraph::RunOnHost(Entry& entry, std::span<const TensorView> inputs,
+                              std::span<const TensorView> outputs, Executable::Call call,
+                              const std::string& batch) {
+  StagedPorts staged;
+  last_run_.transfers = CountTransfers(entry.executable->program());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorView& input = inputs[i];
     PLIMSOLL_ASSIGN(read_[i],
@@ -389,20 +433,46 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const TensorView> inputs,
     PLIMSOLL_ASSIGN(written_[i], staged.Output(output.type, output.dims, output.data,
                                                last_run_.ports.outputs[i]));
   }
-  const Executable::Call call{.inputs = read_,
-                              .outputs = written_,
-                              .cancelled = options.cancelled,
-                              .clearing = &last_run_.clearing,
-                              .half_applied = half_applied,
-                              .batch = entry.executable->program().BatchNamed(batch)};
-  if (entry.streamed) {
-    PLIMSOLL_ASSIGN(StreamSet* const streams, Streams(StreamedRun::StreamsOf(*entry.executable)));
-    PLIMSOLL_TRY(entry.streamed->Run(*streams, ThreadsOnStreams(), entry.addresses, call));
-  } else {
-    PLIMSOLL_TRY(entry.executable->Run(entry.addresses, call));
-  }
+  call.inputs = read_;
+  call.outputs = written_;
+  PLIMSOLL_TRY(RunBound(entry, call));
   staged.CopyOutputs();
   return {};
+}
+
+Status LoadedGraph::RunOnDevice(Entry& entry, std::span<const TensorView> inputs,
+                                std::span<const TensorView> outputs, Executable::Call call,
+                                const std::string& batch) {
+  PLIMSOLL_ASSIGN(StreamSet* const streams, Streams(StreamedRun::StreamsOf(*entry.executable)));
+  DeviceQueue queue(side_, streams->At(0), options_.threads);
+  const auto place = [](const TensorView& tensor, compile::PortUse& use) {
+    if (!tensor.on_device) {
+      use = {.how = compile::PortUse::How::kCopied,
+             .reason = "the host cannot reach the device's memory"};
+    }
+    return PortAddress{tensor.data, tensor.on_device};
+  };
+  std::vector<PortAddress> read;
+  std::vector<PortAddress> written;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    read.push_back(place(inputs[i], last_run_.ports.inputs[i]));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    written.emplace_back();
+    if (Makes(batch, i)) written.back() = place(outputs[i], last_run_.ports.outputs[i]);
+  }
+  const auto take = [this](Bytes size) { return TakePorts(size); };
+  PLIMSOLL_ASSIGN(const PortMemory ports,
+                  PortMemory::Bring(*entry.executable, read, written,
+                                    options_.plan.input_fusion_size, take, queue));
+  PLIMSOLL_TRY(queue.Finish());
+  last_run_.transfers = ports.transfers();
+  call.inputs = ports.inputs();
+  call.outputs = ports.outputs();
+  call.queue = &queue;
+  PLIMSOLL_TRY(RunBound(entry, call));
+  PLIMSOLL_TRY(ports.Fetch(queue));
+  return queue.Finish();
 }
 
 Status LoadedGraph::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
@@ -440,7 +510,9 @@ Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue>
   walk.cancelled = options.cancelled;
   walk.batch = batch;
   walk.allocate = memory_->TensorAllocator();
-  walk.hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
+  if (side_.host_reachable) {
+    walk.hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
+  }
   if (options_.host_operators_apart) {
     PLIMSOLL_ASSIGN(walk.streams, Streams(2));
   }

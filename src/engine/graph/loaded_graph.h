@@ -162,6 +162,15 @@ class LoadedGraph {
                                               const std::string& gear = {});
   Result<RunMemory> TakeMemory(const Program& program);
   Status Bind(Entry& entry, std::byte* arena);
+  Result<std::byte*> TakePorts(Bytes size);
+  Status ReservePorts(const Executable& executable, std::span<const TensorView> inputs);
+  Status RunOnHost(Entry& entry, std::span<const TensorView> inputs,
+                   std::span<const TensorView> outputs, Executable::Call call,
+                   const std::string& batch);
+  Status RunOnDevice(Entry& entry, std::span<const TensorView> inputs,
+                     std::span<const TensorView> outputs, Executable::Call call,
+                     const std::string& batch);
+  Status RunBound(Entry& entry, const Executable::Call& call);
   Status RunPlanned(Entry& entry, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs, const RunOptions& options,
                     const std::string& batch, bool* half_applied = nullptr);
@@ -194,9 +203,11 @@ class LoadedGraph {
   std::vector<void*> written_;                        // likewise for each output
   std::optional<Interpreter> interpreter_;
   std::shared_ptr<FeatureMemory> memory_;
+  const DeviceSide side_;
   FeatureMap kept_;  // between runs, where the policy says so
   std::unique_ptr<AreaMemory> areas_;
-  std::vector<std::byte*> areas_at_;  // of the run that goes on: one for each area
+  std::unique_ptr<AreaMemory> ports_;  // where the host cannot reach the device
+  std::vector<std::byte*> areas_at_;   // of the run that goes on: one for each area
   // Where operands that never move lay in the first run that had them.
   std::map<std::string, const void*> stable_;
   std::byte* base_ = nullptr;  // of the caller's memory, where one was given

@@ -71,7 +71,8 @@ FeatureMemory::FeatureMemory(std::shared_ptr<device::Device> device, device::Dev
       id_(id),
       policy_(policy),
       of_the_caller_(of_the_caller != nullptr),
-      ledger_(std::make_shared<MemoryLedger>()) {
+      ledger_(std::make_shared<MemoryLedger>()),
+      ports_(std::make_shared<MemoryLedger>()) {
   if (of_the_caller_) {
     static_ = dynamic_ = std::move(of_the_caller);
     return;
@@ -88,7 +89,7 @@ FeatureMemory::FeatureMemory(std::shared_ptr<device::Device> device, device::Dev
     options.slab = kSessionGranularity;
     return std::make_shared<memory::StreamOrderedAllocator>(physical_, options);
   };
-  tensors_from_range_ = expands && ExpandsDynamic(policy);
+  tensors_from_range_ = expands && ExpandsDynamic(policy) && side().host_reachable;
   static_ = SharesStatic(policy) ? range() : Plain(physical_, Keep::kNothing);
   if (!ExpandsDynamic(policy)) {
     dynamic_ = Plain(physical_, Keep::kUntilLarger);
@@ -144,6 +145,10 @@ kernels::AllocateTensor FeatureMemory::TensorAllocator() const {
 
 std::unique_ptr<AreaMemory> FeatureMemory::MakeAreas() const {
   return std::make_unique<AreaMemory>(device_, id_, ledger_);
+}
+
+std::unique_ptr<AreaMemory> FeatureMemory::MakePortMemory() const {
+  return std::make_unique<AreaMemory>(device_, id_, ports_);
 }
 
 Bytes FeatureMemory::reserved() const {

@@ -7,6 +7,7 @@
 #include "config/run_config.h"
 #include "engine/memory/area_memory.h"
 #include "engine/memory/memory_ledger.h"
+#include "engine/transfer/device_side.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/status.h"
@@ -63,16 +64,21 @@ class FeatureMemory {
   bool KeptWhileLoaded(GraphShapes shapes) const;
   // For what a graph needs beside its feature map; counted here, whatever the policy.
   std::unique_ptr<AreaMemory> MakeAreas() const;
-  // For tensors whose sizes only a run tells: from the range under 3 and 4, else the heap's.
+  // For inputs and outputs on a device that the host cannot reach; counted apart from the rest.
+  std::unique_ptr<AreaMemory> MakePortMemory() const;
+  // For tensors whose sizes only a run tells: from the range under 3 and 4, else the heap's, as
+  // wherever the host cannot reach the device.
   // Counted here while they live.
   kernels::AllocateTensor TensorAllocator() const;
 
   Policy policy() const { return policy_; }
-  Bytes reserved() const;                         // feature maps and areas of the device
-  Bytes peak_reserved() const;                    // the most there ever was
-  Bytes asked() const;                            // of what is reserved (MemoryLedger)
-  Bytes host() const { return ledger_->host(); }  // areas of host memory
-  Bytes heap() const { return ledger_->heap(); }  // tensors of node by node runs, at most
+  DeviceSide side() const { return DeviceSide::Of(device_, id_); }
+  Bytes reserved() const;                                  // feature maps and areas of the device
+  Bytes peak_reserved() const;                             // the most there ever was
+  Bytes asked() const;                                     // of what is reserved (MemoryLedger)
+  Bytes ports() const { return ports_->peak_reserved(); }  // of MakePortMemory, at most
+  Bytes host() const { return ledger_->host(); }           // areas of host memory
+  Bytes heap() const { return ledger_->heap(); }           // tensors of node by node runs, at most
   // Gives back what no graph holds.
   Result<Bytes> Trim();
 
@@ -82,6 +88,7 @@ class FeatureMemory {
   const Policy policy_;
   const bool of_the_caller_;
   const std::shared_ptr<MemoryLedger> ledger_;
+  const std::shared_ptr<MemoryLedger> ports_;
   bool tensors_from_range_ = false;
   std::shared_ptr<memory::PhysicalMemoryAllocator> physical_;
   std::shared_ptr<memory::Allocator> static_;

@@ -100,6 +100,7 @@ Case ManyInputs() {
 }
 
 TEST(GroupsTest, R47_InputsLieSideBySideInInputOrderWhoeverMadeThem) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   for (const Continuous how : {Continuous::kPadded, Continuous::kUnpadded}) {
     Case drawn = ManyInputs();
     const NodeId node = drawn.graph[drawn.marked].producer;

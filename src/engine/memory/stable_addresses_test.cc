@@ -112,6 +112,7 @@ TEST(StableAddressesTest, R59_StaticGraphsKeepThemWhileTheArenaOfAllGraphsGrows)
 }
 
 TEST(StableAddressesTest, R59_TheCallersTensorsAreCopiedAndTheRecordSaysWhy) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession();
   const GraphId id = MustAdd(*session, Marked(Dim(7), true));
   MustRun(*session, id, {Random({7, kColumns}, 3)});

@@ -175,6 +175,7 @@ TEST(HostOperatorsTest, R58_CopiedInputsOfGearsLiveFromTheFirstStepOfAll) {
 }
 
 TEST(HostOperatorsTest, R124_EveryTaskRunsOnItsStreamAfterWhatItNeeds) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession(Parallel(true));
   const GraphId id = MustAdd(*session, Mixed(Dim::Symbol("n")));
   const auto executable = *session->Compile(id, Views(MixedInputs(200)));

@@ -1,7 +1,5 @@
 #include "engine/run/executable.h"
 
-#include <cstring>
-
 #include "base/mapped_pages.h"
 #include "plimsoll/base/text.h"
 
@@ -25,22 +23,35 @@ bool Runs(const Task& task, const Executable::Call& call) {
   return task.batch == kEveryBatch || task.batch == call.batch;
 }
 
-void Clear(void* at, Bytes bytes, ClearCost* cost) {
-  if (cost == nullptr) {
-    std::memset(at, 0, static_cast<size_t>(bytes.value()));
-    return;
-  }
+Status Clear(void* at, Bytes bytes, kernels::Queue& queue, ClearCost* cost) {
+  if (cost == nullptr) return queue.Fill(at, 0, bytes);
   const auto begin = std::chrono::steady_clock::now();
-  std::memset(at, 0, static_cast<size_t>(bytes.value()));
+  PLIMSOLL_TRY(queue.Fill(at, 0, bytes));
   cost->time += std::chrono::steady_clock::now() - begin;
   cost->bytes += bytes;
   ++cost->clears;
+  return {};
+}
+
+kernels::Queue& QueueOf(const Executable::Call& call) {
+  static kernels::HostQueue host;
+  return call.queue != nullptr ? *call.queue : host;
+}
+
+// What the host needs to know of the device's memory to go on: waits for it.
+Result<bool> FetchCondition(const void* at, kernels::Queue& queue) {
+  bool condition = false;
+  PLIMSOLL_TRY(queue.Copy(&condition, at, Bytes(sizeof(condition))));
+  PLIMSOLL_TRY(queue.Finish());
+  return condition;
 }
 
 }  // namespace
 
-Executable::Executable(compile::CompiledModel model, std::shared_ptr<const void> packed)
+Executable::Executable(compile::CompiledModel model, std::shared_ptr<const void> packed,
+                       DeviceSide side)
     : packed_(std::move(packed)),
+      side_(std::move(side)),
       model_(std::move(model)),
       program_(BuildProgram(model_)),
       port_uses_(compile::FindPortUses(model_.graph, model_.planned.buffers)) {
@@ -54,8 +65,10 @@ Executable::Executable(compile::CompiledModel model, std::shared_ptr<const void>
 
 Result<std::unique_ptr<const Executable>> Executable::Build(compile::CompiledModel model,
                                                             const HoldConstant& hold,
-                                                            std::shared_ptr<const void> packed) {
-  std::unique_ptr<Executable> built(new Executable(std::move(model), std::move(packed)));
+                                                            std::shared_ptr<const void> packed,
+                                                            DeviceSide side) {
+  std::unique_ptr<Executable> built(
+      new Executable(std::move(model), std::move(packed), std::move(side)));
   PLIMSOLL_TRY(built->PlaceConstants(hold));
   return std::unique_ptr<const Executable>(std::move(built));
 }
@@ -122,29 +135,26 @@ void Executable::SetPorts(Addresses& addresses, const Call& call) const {
   }
 }
 
-Status Executable::RunTask(const Task& task, const Addresses& addresses,
+Status Executable::RunTask(const Task& task, const Addresses& addresses, kernels::Queue& queue,
                            ClearCost* clearing) const {
   void* const* operands = addresses.operands.data() + task.first;
   switch (task.kind) {
     case Task::Kind::kCopy:
-      std::memcpy(operands[1], operands[0], static_cast<size_t>(task.bytes));
-      return {};
+      return queue.Copy(operands[1], operands[0], Bytes(task.bytes));
     case Task::Kind::kTransfer: {
       const Transfer& transfer = program_.transfers[task.target];
       for (size_t i = 0; i < transfer.sizes.size(); ++i) {
-        const auto bytes = static_cast<size_t>(transfer.sizes[i].value());
-        if (bytes > 0) std::memcpy(operands[2 * i + 1], operands[2 * i], bytes);
+        PLIMSOLL_TRY(queue.Copy(operands[2 * i + 1], operands[2 * i], transfer.sizes[i]));
       }
       return {};
     }
     case Task::Kind::kClear:
-      Clear(operands[0], Bytes(task.bytes), clearing);
-      return {};
+      return Clear(operands[0], Bytes(task.bytes), queue, clearing);
     default: {
       const kernels::KernelCall call{.inputs = {operands, task.inputs},
                                      .outputs = {operands + task.inputs, task.outputs},
                                      .workspace = operands[task.inputs + task.outputs]};
-      return task.kernel->Run(call);
+      return queue.Run(*task.kernel, call);
     }
   }
 }
@@ -152,6 +162,7 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses,
 template <typename Before>
 Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
                         const Before& before) const {
+  kernels::Queue& queue = QueueOf(call);
   for (size_t i = tasks.begin; i < tasks.end;) {
     const Task& task = program_.tasks[i];
     if (!Runs(task, call)) {
@@ -162,13 +173,16 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
     if (may_stop && call.cancelled->load(std::memory_order_relaxed)) {
       return Cancelled(model_.graph, task);
     }
+    // What fails before the first variable has its new value must be known by then.
+    if (i == program_.first_update) PLIMSOLL_TRY(queue.Finish());
     before(task);
     if (task.kind == Task::Kind::kSkip) {
       i = task.target;
     } else if (task.kind == Task::Kind::kSkipUnless) {
-      i = *static_cast<const bool*>(addresses.operands[task.first]) ? i + 1 : task.target;
+      PLIMSOLL_ASSIGN(const bool runs, FetchCondition(addresses.operands[task.first], queue));
+      i = runs ? i + 1 : task.target;
     } else {
-      if (Status done = RunTask(task, addresses, call.clearing); !done.ok()) {
+      if (Status done = RunTask(task, addresses, queue, call.clearing); !done.ok()) {
         if (call.half_applied != nullptr) *call.half_applied = i >= program_.first_update;
         return done;
       }
@@ -178,14 +192,24 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
   return {};
 }
 
-Status Executable::Run(Addresses& addresses, const Call& call) const {
+template <typename Before>
+Status Executable::RunAll(Addresses& addresses, const Call& call, const Before& before) const {
   SetPorts(addresses, call);
-  return Walk(program_.AllTasks(), addresses, call, [](const Task&) {});
+  const Status walked = Walk(program_.AllTasks(), addresses, call, before);
+  const Status finished = QueueOf(call).Finish();
+  if (!walked.ok() || finished.ok()) return walked;
+  if (call.half_applied != nullptr) {
+    *call.half_applied = program_.first_update < program_.tasks.size();
+  }
+  return finished;
+}
+
+Status Executable::Run(Addresses& addresses, const Call& call) const {
+  return RunAll(addresses, call, [](const Task&) {});
 }
 
 Status Executable::Run(Addresses& addresses, const Call& call, const BeforeTask& before) const {
-  SetPorts(addresses, call);
-  return Walk(program_.AllTasks(), addresses, call, before);
+  return RunAll(addresses, call, before);
 }
 
 Status Executable::RunTasks(const Program::Range& tasks, const Addresses& addresses,

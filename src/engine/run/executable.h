@@ -11,8 +11,10 @@
 #include "compile/memory/port_uses.h"
 #include "engine/run/program.h"
 #include "engine/run/run_record.h"
+#include "engine/transfer/device_side.h"
 #include "engine/weights/session_weights.h"
 #include "kernels/host_value.h"
+#include "kernels/queue.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::engine {
@@ -23,14 +25,15 @@ namespace plimsoll::engine {
 // run allocates nothing and touches only its arena, the caller's tensors and the constants.
 class Executable {
  public:
-  // Gives a constant that kernels read as it is, aligned to its element.
+  // Gives a constant that kernels read as it is, aligned to its element, where the device has it.
   using HoldConstant =
       std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)>;
   // Fails when data of a constant is missing, and as `hold` does. `packed` owns the memory of
-  // weights that the model's kernels packed, and lives as long as the executable.
+  // weights that the model's kernels packed, and lives as long as the executable. `side`: where the
+  // constants lie, and runs with them.
   static Result<std::unique_ptr<const Executable>> Build(
       compile::CompiledModel model, const HoldConstant& hold = kernels::ToHostTensor,
-      std::shared_ptr<const void> packed = nullptr);
+      std::shared_ptr<const void> packed = nullptr, DeviceSide side = {});
 
   // The addresses of every operand, for runs in one memory.
   struct Addresses {
@@ -53,6 +56,8 @@ class Executable {
     // Of the program's: tasks of other batches are left out, and outputs that these make may be
     // null.
     int32_t batch = kEveryBatch;
+    // Does what touches memory; null: at once, on the host.
+    kernels::Queue* queue = nullptr;
   };
   // Fails with run.cancelled, or with what a kernel says of its data; outputs are unspecified then.
   // Variables are inputs that the run leaves with new values (PlanOptions::updates); the output
@@ -64,7 +69,8 @@ class Executable {
   Status Run(Addresses& addresses, const Call& call, const BeforeTask& before) const;
 
   // The parts of a run, for those who share out its tasks between threads: the addresses of the
-  // caller's tensors, then some of the tasks, of which no skip leads out.
+  // caller's tensors, then some of the tasks, of which no skip leads out. The queue is not waited
+  // for.
   void SetPorts(Addresses& addresses, const Call& call) const;
   Status RunTasks(const Program::Range& tasks, const Addresses& addresses, const Call& call,
                   const BeforeTask& before) const;
@@ -72,17 +78,22 @@ class Executable {
   const compile::CompiledModel& model() const { return model_; }
   const Program& program() const { return program_; }
   const compile::PortUses& port_uses() const { return port_uses_; }
+  const DeviceSide& side() const { return side_; }
   void AddTo(HeldWeights& weights) const;  // constants that kernels read as they are
 
  private:
-  Executable(compile::CompiledModel model, std::shared_ptr<const void> packed);
+  Executable(compile::CompiledModel model, std::shared_ptr<const void> packed, DeviceSide side);
   Status PlaceConstants(const HoldConstant& hold);
-  Status RunTask(const Task& task, const Addresses& addresses, ClearCost* clearing) const;
+  Status RunTask(const Task& task, const Addresses& addresses, kernels::Queue& queue,
+                 ClearCost* clearing) const;
   template <typename Before>
   Status Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
               const Before& before) const;
+  template <typename Before>
+  Status RunAll(Addresses& addresses, const Call& call, const Before& before) const;
 
   std::shared_ptr<const void> packed_;
+  DeviceSide side_;
   compile::CompiledModel model_;
   Program program_;
   compile::PortUses port_uses_;

@@ -1,9 +1,13 @@
 #include "engine/run/poisoned_run.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
+#include "engine/run/stream_set.h"
+#include "engine/transfer/device_queue.h"
+#include "engine/transfer/port_memory.h"
+#include "kernels/parallel.h"
+#include "kernels/queue.h"
 #include "plimsoll/plan/problem.h"
 
 namespace plimsoll::engine {
@@ -20,10 +24,36 @@ struct Life {
   bool cleared = false;  // must keep the zeros that the run begins with
 };
 
+// Memory of a run under observation, looked at and filled through copies.
+class ObservedMemory {
+ public:
+  ObservedMemory(kernels::Queue& queue, std::byte* begin) : queue_(queue), begin_(begin) {}
+
+  Status Fill(int64_t offset, int64_t size) {
+    PLIMSOLL_TRY(queue_.Finish());
+    return queue_.Fill(begin_ + offset, static_cast<uint8_t>(kPoison), Bytes(size));
+  }
+  // One past the last byte that is no longer as it was filled; `offset` where all are.
+  Result<int64_t> EndOfChanges(int64_t offset, int64_t size) {
+    seen_.resize(static_cast<size_t>(size));
+    PLIMSOLL_TRY(queue_.Copy(seen_.data(), begin_ + offset, Bytes(size)));
+    PLIMSOLL_TRY(queue_.Finish());
+    const auto last =
+        std::find_if(seen_.rbegin(), seen_.rend(), [](std::byte byte) { return byte != kPoison; });
+    return offset + (seen_.rend() - last);
+  }
+
+ private:
+  kernels::Queue& queue_;
+  std::byte* begin_;
+  std::vector<std::byte> seen_;
+};
+
 class Observer {
  public:
-  Observer(const Executable& executable, int32_t batch, std::byte* arena)
-      : model_(executable.model()), arena_(arena) {
+  // `arena` begins with the feature map.
+  Observer(const Executable& executable, int32_t batch, ObservedMemory arena)
+      : model_(executable.model()), arena_(std::move(arena)) {
     const auto& planned = model_.planned;
     const auto& buffers = planned.buffers.problem.buffers;
     for (size_t i = 0; i < buffers.size(); ++i) {
@@ -52,8 +82,9 @@ class Observer {
     Reach((ends ? last_step_ : first_step_)[task.node.index()]);
   }
 
-  PoisonedRun Finish(int64_t feature_map) {
+  Result<PoisonedRun> Finish(int64_t feature_map) {
     Look(0, feature_map);
+    PLIMSOLL_TRY(failed_);
     seen_.actual_peak = seen_.actual_peak.RoundUp(plan::kDefaultAlignment);
     return seen_;
   }
@@ -94,7 +125,7 @@ class Observer {
       const Life& life = lives_[next_++];
       if (life.begin > 0 && !life.cleared) {
         Look(life.offset, life.size);
-        std::fill_n(arena_ + life.offset, life.size, kPoison);
+        if (failed_.ok()) failed_ = arena_.Fill(life.offset, life.size);
       }
       alive_.push_back(life);
       std::erase_if(alive_, [&](const Life& old) { return old.end <= life.begin; });
@@ -106,15 +137,19 @@ class Observer {
 
   // Notes the highest byte of a place that is no longer as it was filled.
   void Look(int64_t offset, int64_t size) {
-    for (int64_t at = offset + size; at > std::max(offset, seen_.actual_peak.value()); --at) {
-      if (arena_[at - 1] == kPoison) continue;
-      seen_.actual_peak = Bytes(at);
-      return;
+    const int64_t begin = std::max(offset, seen_.actual_peak.value());
+    if (!failed_.ok() || begin >= offset + size) return;
+    const Result<int64_t> end = arena_.EndOfChanges(begin, offset + size - begin);
+    if (!end.ok()) {
+      failed_ = end.status();
+    } else if (*end > begin) {
+      seen_.actual_peak = Bytes(*end);
     }
   }
 
   const compile::CompiledModel& model_;
-  std::byte* arena_;
+  ObservedMemory arena_;
+  Status failed_;
   std::vector<Life> lives_;
   std::vector<int64_t> first_step_;  // by node
   std::vector<int64_t> last_step_;   // by node
@@ -123,25 +158,83 @@ class Observer {
   PoisonedRun seen_;
 };
 
+// Blocks of a device for the time of a run.
+class PlainMemory {
+ public:
+  explicit PlainMemory(DeviceSide side) : side_(std::move(side)) {}
+  PlainMemory(const PlainMemory&) = delete;
+  PlainMemory& operator=(const PlainMemory&) = delete;
+  ~PlainMemory() {
+    // A device that refuses leaves nothing to be done about it here.
+    for (const device::Address at : taken_)
+      (void)side_.device->memory().FreePlain(side_.id, at).ok();
+  }
+
+  Result<std::byte*> Take(Bytes size) {
+    PLIMSOLL_ASSIGN(const device::Address at, side_.device->memory().AllocatePlain(
+                                                  side_.id, size, device::MemoryType::kDevice));
+    taken_.push_back(at);
+    return reinterpret_cast<std::byte*>(at);
+  }
+
+ private:
+  DeviceSide side_;
+  std::vector<device::Address> taken_;
+};
+
+// `begin`: memory of the program's total, with a guard before it and one behind it.
+Result<PoisonedRun> RunPoisonedIn(const Executable& executable, Executable::Call call,
+                                  std::byte* begin, kernels::Queue& queue) {
+  const int64_t size = executable.program().total().value();
+  std::byte* const arena = begin + kGuard;
+  ObservedMemory whole(queue, begin);
+  PLIMSOLL_TRY(whole.Fill(0, size + 2 * kGuard));
+  Executable::Addresses addresses =
+      executable.Bind(arena, AreasBehind(executable.program(), arena));
+  call.queue = &queue;
+  Observer observer(executable, call.batch, ObservedMemory(queue, arena));
+  PLIMSOLL_TRY(executable.Run(addresses, call, [&](const Task& task) { observer.Before(task); }));
+  const auto& planned = executable.model().planned;
+  PLIMSOLL_ASSIGN(
+      PoisonedRun seen,
+      observer.Finish(planned.plan.regions[planned.buffers.feature_map.index()].size.value()));
+  PLIMSOLL_ASSIGN(const int64_t before, whole.EndOfChanges(0, kGuard));
+  PLIMSOLL_ASSIGN(const int64_t behind, whole.EndOfChanges(kGuard + size, kGuard));
+  seen.wrote_outside = before > 0 || behind > kGuard + size;
+  return seen;
+}
+
 }  // namespace
 
 Result<PoisonedRun> RunPoisoned(const Executable& executable, const Executable::Call& call) {
-  const int64_t size = executable.program().total().value();
-  PLIMSOLL_ASSIGN(const kernels::HostTensor memory,
-                  kernels::AllocateOnHeap(graph::DataType::kUint8, {size + 2 * kGuard}));
-  auto* const begin = static_cast<std::byte*>(memory.data.get());
-  std::fill_n(begin, size + 2 * kGuard, kPoison);
-  std::byte* const arena = begin + kGuard;
-  Executable::Addresses addresses =
-      executable.Bind(arena, AreasBehind(executable.program(), arena));
-  Observer observer(executable, call.batch, arena);
-  PLIMSOLL_TRY(executable.Run(addresses, call, [&](const Task& task) { observer.Before(task); }));
-  const auto& planned = executable.model().planned;
-  PoisonedRun seen =
-      observer.Finish(planned.plan.regions[planned.buffers.feature_map.index()].size.value());
-  const auto changed = [](std::byte byte) { return byte != kPoison; };
-  seen.wrote_outside = std::any_of(begin, arena, changed) ||
-                       std::any_of(arena + size, arena + size + kGuard, changed);
+  const DeviceSide& side = executable.side();
+  if (side.host_reachable) {
+    kernels::HostQueue queue;
+    const int64_t size = executable.program().total().value() + 2 * kGuard;
+    PLIMSOLL_ASSIGN(const kernels::HostTensor memory,
+                    kernels::AllocateOnHeap(graph::DataType::kUint8, {size}));
+    return RunPoisonedIn(executable, call, static_cast<std::byte*>(memory.data.get()), queue);
+  }
+  PlainMemory memory(side);
+  StreamSet stream(side.device, side.id);
+  PLIMSOLL_TRY(stream.Grow(1));
+  DeviceQueue queue(side, stream.At(0), kernels::Threads());
+  const auto on_host = [](const void* data) { return PortAddress{const_cast<void*>(data), false}; };
+  std::vector<PortAddress> read;
+  std::vector<PortAddress> written;
+  for (const void* input : call.inputs) read.push_back(on_host(input));
+  for (void* output : call.outputs) written.push_back(on_host(output));
+  const auto take = [&](Bytes size) { return memory.Take(size); };
+  PLIMSOLL_ASSIGN(const PortMemory ports,
+                  PortMemory::Bring(executable, read, written, Bytes(0), take, queue));
+  PLIMSOLL_ASSIGN(std::byte* const begin,
+                  memory.Take(executable.program().total() + Bytes(2 * kGuard)));
+  Executable::Call own = call;
+  own.inputs = ports.inputs();
+  own.outputs = ports.outputs();
+  PLIMSOLL_ASSIGN(const PoisonedRun seen, RunPoisonedIn(executable, own, begin, queue));
+  PLIMSOLL_TRY(ports.Fetch(queue));
+  PLIMSOLL_TRY(queue.Finish());
   return seen;
 }
 

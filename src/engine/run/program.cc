@@ -11,7 +11,7 @@
 #include "compile/passes/bodies.h"
 #include "compile/passes/stable_values.h"
 #include "compile/shapes/batch_labels.h"
-#include "engine/run/input_transfer.h"
+#include "engine/transfer/input_transfer.h"
 
 namespace plimsoll::engine {
 namespace {

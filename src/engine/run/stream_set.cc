@@ -22,7 +22,7 @@ Status StreamSet::Grow(size_t count) {
 }
 
 Status StreamSet::Launch(int stream, std::function<void()> work) {
-  return device_->Launch(id_, At(stream), std::move(work));
+  return device_->LaunchHost(id_, At(stream), std::move(work));
 }
 
 Status StreamSet::Wait(int stream, device::EventId event) {

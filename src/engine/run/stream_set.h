@@ -27,6 +27,7 @@ class StreamSet {
   Status Grow(size_t count);
   size_t size() const { return streams_.size(); }
 
+  device::StreamId At(int stream) const { return streams_[static_cast<size_t>(stream)]; }
   Status Launch(int stream, std::function<void()> work);
   // What is launched on `stream` from now on begins when `event` is reached.
   Status Wait(int stream, device::EventId event);
@@ -35,8 +36,6 @@ class StreamSet {
   Status Synchronize(int stream);
 
  private:
-  device::StreamId At(int stream) const { return streams_[static_cast<size_t>(stream)]; }
-
   const std::shared_ptr<device::Device> device_;
   const device::DeviceId id_;
   std::vector<device::StreamId> streams_;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
 
+#include "engine/transfer/device_queue.h"
 #include "kernels/parallel.h"
 
 namespace plimsoll::engine {
@@ -144,9 +146,66 @@ Status StreamedRun::Launch(StreamSet& streams, const KernelThreads& threads,
 Status StreamedRun::Run(StreamSet& streams, const KernelThreads& threads,
                         Executable::Addresses& addresses, const Executable::Call& call,
                         const Executable::BeforeTask& before) const {
+  const bool on_host = executable_->side().host_reachable;
+  executable_->SetPorts(addresses, call);
+  return on_host ? RunOnHost(streams, threads, addresses, call, before)
+                 : RunEnqueued(streams, threads, addresses, call, before);
+}
+
+Status StreamedRun::RunEnqueued(StreamSet& streams, const KernelThreads& threads,
+                                Executable::Addresses& addresses, const Executable::Call& call,
+                                const Executable::BeforeTask& before) const {
+  const Program& program = executable_->program();
+  const std::shared_ptr<DeviceQueue::Failure> failure = DeviceQueue::MakeFailure();
+  std::deque<DeviceQueue> queues;
+  for (size_t i = 0; i < StreamsOf(*executable_); ++i) {
+    const auto stream = static_cast<int>(i);
+    queues.emplace_back(executable_->side(), streams.At(stream),
+                        stream == 0 ? threads.first : threads.others, failure);
+  }
+  const auto finish = [&](Status done) {
+    for (DeviceQueue& queue : queues) {
+      const Status finished = queue.Finish();
+      // What failed first is the reason, not that others were left out.
+      if (done.ok() || done.error().code == "run.cancelled") done = finished.ok() ? done : finished;
+    }
+    return done;
+  };
+  Executable::Call own = call;
+  own.queue = &queues.front();
+  PLIMSOLL_TRY(finish(executable_->RunTasks(program.Prologue(), addresses, own, before)));
+  own.half_applied = nullptr;
+  std::vector<std::optional<device::EventId>> events(segments_.size());
+  const auto enqueue = [&](size_t index) -> Status {
+    const Segment& segment = segments_[index];
+    for (const size_t awaited : segment.after) {
+      PLIMSOLL_TRY(streams.Wait(segment.stream, *events[awaited]));
+    }
+    own.queue = &queues[static_cast<size_t>(segment.stream)];
+    for (const Program::Range& range : segment.tasks) {
+      PLIMSOLL_TRY(executable_->RunTasks(range, addresses, own, before));
+    }
+    if (!segment.awaited) return {};
+    PLIMSOLL_ASSIGN(events[index], streams.Record(segment.stream));
+    return {};
+  };
+  Status done;
+  for (size_t i = 0; i < segments_.size() && done.ok(); ++i) done = enqueue(i);
+  done = finish(done);
+  for (const auto& event : events) {
+    if (event) streams.Forget(*event);
+  }
+  PLIMSOLL_TRY(done);
+  own.queue = &queues.front();
+  own.half_applied = call.half_applied;
+  return finish(executable_->RunTasks(program.Epilogue(), addresses, own, before));
+}
+
+Status StreamedRun::RunOnHost(StreamSet& streams, const KernelThreads& threads,
+                              Executable::Addresses& addresses, const Executable::Call& call,
+                              const Executable::BeforeTask& before) const {
   const auto progress = std::make_shared<Progress>(segments_.size());
   const Program& program = executable_->program();
-  executable_->SetPorts(addresses, call);
   PLIMSOLL_TRY(executable_->RunTasks(program.Prologue(), addresses, call, before));
   const std::function<Status(size_t)> run = [&](size_t index) -> Status {
     Executable::Call own = call;

@@ -21,7 +21,9 @@ struct KernelThreads {
 // compile::PutHostOperatorsApart): the nodes of a stream in order, those of different streams
 // beside each other, and an event for each wait of the plan (compile::Timeline::waits). A node with
 // bodies runs as one. What the run clears and copies at its start and at its end, the calling
-// thread does before all streams and after them. Results are those of a run on one stream.
+// thread does before all streams and after them. Results are those of a run on one stream. On a
+// device that the host cannot reach the calling thread sends everything to the streams, and waits
+// only for the conditions of branches.
 //
 // Immutable after construction; a run uses a StreamSet alone and returns when everything that it
 // launched has ended, also when it fails.
@@ -48,6 +50,12 @@ class StreamedRun {
 
  private:
   struct Progress;
+  Status RunOnHost(StreamSet& streams, const KernelThreads& threads,
+                   Executable::Addresses& addresses, const Executable::Call& call,
+                   const Executable::BeforeTask& before) const;
+  Status RunEnqueued(StreamSet& streams, const KernelThreads& threads,
+                     Executable::Addresses& addresses, const Executable::Call& call,
+                     const Executable::BeforeTask& before) const;
   Status Launch(StreamSet& streams, const KernelThreads& threads,
                 const std::shared_ptr<Progress>& progress, size_t index,
                 const std::function<Status(size_t)>& run) const;

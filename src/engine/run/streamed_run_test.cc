@@ -52,6 +52,7 @@ std::shared_ptr<const Executable> ExpectSameOnStreams(
 }
 
 TEST(StreamedRunTest, GraphsOfTwoToSixStreamsGiveTheSame) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   for (int streams = 2; streams <= 6; ++streams) {
     SCOPED_TRACE(streams);
     for (const int threads : {1, 2}) {
@@ -81,6 +82,7 @@ TEST(StreamedRunTest, StreamsOfTheFileActInStaticAndDynamicGraphs) {
 }
 
 TEST(StreamedRunTest, EachStreamHasAThreadAndItsNodesRunInOrder) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession(WithoutPasses());
   const GraphId id = MustAdd(*session, Braid(4));
   const auto executable = *session->Compile(id, Views({Random({kSide, kSide}, 3)}));
@@ -145,6 +147,7 @@ Graph WithBranches(const Dim& rows = kSide) {
 }
 
 TEST(StreamedRunTest, AnIfRunsAsOneOnItsStream) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   for (const bool taken : {false, true}) {
     for (const bool apart : {false, true}) {
       SessionOptions options = WithoutPasses();
@@ -182,6 +185,7 @@ TEST(StreamedRunTest, StagedInputsLiveFromTheStartAndStagedOutputsToTheEnd) {
 
 // x is read on streams 1 and 2, then written over on stream 3, and read there and on stream 0.
 TEST(StreamedRunTest, AReferenceOutputWaitsForTheReadersOfAllStreams) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   GraphBuilder builder;
   Graph& graph = builder.graph();
   const ValueId given = builder.Input("x", FloatTensor({kSide, kSide}));
@@ -202,6 +206,7 @@ TEST(StreamedRunTest, AReferenceOutputWaitsForTheReadersOfAllStreams) {
 
 // Memory of stream 0 goes to stream 2 only because that waits for stream 1, which waited for 0.
 TEST(StreamedRunTest, MemoryIsHandedOnOverAThirdStream) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   GraphBuilder builder;
   Graph& graph = builder.graph();
   const ValueId x = builder.Input("x", FloatTensor({kSide, kSide}));
@@ -219,6 +224,7 @@ TEST(StreamedRunTest, MemoryIsHandedOnOverAThirdStream) {
 }
 
 TEST(StreamedRunTest, NumbersNeedNotBeDense) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   Graph graph = Braid(3);
   for (Node& node : graph.nodes) node.memory.stream = 5 + 7 * node.memory.stream;
   ExpectSameOnStreams(graph, {Random({kSide, kSide}, 3)}, 3);
@@ -243,6 +249,7 @@ TEST(StreamedRunTest, WhatCannotRunOnStreamsIsRefused) {
 }
 
 TEST(StreamedRunTest, MemoryOfTheCallersIsNotLentToSeveralStreamsAndThePlanSaysSo) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   SessionOptions options = WithoutPasses();
   options.config.input_reuse_mem_indexes = {0};
   const auto executable = ExpectSameOnStreams(Braid(2), {Random({kSide, kSide}, 3)}, 2, options);

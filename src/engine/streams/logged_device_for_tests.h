@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/forwarding_device_for_tests.h"
 #include "plimsoll/device/device.h"
 #include "plimsoll/device/device_call.h"
 
@@ -30,21 +31,16 @@ struct CallLog {
   }
 };
 
-// A device that writes down every call made to another one, whose memory is real. Thread-safe; the
+// A device that writes down the calls about memory, streams and work made to another one, whose
+// memory is real. Thread-safe; the
 // log may be read while no call is under way.
-class LoggedDevice final : public device::Device, private device::DeviceMemory {
+class LoggedDevice final : public ForwardingDevice {
  public:
   using Call = device::DeviceCall;
-  using Id = device::DeviceId;
   LoggedDevice(std::shared_ptr<Device> under, std::shared_ptr<CallLog> log)
-      : under_(std::move(under)), log_(std::move(log)) {}
+      : ForwardingDevice(std::move(under)), log_(std::move(log)) {}
   ~LoggedDevice() override { Write({std::nullopt, {}, {}, true}); }
 
-  std::string Kind() const override { return under_->Kind(); }
-  int Count() const override { return under_->Count(); }
-  DeviceMemory& memory() override { return *this; }
-  Id Current() const override { return under_->Current(); }
-  Status SetCurrent(Id id) override { return under_->SetCurrent(id); }
   Result<device::StreamId> CreateStream(Id id) override {
     return Log(Call::kCreateStream, id, {}, under_->CreateStream(id));
   }
@@ -71,8 +67,11 @@ class LoggedDevice final : public device::Device, private device::DeviceMemory {
               Bytes size) override {
     return Log(Call::kFill, id, size, under_->Fill(id, stream, at, value, size));
   }
-  Status Launch(Id id, device::StreamId stream, std::function<void()> work) override {
-    return Log(Call::kLaunch, id, {}, under_->Launch(id, stream, std::move(work)));
+  Status Enqueue(Id id, device::StreamId stream, device::StreamWork work) override {
+    return Log(Call::kEnqueue, id, {}, under_->Enqueue(id, stream, std::move(work)));
+  }
+  Status LaunchHost(Id id, device::StreamId stream, std::function<void()> work) override {
+    return Log(Call::kLaunchHost, id, {}, under_->LaunchHost(id, stream, std::move(work)));
   }
   Status SynchronizeStream(Id id, device::StreamId stream) override {
     return Log(Call::kSynchronizeStream, id, {}, under_->SynchronizeStream(id, stream));
@@ -82,7 +81,6 @@ class LoggedDevice final : public device::Device, private device::DeviceMemory {
   }
 
  private:
-  Bytes Granularity(Id id) const override { return under_->memory().Granularity(id); }
   Result<device::AddressRange> ReserveAddress(Id id, Bytes size, Bytes alignment) override {
     return Log(Call::kReserveAddress, id, size,
                under_->memory().ReserveAddress(id, size, alignment));
@@ -112,7 +110,6 @@ class LoggedDevice final : public device::Device, private device::DeviceMemory {
   Status FreePlain(Id id, device::Address at) override {
     return Log(Call::kFreePlain, id, {}, under_->memory().FreePlain(id, at));
   }
-  Result<device::MemoryInfo> Info(Id id) const override { return under_->memory().Info(id); }
 
   template <typename Answer>
   Answer Log(Call call, Id id, Bytes size, Answer answer) {
@@ -125,7 +122,6 @@ class LoggedDevice final : public device::Device, private device::DeviceMemory {
   }
 
   std::mutex mutex_;
-  std::shared_ptr<Device> under_;
   std::shared_ptr<CallLog> log_;
 };
 

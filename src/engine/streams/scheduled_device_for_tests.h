@@ -51,26 +51,35 @@ class ScheduledDevice final : public ForwardingDevice {
   }
   Status Copy(Id id, device::StreamId stream, device::Address to, device::Address from,
               Bytes size) override {
-    return Launch(id, stream, [=] {
+    return LaunchHost(id, stream, [=] {
       std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
                   static_cast<size_t>(size.value()));
     });
   }
   Status Fill(Id id, device::StreamId stream, device::Address at, uint8_t value,
               Bytes size) override {
-    return Launch(id, stream, [=] {
+    return LaunchHost(id, stream, [=] {
       std::memset(reinterpret_cast<void*>(at), value, static_cast<size_t>(size.value()));
     });
   }
-  Status Launch(Id, device::StreamId stream, std::function<void()> work) override {
+  Status Enqueue(Id id, device::StreamId stream, device::StreamWork work) override {
+    return LaunchHost(id, stream, [this, id, stream, work = std::move(work)] {
+      work(device::StreamContext{*this, id, stream});
+    });
+  }
+  Status LaunchHost(Id, device::StreamId stream, std::function<void()> work) override {
     streams_[stream.index()].push_back({std::move(work), nullptr});
+    return {};
+  }
+  Status SynchronizeEvent(Id, device::EventId event) override {
+    while (!*events_.at(event)) {
+      if (!RunOne()) return Stuck();
+    }
     return {};
   }
   Status SynchronizeStream(Id, device::StreamId stream) override {
     while (!streams_[stream.index()].empty()) {
-      if (RunOne()) continue;
-      return Error{
-          ErrorKind::kRunFailed, "device.stuck", "streams wait for each other", "", "", ""};
+      if (!RunOne()) return Stuck();
     }
     return {};
   }
@@ -86,6 +95,10 @@ class ScheduledDevice final : public ForwardingDevice {
     std::function<void()> work;
     std::shared_ptr<const bool> waits_for;  // null: nothing
   };
+
+  static Error Stuck() {
+    return {ErrorKind::kRunFailed, "device.stuck", "streams wait for each other", "", "", ""};
+  }
 
   bool RunOne() {
     for (const size_t number : preferred_) {

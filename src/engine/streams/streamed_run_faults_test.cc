@@ -22,6 +22,7 @@ constexpr int64_t kSide = kBraidSide;
 
 // Cancelled before each of its tasks in turn.
 TEST(StreamedRunFaultsTest, ACancelledRunEndsAndTheNextOneIsRight) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession(WithoutPasses());
   const GraphId id = MustAdd(*session, Braid(3));
   const std::vector<HostTensor> inputs = {Random({kSide, kSide}, 3)};
@@ -90,6 +91,7 @@ TEST(StreamedRunFaultsTest, AnErrorOfOneStreamIsTheErrorOfTheRun) {
 }
 
 TEST(StreamedRunFaultsTest, NothingBeginsOnOtherStreamsOnceOneHasFailed) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const std::vector<HostTensor> inputs = {Random({kSide, kSide}, 3), Integer(1000)};
   const auto session = MakeSession(WithoutPasses());
   const auto executable = *session->Compile(MustAdd(*session, GathersOnStream1()), Views(inputs));

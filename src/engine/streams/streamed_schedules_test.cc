@@ -83,6 +83,7 @@ std::set<std::string> WaitsBefore(const Executable& executable, const std::strin
 
 // The sum reads an early and a late value of each of two other streams.
 TEST(StreamedSchedulesTest, ANodeWaitsForTheLatestProducerOfEachForeignStream) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   for (const bool late_first : {false, true}) {
     GraphBuilder builder;
     const ValueId x = builder.Input("x", FloatTensor({kSide, kSide}));
@@ -102,6 +103,7 @@ TEST(StreamedSchedulesTest, ANodeWaitsForTheLatestProducerOfEachForeignStream) {
 
 // What was waited for once is not waited for again, and what comes later is.
 TEST(StreamedSchedulesTest, AStreamWaitsOnceForWhatItHasSeen) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({kSide, kSide}));
   const std::vector<ValueId> made = Strand(builder, x, 4, 1);
@@ -118,6 +120,7 @@ TEST(StreamedSchedulesTest, AStreamWaitsOnceForWhatItHasSeen) {
 
 // Nodes that work beside each other, each in a workspace of its own.
 TEST(StreamedSchedulesTest, WorkspacesOfSeveralStreamsAreApart) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   constexpr int64_t kWide = 100;  // so that a workspace does not fit on the stack
   GraphBuilder builder;
   Graph& graph = builder.graph();
@@ -184,6 +187,7 @@ TEST(StreamedSchedulesTest, EveryEventIsDestroyedAndStreamsAreMadeOnce) {
 
 // Streams that the file asks for use as many threads as any run, host operators beside it use one.
 TEST(StreamedSchedulesTest, KernelsOfEachStreamHaveTheirThreads) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession(WithoutPasses());
   const auto executable =
       *session->Compile(MustAdd(*session, Braid(3)), Views({Random({kSide, kSide}, 3)}));
@@ -221,8 +225,8 @@ class ThreadCountingDevice final : public ForwardingDevice {
     const std::lock_guard lock(mutex_);
     return seen_;
   }
-  Status Launch(Id id, device::StreamId stream, std::function<void()> work) override {
-    return under_->Launch(id, stream, [this, work = std::move(work)] {
+  Status LaunchHost(Id id, device::StreamId stream, std::function<void()> work) override {
+    return under_->LaunchHost(id, stream, [this, work = std::move(work)] {
       work();
       const std::lock_guard lock(mutex_);
       seen_.insert(kernels::Threads());

@@ -14,17 +14,24 @@ using kernels::HostTensor;
 using kernels::HostValue;
 
 TensorView View(const Variable& variable) {
-  return {.type = variable.type, .dims = variable.dims, .data = variable.address};
+  return {
+      .type = variable.type, .dims = variable.dims, .data = variable.address, .on_device = true};
 }
 
 TensorView View(const HostTensor& tensor) {
   return {.type = tensor.type, .dims = tensor.dims, .data = tensor.data.get()};
 }
 
-// The variable's own memory as a value; it outlives every run.
-HostValue Borrow(const Variable& variable) {
-  return HostValue::Of(
-      {variable.type, variable.dims, std::shared_ptr<void>(variable.address, [](void*) {})});
+// A variable as a value: its own memory, which outlives every run, or a copy of it where the host
+// cannot reach that.
+Result<HostValue> ValueOf(const Variable& variable, const Variables& variables) {
+  if (variables.host_reachable()) {
+    return HostValue::Of(
+        {variable.type, variable.dims, std::shared_ptr<void>(variable.address, [](void*) {})});
+  }
+  PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(variable.type, variable.dims));
+  PLIMSOLL_TRY(variables.Read(variable, copy.data.get()));
+  return HostValue::Of(std::move(copy));
 }
 
 bool IsPlain(const HostValue& value) {
@@ -242,12 +249,15 @@ Result<std::vector<HostValue>> GraphVariables::RunNodeByNode(const std::vector<H
   for (int64_t step = 0; step < (updates_ ? steps : 1); ++step) {
     std::vector<HostValue> full(read_.size());
     for (size_t i = 0; i < inputs.size(); ++i) full[given_[i]] = inputs[i];
-    for (const Bound& bound : bound_) full[bound.port.input] = Borrow(*bound.variable);
+    for (const Bound& bound : bound_) {
+      PLIMSOLL_ASSIGN(full[bound.port.input], ValueOf(*bound.variable, variables_));
+    }
     auto outputs = graph_->RunValues(std::move(full), options);
     if (!outputs.ok()) return Failed(outputs.error(), step, steps, false);
     for (HostValue& output : *outputs) PLIMSOLL_TRY(Detach(output));
-    if (Status assigned = Assign(*outputs); !assigned.ok()) {
-      return Failed(assigned.error(), step, steps, false);
+    bool half_applied = false;
+    if (Status assigned = Assign(*outputs, half_applied); !assigned.ok()) {
+      return Failed(assigned.error(), step, steps, half_applied);
     }
     if (updates_) variables_.CountStep();
     results.clear();
@@ -270,7 +280,7 @@ Status GraphVariables::Detach(HostValue& value) const {
 }
 
 // New values, once all of them are known to fit.
-Status GraphVariables::Assign(const std::vector<HostValue>& outputs) {
+Status GraphVariables::Assign(const std::vector<HostValue>& outputs, bool& half_applied) {
   for (const Bound& bound : bound_) {
     if (!bound.port.output) continue;
     const HostTensor& tensor = outputs[*bound.port.output].tensor;
@@ -283,8 +293,8 @@ Status GraphVariables::Assign(const std::vector<HostValue>& outputs) {
   for (const Bound& bound : bound_) {
     if (!bound.port.output) continue;
     const HostTensor& tensor = outputs[*bound.port.output].tensor;
-    std::memcpy(bound.variable->address, tensor.data.get(),
-                static_cast<size_t>(tensor.size().value()));
+    half_applied = true;
+    PLIMSOLL_TRY(variables_.Write(*bound.variable, tensor.data.get()));
   }
   return {};
 }

@@ -72,7 +72,7 @@ class GraphVariables {
   Result<std::vector<kernels::HostValue>> RunNodeByNode(
       const std::vector<kernels::HostValue>& inputs, const RunOptions& options, int64_t steps);
   Status Detach(kernels::HostValue& value) const;
-  Status Assign(const std::vector<kernels::HostValue>& outputs);
+  Status Assign(const std::vector<kernels::HostValue>& outputs, bool& half_applied);
   Status Failed(const Error& error, int64_t step, int64_t steps, bool half_applied);
 
   const std::shared_ptr<LoadedGraph> graph_;

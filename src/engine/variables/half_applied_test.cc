@@ -150,6 +150,7 @@ TEST(HalfAppliedGraphsTest, ALoopSaysWhichStepFailedAndCountsThoseBefore) {
 
 // Cancelled before the first write the step stops; behind it, it goes to its end.
 TEST(HalfAppliedGraphsTest, ACancelledStepStopsBeforeItsFirstWriteOnly) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   SessionOptions options = Training();
   const auto session = MakeSession(options);
   const GraphId id = MustAdd(*session, MomentumStep());

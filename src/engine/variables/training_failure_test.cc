@@ -54,6 +54,7 @@ TEST(TrainingFailureTest, AStepThatFailsBehindItsFirstUpdateSaysSoAndStopsFurthe
 
 // Of a graph whose first output replaces a variable: the record tells of the caller's own.
 TEST(TrainingFailureTest, TheRecordOfAStepIsOfTheCallersPorts) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession(Training());
   const GraphId id = MustAdd(*session, GatherAfterUpdate());
   const HostTensor memory = Floats({64}, Elements(64, 1));

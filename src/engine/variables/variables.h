@@ -60,6 +60,15 @@ class Variables {
   Status Set(const std::string& name, const TensorView& from);
   Status Get(const std::string& name, const TensorView& into) const;
 
+  // For runs, under the lock that they hold: the bytes of a variable, from and to the host.
+  Status Write(const Variable& variable, const void* from) const {
+    return Move(variable.address, from, variable.size);
+  }
+  Status Read(const Variable& variable, void* into) const {
+    return Move(into, variable.address, variable.size);
+  }
+  bool host_reachable() const { return device_->Properties(id_).host_reachable; }
+
   // All of them and the number of steps, in one file (variable_file.h). A kill at any moment leaves
   // the old file or the new one.
   Status Save(const std::string& path) const;

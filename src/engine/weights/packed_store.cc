@@ -41,7 +41,7 @@ Result<std::shared_ptr<void>> PackedStore::MakeForm(std::span<const std::byte> c
   const Bytes wanted = counts && !session_->memory().large_pages() ? Bytes(1) : size;
   PLIMSOLL_ASSIGN(std::shared_ptr<void> memory, session_->memory().Allocate(wanted));
   if (counts) return memory;
-  PLIMSOLL_TRY(fill(memory.get()));
+  PLIMSOLL_TRY(session_->memory().Fill(memory.get(), size, fill));
   Drop(constant);
   return memory;
 }
@@ -68,7 +68,7 @@ Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string
   const std::span<const std::byte> constant(static_cast<const std::byte*>(data),
                                             static_cast<size_t>(plain.value()));
   PLIMSOLL_ASSIGN(const SharedForms::Form form, FormOf(constant, layout, packed, fill));
-  return form->memory.get();
+  return session_->memory().side().WorkPointer(form->memory.get());
 }
 
 void PackedStore::Forget(const void* data, Bytes size) {
@@ -117,7 +117,7 @@ Result<kernels::HostTensor> PackedStore::Counted(const graph::ConstantTensor& co
 }
 
 Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& constant) {
-  const bool stays = !session_->memory().large_pages() || constant.bytes.empty();
+  const bool stays = !session_->memory().copies() || constant.bytes.empty();
   if (stays && makes_ == Makes::kForms) return kernels::ToHostTensor(constant);
   if (stays) return Counted(constant);
   const Bytes size(static_cast<int64_t>(constant.bytes.size()));
@@ -140,6 +140,10 @@ PackedStore::Packed PackedStore::packed(const HeldWeights& plain_held) const {
   const std::lock_guard lock(mutex_);
   Packed sum;
   std::set<const void*> seen;
+  std::set<const void*> plain_too;  // constants that have a copy of the plain form as well
+  for (const auto& [key, form] : forms_) {
+    if (!form.packed) plain_too.insert(form.constant.data());
+  }
   for (const auto& [key, form] : forms_) {
     if (!form.packed) continue;
     sum.packed += form.size;
@@ -147,7 +151,8 @@ PackedStore::Packed PackedStore::packed(const HeldWeights& plain_held) const {
     ++sum.weights;
     const Bytes plain(std::ssize(form.constant));
     sum.plain += plain;
-    if (plain_held.contains(form.constant.data())) sum.kept_plain += plain;
+    const void* const constant = form.constant.data();
+    if (plain_held.contains(constant) || plain_too.contains(constant)) sum.kept_plain += plain;
   }
   return sum;
 }

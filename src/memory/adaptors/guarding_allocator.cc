@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "memory/pool/address_math.h"
-#include "plimsoll/base/log.h"
+#include "memory/release_failure.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::memory {
@@ -31,19 +31,14 @@ GuardingAllocator::GuardingAllocator(std::unique_ptr<Allocator> under,
       stream_(stream),
       options_(options),
       granularity_(device_->memory().Granularity(id)) {
-  if (device_->Kind() == "fake") return;
+  if (!device_->Properties(id).holds_bytes) return;
   auto window = device_->memory().AllocatePlain(id_, kWindow, device::MemoryType::kHost);
   if (window.ok()) window_ = *window;
 }
 
 GuardingAllocator::~GuardingAllocator() {
-  if (Status status = ShrinkQuarantine(Bytes(0)); !status.ok()) {
-    Log(LogLevel::kError, status.error().Text());
-  }
-  if (window_ == 0) return;
-  if (Status status = device_->memory().FreePlain(id_, window_); !status.ok()) {
-    Log(LogLevel::kWarning, status.error().Text());
-  }
+  LogReleaseFailure(ShrinkQuarantine(Bytes(0)), LogLevel::kError);
+  if (window_ != 0) LogReleaseFailure(device_->memory().FreePlain(id_, window_));
 }
 
 Status GuardingAllocator::Fill(StreamId stream, Address at, uint8_t value, Bytes size) {
@@ -112,7 +107,7 @@ Status GuardingAllocator::Free(const Block& block) {
   live_.erase(live);
   Status left = ShrinkQuarantine(options_.quarantine);
   if (front && back) return left;
-  if (!left.ok()) Log(LogLevel::kError, left.error().Text());
+  LogReleaseFailure(left, LogLevel::kError);
   const char* side = front ? "behind" : back ? "before" : "on both sides of";
   return Broken("memory.overrun", block.address,
                 StrCat("the guard bytes ", side, " it have changed"),

@@ -178,11 +178,11 @@ TEST_F(GuardingAllocatorTest, PoisonWaitsForAllTheOtherStreamsThatUseTheBlock) {
     std::promise<void> gate;
     uint8_t seen = 0;
     ASSERT_TRUE(machine_.device()
-                    ->Launch(kDevice, held,
-                             [&, opened = gate.get_future().share()] {
-                               opened.wait();
-                               seen = ByteAt(*block, 0);
-                             })
+                    ->LaunchHost(kDevice, held,
+                                 [&, opened = gate.get_future().share()] {
+                                   opened.wait();
+                                   seen = ByteAt(*block, 0);
+                                 })
                     .ok());
     Status freed;
     CallInThread free([&] { freed = guarding.Free(*block); });

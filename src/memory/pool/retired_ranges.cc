@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plimsoll/base/log.h"
+#include "memory/release_failure.h"
 
 namespace plimsoll::memory {
 
@@ -39,11 +39,7 @@ void RetiredRanges::Drop(device::Address at) {
   const auto found = std::find_if(waiting_.begin(), waiting_.end(),
                                   [&](const Waiting& one) { return one.at == at; });
   if (found == waiting_.end()) return;
-  if (found->mark.valid()) {
-    if (Status status = device_.Forget(found->mark); !status.ok()) {
-      Log(LogLevel::kWarning, status.error().Text());
-    }
-  }
+  if (found->mark.valid()) LogReleaseFailure(device_.Forget(found->mark));
   waiting_.erase(found);
 }
 

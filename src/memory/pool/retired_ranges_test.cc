@@ -89,7 +89,7 @@ TEST(RetiredRangesTest, AreUndoneAfterTheirEventsAndNoneIsWaitedFor) {
   device::FakeDevice& fake = subject.machine().fake();
   const device::StreamId stream = subject.machine().stream();
   const Block first = subject.Stitch(0, 2);
-  ASSERT_TRUE(fake.LaunchUsing(kDevice, stream, {{first.address, MiB(16)}}).ok());
+  ASSERT_TRUE(fake.EnqueueUsing(kDevice, stream, {{first.address, MiB(16)}}).ok());
   subject.GiveBack(first, 0, 2);
   subject.GiveBack(subject.Stitch(0, 3), 0, 3);
 
@@ -108,7 +108,7 @@ TEST(RetiredRangesTest, DoNotPileUpBehindADeviceThatLags) {
   device::FakeDevice& fake = subject.machine().fake();
   const Block first = subject.Stitch(0, 2);
   ASSERT_TRUE(
-      fake.LaunchUsing(kDevice, subject.machine().stream(), {{first.address, MiB(16)}}).ok());
+      fake.EnqueueUsing(kDevice, subject.machine().stream(), {{first.address, MiB(16)}}).ok());
   subject.GiveBack(first, 0, 2);
   subject.StitchEveryPair();
   EXPECT_GE(subject.calls(DeviceCall::kUnmap), 20 - 4);
@@ -135,7 +135,7 @@ TEST(RetiredRangesTest, AreWaitedForWhenTheAddressesAreUsedUpAndWorkIsPending) {
   const device::StreamId stream = subject.machine().stream();
   for (int upper = 2; upper < 5; ++upper) {  // three ranges, each with a chunk more than it shows
     const Block block = subject.Stitch(0, upper);
-    ASSERT_TRUE(fake.LaunchUsing(kDevice, stream, {{block.address, MiB(16)}}).ok());
+    ASSERT_TRUE(fake.EnqueueUsing(kDevice, stream, {{block.address, MiB(16)}}).ok());
     subject.GiveBack(block, 0, upper);
   }
   EXPECT_EQ(subject.calls(DeviceCall::kSynchronizeStream), 0);
@@ -151,7 +151,7 @@ TEST(RetiredRangesTest, ATrimTakesThemAlongAndForgetsTheirEvents) {
   const device::StreamId stream = subject.machine().stream();
   for (int upper = 2; upper < 5; ++upper) {
     const Block block = subject.Stitch(0, upper);
-    ASSERT_TRUE(fake.LaunchUsing(kDevice, stream, {{block.address, MiB(16)}}).ok());
+    ASSERT_TRUE(fake.EnqueueUsing(kDevice, stream, {{block.address, MiB(16)}}).ok());
     subject.GiveBack(block, 0, upper);
   }
   EXPECT_EQ(fake.outstanding().events, 1) << "one is retired and waits";
@@ -175,7 +175,7 @@ TEST(RetiredRangesTest, ThoseThatWaitWhenTheAllocatorGoesLeaveNoEventBehind) {
     const auto first = allocator->Allocate({.size = MiB(16)});
     ASSERT_TRUE(first.ok());
     ASSERT_TRUE(
-        machine.fake().LaunchUsing(kDevice, machine.stream(), {{first->address, MiB(16)}}).ok());
+        machine.fake().EnqueueUsing(kDevice, machine.stream(), {{first->address, MiB(16)}}).ok());
     ASSERT_TRUE(allocator->Free(*first).ok());
     const auto second = allocator->Allocate({.size = MiB(24)});
     ASSERT_TRUE(second.ok());

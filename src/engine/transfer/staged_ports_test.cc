@@ -1,4 +1,4 @@
-#include "engine/run/staged_ports.h"
+#include "engine/transfer/staged_ports.h"
 
 #include <gtest/gtest.h>
 
@@ -43,6 +43,7 @@ RunRecord RunAt(Session& session, GraphId id, int64_t input_shift, int64_t outpu
 }
 
 TEST(StagedPortsTest, R56_MemoryOfTheCallersAtMultiplesOf32IsUsedInPlace) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession();
   const GraphId id = MustAdd(*session, AddOne({kCount}));
   EXPECT_TRUE(session->LastRun(id)->ports.inputs.empty()) << "nothing has run";
@@ -55,6 +56,7 @@ TEST(StagedPortsTest, R56_MemoryOfTheCallersAtMultiplesOf32IsUsedInPlace) {
 }
 
 TEST(StagedPortsTest, R56_MemoryThatIsNotAlignedIsCopiedOnceAndTheRecordSaysWhy) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession();
   const GraphId id = MustAdd(*session, AddOne({kCount}));
   const RunRecord both = RunAt(*session, id, 4, 16);
@@ -69,6 +71,7 @@ TEST(StagedPortsTest, R56_MemoryThatIsNotAlignedIsCopiedOnceAndTheRecordSaysWhy)
 }
 
 TEST(StagedPortsTest, R55_ANodeThatCannotTakeNewAddressesHasItsPortsCopiedByThePlan) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({kCount}));
   builder.Output(builder.Node("Add", {x, builder.Float32s("one", {}, {1})}));

@@ -1,4 +1,4 @@
-#include "engine/run/input_transfer.h"
+#include "engine/transfer/input_transfer.h"
 
 namespace plimsoll::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/run/staged_ports.h"
+#include "engine/transfer/staged_ports.h"
 
 #include <cstring>
 
