@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "compile/graph_for_tests.h"
@@ -110,6 +111,57 @@ TEST(ApiOperator, RunsPlannedAndInPlace) {
   const auto got = (*outputs)[0].tensor.Elements<float>();
   const auto given = x.Elements<float>();
   for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], std::max(given[i], 0.0F) * 6);
+}
+
+// Each element twice, one behind the other: written over its input it would read what it wrote.
+OperatorDefinition Doubled() {
+  class Double : public OperatorKernel {
+   public:
+    explicit Double(int64_t count) : count_(count) {}
+    Status Run(const OperatorCall& call) const override {
+      const auto* from = static_cast<const float*>(call.inputs[0]);
+      auto* to = static_cast<float*>(call.outputs[0]);
+      for (int64_t i = 0; i < count_; ++i) to[2 * i] = to[2 * i + 1] = from[i];
+      return {};
+    }
+
+   private:
+    int64_t count_;
+  };
+  return {.domain = kDomain,
+          .name = "Doubled",
+          .infer_shapes = [](ShapeInference& node) -> Status {
+            const std::vector<Dim>* shape = node.InputShape(0);
+            if (shape == nullptr) return node.Fail("its rank is not known");
+            node.SetOutput(0, node.InputType(0), {shape->at(0) * Dim(2)});
+            return {};
+          },
+          .make_kernel = [](OperatorSite& site) -> Result<OperatorKernelPointer> {
+            return MakeOperatorKernel<Double>(site.inputs[0].elements());
+          },
+          .in_place = {{.output = 0, .input = 0}}};
+}
+
+TEST(ApiOperator, IsNotRunInPlaceWhereTheSizesDiffer) {
+  ASSERT_TRUE(RegisterOperator(Doubled()).ok());
+  graph::GraphBuilder builder;
+  const auto x = builder.Input("x", compile::FloatTensor({3}));
+  const auto once = builder.Nodes("Doubled", {builder.Node("Relu", {x})}, 1, {}, kDomain)[0];
+  builder.Output(builder.Node("Neg", {builder.Node("Exp", {once})}));
+  graph::Graph graph = builder.Build();
+  for (graph::Node& node : graph.nodes) {
+    if (node.domain == kDomain) node.version = 1;
+  }
+  auto session = *engine::Session::Create({});
+  const auto id = session->Add(std::move(graph));
+  ASSERT_TRUE(id.ok()) << id.error().Text();
+  const auto outputs = session->RunValues(*id, {Value::Of(engine::Floats({3}, {0, 1, 2}))});
+  ASSERT_TRUE(outputs.ok()) << outputs.error().Text();
+  const std::vector<float> got = engine::ElementsOf((*outputs)[0].tensor);
+  ASSERT_EQ(got.size(), 6U);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_NEAR(got[i], -std::exp(static_cast<float>(i / 2)), 1e-4F) << i;
+  }
 }
 
 TEST(ApiOperator, MayTellItsSizesWhenItRuns) {

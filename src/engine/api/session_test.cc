@@ -118,6 +118,17 @@ TEST(ApiSession, ADeviceOfTheCallersIsUsed) {
   EXPECT_LT(info->free, info->total);
 }
 
+TEST(ApiSession, ADeviceIsChosenByItsName) {
+  Loaded cpu = Load(Example("tiny_cnn"));
+  Loaded far = Load(Example("tiny_cnn"), {.device_name = "far:0"});
+  const std::vector<Tensor> inputs = Inputs(cpu, 2);
+  const auto outputs = far.session.Run(far.graph, inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.error().Text();
+  EXPECT_EQ(FirstOf(*outputs), FirstOf(*cpu.session.Run(cpu.graph, inputs)));
+  EXPECT_GT(far.session.LastRun(far.graph)->transferred, Bytes(0)) << "inputs travel to it";
+  EXPECT_FALSE(far.session.LastRun(far.graph)->ports[0].in_place);
+}
+
 TEST(ApiSession, MistakesOfTheCallerAreNamed) {
   Loaded loaded = Load(Example("tiny_cnn"));
   Session& session = loaded.session;
