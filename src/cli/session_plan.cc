@@ -15,7 +15,7 @@ Result<SessionPlan> SessionPlan::Make(engine::SessionOptions options) {
 
 Result<SessionPlan::Model> SessionPlan::Add(graph::Graph graph,
                                             const std::vector<engine::VariableName>& variables,
-                                            std::span<const engine::Tensor> inputs) {
+                                            std::span<const TensorView> inputs) {
   auto model = Compile(std::move(graph), variables, inputs);
   if (!model.ok()) {
     const Error& error = model.error();
@@ -31,10 +31,10 @@ Result<SessionPlan::Model> SessionPlan::Add(graph::Graph graph,
 
 Result<SessionPlan::Model> SessionPlan::Compile(graph::Graph graph,
                                                 const std::vector<engine::VariableName>& variables,
-                                                std::span<const engine::Tensor> inputs) {
+                                                std::span<const TensorView> inputs) {
   Model model;
   PLIMSOLL_ASSIGN(const engine::GraphId id, session_->Add(std::move(graph), variables));
-  const bool plain = std::all_of(inputs.begin(), inputs.end(), [](const engine::Tensor& input) {
+  const bool plain = std::all_of(inputs.begin(), inputs.end(), [](const TensorView& input) {
     return input.type != graph::DataType::kUndefined && input.type != graph::DataType::kString;
   });
   if (!plain) {

@@ -27,7 +27,7 @@ class SessionPlan {
   // A model that is not run inside a plan has a reason instead: its sizes are known only while it
   // runs, an operator has no kernel. Fails where the arguments or options contradict the model.
   Result<Model> Add(graph::Graph graph, const std::vector<engine::VariableName>& variables,
-                    std::span<const engine::Tensor> inputs);
+                    std::span<const TensorView> inputs);
 
   // Why the total is not known; empty: it is. Of the first model that could not be planned.
   const std::string& reason() const { return reason_; }
@@ -36,7 +36,7 @@ class SessionPlan {
  private:
   SessionPlan() = default;
   Result<Model> Compile(graph::Graph graph, const std::vector<engine::VariableName>& variables,
-                        std::span<const engine::Tensor> inputs);
+                        std::span<const TensorView> inputs);
 
   std::unique_ptr<engine::Session> session_;
   std::string reason_;

@@ -46,7 +46,7 @@ void ExpectRight(Session& session, GraphId id, int64_t rows) {
 
 Bytes SizeFor(Session& session, GraphId id, int64_t rows) {
   const HostTensor x = Zeros(rows);
-  return *session.FeatureMapSize(id, std::vector<Tensor>{View(x)});
+  return *session.FeatureMapSize(id, std::vector<TensorView>{View(x)});
 }
 
 TEST(PoliciesTest, R9_EachGraphTakesItsOwnBytesWhenItRunsAndGivesThemBackWhenUnloaded) {

@@ -185,8 +185,8 @@ TEST(SeedRulesMemoryTest, R54_MemoryOfTheCallersIsNeverMerged) {
                                {graph::DataType::kFloat32, {kSide}, at(6 * kSide)},
                                {graph::DataType::kFloat32, {kSide}, at(4 * kSide)},
                                {graph::DataType::kFloat32, {kSide}, at(2 * kSide)}};
-  const std::vector<Tensor> from = {View(places[0]), View(places[1])};
-  const std::vector<Tensor> to = {View(places[2]), View(places[3])};
+  const std::vector<TensorView> from = {View(places[0]), View(places[1])};
+  const std::vector<TensorView> to = {View(places[2]), View(places[3])};
   ASSERT_TRUE(session->Run(id, from, to).ok());
   const std::vector<float> after = ElementsOf(memory);
   for (size_t i = 0; i < after.size(); ++i) {

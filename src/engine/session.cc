@@ -153,7 +153,7 @@ Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>
 }
 
 Result<std::shared_ptr<const Executable>> Session::Compile(GraphId id,
-                                                           std::span<const Tensor> inputs,
+                                                           std::span<const TensorView> inputs,
                                                            std::string* reason) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PrepareThread();
@@ -161,15 +161,15 @@ Result<std::shared_ptr<const Executable>> Session::Compile(GraphId id,
   return graph->Compile(inputs, reason);
 }
 
-Status Session::Reserve(GraphId id, std::span<const Tensor> inputs) {
+Status Session::Reserve(GraphId id, std::span<const TensorView> inputs) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PrepareThread();
   if (const auto variables = FindVariables(id)) return variables->Reserve(inputs);
   return graph->Reserve(inputs);
 }
 
-Status Session::Run(GraphId id, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                    const RunOptions& options) {
+Status Session::Run(GraphId id, std::span<const TensorView> inputs,
+                    std::span<const TensorView> outputs, const RunOptions& options) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
   PrepareThread();
@@ -205,7 +205,7 @@ Result<GraphShapes> Session::Shapes(GraphId id) const {
   return graph->shapes();
 }
 
-Result<Bytes> Session::FeatureMapSize(GraphId id, std::span<const Tensor> inputs) {
+Result<Bytes> Session::FeatureMapSize(GraphId id, std::span<const TensorView> inputs) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PrepareThread();
   if (const auto variables = FindVariables(id)) return variables->FeatureMapSize(inputs);
@@ -234,7 +234,7 @@ Result<std::vector<std::string>> Session::Batches(GraphId id) const {
   return graph->batches();
 }
 
-Result<std::string> Session::BatchFor(GraphId id, std::span<const Tensor> inputs,
+Result<std::string> Session::BatchFor(GraphId id, std::span<const TensorView> inputs,
                                       const std::string& named) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   if (const auto variables = FindVariables(id)) return variables->BatchFor(inputs, named);

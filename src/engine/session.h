@@ -16,13 +16,16 @@
 #include "engine/variables/graph_variables.h"
 #include "engine/variables/variables.h"
 #include "graph/graph.h"
-#include "plimsoll/base/ids.h"
 #include "plimsoll/base/status.h"
 #include "plimsoll/device/device.h"
+#include "plimsoll/engine/reports.h"
+#include "plimsoll/engine/session.h"
 
 namespace plimsoll::engine {
 
-using GraphId = Id<struct GraphTag>;
+using plimsoll::DeviceBytes;
+using plimsoll::GraphId;
+using plimsoll::SessionMemory;
 
 struct SessionOptions {
   int threads = 1;  // of each run
@@ -33,29 +36,6 @@ struct SessionOptions {
   std::string device_name;
   // Where feature maps come from; none: from the device, as the policy says. Thread-safe.
   std::shared_ptr<memory::Allocator> allocator;
-};
-
-// What a session takes from its device, by what it is for.
-struct DeviceBytes {
-  Bytes weights;
-  // Feature maps as static_memory_policy has them, areas beside them (memory of another type,
-  // values that keep their addresses), and tensors of graphs that are run node by node.
-  Bytes feature_maps;
-  Bytes variables;
-  Bytes ports;        // inputs and outputs, where the host cannot reach the device
-  Bytes granularity;  // what rounding up adds: to the pages and chunks of the device
-  Bytes total() const { return weights + feature_maps + variables + ports + granularity; }
-};
-
-// What a session holds now.
-struct SessionMemory {
-  Bytes feature_maps_reserved;       // taken from the device
-  Bytes peak_feature_maps_reserved;  // the most there ever were
-  Bytes weights;                     // what several graphs share counts once
-  Bytes variables;
-  Bytes variables_reserved;  // for them, and for constants where huge pages are asked for
-  Bytes host;                // areas in memory of the host
-  DeviceBytes device;        // the most of everything together
 };
 
 // Holds models and runs them on the CPU: add, run, unload by id.
@@ -79,13 +59,13 @@ class Session {
   Result<GraphId> Add(graph::Graph graph, const std::vector<VariableName>& variables = {});
   // Compiles for inputs of these shapes ahead of the first run with them; null where their sizes
   // cannot be planned. What it gives may outlive the session.
-  Result<std::shared_ptr<const Executable>> Compile(GraphId id, std::span<const Tensor> inputs,
+  Result<std::shared_ptr<const Executable>> Compile(GraphId id, std::span<const TensorView> inputs,
                                                     std::string* reason = nullptr);
   // In the caller's memory. Fails with run.dynamic where sizes are known only after the run. For a
   // graph that updates variables this is a training step, or iterations_per_loop of them in a row:
   // the outputs are those of the last. Of a graph with batches one is run; the outputs of the
   // others are not written, and their tensors may be left empty.
-  Status Run(GraphId id, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+  Status Run(GraphId id, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
              const RunOptions& options = {});
   // Values of any kind, into memory that is made for them. Outputs of other batches are absent.
   Result<std::vector<kernels::HostValue>> RunValues(GraphId id,
@@ -93,7 +73,7 @@ class Session {
                                                     const RunOptions& options = {});
   // Takes the memory that a run over inputs of these shapes takes, and runs nothing: after it,
   // Memory() tells what the session needs. Fails with run.dynamic where only a run tells.
-  Status Reserve(GraphId id, std::span<const Tensor> inputs);
+  Status Reserve(GraphId id, std::span<const TensorView> inputs);
   // The graph's memory goes back to the device, or to the pool that other graphs take from.
   Status Unload(GraphId id);
   // Gives back to the device what no graph holds.
@@ -102,7 +82,7 @@ class Session {
   // Whether the graph's sizes are fixed; what its runs take depends on it.
   Result<GraphShapes> Shapes(GraphId id) const;
   // Memory of the caller's for a feature map: how much, and where (LoadedGraph tells the rules).
-  Result<Bytes> FeatureMapSize(GraphId id, std::span<const Tensor> inputs);
+  Result<Bytes> FeatureMapSize(GraphId id, std::span<const TensorView> inputs);
   Status SetFeatureMapBase(GraphId id, std::byte* base, Bytes size);
 
   Result<std::vector<Port>> Inputs(GraphId id) const;
@@ -113,7 +93,7 @@ class Session {
   // The batch that a run over these inputs executes, whose data is not looked at: `named`
   // (RunOptions::batch), or what their sizes say; empty for a graph without batches. Fails as that
   // run would (run.batch).
-  Result<std::string> BatchFor(GraphId id, std::span<const Tensor> inputs,
+  Result<std::string> BatchFor(GraphId id, std::span<const TensorView> inputs,
                                const std::string& named = {}) const;
   Result<GraphMemory> Memory(GraphId id) const;
   SessionMemory Memory() const;

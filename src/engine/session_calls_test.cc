@@ -24,7 +24,7 @@ using graph::GraphBuilder;
 using graph::ValueId;
 using kernels::HostTensor;
 
-using Inputs = std::vector<Tensor>;
+using Inputs = std::vector<TensorView>;
 using Call = std::function<Status(Session&, GraphId, const Inputs&)>;
 
 // The calls that look at inputs, by name.
@@ -48,7 +48,7 @@ std::map<std::string, Call> CallsWithInputs() {
       {"RunValues",
        [](Session& session, GraphId id, const Inputs& inputs) {
          std::vector<kernels::HostValue> values;
-         for (const Tensor& input : inputs) {
+         for (const TensorView& input : inputs) {
            values.push_back(kernels::HostValue::Of(
                {input.type, input.dims, std::shared_ptr<void>(input.data, [](void*) {})}));
          }
@@ -277,7 +277,7 @@ TEST(SessionCallsTest, EveryUnalignedTensorIsCopied) {
   std::fill_n(first, 8, 5.0F);
   std::fill_n(first + 32, 8, 2.0F);
   const auto at = [&](int64_t place) {
-    return Tensor{.type = DataType::kFloat32, .dims = {8}, .data = first + place};
+    return TensorView{.type = DataType::kFloat32, .dims = {8}, .data = first + place};
   };
   ASSERT_EQ(CodeOf(session->Run(id, Inputs{at(0), at(32)}, Inputs{at(64), at(96)})), "");
   for (int64_t i = 0; i < 8; ++i) {

@@ -91,12 +91,12 @@ inline void ExpectClose(const kernels::HostTensor& got, const kernels::HostTenso
   }
 }
 
-inline Tensor View(const kernels::HostTensor& tensor) {
+inline TensorView View(const kernels::HostTensor& tensor) {
   return {.type = tensor.type, .dims = tensor.dims, .data = tensor.data.get()};
 }
 
-inline std::vector<Tensor> Views(const std::vector<kernels::HostTensor>& tensors) {
-  std::vector<Tensor> views;
+inline std::vector<TensorView> Views(const std::vector<kernels::HostTensor>& tensors) {
+  std::vector<TensorView> views;
   for (const kernels::HostTensor& tensor : tensors) views.push_back(View(tensor));
   return views;
 }

@@ -32,8 +32,8 @@ TEST(SessionTest, AddsRunsAndUnloadsAModel) {
 
   const HostTensor x = Floats({2, 3}, {1, 2, 3, 4, 5, 6});
   const HostTensor y = *kernels::AllocateOnHeap(DataType::kFloat32, {2, 3});
-  const std::vector<Tensor> from = {View(x)};
-  const std::vector<Tensor> to = {View(y)};
+  const std::vector<TensorView> from = {View(x)};
+  const std::vector<TensorView> to = {View(y)};
   ASSERT_EQ(CodeOf(session->Run(id, from, to)), "");
   EXPECT_EQ(ElementsOf(y), (std::vector<float>{2, 3, 4, 5, 6, 7}));
 
@@ -113,8 +113,8 @@ TEST(SessionTest, AnOutputMayBeTheMemoryOfAnInputOfAnEarlierRun) {
   HostTensor now = Floats({16}, std::vector<float>(16, 0));
   HostTensor next = *kernels::AllocateOnHeap(DataType::kFloat32, {16});
   for (int run = 0; run < 5; ++run) {
-    const std::vector<Tensor> from = {View(now)};
-    const std::vector<Tensor> to = {View(next)};
+    const std::vector<TensorView> from = {View(now)};
+    const std::vector<TensorView> to = {View(next)};
     ASSERT_EQ(CodeOf(session->Run(id, from, to)), "");
     std::swap(now, next);
   }

@@ -4,8 +4,8 @@
 #include <variant>
 #include <vector>
 
-#include "graph/dim.h"
 #include "graph/tensor.h"
+#include "plimsoll/graph/dim.h"
 
 namespace plimsoll::graph {
 

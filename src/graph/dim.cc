@@ -1,4 +1,4 @@
-#include "graph/dim.h"
+#include "plimsoll/graph/dim.h"
 
 #include <algorithm>
 

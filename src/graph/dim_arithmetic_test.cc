@@ -4,8 +4,8 @@
 #include <map>
 #include <random>
 
-#include "graph/dim.h"
 #include "graph/shape.h"
+#include "plimsoll/graph/dim.h"
 
 namespace plimsoll::graph {
 namespace dim_arithmetic_test {

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "graph/dim.h"
 #include "plimsoll/base/text.h"
+#include "plimsoll/graph/dim.h"
 
 namespace plimsoll::graph {
 namespace {

@@ -108,13 +108,13 @@ struct OperatorRow {
   OperatorFacts facts = {};
 };
 
-// The row for an operator at a version, or null.
+// The row for an operator at a version, of the tables or registered by the program; or null.
 const OperatorRow* FindOperator(std::string_view domain, std::string_view name, int version);
 
 // The facts of a node's operator; none where it has no row.
 const OperatorFacts& FactsOf(const Node& node);
 
-// Every row, family by family.
+// Every row of the tables, family by family.
 std::span<const OperatorRow* const> AllOperators();
 
 }  // namespace plimsoll::graph

@@ -5,6 +5,7 @@
 #include "graph/graph.h"
 #include "graph/operator_row.h"
 #include "graph/operators/families.h"
+#include "graph/registered_operators.h"
 
 namespace plimsoll::graph {
 namespace {
@@ -52,7 +53,8 @@ const OperatorRow* FindOperator(std::string_view domain, std::string_view name, 
   for (auto row = first; row != last; ++row) {
     if (row->second->since <= version && version <= row->second->until) return row->second;
   }
-  return nullptr;
+  const RegisteredOperator* registered = FindRegisteredOperator(domain, name, version);
+  return registered == nullptr ? nullptr : &registered->row;
 }
 
 const OperatorFacts& FactsOf(const Node& node) {

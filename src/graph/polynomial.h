@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/dim.h"
+#include "plimsoll/graph/dim.h"
 
 namespace plimsoll::graph {
 

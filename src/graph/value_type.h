@@ -6,13 +6,14 @@
 
 #include "graph/data_type.h"
 #include "graph/shape.h"
+#include "plimsoll/base/tensor.h"
 
 namespace plimsoll::graph {
 
 // What a value is: a tensor of a type and (where known) a shape, or a sequence, an optional or a
 // map of such. A default one is unknown.
 struct ValueType {
-  enum class Kind { kUnknown, kTensor, kSparseTensor, kSequence, kOptional, kMap };
+  using Kind = ValueKind;
 
   Kind kind = Kind::kUnknown;
   DataType data_type = DataType::kUndefined;  // of a tensor; of a map's keys

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/operator_row.h"
+#include "graph/registered_operators.h"
 
 namespace plimsoll::kernels {
 namespace {
@@ -18,13 +19,30 @@ bool SameBytes(const ValueType& a, const ValueType& b) {
          graph::Bits(a.data_type) == graph::Bits(b.data_type) && graph::Bits(a.data_type) > 0;
 }
 
+std::vector<InPlacePair> RegisteredPairs(const Graph& graph, const Node& node) {
+  const graph::RegisteredOperator* found =
+      graph::FindRegisteredOperator(node.domain, node.op, node.version);
+  std::vector<InPlacePair> pairs;
+  if (found == nullptr) return pairs;
+  for (const auto& [output, input] : found->in_place) {
+    const auto made = static_cast<size_t>(output);
+    const auto read = static_cast<size_t>(input);
+    const bool there = made < node.outputs.size() && node.outputs[made].valid() &&
+                       read < node.inputs.size() && node.inputs[read].valid();
+    if (there && SameBytes(graph[node.outputs[made]].type, graph[node.inputs[read]].type)) {
+      pairs.push_back({output, input});
+    }
+  }
+  return pairs;
+}
+
 }  // namespace
 
 std::vector<InPlacePair> InPlacePairs(const Graph& graph, NodeId id) {
   const Node& node = graph[id];
   if (node.outputs.empty() || !node.outputs[0].valid()) return {};
   const graph::InputSet allowed = graph::FactsOf(node).in_place_inputs;
-  if (allowed == 0) return {};
+  if (allowed == 0) return RegisteredPairs(graph, node);
   const ValueType& made = graph[node.outputs[0]].type;
   std::vector<InPlacePair> pairs;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -38,6 +56,9 @@ std::vector<InPlacePair> InPlacePairs(const Graph& graph, NodeId id) {
 }
 
 bool IsDeterministic(const Node& node) {
+  if (const auto* found = graph::FindRegisteredOperator(node.domain, node.op, node.version)) {
+    return found->deterministic;
+  }
   const OperatorFacts& facts = graph::FactsOf(node);
   return facts.random == nullptr || !facts.random(node);
 }

@@ -1,82 +1,14 @@
 #include "kernels/host_value.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels {
-namespace {
-
-// From here on a mapping of its own: freed, it leaves the process at once.
-constexpr Bytes kOwnMapping = KiB(256);
-
-}  // namespace
-
-HostValue HostValue::Of(HostTensor tensor) {
-  HostValue value;
-  value.kind = Kind::kTensor;
-  value.tensor = std::move(tensor);
-  return value;
-}
-
-HostValue HostValue::Sequence(std::vector<HostValue> elements) {
-  HostValue value;
-  value.kind = Kind::kSequence;
-  value.elements = std::move(elements);
-  return value;
-}
-
-HostValue HostValue::Optional(std::vector<HostValue> one_or_none) {
-  HostValue value;
-  value.kind = Kind::kOptional;
-  value.elements = std::move(one_or_none);
-  return value;
-}
-
-HostValue HostValue::Map(HostTensor keys, HostTensor values) {
-  HostValue value;
-  value.kind = Kind::kMap;
-  value.elements = {Of(std::move(keys)), Of(std::move(values))};
-  return value;
-}
 
 Result<HostTensor> AllocateOnHeap(graph::DataType type, const Dims& dims) {
-  HostTensor tensor{.type = type, .dims = dims, .data = nullptr};
-  if (type == graph::DataType::kString) {
-    tensor.data =
-        std::shared_ptr<std::string[]>(new std::string[static_cast<size_t>(tensor.elements())]);
-    return tensor;
-  }
-  const Bytes size = tensor.size();
-  tensor.data = size.saturated() ? nullptr : AllocateBytes(size);
-  if (tensor.data == nullptr) {
-    return Error{.kind = ErrorKind::kDoesNotFit,
-                 .code = "run.memory",
-                 .what = "cannot make a tensor",
-                 .where = "",
-                 .why = StrCat("the host has no ", size, " left for ", graph::Name(type),
-                               graph::Text(graph::ShapeOf(dims))),
-                 .remedy = "run with smaller shapes"};
-  }
-  return tensor;
-}
-
-std::shared_ptr<void> AllocateBytes(Bytes size) {
-  const auto count = static_cast<size_t>(std::max<int64_t>(size.value(), 1));
-  if (size >= kOwnMapping) {
-    void* const memory =
-        mmap(nullptr, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    return std::shared_ptr<void>(memory, [count](void* old) { munmap(old, count); });
-  }
-  constexpr std::align_val_t kAlignment{64};
-  void* const memory = operator new(count, kAlignment, std::nothrow);
-  if (memory == nullptr) return nullptr;
-  return std::shared_ptr<void>(memory, [](void* old) { operator delete(old, kAlignment); });
+  return Tensor::Allocate(type, dims);
 }
 
 bool IsReadInPlace(const graph::ConstantTensor& constant) {

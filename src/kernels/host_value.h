@@ -8,41 +8,22 @@
 #include "graph/graph.h"
 #include "kernels/kernel.h"
 #include "plimsoll/base/status.h"
+#include "plimsoll/base/tensor.h"
 
 namespace plimsoll::kernels {
 
-// A tensor with storage of its own. Copies share the elements, which nobody changes once they are
-// made. Strings are an array of std::string.
-struct HostTensor {
-  graph::DataType type = graph::DataType::kUndefined;
-  Dims dims;
-  std::shared_ptr<void> data;
-
-  int64_t elements() const { return ElementCount(dims); }
-  Bytes size() const { return graph::SizeOf(type, elements()); }
-};
+// A tensor with storage of its own, whose elements nobody changes once they are made.
+using HostTensor = Tensor;
 
 // A value that only a run knows: a tensor whose size data tells, a sequence, an optional.
-struct HostValue {
-  using Kind = graph::ValueType::Kind;
-  Kind kind = Kind::kUnknown;       // kUnknown: left out
-  HostTensor tensor;                // of a tensor
-  std::vector<HostValue> elements;  // of a sequence; of an optional, one or none; of a map, two:
-                                    // its keys and its values, tensors [n]
-
-  static HostValue Of(HostTensor tensor);
-  static HostValue Sequence(std::vector<HostValue> elements);
-  static HostValue Optional(std::vector<HostValue> one_or_none);
-  static HostValue Map(HostTensor keys, HostTensor values);
-};
+using HostValue = Value;
 
 // Gives a tensor of that type and shape with elements not yet set (strings empty).
 using AllocateTensor = std::function<Result<HostTensor>(graph::DataType type, const Dims& dims)>;
 
-// Plain memory of the process, 64-byte aligned; null when there is none left.
-std::shared_ptr<void> AllocateBytes(Bytes size);
+using plimsoll::AllocateBytes;
 
-// A tensor in such memory.
+// A tensor in plain memory of the process (Tensor::Allocate).
 Result<HostTensor> AllocateOnHeap(graph::DataType type, const Dims& dims);
 
 // Whether the elements of a constant can be read where they lie.

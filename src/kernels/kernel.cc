@@ -34,12 +34,6 @@ Error ErrorAt(const KernelSite& site, ErrorKind kind, std::string code, std::str
 
 }  // namespace
 
-int64_t ElementCount(std::span<const int64_t> dims) {
-  int64_t count = 1;
-  for (const int64_t dim : dims) count = SaturatingMultiply(count, dim);
-  return count;
-}
-
 std::vector<int64_t> TensorInfo::Integers() const { return ReadAll<int64_t>(*this); }
 std::vector<double> TensorInfo::Doubles() const { return ReadAll<double>(*this); }
 

@@ -12,12 +12,13 @@
 #include "graph/graph.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/status.h"
+#include "plimsoll/base/tensor.h"
 
 namespace plimsoll::kernels {
 
 using Dims = std::vector<int64_t>;
 
-int64_t ElementCount(std::span<const int64_t> dims);  // saturates; 1 for a scalar
+using plimsoll::ElementCount;
 
 // A tensor as it is known when a kernel is prepared. Row-major, little-endian, sub-byte types
 // packed low bits first. Elements of a string tensor are std::string objects.

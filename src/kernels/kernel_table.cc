@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/cpu/families.h"
+#include "kernels/registered_kernels.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels {
@@ -51,7 +52,7 @@ const KernelRow* FindKernel(std::string_view domain, std::string_view name, int 
   for (auto row = first; row != last; ++row) {
     if (row->second->since <= version && version <= row->second->until) return row->second;
   }
-  return nullptr;
+  return FindRegisteredKernel(domain, name, version);
 }
 
 Result<KernelPointer> PrepareKernel(KernelSite& site) {

@@ -47,7 +47,7 @@ struct Block {
   BlockKey key;
 };
 
-// Counters of one allocator. Always on.
+// Counters of one allocator. Every allocator of the library has them, always on.
 struct MemoryStatistics {
   Bytes allocated;         // requested bytes handed out now
   Bytes peak_allocated;    // the most there ever were
@@ -75,8 +75,9 @@ class Allocator {
   // The block is also used on `stream`: after its free it waits for what that stream has in hand.
   virtual Status RecordStream(const Block& block, StreamId stream) = 0;
   // Gives back to the device what no block needs, while blocks live. Returns the bytes given back.
-  virtual Result<Bytes> Trim() = 0;
-  virtual MemoryStatistics statistics() const = 0;
+  // An allocator that keeps nothing has nothing to give back, and need not count.
+  virtual Result<Bytes> Trim() { return Bytes(0); }
+  virtual MemoryStatistics statistics() const { return {}; }
 };
 
 // The checks every allocator makes first; `granularity` is the largest alignment.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -73,7 +74,7 @@ class RegionMemAssigner : public MemAssigner {
                                       const Budget& budget) const = 0;
 };
 
-// The names that MakeAssigner knows, the default ("hybrid") first.
+// The names that MakeAssigner knows, the default ("hybrid") first, those that were registered last.
 std::vector<std::string> AssignerNames();
 
 // What MakeAssigner hands to the assigners that have such a choice; the others do not look at it.
@@ -90,5 +91,11 @@ struct AssignerOptions {
 Result<std::unique_ptr<MemAssigner>> MakeAssigner(std::string_view name,
                                                   const AssignerOptions& options);
 Result<std::unique_ptr<MemAssigner>> MakeAssigner(std::string_view name, int threads = 0);
+
+using AssignerFactory = std::function<std::unique_ptr<MemAssigner>(const AssignerOptions& options)>;
+
+// Makes an assigner of the program's own (custom_mem_assigner.h) known by a name. One table for the
+// process. A name that is taken, or empty, is refused (plan.assigner_name). Thread-safe.
+Status RegisterAssigner(std::string name, AssignerFactory factory);
 
 }  // namespace plimsoll::plan

@@ -9,6 +9,7 @@
 #include "cli/inputs/text_file.h"
 #include "cli/inputs/training_inputs.h"
 #include "compile/graph_for_tests.h"
+#include "engine/api/port_tensors.h"
 #include "engine/session.h"
 #include "kernels/element_types.h"
 
@@ -32,7 +33,7 @@ HostTensor Counting(kernels::Dims dims, float first = 0) {
   return tensor;
 }
 
-float FirstOf(const engine::Tensor& tensor) { return *static_cast<const float*>(tensor.data); }
+float FirstOf(const TensorView& tensor) { return *static_cast<const float*>(tensor.data); }
 
 std::string CodeOf(const Status& status) { return status.ok() ? "" : status.error().code; }
 
@@ -159,7 +160,7 @@ TEST(InputArgumentsTest, ArgumentsForSeveralModelsReachThoseThatHaveThem) {
 }
 
 TEST(InputArgumentsTest, OpenSizesCountAsOneAndVariablesAreNoInputs) {
-  const auto shapes = InputShapes(ThreeInputs(), {});
+  const auto shapes = engine::InputShapes(ThreeInputs(), {});
   ASSERT_TRUE(shapes.ok());
   ASSERT_EQ(shapes->size(), 3U);
   EXPECT_EQ((*shapes)[0].dims, (kernels::Dims{1, 4}));

@@ -56,7 +56,7 @@ struct Comparison {
 Result<std::string> BatchFor(graph::Graph& graph, const std::vector<HostValue>& inputs,
                              const std::string& named) {
   PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
-  std::vector<engine::Tensor> tensors;
+  std::vector<TensorView> tensors;
   for (const HostValue& input : inputs) {
     tensors.push_back({input.tensor.type, input.tensor.dims, input.tensor.data.get()});
   }

@@ -52,7 +52,7 @@ TEST(LimitTest, AModelWithoutKernelHasAReasonInsteadOfATotal) {
   for (const auto& [model, known] : {std::pair(*graph, true), std::pair(broken, false)}) {
     auto session = SessionPlan::Make({});
     ASSERT_TRUE(session.ok());
-    std::vector<engine::Tensor> inputs;
+    std::vector<TensorView> inputs;
     for (const graph::ValueId input : model.root().inputs) {
       const graph::ValueType& type = model[input].declared;
       inputs.push_back({.type = type.data_type, .dims = graph::StaticDims(*type.shape)});

@@ -19,6 +19,7 @@
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/input_shapes.h"
 #include "compile/shapes/shapes.h"
+#include "engine/api/port_tensors.h"
 #include "engine/graph/compile_request.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/log.h"
@@ -95,7 +96,7 @@ struct SessionModel {
   std::vector<engine::VariableName> variables;
   std::vector<ShapeArgument> shapes;  // those that it has
   bool opens = false;                 // these need not be the file's
-  std::vector<engine::Tensor> inputs;
+  std::vector<TensorView> inputs;
 };
 
 Result<SessionModel> ReadSessionModel(const PlanArguments& options, const Request& request,
@@ -109,7 +110,7 @@ Result<SessionModel> ReadSessionModel(const PlanArguments& options, const Reques
   model.opens = config.compile_dynamic_mode || config.dynamic_inputs_shape_range;
   graph::Graph sized = WithoutVariables(model.graph, model.variables);
   if (model.opens) OpenShapes(sized, model.shapes);
-  PLIMSOLL_ASSIGN(model.inputs, InputShapes(sized, model.shapes));
+  PLIMSOLL_ASSIGN(model.inputs, engine::InputShapes(sized, model.shapes));
   return model;
 }
 

@@ -142,7 +142,7 @@ class Runs {
     std::vector<std::string> names;
     for (const PreparedModel& model : prepared_) {
       names.push_back(model.name);
-      const std::vector<engine::Tensor> inputs = TensorsOf(model.inputs);
+      const std::vector<TensorView> inputs = TensorsOf(model.inputs);
       PLIMSOLL_TRY(plan.Add(model.graph, model.variables, inputs).status());
     }
     if (!plan.reason().empty()) return LimitUnknown(Join(names, ", "), plan.reason());

@@ -137,7 +137,7 @@ class Trainer {
     const int64_t before = session_.variables().steps();
     engine::RunOptions options;
     options.batch = batch_;
-    options.feed = [&](int64_t step) -> Result<std::span<const engine::Tensor>> {
+    options.feed = [&](int64_t step) -> Result<std::span<const TensorView>> {
       return inputs_.At(before + step);
     };
     const auto begin = std::chrono::steady_clock::now();
@@ -170,7 +170,7 @@ class Trainer {
   int64_t loop_;
   std::string batch_;  // empty: the graph has none
   std::vector<HostTensor> outputs_;
-  std::vector<engine::Tensor> written_;
+  std::vector<TensorView> written_;
   size_t loss_ = 0;
   TrainingReport told_;
 };

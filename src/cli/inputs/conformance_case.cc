@@ -81,7 +81,7 @@ class CaseRun {
   Status RunDataSet(const fs::path& data) {
     PLIMSOLL_ASSIGN(expected_, ReadValues(graph_, graph_.root().outputs, data, "output"));
     PLIMSOLL_ASSIGN(auto inputs, ReadInputs(data));
-    std::vector<engine::Tensor> shapes;
+    std::vector<TensorView> shapes;
     for (const HostValue& input : inputs) shapes.push_back({input.tensor.type, input.tensor.dims});
     PLIMSOLL_ASSIGN(const auto batches, session_->Batches(id_));
     PLIMSOLL_ASSIGN(batch_, session_->BatchFor(id_, shapes, batches.empty() ? "" : options_.batch));

@@ -122,25 +122,6 @@ void OpenShapes(graph::Graph& graph, const std::vector<compile::ShapeArgument>& 
   }
 }
 
-Result<std::vector<engine::Tensor>> InputShapes(const graph::Graph& graph,
-                                                const std::vector<compile::ShapeArgument>& shapes) {
-  graph::Graph shaped = graph;
-  PLIMSOLL_TRY(compile::GiveInputShapes(shaped, shapes).status());
-  const auto one = [](const std::string&) { return std::optional(graph::Dim(1)); };
-  std::vector<engine::Tensor> inputs;
-  for (const graph::ValueId id : graph.root().inputs) {
-    const graph::ValueType& type = shaped[id].type;
-    engine::Tensor& input = inputs.emplace_back();
-    if (!type.is_tensor()) continue;
-    input.type = type.data_type;
-    if (!type.shape) continue;
-    for (const graph::Dim& dim : *type.shape) {
-      input.dims.push_back(dim.Substitute(one).AsNumber().value_or(1));
-    }
-  }
-  return inputs;
-}
-
 Result<std::vector<HostValue>> MakeInputs(const graph::Graph& graph,
                                           const std::vector<InputArgument>& arguments,
                                           const std::vector<compile::ShapeArgument>& shapes) {

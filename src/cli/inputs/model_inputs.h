@@ -36,11 +36,6 @@ graph::Graph WithoutVariables(const graph::Graph& graph,
 // Inputs of a session that opens their sizes may be given shapes that the file does not declare.
 void OpenShapes(graph::Graph& graph, const std::vector<compile::ShapeArgument>& shapes);
 
-// The type and shape of each input of the graph, which `shapes` completes; a symbol that is still
-// open counts as 1.
-Result<std::vector<engine::Tensor>> InputShapes(const graph::Graph& graph,
-                                                const std::vector<compile::ShapeArgument>& shapes);
-
 // One value for each input of the graph. An input that no argument names is drawn at random from
 // its shape, which `shapes` completes: floats between -1 and 1, integers and bools 0 or 1; the same
 // numbers every time. Refuses unknown names with the nearest, and sizes that are still open.

@@ -39,14 +39,14 @@ Result<TrainingInputs> TrainingInputs::Make(const graph::Graph& graph,
 }
 
 Status TrainingInputs::CopyForEachStep() {
-  for (const engine::Tensor& tensor : tensors_) {
+  for (const TensorView& tensor : tensors_) {
     PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(tensor.type, tensor.dims));
     copies_.push_back(std::move(copy));
   }
   return {};
 }
 
-std::span<const engine::Tensor> TrainingInputs::At(int64_t step) {
+std::span<const TensorView> TrainingInputs::At(int64_t step) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Input& input = inputs_[i];
     auto* data = static_cast<std::byte*>(input.tensor.data.get());

@@ -25,7 +25,7 @@ class TrainingInputs {
   Status CopyForEachStep();
 
   // The inputs of a step, until this is asked again.
-  std::span<const engine::Tensor> At(int64_t step);
+  std::span<const TensorView> At(int64_t step);
 
  private:
   struct Input {
@@ -34,7 +34,7 @@ class TrainingInputs {
   };
 
   std::vector<Input> inputs_;
-  std::vector<engine::Tensor> tensors_;
+  std::vector<TensorView> tensors_;
   std::vector<kernels::HostTensor> copies_;  // empty: steps read the inputs themselves
 };
 

@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "cli/peer/heap_calls.h"
+#include "engine/api/port_tensors.h"
 
 namespace plimsoll::cli {
 namespace {
 
-using engine::Tensor;
 using kernels::HostTensor;
 using kernels::HostValue;
 
@@ -20,10 +20,10 @@ bool IsPlainTensor(const HostValue& value) {
 
 }  // namespace
 
-std::vector<Tensor> TensorsOf(const std::vector<HostValue>& values) {
-  std::vector<Tensor> tensors;
+std::vector<TensorView> TensorsOf(const std::vector<HostValue>& values) {
+  std::vector<TensorView> tensors;
   for (const HostValue& value : values) {
-    tensors.push_back({value.tensor.type, value.tensor.dims, value.tensor.data.get()});
+    tensors.push_back(value.tensor.View());
   }
   return tensors;
 }
@@ -52,7 +52,7 @@ Status ModelRunner::MakeScratch() {
   const bool overwritten = std::any_of(
       lent.begin(), lent.end(), [](const auto& one) { return one.home == compile::Home::kInput; });
   if (!overwritten) return {};
-  for (Tensor& tensor : read_) {
+  for (TensorView& tensor : read_) {
     PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(tensor.type, tensor.dims));
     tensor.data = copy.data.get();
     scratch_.push_back(std::move(copy));
@@ -68,30 +68,14 @@ void ModelRunner::RestoreInputs() {
 }
 
 Status ModelRunner::MakeOutputs() {
-  const graph::Graph& compiled = executable_->model().graph;
-  const std::vector<bool> replaces = ReplacesVariable();
   PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session_->Outputs(id_));
-  for (size_t i = 0; i < replaces.size(); ++i) {
-    if (replaces[i]) continue;
-    if (!Makes(ports[outputs_.size()])) {
-      outputs_.emplace_back();
-      continue;
-    }
-    const graph::ValueType& type = compiled[compiled.root().outputs[i]].type;
-    PLIMSOLL_ASSIGN(HostTensor tensor,
-                    kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
-    outputs_.push_back(HostValue::Of(std::move(tensor)));
+  PLIMSOLL_ASSIGN(std::vector<HostTensor> made, engine::MakeOutputs(*executable_, ports, batch()));
+  for (HostTensor& output : made) {
+    const bool absent = output.type == graph::DataType::kUndefined;
+    outputs_.push_back(absent ? HostValue() : HostValue::Of(std::move(output)));
   }
   written_ = TensorsOf(outputs_);
   return {};
-}
-
-std::vector<bool> ModelRunner::ReplacesVariable() const {
-  std::vector<bool> replaces(executable_->model().graph.root().outputs.size());
-  for (const compile::PlannedUpdate& update : executable_->model().planned.updates) {
-    replaces[update.ports.output] = true;
-  }
-  return replaces;
 }
 
 Status ModelRunner::RunOnce() {
@@ -134,8 +118,8 @@ Result<engine::PoisonedRun> ModelRunner::Observe() {
   }
   std::vector<HostTensor> made;  // beside the outputs of the last run, which stay
   size_t written = 0;
-  for (const bool replaces : ReplacesVariable()) {
-    const Tensor output = replaces ? Tensor() : written_[written++];
+  for (const bool replaces : engine::ReplacesVariable(*executable_)) {
+    const TensorView output = replaces ? TensorView() : written_[written++];
     if (output.data == nullptr) {
       to.push_back(nullptr);
       continue;

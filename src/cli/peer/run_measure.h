@@ -11,7 +11,7 @@
 namespace plimsoll::cli {
 
 // Where values lie; those that are no tensors are left empty.
-std::vector<engine::Tensor> TensorsOf(const std::vector<kernels::HostValue>& values);
+std::vector<TensorView> TensorsOf(const std::vector<kernels::HostValue>& values);
 
 // Runs one graph of a session over the same inputs again and again, and measures. The session must
 // outlive it.
@@ -43,7 +43,6 @@ class ModelRunner {
  private:
   ModelRunner() = default;
   Status MakeOutputs();
-  std::vector<bool> ReplacesVariable() const;  // by output of the graph
   Status MakeScratch();
   void RestoreInputs();
 
@@ -53,8 +52,8 @@ class ModelRunner {
   std::vector<kernels::HostValue> inputs_;
   std::vector<kernels::HostValue> outputs_;
   std::vector<kernels::HostTensor> scratch_;  // of inputs that a run overwrites; else empty
-  std::vector<engine::Tensor> read_;
-  std::vector<engine::Tensor> written_;
+  std::vector<TensorView> read_;
+  std::vector<TensorView> written_;
   std::shared_ptr<const engine::Executable> executable_;
   std::string reason_;
   std::vector<double> latency_ms_;

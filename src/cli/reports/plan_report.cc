@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compile/memory/port_uses.h"
+#include "engine/api/plan_report.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/plan/pack.h"
 
@@ -11,32 +11,6 @@ namespace {
 
 using graph::Graph;
 
-// The caller's own memory and the host's are not taken from the device.
-bool FromDevice(const plan::Region& region) {
-  return region.kind != plan::RegionKind::kZeroCopy &&
-         region.memory_type != plan::MemoryType::kHost;
-}
-
-void AddRegions(const compile::PlannedModel& model, PlanReport& report) {
-  const plan::Problem& problem = model.buffers.problem;
-  std::vector<int> buffers(problem.regions.size());
-  for (const plan::Buffer& buffer : problem.buffers) ++buffers[buffer.region.index()];
-  for (size_t i = 0; i < problem.regions.size(); ++i) {
-    const plan::Region& region = problem.regions[i];
-    PlanReport::Region row;
-    row.name = region.name;
-    row.kind = plan::Name(region.kind);
-    row.bytes = model.plan.regions[i].size;
-    row.lower_bound = model.plan.regions[i].lower_bound;
-    row.alignment = region.alignment;
-    row.from_device = FromDevice(region);
-    row.buffers = buffers[i];
-    const bool weights = plan::RegionId(i) == model.buffers.weights;
-    if (row.from_device && !weights) report.feature_map += row.bytes;
-    report.regions.push_back(std::move(row));
-  }
-}
-
 void DescribePeak(const Graph& graph, const compile::PlannedModel& model, PlanReport& report) {
   const FeatureMapLives lives(model);
   report.waterline = lives.waterline();
@@ -44,18 +18,6 @@ void DescribePeak(const Graph& graph, const compile::PlannedModel& model, PlanRe
   if (step < 0) return;
   report.peak_node = Describe(graph, model.timeline.steps[static_cast<size_t>(step)].node);
   report.peak_owners = lives.OwnersAt(step);
-}
-
-void SetPorts(const Graph& graph, const compile::PortUses& uses, PlanReport& report) {
-  report.ports.clear();
-  const auto add = [&](const std::vector<graph::ValueId>& ports, bool input,
-                       const std::vector<compile::PortUse>& how) {
-    for (size_t i = 0; i < ports.size(); ++i) {
-      report.ports.push_back({graph[ports[i]].name, input, how[i].in_place(), how[i].reason});
-    }
-  };
-  add(graph.root().inputs, true, uses.inputs);
-  add(graph.root().outputs, false, uses.outputs);
 }
 
 void SetMergedBatches(const plan::MemoryPlan& plan, PlanReport& report) {
@@ -75,20 +37,8 @@ std::vector<std::string> SymbolsLeft(const Graph& graph) {
 
 PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model) {
   PlanReport report;
-  const plan::RegionPlan& map = model.plan.regions[model.buffers.feature_map.index()];
-  report.peak = map.size;
-  report.lower_bound = map.lower_bound;
-  report.optimal_for_order = map.optimal;
-  report.order_lower_bound = model.order_lower_bound;
-  report.plain_peak = model.file_order_lower_bound;
-  report.weights = model.weights;
-  report.nodes = static_cast<int>(model.order.size());
-  report.buffers = static_cast<int>(model.buffers.problem.buffers.size());
-  report.deadline_hit = model.plan.deadline_hit;
-  report.assigner = model.plan.assigner;
+  static_cast<plimsoll::PlanReport&>(report) = engine::MakePlanReport(graph, model);
   report.techniques = model.techniques;
-  AddRegions(model, report);
-  SetPorts(graph, compile::FindPortUses(graph, model.buffers), report);
   SetMergedBatches(model.plan, report);
   DescribePeak(graph, model, report);
   for (const auto& note : model.buffers.notes) report.notes.emplace_back(note.value, note.text);
@@ -115,12 +65,8 @@ PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model
 PlanReport MakePlanReport(const engine::Executable& executable, const engine::GraphMemory& memory) {
   const compile::CompiledModel& model = executable.model();
   PlanReport report = MakePlanReport(model.graph, model.planned);
-  SetPorts(model.graph, executable.port_uses(), report);
-  report.weights = memory.weights;
+  static_cast<plimsoll::PlanReport&>(report) = engine::MakePlanReport(executable, memory);
   report.packed = memory.packed;
-  for (PlanReport::Region& row : report.regions) {
-    if (row.kind == plan::Name(plan::RegionKind::kWeights)) row.bytes = report.weights;
-  }
   return report;
 }
 

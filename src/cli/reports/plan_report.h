@@ -11,31 +11,17 @@
 #include "engine/run/executable.h"
 #include "engine/session.h"
 #include "graph/graph.h"
+#include "plimsoll/engine/reports.h"
 
 namespace plimsoll::cli {
 
-// What `plimsoll plan` tells of one model, as plain data.
-struct PlanReport {
+// What `plimsoll plan` tells of one model, as plain data. `reason` is why it is an estimate.
+struct PlanReport : plimsoll::PlanReport {
   // What the figures describe.
   enum class Subject {
     kProgram,   // the compiled program: what a run executes
     kFile,      // the file's graph, since the caller asked for it
     kEstimate,  // likewise, since the model cannot be planned before it runs
-  };
-  struct Region {
-    std::string name;
-    std::string kind;
-    Bytes bytes;
-    Bytes lower_bound;
-    int64_t alignment = 0;
-    int buffers = 0;
-    bool from_device = true;  // taken by us, so that it counts against a limit
-  };
-  struct Port {
-    std::string name;
-    bool input = true;
-    bool in_place = true;  // the caller's memory is used where it lies
-    std::string reason;    // why not
   };
   // Operators that need zeroed memory, and what atomic_clean_policy does to the peak.
   struct Clearing {
@@ -58,33 +44,19 @@ struct PlanReport {
 
   std::string file;
   Subject subject = Subject::kProgram;
-  std::string reason;  // of an estimate
-  Bytes peak;
-  Bytes lower_bound;
-  Bytes plain_peak;         // of the file's graph
-  Bytes order_lower_bound;  // 0: not known
-  bool optimal_for_order = false;
   bool optimal_order() const {
     return order_lower_bound > Bytes(0) && lower_bound <= order_lower_bound;
   }
-  Bytes weights;      // as they are held
-  Bytes feature_map;  // with the areas beside it that are the device's
   engine::PackedStore::Packed packed;
   int missing_weights = 0;
   Bytes missing_bytes;
-  int nodes = 0;
-  int buffers = 0;
-  bool deadline_hit = false;
-  std::string assigner;
   std::string order;
   double planning_ms = 0;
-  std::vector<Region> regions;
   std::vector<std::string> counted_as_one;  // symbols
   std::vector<Bytes> waterline;             // live bytes of the feature map, step by step
   std::string peak_node;
   std::vector<FeatureMapLives::Owner> peak_owners;  // largest first
   std::vector<std::pair<std::string, std::string>> notes;
-  std::vector<Port> ports;
   std::vector<compile::Technique> techniques;
   MergedBatches merged_batches;
   std::optional<Clearing> clearing;

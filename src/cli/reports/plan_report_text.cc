@@ -22,12 +22,12 @@ std::string Share(Bytes part, Bytes whole) {
                      static_cast<double>(part.value()) / static_cast<double>(whole.value()));
 }
 
-std::string PortsText(const std::vector<PlanReport::Port>& ports) {
-  const auto in_place = std::count_if(ports.begin(), ports.end(),
-                                      [](const PlanReport::Port& port) { return port.in_place; });
+std::string PortsText(const std::vector<PortUse>& ports) {
+  const auto in_place =
+      std::count_if(ports.begin(), ports.end(), [](const PortUse& port) { return port.in_place; });
   std::string out =
       fmt::format("Zero copy: {} of {} inputs and outputs in place\n", in_place, ports.size());
-  for (const PlanReport::Port& port : ports) {
+  for (const PortUse& port : ports) {
     if (port.in_place) continue;
     out += fmt::format("  {} '{}' is copied: {}\n", port.input ? "input" : "output", port.name,
                        port.reason);

@@ -28,7 +28,7 @@ class BadInputTest : public testing::Test {
               (std::vector<float>{2, 3, 4}))
         << "the session works on";
   }
-  Status Run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+  Status Run(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
              const RunOptions& options = {}) {
     return session_->Run(id_, inputs, outputs, options);
   }
@@ -40,29 +40,29 @@ class BadInputTest : public testing::Test {
 };
 
 TEST_F(BadInputTest, EachMistakeHasItsCode) {
-  const Tensor x = View(x_);
-  const Tensor y = View(y_);
-  const auto changed = [](Tensor tensor, const auto& change) {
+  const TensorView x = View(x_);
+  const TensorView y = View(y_);
+  const auto changed = [](TensorView tensor, const auto& change) {
     change(tensor);
     return tensor;
   };
-  const Tensor integers = changed(x, [](Tensor& t) { t.type = DataType::kInt64; });
-  const Tensor untyped = changed(x, [](Tensor& t) { t.type = DataType::kUndefined; });
-  const Tensor flat = changed(x, [](Tensor& t) { t.dims = {6}; });
-  const Tensor narrow = changed(x, [](Tensor& t) { t.dims = {3, 2}; });
-  const Tensor negative = changed(x, [](Tensor& t) { t.dims = {-1, 3}; });
-  const Tensor nowhere = changed(x, [](Tensor& t) { t.data = nullptr; });
-  const Tensor columns = changed(x, [](Tensor& t) { t.strides = Ints{1, 2}; });
-  const Tensor gaps = changed(x, [](Tensor& t) { t.strides = Ints{4, 1}; });
-  const Tensor one_stride = changed(x, [](Tensor& t) { t.strides = Ints{1}; });
-  const Tensor short_rows = changed(y, [](Tensor& t) { t.dims = {1, 3}; });
-  const Tensor bytes = changed(y, [](Tensor& t) { t.type = DataType::kUint8; });
-  const Tensor no_result = changed(y, [](Tensor& t) { t.data = nullptr; });
-  const Tensor result_columns = changed(y, [](Tensor& t) { t.strides = Ints{1, 2}; });
+  const TensorView integers = changed(x, [](TensorView& t) { t.type = DataType::kInt64; });
+  const TensorView untyped = changed(x, [](TensorView& t) { t.type = DataType::kUndefined; });
+  const TensorView flat = changed(x, [](TensorView& t) { t.dims = {6}; });
+  const TensorView narrow = changed(x, [](TensorView& t) { t.dims = {3, 2}; });
+  const TensorView negative = changed(x, [](TensorView& t) { t.dims = {-1, 3}; });
+  const TensorView nowhere = changed(x, [](TensorView& t) { t.data = nullptr; });
+  const TensorView columns = changed(x, [](TensorView& t) { t.strides = Ints{1, 2}; });
+  const TensorView gaps = changed(x, [](TensorView& t) { t.strides = Ints{4, 1}; });
+  const TensorView one_stride = changed(x, [](TensorView& t) { t.strides = Ints{1}; });
+  const TensorView short_rows = changed(y, [](TensorView& t) { t.dims = {1, 3}; });
+  const TensorView bytes = changed(y, [](TensorView& t) { t.type = DataType::kUint8; });
+  const TensorView no_result = changed(y, [](TensorView& t) { t.data = nullptr; });
+  const TensorView result_columns = changed(y, [](TensorView& t) { t.strides = Ints{1, 2}; });
   struct Case {
     const char* code;
-    std::vector<Tensor> inputs;
-    std::vector<Tensor> outputs;
+    std::vector<TensorView> inputs;
+    std::vector<TensorView> outputs;
   };
   const std::vector<Case> cases = {
       {"run.inputs", {}, {y}},
@@ -94,7 +94,7 @@ TEST_F(BadInputTest, EachMistakeHasItsCode) {
 }
 
 TEST_F(BadInputTest, ARefusalNamesThePortAndWhatWasGiven) {
-  Tensor wrong = View(x_);
+  TensorView wrong = View(x_);
   wrong.dims = {2, 4};
   const Status refused = Run({wrong}, {View(y_)});
   ASSERT_FALSE(refused.ok());
@@ -104,14 +104,14 @@ TEST_F(BadInputTest, ARefusalNamesThePortAndWhatWasGiven) {
 }
 
 TEST_F(BadInputTest, StridesThatSayRowMajorAreTaken) {
-  Tensor x = View(x_);
+  TensorView x = View(x_);
   x.strides = Ints{3, 1};
   EXPECT_EQ(CodeOf(Run({x}, {View(y_)})), "");
-  Tensor one_row = View(Floats({1, 3}, {1, 2, 3}));
+  TensorView one_row = View(Floats({1, 3}, {1, 2, 3}));
   one_row.dims = {1, 3};
   one_row.data = x_.data.get();
   one_row.strides = Ints{77, 1};  // nobody steps along an axis of one
-  Tensor result = View(y_);
+  TensorView result = View(y_);
   result.dims = {1, 3};
   EXPECT_EQ(CodeOf(Run({one_row}, {result})), "");
 }
@@ -120,10 +120,10 @@ TEST_F(BadInputTest, MisalignedMemoryIsCopied) {
   std::vector<std::byte> from(6 * sizeof(float) + 64);
   std::vector<std::byte> to(6 * sizeof(float) + 64, std::byte{0x55});
   for (const size_t shift : {1, 2, 3, 4, 16}) {
-    Tensor x = View(x_);
+    TensorView x = View(x_);
     x.data = from.data() + shift;
     std::memcpy(x.data, x_.data.get(), 6 * sizeof(float));
-    Tensor y = View(y_);
+    TensorView y = View(y_);
     y.data = to.data() + shift;
     ASSERT_EQ(CodeOf(Run({x}, {y})), "") << shift;
     const std::vector<float> expected = ElementsOf(x_);
@@ -165,17 +165,18 @@ TEST_F(BadInputTest, SequencesAndTensorsAreNotMistakenForEachOther) {
   builder.Output(builder.Node("SequenceAt", {list, builder.Int64("first", 0)}));
   const GraphId at = MustAdd(*session_, builder.Build());
   EXPECT_EQ(CodeOf(session_->RunValues(at, Values({x_})).status()), "run.kind");
-  EXPECT_EQ(CodeOf(session_->Run(at, std::vector<Tensor>{View(x_)}, std::vector<Tensor>{View(y_)})),
+  EXPECT_EQ(CodeOf(session_->Run(at, std::vector<TensorView>{View(x_)},
+                                 std::vector<TensorView>{View(y_)})),
             "run.kind");
   const auto outputs = MustRunValues(*session_, at, {HostValue::Sequence(Values({x_}))});
   EXPECT_EQ(ElementsOf(outputs[0].tensor), ElementsOf(x_));
 }
 
 TEST_F(BadInputTest, CompilingAheadLooksAtEverythingButMemory) {
-  const auto compile = [&](const std::vector<Tensor>& inputs) {
+  const auto compile = [&](const std::vector<TensorView>& inputs) {
     return CodeOf(session_->Compile(id_, inputs).status());
   };
-  Tensor x = View(x_);
+  TensorView x = View(x_);
   x.data = nullptr;
   EXPECT_EQ(compile({x}), "");
   EXPECT_EQ(compile({}), "run.inputs");
@@ -188,7 +189,7 @@ TEST_F(BadInputTest, CompilingAheadLooksAtEverythingButMemory) {
 }
 
 TEST_F(BadInputTest, ShapesBeyondAllMemoryAreRefused) {
-  Tensor x = View(x_);
+  TensorView x = View(x_);
   for (const int64_t rows : {int64_t{1} << 50, int64_t{1} << 60, int64_t{1} << 62}) {
     x.dims = {rows, 3};
     EXPECT_FALSE(session_->RunValues(id_, {HostValue::Of({x.type, x.dims, x_.data})}).ok());

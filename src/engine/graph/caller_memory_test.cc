@@ -248,7 +248,7 @@ TEST(CallerMemoryTest, InputsMayLieInMemoryThatCannotBeWritten) {
     const auto session = MakeSession(options);
     const GraphId id = MustAdd(*session, graph);
     const std::vector<HostTensor> made = CopiesOf(expected);
-    const std::vector<Tensor> inputs = {{given.type, given.dims, pages.data()}};
+    const std::vector<TensorView> inputs = {{given.type, given.dims, pages.data()}};
     const Status ran = session->Run(id, inputs, Views(made));
     ASSERT_TRUE(ran.ok()) << ran.error().Text();
     for (size_t i = 0; i < made.size(); ++i) EXPECT_EQ(BytesOf(made[i]), BytesOf(expected[i]));

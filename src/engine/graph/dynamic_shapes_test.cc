@@ -105,7 +105,7 @@ TEST(DynamicShapesTest, ThePlanUnusedForLongestGoesFirst) {
   const auto compiled = [&](int64_t rows) {
     const HostTensor x = Random({1, rows, kWidth}, 1);
     const HostTensor past = Random({1, 1, kWidth}, 1);
-    return *session->Compile(id, std::vector<Tensor>{View(x), View(past)});
+    return *session->Compile(id, std::vector<TensorView>{View(x), View(past)});
   };
   const auto one = compiled(1);
   const auto two = compiled(2);
@@ -164,7 +164,7 @@ TEST(DynamicShapesTest, SizesThatOnlyDataTellsAreRunNodeByNode) {
   }
   const HostTensor given = Floats({1}, {1});
   std::string reason;
-  const auto compiled = session->Compile(id, std::vector<Tensor>{View(given)}, &reason);
+  const auto compiled = session->Compile(id, std::vector<TensorView>{View(given)}, &reason);
   ASSERT_TRUE(compiled.ok());
   EXPECT_EQ(*compiled, nullptr);
   EXPECT_NE(reason.find("NonZero"), std::string::npos) << reason;

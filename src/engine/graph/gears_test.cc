@@ -67,7 +67,7 @@ TEST(GearsTest, AShapeThatIsNoGearIsCompiledWhenItComes) {
   const GraphId id = MustAdd(*session, Layer());
   const auto compiled = [&](int64_t batch, int64_t rows) {
     const HostTensor x = Rows(batch, rows);
-    return *session->Compile(id, std::vector<Tensor>{View(x)});
+    return *session->Compile(id, std::vector<TensorView>{View(x)});
   };
   const auto gear = compiled(2, 40);
   const auto other = compiled(2, 39);

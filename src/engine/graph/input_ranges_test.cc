@@ -122,7 +122,7 @@ TEST(InputRangesTest, ARunOutsideTheRangeIsRefusedWithTheRangeNamed) {
     EXPECT_EQ(refused.error().code, "run.range");
     EXPECT_NE(refused.error().why.find("[3~5,-1]"), std::string::npos) << refused.error().why;
     const HostTensor given = Random({rows, 6}, 1);
-    EXPECT_EQ(session->Compile(id, std::vector<Tensor>{View(given)}).error().code, "run.range");
+    EXPECT_EQ(session->Compile(id, std::vector<TensorView>{View(given)}).error().code, "run.range");
   }
 }
 

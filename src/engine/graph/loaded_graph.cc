@@ -125,13 +125,13 @@ Status LoadedGraph::CheckCount(size_t inputs) const {
                      StrCat("it takes ", PortList(inputs_)));
 }
 
-Result<std::string> LoadedGraph::BatchFor(std::span<const Tensor> inputs,
+Result<std::string> LoadedGraph::BatchFor(std::span<const TensorView> inputs,
                                           const std::string& named) const {
   PLIMSOLL_TRY(CheckCount(inputs.size()));
   return batches_.Choose(named, inputs);
 }
 
-Status LoadedGraph::CheckInputs(std::span<const Tensor> inputs) const {
+Status LoadedGraph::CheckInputs(std::span<const TensorView> inputs) const {
   PLIMSOLL_TRY(CheckCount(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     PLIMSOLL_TRY(ranges_.Check(i, inputs[i].dims));
@@ -140,7 +140,7 @@ Status LoadedGraph::CheckInputs(std::span<const Tensor> inputs) const {
   return {};
 }
 
-Status LoadedGraph::CheckShapes(std::span<const Tensor> inputs) const {
+Status LoadedGraph::CheckShapes(std::span<const TensorView> inputs) const {
   PLIMSOLL_TRY(CheckCount(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs_[i].type.is_tensor()) continue;  // its shape says nothing
@@ -247,10 +247,11 @@ Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std:
   return compile::CompileModel(std::move(graph), options);
 }
 
-Result<LoadedGraph::Entry*> LoadedGraph::EntryFor(std::span<const Tensor> inputs) {
+Result<LoadedGraph::Entry*> LoadedGraph::EntryFor(std::span<const TensorView> inputs) {
   const auto matches = [&](const Entry& entry) {
-    return std::equal(inputs.begin(), inputs.end(), entry.dims.begin(), entry.dims.end(),
-                      [](const Tensor& tensor, const Dims& dims) { return tensor.dims == dims; });
+    return std::equal(
+        inputs.begin(), inputs.end(), entry.dims.begin(), entry.dims.end(),
+        [](const TensorView& tensor, const Dims& dims) { return tensor.dims == dims; });
   };
   const auto found = std::find_if(entries_.begin(), entries_.end(), matches);
   if (found != entries_.end()) {
@@ -258,7 +259,7 @@ Result<LoadedGraph::Entry*> LoadedGraph::EntryFor(std::span<const Tensor> inputs
     return &entries_.front();
   }
   std::vector<Dims> dims;
-  for (const Tensor& input : inputs) dims.push_back(input.dims);
+  for (const TensorView& input : inputs) dims.push_back(input.dims);
   PLIMSOLL_ASSIGN(Entry entry, MakeEntry(dims));
   entries_.push_front(std::move(entry));
   ForgetLongestUnused();
@@ -273,7 +274,7 @@ void LoadedGraph::ForgetLongestUnused() {
   entries_.erase(std::next(last).base());
 }
 
-Result<std::shared_ptr<const Executable>> LoadedGraph::Compile(std::span<const Tensor> inputs,
+Result<std::shared_ptr<const Executable>> LoadedGraph::Compile(std::span<const TensorView> inputs,
                                                                std::string* reason) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckShapes(inputs));
@@ -282,7 +283,7 @@ Result<std::shared_ptr<const Executable>> LoadedGraph::Compile(std::span<const T
   return entry->executable;
 }
 
-Status LoadedGraph::Reserve(std::span<const Tensor> inputs) {
+Status LoadedGraph::Reserve(std::span<const TensorView> inputs) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckShapes(inputs));
   PLIMSOLL_ASSIGN(Entry * entry, EntryFor(inputs));
@@ -295,9 +296,9 @@ Status LoadedGraph::Reserve(std::span<const Tensor> inputs) {
                      "run it to see what it takes");
 }
 
-Status LoadedGraph::ReservePorts(const Executable& executable, std::span<const Tensor> inputs) {
+Status LoadedGraph::ReservePorts(const Executable& executable, std::span<const TensorView> inputs) {
   std::vector<PortAddress> read;
-  for (const Tensor& input : inputs) read.push_back({input.data, input.on_device});
+  for (const TensorView& input : inputs) read.push_back({input.data, input.on_device});
   // What replaces a variable is written where the variable lies.
   static char somewhere = 0;
   std::vector<PortAddress> written(outputs_.size(), PortAddress{&somewhere, false});
@@ -339,7 +340,7 @@ Result<LoadedGraph::RunMemory> LoadedGraph::TakeMemory(const Program& program) {
   return memory;
 }
 
-Result<Bytes> LoadedGraph::FeatureMapSize(std::span<const Tensor> inputs) {
+Result<Bytes> LoadedGraph::FeatureMapSize(std::span<const TensorView> inputs) {
   std::string reason;
   PLIMSOLL_ASSIGN(const auto executable, Compile(inputs, &reason));
   if (executable != nullptr) return executable->program().arena;
@@ -389,8 +390,8 @@ Status LoadedGraph::Bind(Entry& entry, std::byte* arena) {
   return {};
 }
 
-Status LoadedGraph::RunPlanned(Entry& entry, std::span<const Tensor> inputs,
-                               std::span<const Tensor> outputs, const RunOptions& options,
+Status LoadedGraph::RunPlanned(Entry& entry, std::span<const TensorView> inputs,
+                               std::span<const TensorView> outputs, const RunOptions& options,
                                const std::string& batch, bool* half_applied) {
   PLIMSOLL_ASSIGN(const RunMemory memory, TakeMemory(entry.executable->program()));
   const bool bound = entry.arena == memory.arena && entry.areas == areas_at_;
@@ -415,18 +416,18 @@ Status LoadedGraph::RunBound(Entry& entry, const Executable::Call& call) {
   return entry.streamed->Run(*streams, ThreadsOnStreams(), entry.addresses, call);
 }
 
-Status LoadedGraph::RunOnHost(Entry& entry, std::span<const Tensor> inputs,
-                              std::span<const Tensor> outputs, Executable::Call call,
+Status LoadedGraph::RunOnHost(Entry& entry, std::span<const TensorView> inputs,
+                              std::span<const TensorView> outputs, Executable::Call call,
                               const std::string& batch) {
   StagedPorts staged;
   last_run_.transfers = CountTransfers(entry.executable->program());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor& input = inputs[i];
+    const TensorView& input = inputs[i];
     PLIMSOLL_ASSIGN(read_[i],
                     staged.Input(input.type, input.dims, input.data, last_run_.ports.inputs[i]));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Tensor& output = outputs[i];
+    const TensorView& output = outputs[i];
     written_[i] = nullptr;
     if (!Makes(batch, i)) continue;
     PLIMSOLL_ASSIGN(written_[i], staged.Output(output.type, output.dims, output.data,
@@ -439,12 +440,12 @@ Status LoadedGraph::RunOnHost(Entry& entry, std::span<const Tensor> inputs,
   return {};
 }
 
-Status LoadedGraph::RunOnDevice(Entry& entry, std::span<const Tensor> inputs,
-                                std::span<const Tensor> outputs, Executable::Call call,
+Status LoadedGraph::RunOnDevice(Entry& entry, std::span<const TensorView> inputs,
+                                std::span<const TensorView> outputs, Executable::Call call,
                                 const std::string& batch) {
   PLIMSOLL_ASSIGN(StreamSet* const streams, Streams(StreamedRun::StreamsOf(*entry.executable)));
   DeviceQueue queue(side_, streams->At(0), options_.threads);
-  const auto place = [](const Tensor& tensor, compile::PortUse& use) {
+  const auto place = [](const TensorView& tensor, compile::PortUse& use) {
     if (!tensor.on_device) {
       use = {.how = compile::PortUse::How::kCopied,
              .reason = "the host cannot reach the device's memory"};
@@ -474,7 +475,7 @@ Status LoadedGraph::RunOnDevice(Entry& entry, std::span<const Tensor> inputs,
   return queue.Finish();
 }
 
-Status LoadedGraph::Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+Status LoadedGraph::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                         const RunOptions& options, bool* half_applied) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckRuns());
@@ -523,7 +524,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inp
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckRuns());
   PLIMSOLL_TRY(CheckCount(inputs.size()));
-  std::vector<Tensor> tensors;
+  std::vector<TensorView> tensors;
   bool plain = true;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const HostTensor& tensor = inputs[i].tensor;
@@ -540,7 +541,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inp
   if (entry->executable == nullptr) return RunNodeByNode(std::move(inputs), options, batch);
   const Graph& compiled = entry->executable->model().graph;
   std::vector<HostValue> outputs;
-  std::vector<Tensor> made;
+  std::vector<TensorView> made;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (!Makes(batch, i)) {
       made.emplace_back();

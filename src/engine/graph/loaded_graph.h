@@ -87,18 +87,18 @@ class LoadedGraph {
 
   // Compiles for inputs of these shapes, whose data is not looked at, ahead of the first run with
   // them. Null: they cannot be planned, and `reason` says why.
-  Result<std::shared_ptr<const Executable>> Compile(std::span<const Tensor> inputs,
+  Result<std::shared_ptr<const Executable>> Compile(std::span<const TensorView> inputs,
                                                     std::string* reason = nullptr);
 
   // Takes the memory that a run over inputs of these shapes takes, and gives back what such a run
   // gives back. Fails with run.dynamic where only the run tells how much that is.
-  Status Reserve(std::span<const Tensor> inputs);
+  Status Reserve(std::span<const TensorView> inputs);
 
   // Runs over the caller's memory. Outputs must be of the type and shape that the run makes. Inputs
   // that the plan updates (PlanOptions::updates) hold their new values afterwards; a run that fails
   // when it has begun to write them says so in `half_applied`. Of a graph with batches one runs
   // (RunBatches), and outputs of the others are neither looked at nor written.
-  Status Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+  Status Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
              const RunOptions& options, bool* half_applied = nullptr);
 
   // The same for values of any kind, into memory that is made for them. Outputs of other batches
@@ -106,10 +106,10 @@ class LoadedGraph {
   Result<std::vector<kernels::HostValue>> RunValues(std::vector<kernels::HostValue> inputs,
                                                     const RunOptions& options);
   const std::vector<std::string>& batches() const { return batches_.names(); }
-  Result<std::string> BatchFor(std::span<const Tensor> inputs, const std::string& named) const;
+  Result<std::string> BatchFor(std::span<const TensorView> inputs, const std::string& named) const;
 
   // Bytes of the feature map for inputs of these shapes; takes none of them.
-  Result<Bytes> FeatureMapSize(std::span<const Tensor> inputs);
+  Result<Bytes> FeatureMapSize(std::span<const TensorView> inputs);
   // Runs take this memory of the caller's, from now on, as long as the graph is loaded or another
   // is given: which is refused (run.base) once the graph has run, unless its plans allow the base
   // to change. A run whose feature map does not fit in it fails (run.base_size).
@@ -147,9 +147,9 @@ class LoadedGraph {
   Status HoldConstants(graph::Graph& graph);
   Status CheckRuns() const;
   Status CheckCount(size_t inputs) const;
-  Status CheckShapes(std::span<const Tensor> inputs) const;
-  Status CheckInputs(std::span<const Tensor> inputs) const;
-  Result<Entry*> EntryFor(std::span<const Tensor> inputs);
+  Status CheckShapes(std::span<const TensorView> inputs) const;
+  Status CheckInputs(std::span<const TensorView> inputs) const;
+  Result<Entry*> EntryFor(std::span<const TensorView> inputs);
   Result<Entry> MakeEntry(const std::vector<kernels::Dims>& dims);
   Status MakeGears();
   Status SetExecutable(Entry& entry, compile::CompiledModel model);
@@ -163,15 +163,17 @@ class LoadedGraph {
   Result<RunMemory> TakeMemory(const Program& program);
   Status Bind(Entry& entry, std::byte* arena);
   Result<std::byte*> TakePorts(Bytes size);
-  Status ReservePorts(const Executable& executable, std::span<const Tensor> inputs);
-  Status RunOnHost(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                   Executable::Call call, const std::string& batch);
-  Status RunOnDevice(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                     Executable::Call call, const std::string& batch);
+  Status ReservePorts(const Executable& executable, std::span<const TensorView> inputs);
+  Status RunOnHost(Entry& entry, std::span<const TensorView> inputs,
+                   std::span<const TensorView> outputs, Executable::Call call,
+                   const std::string& batch);
+  Status RunOnDevice(Entry& entry, std::span<const TensorView> inputs,
+                     std::span<const TensorView> outputs, Executable::Call call,
+                     const std::string& batch);
   Status RunBound(Entry& entry, const Executable::Call& call);
-  Status RunPlanned(Entry& entry, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                    const RunOptions& options, const std::string& batch,
-                    bool* half_applied = nullptr);
+  Status RunPlanned(Entry& entry, std::span<const TensorView> inputs,
+                    std::span<const TensorView> outputs, const RunOptions& options,
+                    const std::string& batch, bool* half_applied = nullptr);
   Result<std::vector<kernels::HostValue>> RunNodeByNode(std::vector<kernels::HostValue> inputs,
                                                         const RunOptions& options,
                                                         const std::string& batch);

@@ -63,7 +63,7 @@ std::vector<std::shared_ptr<const Executable>> Compiled(const Graph& graph,
   std::vector<std::shared_ptr<const Executable>> gears;
   for (const int64_t batch : kGears) {
     const HostTensor x = Rows(batch);
-    gears.push_back(*session->Compile(id, std::vector<Tensor>{View(x)}));
+    gears.push_back(*session->Compile(id, std::vector<TensorView>{View(x)}));
   }
   return gears;
 }
@@ -196,7 +196,7 @@ TEST(MergedGearsTest, R46_AMergedBlockOfGearsHoldsAtMost400MB) {
     const int64_t n = plan::kMaxSplitSizeForDynamicBatch - kFirst + difference - 1;
     const auto session = MakeSession(Under(WithGears({1000, n})));
     const GraphId id = MustAdd(*session, Groups(kFirst));
-    std::vector<Tensor> inputs;
+    std::vector<TensorView> inputs;
     for (const int64_t size : {kFirst - 1, int64_t{1}, n, int64_t{1}}) {
       inputs.push_back({graph::DataType::kInt8, {size}, nullptr});
     }

@@ -181,8 +181,8 @@ TEST(OnlyPlanTest, WeightsThatAreMissingTakeNoMemory) {
   const Bytes before = PeakResidentBytes();
   const auto session = MakeSession(With(StaticMemoryPolicy::kByGraph, true));
   const GraphId id = MustAdd(*session, std::move(graph));
-  const Tensor input{.type = graph::DataType::kFloat32, .dims = {4, kWide}};
-  ASSERT_TRUE(session->Reserve(id, std::vector<Tensor>{input}).ok());
+  const TensorView input{.type = graph::DataType::kFloat32, .dims = {4, kWide}};
+  ASSERT_TRUE(session->Reserve(id, std::vector<TensorView>{input}).ok());
   EXPECT_EQ(session->Memory().device.weights, GiB(1));
   EXPECT_LT(PeakResidentBytes() - before, MiB(64));
 }

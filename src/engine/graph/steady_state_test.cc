@@ -151,8 +151,8 @@ class SteadyStateTest : public testing::TestWithParam<int> {
     const auto session = MakeSession(options);
     const GraphId id = MustAdd(*session, std::move(graph));
     const HostTensor y = MustRun(*session, id, {x})[0];
-    const std::vector<Tensor> from = {View(x)};
-    const std::vector<Tensor> to = {View(y)};
+    const std::vector<TensorView> from = {View(x)};
+    const std::vector<TensorView> to = {View(y)};
     const auto executable = *session->Compile(id, from);
     ASSERT_NE(executable, nullptr);
     const std::string present = compile::OperatorsOf(executable->model().graph);
@@ -202,8 +202,8 @@ TEST_P(SteadyStateTest, AModelWithHundredsOfInputsAndOutputsRunsWithoutTheHeap) 
   const auto session = MakeSession();
   const GraphId id = MustAdd(*session, builder.Build());
   const std::vector<HostTensor> outputs = MustRun(*session, id, inputs);
-  const std::vector<Tensor> from = Views(inputs);
-  const std::vector<Tensor> to = Views(outputs);
+  const std::vector<TensorView> from = Views(inputs);
+  const std::vector<TensorView> to = Views(outputs);
   Status done;
   const Asked asked = Watch([&] { done = session->Run(id, from, to); });
   EXPECT_TRUE(done.ok());

@@ -49,7 +49,7 @@ TEST(ControlFlowTest, BothBranchesOfAnIfRunInsideOnePlan) {
   const HostTensor x = Floats({1, 4}, {-1, 2, -3, 4});
   for (const Dim& rows : {Dim(1), Dim::Symbol("rows")}) {
     const GraphId id = MustAdd(*session, Branches(rows));
-    const std::vector<Tensor> inputs = {View(Bool(true)), View(x)};
+    const std::vector<TensorView> inputs = {View(Bool(true)), View(x)};
     std::string reason;
     const auto compiled = session->Compile(id, inputs, &reason);
     ASSERT_TRUE(compiled.ok()) << compiled.error().Text();
@@ -127,8 +127,8 @@ TEST(ControlFlowTest, AnIfWhoseBranchesDifferInShapeIsRunNodeByNode) {
             (std::vector<float>{-1, -2, -3, -4}));
   const HostTensor y = *kernels::AllocateOnHeap(DataType::kFloat32, {4});
   const HostTensor condition_given = Bool(false);
-  EXPECT_EQ(CodeOf(session->Run(id, std::vector<Tensor>{View(condition_given), View(x_given)},
-                                std::vector<Tensor>{View(y)})),
+  EXPECT_EQ(CodeOf(session->Run(id, std::vector<TensorView>{View(condition_given), View(x_given)},
+                                std::vector<TensorView>{View(y)})),
             "run.dynamic");
 }
 

@@ -136,7 +136,9 @@ TEST(NodeByNodeTrainingTest, ARunOverValuesTakesNoFeed) {
   const auto session = MakeSession(Training());
   const GraphId id = MustAdd(*session, NewValueOfAnySize());
   RunOptions run;
-  run.feed = [](int64_t) -> Result<std::span<const Tensor>> { return std::span<const Tensor>(); };
+  run.feed = [](int64_t) -> Result<std::span<const TensorView>> {
+    return std::span<const TensorView>();
+  };
   EXPECT_EQ(CodeOf(session->RunValues(id, Values({Floats({2}, {1, 1})}), run).status()),
             "run.inputs");
   EXPECT_EQ(CodeOf(session->RunValues(id, {}).status()), "run.inputs");

@@ -52,9 +52,9 @@ inline void ExpectEachBatch(const graph::Graph& graph,
     std::vector<kernels::HostTensor> made = CopiesOf(expected);
     for (kernels::HostTensor& tensor : made)
       std::fill_n(static_cast<char*>(tensor.data.get()), 4, 0x55);
-    std::vector<Tensor> views = Views(made);
+    std::vector<TensorView> views = Views(made);
     for (size_t i = 0; i < ports.size(); ++i) {
-      if (!makes(i)) views[i] = Tensor();
+      if (!makes(i)) views[i] = TensorView();
       EXPECT_EQ(values[i].kind == kernels::HostValue::Kind::kUnknown, !makes(i)) << ports[i].name;
     }
     const auto executable = session->Compile(id, Views(inputs));

@@ -82,7 +82,7 @@ TEST(PoisonedRunTest, OneNodeBetweenTheCallersTensorsUsesNoMemory) {
   const auto session = MakeSession();
   const GraphId id = MustAdd(*session, AddOne({2048}));
   const HostTensor x = Random({2048}, 4);
-  const auto executable = *session->Compile(id, std::vector<Tensor>{View(x)});
+  const auto executable = *session->Compile(id, std::vector<TensorView>{View(x)});
   ASSERT_NE(executable, nullptr);
   const HostTensor y = *kernels::AllocateOnHeap(DataType::kFloat32, {2048});
   const std::vector<const void*> from = {x.data.get()};

@@ -11,7 +11,7 @@ using graph::ValueId;
 using graph::ValueType;
 using kernels::HostValue;
 
-bool IsRowMajor(const Tensor& tensor) {
+bool IsRowMajor(const TensorView& tensor) {
   if (!tensor.strides) return true;
   if (tensor.strides->size() != tensor.dims.size()) return false;
   int64_t expected = 1;
@@ -50,7 +50,7 @@ std::string PortList(const std::vector<Port>& ports) {
 }
 
 Status CheckPort(const std::string& name, const ValueType& type, const char* what,
-                 const Tensor& tensor, Memory memory) {
+                 const TensorView& tensor, Memory memory) {
   const auto& shape = type.shape;
   bool fits = !shape || shape->size() == tensor.dims.size();
   for (size_t i = 0; fits && i < tensor.dims.size(); ++i) {

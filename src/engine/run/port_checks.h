@@ -22,7 +22,7 @@ enum class Memory { kNeeded, kNotLookedAt };
 // The first thing wrong with a tensor that stands for a port (`what` is "input" or "output"):
 // run.kind, run.type, run.shape, run.memory or run.strides. Allocates only to say so.
 Status CheckPort(const std::string& name, const graph::ValueType& type, const char* what,
-                 const Tensor& tensor, Memory memory = Memory::kNeeded);
+                 const TensorView& tensor, Memory memory = Memory::kNeeded);
 
 // Tensors and sequences must be what the model declares; an optional may be given as its element.
 Status CheckKind(const Port& port, const kernels::HostValue& value);

@@ -16,7 +16,7 @@ RunBatches::RunBatches(const graph::Graph& graph) : names_(compile::BatchesOf(gr
 }
 
 Result<std::string> RunBatches::Choose(const std::string& named,
-                                       std::span<const Tensor> inputs) const {
+                                       std::span<const TensorView> inputs) const {
   const auto known = [&](const std::string& name) {
     return std::find(names_.begin(), names_.end(), name) != names_.end();
   };
@@ -40,7 +40,7 @@ Result<std::string> RunBatches::Choose(const std::string& named,
 }
 
 // Empty where an input tells a symbol only through an expression.
-std::string RunBatches::SizesOf(std::span<const Tensor> inputs) const {
+std::string RunBatches::SizesOf(std::span<const TensorView> inputs) const {
   const auto size_of = [&](const graph::Dim& symbol) -> std::optional<int64_t> {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (!inputs_[i].is_tensor() || !inputs_[i].shape) continue;

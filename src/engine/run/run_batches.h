@@ -22,10 +22,10 @@ class RunBatches {
 
   // Empty for a graph without labels. Refuses (run.batch) a name that is no batch, and a run that
   // does not tell which of several batches it is.
-  Result<std::string> Choose(const std::string& named, std::span<const Tensor> inputs) const;
+  Result<std::string> Choose(const std::string& named, std::span<const TensorView> inputs) const;
 
  private:
-  std::string SizesOf(std::span<const Tensor> inputs) const;
+  std::string SizesOf(std::span<const TensorView> inputs) const;
 
   std::vector<std::string> names_;
   std::vector<std::string> symbols_;

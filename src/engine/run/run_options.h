@@ -20,7 +20,7 @@ struct RunOptions {
   std::string batch = {};
   // Gives the inputs of each step 0, 1, ... of a loop (iterations_per_loop) in place of the run's
   // inputs; what it gives must stay until it is called again. Only for graphs with variables.
-  std::function<Result<std::span<const Tensor>>(int64_t step)> feed = {};
+  std::function<Result<std::span<const TensorView>>(int64_t step)> feed = {};
 };
 
 }  // namespace plimsoll::engine

@@ -62,15 +62,18 @@ Status DeviceQueue::Run(const kernels::Kernel& kernel, const kernels::KernelCall
                      inputs = std::vector<const void*>(call.inputs.begin(), call.inputs.end()),
                      outputs = std::vector<void*>(call.outputs.begin(), call.outputs.end()),
                      workspace = call.workspace,
-                     threads = threads_](const device::StreamContext& context) mutable {
+                     threads = threads_](const device::StreamContext& context) {
     if (failure->any()) return;
     const auto reach = [&](const void* at) {
       return context.Pointer(reinterpret_cast<Address>(at));
     };
-    for (const void*& input : inputs) input = reach(input);
-    for (void*& output : outputs) output = reach(output);
+    std::vector<const void*> reached_inputs;
+    std::vector<void*> reached_outputs;
+    for (const void* input : inputs) reached_inputs.push_back(reach(input));
+    for (const void* output : outputs) reached_outputs.push_back(reach(output));
     kernels::SetThreads(threads);
-    Status done = kernel.Run({.inputs = inputs, .outputs = outputs, .workspace = reach(workspace)});
+    Status done = kernel.Run(
+        {.inputs = reached_inputs, .outputs = reached_outputs, .workspace = reach(workspace)});
     if (!done.ok()) failure->Note(std::move(done));
   };
   return side_.device->Enqueue(side_.id, stream_, work);

@@ -173,8 +173,8 @@ TEST(FarSessionTest, TensorsOnTheDeviceAreUsedInPlace) {
   const auto host = reinterpret_cast<device::Address>(x.data.get());
   ASSERT_TRUE(device->Copy(first, stream, at, host, Bytes(16)).ok());
   ASSERT_TRUE(device->SynchronizeStream(first, stream).ok());
-  Tensor input = View(x);
-  Tensor output = View(x);
+  TensorView input = View(x);
+  TensorView output = View(x);
   input.data = reinterpret_cast<void*>(at);
   output.data = reinterpret_cast<void*>(at + 512);
   input.on_device = output.on_device = true;

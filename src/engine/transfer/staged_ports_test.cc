@@ -21,7 +21,7 @@ constexpr int64_t kCount = 64;
 // Room for a tensor at `shift` bytes beyond an aligned address.
 struct Shifted {
   HostTensor room = *kernels::AllocateOnHeap(graph::DataType::kFloat32, {kCount + 16});
-  Tensor At(int64_t shift) const {
+  TensorView At(int64_t shift) const {
     return {graph::DataType::kFloat32, {kCount}, static_cast<std::byte*>(room.data.get()) + shift};
   }
 };
@@ -31,8 +31,8 @@ RunRecord RunAt(Session& session, GraphId id, int64_t input_shift, int64_t outpu
   const Shifted y;
   const HostTensor elements = Random({kCount}, 5);
   std::memcpy(x.At(input_shift).data, elements.data.get(), kCount * sizeof(float));
-  const std::vector<Tensor> from = {x.At(input_shift)};
-  const std::vector<Tensor> to = {y.At(output_shift)};
+  const std::vector<TensorView> from = {x.At(input_shift)};
+  const std::vector<TensorView> to = {y.At(output_shift)};
   const Status done = session.Run(id, from, to);
   EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().Text());
   for (int64_t i = 0; i < kCount; ++i) {
@@ -134,9 +134,9 @@ TEST(StagedPortsTest, R56_EveryPortThatIsNotAlignedHasACopyOfItsOwn) {
   const auto session = MakeSession();
   const GraphId id = MustAdd(*session, builder.Build());
   const Shifted memory[4];
-  const std::vector<Tensor> from = {memory[0].At(4), memory[1].At(8)};
-  const std::vector<Tensor> to = {memory[2].At(4), memory[3].At(8)};
-  const auto element = [](const Tensor& tensor, int64_t i) -> float& {
+  const std::vector<TensorView> from = {memory[0].At(4), memory[1].At(8)};
+  const std::vector<TensorView> to = {memory[2].At(4), memory[3].At(8)};
+  const auto element = [](const TensorView& tensor, int64_t i) -> float& {
     return static_cast<float*>(tensor.data)[i];
   };
   for (int64_t i = 0; i < kCount; ++i) {

@@ -13,12 +13,12 @@ namespace {
 using kernels::HostTensor;
 using kernels::HostValue;
 
-Tensor View(const Variable& variable) {
+TensorView View(const Variable& variable) {
   return {
       .type = variable.type, .dims = variable.dims, .data = variable.address, .on_device = true};
 }
 
-Tensor View(const HostTensor& tensor) {
+TensorView View(const HostTensor& tensor) {
   return {.type = tensor.type, .dims = tensor.dims, .data = tensor.data.get()};
 }
 
@@ -118,20 +118,20 @@ Status GraphVariables::CheckCount(size_t given, const std::vector<Port>& ports,
                      StrCat("they are ", PortList(ports)));
 }
 
-void GraphVariables::Fill(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+void GraphVariables::Fill(std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
   for (size_t i = 0; i < inputs.size(); ++i) read_[given_[i]] = inputs[i];
   for (size_t i = 0; i < outputs.size(); ++i) written_[wanted_[i]] = outputs[i];
 }
 
-Result<std::shared_ptr<const Executable>> GraphVariables::Compile(std::span<const Tensor> inputs,
-                                                                  std::string* reason) {
+Result<std::shared_ptr<const Executable>> GraphVariables::Compile(
+    std::span<const TensorView> inputs, std::string* reason) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
   Fill(inputs, {});
   return graph_->Compile(read_, reason);
 }
 
-Result<std::string> GraphVariables::BatchFor(std::span<const Tensor> inputs,
+Result<std::string> GraphVariables::BatchFor(std::span<const TensorView> inputs,
                                              const std::string& named) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
@@ -139,14 +139,14 @@ Result<std::string> GraphVariables::BatchFor(std::span<const Tensor> inputs,
   return graph_->BatchFor(read_, named);
 }
 
-Result<Bytes> GraphVariables::FeatureMapSize(std::span<const Tensor> inputs) {
+Result<Bytes> GraphVariables::FeatureMapSize(std::span<const TensorView> inputs) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
   Fill(inputs, {});
   return graph_->FeatureMapSize(read_);
 }
 
-Status GraphVariables::Reserve(std::span<const Tensor> inputs) {
+Status GraphVariables::Reserve(std::span<const TensorView> inputs) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
   Fill(inputs, {});
@@ -168,8 +168,9 @@ Status GraphVariables::Failed(const Error& error, int64_t step, int64_t steps, b
   return told;
 }
 
-Status GraphVariables::RunSteps(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                                const RunOptions& options, int64_t steps) {
+Status GraphVariables::RunSteps(std::span<const TensorView> inputs,
+                                std::span<const TensorView> outputs, const RunOptions& options,
+                                int64_t steps) {
   for (int64_t step = 0; step < steps; ++step) {
     if (options.feed) {
       PLIMSOLL_ASSIGN(inputs, options.feed(step));
@@ -184,7 +185,7 @@ Status GraphVariables::RunSteps(std::span<const Tensor> inputs, std::span<const 
   return {};
 }
 
-Status GraphVariables::Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+Status GraphVariables::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                            const RunOptions& options, int64_t steps) {
   const std::lock_guard lock(mutex_);
   if (options.feed && !inputs.empty()) {
@@ -210,7 +211,7 @@ Result<std::vector<HostValue>> GraphVariables::RunValues(std::vector<HostValue> 
     return BadArgument("run.inputs", "inputs", "a run over values takes no feed", "use Run");
   }
   PLIMSOLL_TRY(CheckCount(inputs.size(), inputs_, "inputs"));
-  std::vector<Tensor> tensors;
+  std::vector<TensorView> tensors;
   for (const HostValue& input : inputs) tensors.push_back(View(input.tensor));
   if (!std::all_of(inputs.begin(), inputs.end(), IsPlain)) {
     return RunNodeByNode(inputs, options, steps);
@@ -220,7 +221,7 @@ Result<std::vector<HostValue>> GraphVariables::RunValues(std::vector<HostValue> 
   PLIMSOLL_ASSIGN(const std::string batch, BatchFor(tensors, options.batch));
   const graph::Graph& compiled = executable->model().graph;
   std::vector<HostValue> outputs;
-  std::vector<Tensor> made;
+  std::vector<TensorView> made;
   for (const size_t place : wanted_) {
     const std::string& maker = graph_->outputs()[place].batch;
     if (!maker.empty() && maker != batch) {

@@ -13,21 +13,11 @@
 #include "engine/variables/variables.h"
 #include "kernels/host_value.h"
 #include "plimsoll/base/status.h"
+#include "plimsoll/engine/reports.h"
 
 namespace plimsoll::engine {
 
-// How the variables of a graph get their new values.
-struct UpdateReport {
-  size_t in_place = 0;  // written over the old value by the node that makes the new one
-  Bytes in_place_bytes;
-  size_t copied = 0;  // at the end of each step
-  Bytes copied_bytes;
-  struct Copy {
-    std::string variable;
-    std::string reason;
-  };
-  std::vector<Copy> copies;
-};
+using plimsoll::UpdateReport;
 
 // A graph of a session whose inputs are in part variables: the caller gives the other inputs and
 // gets the outputs that replace no variable. A run of a graph that updates variables is a training
@@ -54,12 +44,12 @@ class GraphVariables {
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
 
-  Result<std::shared_ptr<const Executable>> Compile(std::span<const Tensor> inputs,
+  Result<std::shared_ptr<const Executable>> Compile(std::span<const TensorView> inputs,
                                                     std::string* reason);
-  Result<std::string> BatchFor(std::span<const Tensor> inputs, const std::string& named);
-  Result<Bytes> FeatureMapSize(std::span<const Tensor> inputs);
-  Status Reserve(std::span<const Tensor> inputs);
-  Status Run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+  Result<std::string> BatchFor(std::span<const TensorView> inputs, const std::string& named);
+  Result<Bytes> FeatureMapSize(std::span<const TensorView> inputs);
+  Status Reserve(std::span<const TensorView> inputs);
+  Status Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
              const RunOptions& options, int64_t steps);
   Result<std::vector<kernels::HostValue>> RunValues(std::vector<kernels::HostValue> inputs,
                                                     const RunOptions& options, int64_t steps);
@@ -76,8 +66,8 @@ class GraphVariables {
   GraphVariables(std::shared_ptr<LoadedGraph> graph, Variables& variables)
       : graph_(std::move(graph)), variables_(variables) {}
   Status CheckCount(size_t given, const std::vector<Port>& ports, const char* what) const;
-  void Fill(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
-  Status RunSteps(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+  void Fill(std::span<const TensorView> inputs, std::span<const TensorView> outputs);
+  Status RunSteps(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                   const RunOptions& options, int64_t steps);
   Result<std::vector<kernels::HostValue>> RunNodeByNode(
       const std::vector<kernels::HostValue>& inputs, const RunOptions& options, int64_t steps);
@@ -92,10 +82,10 @@ class GraphVariables {
   std::vector<Bound> bound_;
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
-  std::vector<size_t> given_;    // by input of the caller's: its place in the graph
-  std::vector<size_t> wanted_;   // by output of the caller's
-  std::vector<Tensor> read_;     // of the run that goes on, by input of the graph
-  std::vector<Tensor> written_;  // by output of the graph
+  std::vector<size_t> given_;        // by input of the caller's: its place in the graph
+  std::vector<size_t> wanted_;       // by output of the caller's
+  std::vector<TensorView> read_;     // of the run that goes on, by input of the graph
+  std::vector<TensorView> written_;  // by output of the graph
 };
 
 }  // namespace plimsoll::engine

@@ -132,12 +132,12 @@ TEST(HalfAppliedGraphsTest, ALoopSaysWhichStepFailedAndCountsThoseBefore) {
   const auto session = MakeSession(options);
   const GraphId id = MustAdd(*session, ThreeUpdates());
   std::vector<HostTensor> rows;
-  std::vector<Tensor> given;
+  std::vector<TensorView> given;
   RunOptions run;
-  run.feed = [&](int64_t step) -> Result<std::span<const Tensor>> {
+  run.feed = [&](int64_t step) -> Result<std::span<const TensorView>> {
     rows = {Row(step), Row(step == 1 ? 8 : step), Row(step)};
     given = Views(rows);
-    return std::span<const Tensor>(given);
+    return std::span<const TensorView>(given);
   };
   const Status failed = session->Run(id, {}, {}, run);
   ASSERT_FALSE(failed.ok());

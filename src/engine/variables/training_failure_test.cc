@@ -61,9 +61,9 @@ TEST(TrainingFailureTest, TheRecordOfAStepIsOfTheCallersPorts) {
   auto* const aligned = static_cast<float*>(memory.data.get());
   const HostTensor row = Integer(2);
   for (const int64_t shift : {0, 1}) {
-    const std::vector<Tensor> from = {{.type = DataType::kFloat32, .dims = {4}, .data = aligned},
-                                      View(row)};
-    const std::vector<Tensor> to = {
+    const std::vector<TensorView> from = {
+        {.type = DataType::kFloat32, .dims = {4}, .data = aligned}, View(row)};
+    const std::vector<TensorView> to = {
         {.type = DataType::kFloat32, .dims = {}, .data = aligned + 32 + shift}};
     ASSERT_EQ(CodeOf(session->Run(id, from, to)), "");
     const RunRecord record = *session->LastRun(id);
@@ -117,7 +117,7 @@ TEST(TrainingFailureTest, WrongNumbersOfInputsAndOutputsAreToldWithoutTheVariabl
             "the run was refused: inputs: beside its 2 variables the model has 1, given 0; they "
             "are x float32[4] [run.inputs]");
   const HostTensor x = Random({4}, 1);
-  const std::vector<Tensor> from = {View(x)};
+  const std::vector<TensorView> from = {View(x)};
   EXPECT_EQ(CodeOf(session->Run(id, from, {})), "run.outputs");
   const HostTensor wide = Random({5}, 1);
   EXPECT_EQ(CodeOf(session->RunValues(id, Values({wide})).status()), "run.shape");

@@ -95,15 +95,15 @@ TEST(TrainingTest, R209_AFeedGivesEachStepOfALoopItsInputs) {
   const auto session = MakeSession(options);
   const GraphId id = MustAdd(*session, MomentumStep());
   const HostTensor loss = *kernels::AllocateOnHeap(DataType::kFloat32, {});
-  const std::vector<Tensor> to = {View(loss)};
+  const std::vector<TensorView> to = {View(loss)};
   MomentumModel model{Elements(4, 0), Elements(4, 0)};
   std::vector<HostTensor> batches;
-  std::vector<Tensor> batch(1);
+  std::vector<TensorView> batch(1);
   RunOptions run;
-  run.feed = [&](int64_t step) -> Result<std::span<const Tensor>> {
+  run.feed = [&](int64_t step) -> Result<std::span<const TensorView>> {
     batches.push_back(Random({4}, static_cast<uint32_t>(step)));
     batch[0] = View(batches.back());
-    return std::span<const Tensor>(batch);
+    return std::span<const TensorView>(batch);
   };
   ASSERT_EQ(CodeOf(session->Run(id, {}, to, run)), "");
   float expected = 0;
@@ -112,9 +112,9 @@ TEST(TrainingTest, R209_AFeedGivesEachStepOfALoopItsInputs) {
   EXPECT_FLOAT_EQ(ElementsOf(loss)[0], expected);
   EXPECT_EQ(VariableOf(*session, "w"), model.w);
 
-  const std::vector<Tensor> too = {View(batches[0])};
+  const std::vector<TensorView> too = {View(batches[0])};
   EXPECT_EQ(CodeOf(session->Run(id, too, to, run)), "run.inputs");
-  run.feed = [](int64_t) -> Result<std::span<const Tensor>> {
+  run.feed = [](int64_t) -> Result<std::span<const TensorView>> {
     return Error{ErrorKind::kRunFailed, "no.data", "the well is dry", "", "", ""};
   };
   EXPECT_EQ(CodeOf(session->Run(id, {}, to, run)), "no.data");

@@ -100,13 +100,13 @@ TEST(VariableLocksOfGraphsTest, EachStepOfAFedLoopIsAlone) {
   watch.Look(session->variables());
   const HostTensor x = Floats({4}, {1, 2, 3, 4});
   const HostTensor loss = *kernels::AllocateOnHeap(DataType::kFloat32, {});
-  const std::vector<Tensor> from = {View(x)};
-  const std::vector<Tensor> to = {View(loss)};
+  const std::vector<TensorView> from = {View(x)};
+  const std::vector<TensorView> to = {View(loss)};
   RunOptions run;
   const auto ask = watch.Asker();
-  run.feed = [&](int64_t) -> Result<std::span<const Tensor>> {
+  run.feed = [&](int64_t) -> Result<std::span<const TensorView>> {
     ask();
-    return std::span<const Tensor>(from);
+    return std::span<const TensorView>(from);
   };
   ASSERT_EQ(CodeOf(session->Run(id, {}, to, run)), "");
   EXPECT_EQ(watch.seen(), std::vector<Leave>(3, kNobody));
@@ -191,12 +191,12 @@ TEST(VariableLocksOfGraphsTest, AStepThatComesInTheMiddleOfAnotherSeesItsResult)
   const auto second = session->Add(AddTo("w"), {{"w", "next", ""}});
   ASSERT_TRUE(first.ok() && second.ok());
   const HostTensor x = Floats({64}, Elements(64, 3));
-  const std::vector<Tensor> from = {View(x)};
+  const std::vector<TensorView> from = {View(x)};
   RunOptions run;
-  run.feed = [&](int64_t) -> Result<std::span<const Tensor>> {
+  run.feed = [&](int64_t) -> Result<std::span<const TensorView>> {
     inside.count_down();
     goes_on.wait();
-    return std::span<const Tensor>(from);
+    return std::span<const TensorView>(from);
   };
   std::thread slow([&] { EXPECT_EQ(CodeOf(session->Run(*first, {}, {}, run)), ""); });
   inside.wait();

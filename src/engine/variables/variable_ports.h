@@ -7,16 +7,11 @@
 
 #include "graph/graph.h"
 #include "plimsoll/base/status.h"
+#include "plimsoll/engine/session.h"
 
 namespace plimsoll::engine {
 
-// One variable as a model or a caller names it: the input that it is, and the output that replaces
-// it after each run. Without an output it is only read.
-struct VariableName {
-  std::string input;
-  std::string output;
-  std::string group;  // what the model calls its kind, such as "parameters"; empty: nothing
-};
+using plimsoll::VariableName;
 
 // Reads "w=w_next,m=m_next,table". Fails (variables.argument) where a part is no name or pair.
 Result<std::vector<VariableName>> ParseVariables(std::string_view text);

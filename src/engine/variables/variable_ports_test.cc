@@ -128,9 +128,9 @@ TEST(VariablePortsTest, ReadingAndWritingNeedsTheRightTensor) {
   const kernels::HostTensor four = Random({4}, 1);
   const kernels::HostTensor five = Random({5}, 1);
   const kernels::HostTensor whole = Random({4}, 1, graph::DataType::kInt64);
-  Tensor strided = View(four);
+  TensorView strided = View(four);
   strided.strides = Ints{1};
-  Tensor nowhere = View(four);
+  TensorView nowhere = View(four);
   nowhere.data = nullptr;
   EXPECT_EQ(CodeOf(variables.Set("w", View(four))), "");
   EXPECT_EQ(CodeOf(variables.Set("w", View(five))), "variables.differs");

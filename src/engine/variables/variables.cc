@@ -24,7 +24,7 @@ Error BadAccess(std::string code, const std::string& name, std::string why, std:
                .remedy = std::move(remedy)};
 }
 
-Status CheckTensor(const Variable& variable, const Tensor& tensor) {
+Status CheckTensor(const Variable& variable, const TensorView& tensor) {
   if (tensor.type != variable.type || tensor.dims != variable.dims) {
     return BadAccess("variables.differs", variable.name,
                      StrCat("it is ", TypeText(variable.type, variable.dims), ", given ",
@@ -163,7 +163,7 @@ Bytes Variables::reserved() const {
   return memory_.reserved();
 }
 
-Status Variables::Set(const std::string& name, const Tensor& from) {
+Status Variables::Set(const std::string& name, const TensorView& from) {
   PLIMSOLL_ASSIGN(const Held* held, Find(name));
   PLIMSOLL_TRY(CheckTensor(held->variable, from));
   const auto lock = LockToWrite();
@@ -172,7 +172,7 @@ Status Variables::Set(const std::string& name, const Tensor& from) {
   return {};
 }
 
-Status Variables::Get(const std::string& name, const Tensor& into) const {
+Status Variables::Get(const std::string& name, const TensorView& into) const {
   PLIMSOLL_ASSIGN(const Held* held, Find(name));
   PLIMSOLL_TRY(CheckTensor(held->variable, into));
   const auto lock = LockToRead();

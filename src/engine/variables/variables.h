@@ -57,8 +57,8 @@ class Variables {
   Bytes reserved() const;              // for them (VariableMemory)
 
   // From and to tensors of the caller's, of the variable's type and shape, without strides.
-  Status Set(const std::string& name, const Tensor& from);
-  Status Get(const std::string& name, const Tensor& into) const;
+  Status Set(const std::string& name, const TensorView& from);
+  Status Get(const std::string& name, const TensorView& into) const;
 
   // For runs, under the lock that they hold: the bytes of a variable, from and to the host.
   Status Write(const Variable& variable, const void* from) const {

@@ -41,9 +41,12 @@ uint64_t AddressOf(const std::shared_ptr<void>& piece) {
 }
 
 TEST(ConstantMemoryTest, R23_R24_ModeZeroTakesNothingFromTheDevice) {
-  const auto device = std::make_shared<FakeDevice>();
+  device::FakeOptions reachable;
+  reachable.host_reachable = true;
+  const auto device = std::make_shared<FakeDevice>(reachable);
   ConstantMemory memory(device, kFirst, HugePages::kSystem);
   EXPECT_FALSE(memory.large_pages());
+  EXPECT_FALSE(memory.copies());
   EXPECT_TRUE(memory.Allocate(MiB(3)).ok());
   EXPECT_EQ(device->statistics().total(), 0);
   EXPECT_EQ(memory.reserved(), Bytes(0));

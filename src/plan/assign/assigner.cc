@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <mutex>
 
 #include "plan/assign/greedy_mem_assigner.h"
 #include "plan/assign/plan_builder.h"
@@ -52,6 +54,23 @@ class UnderPolicy : public MemAssigner {
   BatchPolicy policy_;
 };
 
+struct AssignerTable {
+  std::mutex mutex;
+  std::map<std::string, AssignerFactory, std::less<>> factories;
+};
+
+AssignerTable& RegisteredAssigners() {
+  static AssignerTable table;
+  return table;
+}
+
+AssignerFactory FindRegisteredAssigner(std::string_view name) {
+  AssignerTable& table = RegisteredAssigners();
+  const std::lock_guard lock(table.mutex);
+  const auto found = table.factories.find(name);
+  return found == table.factories.end() ? nullptr : found->second;
+}
+
 }  // namespace
 
 Result<MemoryPlan> MemAssigner::Assign(const Problem& problem, const Effort& effort) const {
@@ -94,7 +113,28 @@ Placement RegionMemAssigner::AssignMemoryWithReuse(const BlockProblem& blocks,
 std::vector<std::string> AssignerNames() {
   std::vector<std::string> names = {"hybrid", "exact", "block", "dynamic_batch"};
   for (const GreedyOrder order : kGreedyOrders) names.push_back(GreedyMemAssigner(order).name());
+  AssignerTable& table = RegisteredAssigners();
+  const std::lock_guard lock(table.mutex);
+  for (const auto& [name, factory] : table.factories) names.push_back(name);
   return names;
+}
+
+Status RegisterAssigner(std::string name, AssignerFactory factory) {
+  const std::vector<std::string> known = AssignerNames();
+  const bool taken = std::find(known.begin(), known.end(), name) != known.end();
+  AssignerTable& table = RegisteredAssigners();
+  const std::lock_guard lock(table.mutex);
+  if (name.empty() || factory == nullptr || taken || table.factories.contains(name)) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .code = "plan.assigner_name",
+                 .what = "cannot register the assigner",
+                 .where = StrCat("'", name, "'"),
+                 .why = name.empty() || factory == nullptr ? "an assigner has a name and a factory"
+                                                           : "the name is taken",
+                 .remedy = "give it another name"};
+  }
+  table.factories.emplace(std::move(name), std::move(factory));
+  return {};
 }
 
 Result<std::unique_ptr<MemAssigner>> MakeAssigner(std::string_view name, int threads) {
@@ -114,6 +154,7 @@ Result<std::unique_ptr<MemAssigner>> MakeAssigner(std::string_view name,
   for (const GreedyOrder order : kGreedyOrders) {
     if (name == GreedyMemAssigner(order).name()) made = std::make_unique<GreedyMemAssigner>(order);
   }
+  if (const AssignerFactory factory = FindRegisteredAssigner(name)) made = factory(options);
   if (made != nullptr) {
     return std::unique_ptr<MemAssigner>(
         std::make_unique<UnderPolicy>(std::move(made), options.batches));

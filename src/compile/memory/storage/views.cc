@@ -5,6 +5,7 @@
 #include "compile/passes/bodies.h"
 #include "graph/infer_context.h"
 #include "graph/operator_row.h"
+#include "graph/registered_operators.h"
 #include "kernels/catalogue.h"
 
 namespace plimsoll::compile {
@@ -143,7 +144,10 @@ bool SameType(const Graph& graph, const Node& node) {
 }  // namespace
 
 bool IsPlainView(const Node& node) {
-  if (!node.domain.empty()) return node.attributes.Int("view", 0) == 1;
+  if (!node.domain.empty()) {
+    return node.attributes.Int("view", 0) == 1 &&
+           graph::FindRegisteredOperator(node.domain, node.op, node.version) == nullptr;
+  }
   return graph::FactsOf(node).view == View::kWhole;
 }
 

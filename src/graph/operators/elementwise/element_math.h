@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "graph/dim.h"
+#include "plimsoll/graph/dim.h"
 
 // Arithmetic on single known elements, as the operators of the standard define it. Nothing where
 // the result is not certain: it overflows, divides by zero, or hangs on the value of a symbol.

@@ -1,8 +1,8 @@
-#include "graph/data_type.h"
+#include "plimsoll/base/data_type.h"
 
 #include <array>
 
-namespace plimsoll::graph {
+namespace plimsoll {
 namespace {
 
 enum class Family : uint8_t { kNone, kInteger, kFloating, kOther };
@@ -73,4 +73,4 @@ Bytes SizeOf(DataType type, int64_t elements) {
   return Bytes(elements / per_byte + (elements % per_byte != 0 ? 1 : 0));
 }
 
-}  // namespace plimsoll::graph
+}  // namespace plimsoll
