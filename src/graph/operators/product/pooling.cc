@@ -113,9 +113,9 @@ Status InferMaxRoiPool(InferContext& context) {
 }
 
 // Only the places that the indices name are written.
-void ClearOutput(const Node&, MemoryAttributes& attributes) { attributes.needs_clearing = {0}; }
+void ClearPooled(const Node&, MemoryAttributes& attributes) { attributes.needs_clearing = {0}; }
 
-constexpr OperatorFacts kUnpool = {.host_inputs = Inputs(2), .memory = ClearOutput};
+constexpr OperatorFacts kUnpool = {.host_inputs = Inputs(2), .memory = ClearPooled};
 
 constexpr OperatorRow kPoolingRows[] = {
     {"", "AveragePool", 7, kNewest, 1, 1, 1, 1, InferPool},
