@@ -48,6 +48,8 @@ class PlainMemory : public device::DeviceMemory {
     std::free(reinterpret_cast<void*>(at));
     return {};
   }
+  Status RegisterHost(DeviceId, Address, Bytes) override { return {}; }
+  Status UnregisterHost(DeviceId, Address) override { return {}; }
   Result<device::MemoryInfo> Info(DeviceId) const override {
     return device::MemoryInfo{GiB(1), GiB(1)};
   }
@@ -60,11 +62,14 @@ class OwnDevice : public device::Device {
   device::DeviceMemory& memory() override { return memory_; }
   DeviceId Current() const override { return DeviceId{0}; }
   Status SetCurrent(DeviceId) override { return {}; }
+  Status BindThread(DeviceId) override { return {}; }
+  Status UnbindThread(DeviceId) override { return {}; }
   Result<StreamId> CreateStream(DeviceId) override { return StreamId(next_++); }
   Status DestroyStream(DeviceId, StreamId) override { return {}; }
   Result<EventId> RecordEvent(DeviceId, StreamId) override { return EventId(next_++); }
   Result<bool> EventReached(DeviceId, EventId) override { return true; }
   Status WaitEvent(DeviceId, StreamId, EventId) override { return {}; }
+  Status SynchronizeEvent(DeviceId, EventId) override { return {}; }
   Status DestroyEvent(DeviceId, EventId) override { return {}; }
   Status Copy(DeviceId, StreamId, Address to, Address from, Bytes size) override {
     std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
@@ -75,7 +80,11 @@ class OwnDevice : public device::Device {
     std::memset(reinterpret_cast<void*>(at), value, static_cast<size_t>(size.value()));
     return {};
   }
-  Status Launch(DeviceId, StreamId, std::function<void()> work) override {
+  Status Enqueue(DeviceId id, StreamId stream, device::StreamWork work) override {
+    work({*this, id, stream});
+    return {};
+  }
+  Status LaunchHost(DeviceId, StreamId, std::function<void()> work) override {
     work();
     return {};
   }
