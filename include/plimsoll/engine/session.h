@@ -77,8 +77,9 @@ struct RunOptions {
   // The batch to run, of a graph whose nodes carry batch labels; empty: the one that the sizes of
   // the inputs name.
   std::string batch = {};
-  // Gives the inputs of each step 0, 1, ... of a loop (iterations_per_loop) in place of the run's
-  // inputs; what it gives must stay until it is called again. Only for graphs with variables.
+  // Gives the inputs of each step 0, 1, ... of a loop (iterations_per_loop); the run's own inputs
+  // are left empty then. What it gives must stay until it is called again. Only for graphs with
+  // variables, and for the Run into memory of the caller's.
   std::function<Result<std::vector<ConstTensorView>>(int64_t step)> feed = {};
 };
 
