@@ -19,6 +19,18 @@ bool SameBytes(const ValueType& a, const ValueType& b) {
          graph::Bits(a.data_type) == graph::Bits(b.data_type) && graph::Bits(a.data_type) > 0;
 }
 
+// Whether the output may be written over each input of the node that is this value.
+bool AllowsEveryRead(const graph::RegisteredOperator& registered, const Node& node, int output,
+                     graph::ValueId value) {
+  const auto& pairs = registered.in_place;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] != value) continue;
+    const std::pair<int, int> pair(output, static_cast<int>(i));
+    if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) return false;
+  }
+  return true;
+}
+
 std::vector<InPlacePair> RegisteredPairs(const Graph& graph, const Node& node) {
   const graph::RegisteredOperator* found =
       graph::FindRegisteredOperator(node.domain, node.op, node.version);
@@ -28,7 +40,8 @@ std::vector<InPlacePair> RegisteredPairs(const Graph& graph, const Node& node) {
     const auto made = static_cast<size_t>(output);
     const auto read = static_cast<size_t>(input);
     const bool there = made < node.outputs.size() && node.outputs[made].valid() &&
-                       read < node.inputs.size() && node.inputs[read].valid();
+                       read < node.inputs.size() && node.inputs[read].valid() &&
+                       AllowsEveryRead(*found, node, output, node.inputs[read]);
     if (there && SameBytes(graph[node.outputs[made]].type, graph[node.inputs[read]].type)) {
       pairs.push_back({output, input});
     }

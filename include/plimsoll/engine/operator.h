@@ -151,8 +151,8 @@ OperatorKernelPointer MakeOperatorKernel(Arguments&&... arguments) {
 }
 
 // The output may be written into the input's memory while the node runs: the kernel reads each
-// element of that input before, or as, it writes the output there. Holds for nodes where both are
-// of the same shape and size of element.
+// element of that input before, or as, it writes the output there. Taken where both are of the same
+// shape and size of element; a node that has one value as several inputs needs a pair for each.
 struct InPlacePair {
   int output = 0;
   int input = 0;

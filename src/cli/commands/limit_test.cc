@@ -15,6 +15,7 @@ engine::SessionMemory SomeMemory() {
   memory.device = {.weights = Bytes(1000),
                    .feature_maps = Bytes(200),
                    .variables = Bytes(30),
+                   .ports = Bytes(0),
                    .granularity = Bytes(4)};
   return memory;
 }

@@ -59,6 +59,7 @@ engine::SessionMemory SomeSession() {
   memory.device = {.weights = Bytes(31),
                    .feature_maps = Bytes(32),
                    .variables = Bytes(33),
+                   .ports = Bytes(0),
                    .granularity = Bytes(34)};
   return memory;
 }

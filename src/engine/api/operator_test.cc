@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kDomain = "test.operator";
 
-// y[i] = x[i] * factor + the number of the call's workspace bytes that it may use.
+// y[i] = x[i] * factor, by way of its workspace.
 class Times : public OperatorKernel {
  public:
   Times(int64_t count, float factor) : count_(count), factor_(factor) {}
@@ -77,6 +77,15 @@ OperatorDefinition Prefix() {
           }};
 }
 
+// The builder knows the version of the standard's operators alone.
+graph::Graph Versioned(graph::GraphBuilder& builder) {
+  graph::Graph graph = builder.Build();
+  for (graph::Node& node : graph.nodes) {
+    if (node.domain == kDomain) node.version = 1;
+  }
+  return graph;
+}
+
 graph::Graph TwoNodes(const std::string& op) {
   graph::GraphBuilder builder;
   const auto x = builder.Input("x", compile::FloatTensor({4, 8}));
@@ -85,12 +94,7 @@ graph::Graph TwoNodes(const std::string& op) {
   const auto a = builder.Node("Relu", {x});
   const auto b = builder.Nodes(op, {a}, 1, {}, kDomain)[0];
   builder.Output(builder.Nodes(op, {b}, 1, three, kDomain)[0]);
-  graph::Graph graph = builder.Build();
-  for (graph::Node& node : graph.nodes) {
-    if (node.domain == kDomain) node.version = 1;
-  }
-  graph.opsets.emplace_back(kDomain, 1);
-  return graph;
+  return Versioned(builder);
 }
 
 TEST(ApiOperator, RunsPlannedAndInPlace) {
@@ -148,12 +152,8 @@ TEST(ApiOperator, IsNotRunInPlaceWhereTheSizesDiffer) {
   const auto x = builder.Input("x", compile::FloatTensor({3}));
   const auto once = builder.Nodes("Doubled", {builder.Node("Relu", {x})}, 1, {}, kDomain)[0];
   builder.Output(builder.Node("Neg", {builder.Node("Exp", {once})}));
-  graph::Graph graph = builder.Build();
-  for (graph::Node& node : graph.nodes) {
-    if (node.domain == kDomain) node.version = 1;
-  }
   auto session = *engine::Session::Create({});
-  const auto id = session->Add(std::move(graph));
+  const auto id = session->Add(Versioned(builder));
   ASSERT_TRUE(id.ok()) << id.error().Text();
   const auto outputs = session->RunValues(*id, {Value::Of(engine::Floats({3}, {0, 1, 2}))});
   ASSERT_TRUE(outputs.ok()) << outputs.error().Text();
@@ -164,6 +164,53 @@ TEST(ApiOperator, IsNotRunInPlaceWhereTheSizesDiffer) {
   }
 }
 
+// y[i] = a[i] + b[n - 1 - i]: may lie over a, not over b.
+OperatorDefinition Mirrored() {
+  class Mirror : public OperatorKernel {
+   public:
+    explicit Mirror(int64_t count) : count_(count) {}
+    Status Run(const OperatorCall& call) const override {
+      const auto* a = static_cast<const float*>(call.inputs[0]);
+      const auto* b = static_cast<const float*>(call.inputs[1]);
+      auto* to = static_cast<float*>(call.outputs[0]);
+      for (int64_t i = 0; i < count_; ++i) to[i] = a[i] + b[count_ - 1 - i];
+      return {};
+    }
+
+   private:
+    int64_t count_;
+  };
+  return {.domain = kDomain,
+          .name = "Mirrored",
+          .infer_shapes = [](ShapeInference& node) -> Status {
+            node.CopyTypeAndShape(0, 0);
+            return {};
+          },
+          .make_kernel = [](OperatorSite& site) -> Result<OperatorKernelPointer> {
+            return MakeOperatorKernel<Mirror>(site.inputs[0].elements());
+          },
+          .in_place = {{.output = 0, .input = 0}}};
+}
+
+TEST(ApiOperator, IsNotRunInPlaceOfAValueThatItReadsOtherwiseToo) {
+  ASSERT_TRUE(RegisterOperator(Mirrored()).ok());
+  graph::GraphBuilder builder;
+  const auto x = builder.Input("x", compile::FloatTensor({4}));
+  const auto a = builder.Node("Exp", {builder.Node("Relu", {x})});
+  const auto y = builder.Nodes("Mirrored", {a, a}, 1, {}, kDomain)[0];
+  builder.Output(builder.Node("Neg", {y}));
+  auto session = *engine::Session::Create({});
+  const auto id = session->Add(Versioned(builder));
+  ASSERT_TRUE(id.ok()) << id.error().Text();
+  const auto outputs = session->RunValues(*id, {Value::Of(engine::Floats({4}, {0, 1, 2, 3}))});
+  ASSERT_TRUE(outputs.ok()) << outputs.error().Text();
+  const std::vector<float> got = engine::ElementsOf((*outputs)[0].tensor);
+  for (size_t i = 0; i < 4; ++i) {
+    const auto place = static_cast<float>(i);
+    EXPECT_NEAR(got[i], -(std::exp(place) + std::exp(3 - place)), 1e-3F) << i;
+  }
+}
+
 TEST(ApiOperator, MayTellItsSizesWhenItRuns) {
   ASSERT_TRUE(RegisterOperator(Prefix()).ok());
   graph::GraphBuilder builder;
@@ -171,10 +218,8 @@ TEST(ApiOperator, MayTellItsSizesWhenItRuns) {
   const auto count =
       builder.Input("count", graph::ValueType::Tensor(DataType::kInt64, graph::Shape{}));
   builder.Output(builder.Nodes("Prefix", {x, count}, 1, {}, kDomain)[0]);
-  graph::Graph graph = builder.Build();
-  graph.nodes[0].version = 1;
   auto session = *engine::Session::Create({});
-  const auto id = session->Add(std::move(graph));
+  const auto id = session->Add(Versioned(builder));
   ASSERT_TRUE(id.ok()) << id.error().Text();
   const auto outputs = session->RunValues(
       *id, {Value::Of(engine::Floats({5}, {1, 2, 3, 4, 5})), Value::Of(engine::Integer(3))});
@@ -189,10 +234,8 @@ TEST(ApiOperator, WhatItRefusesNamesTheNode) {
     graph::GraphBuilder builder;
     const auto x = builder.Input("x", graph::ValueType::Tensor(type, graph::Shape{2}));
     builder.Output(builder.Nodes("Refusing", {x}, 1, {}, kDomain)[0]);
-    graph::Graph graph = builder.Build();
-    graph.nodes[0].version = 1;
     auto session = *engine::Session::Create({});
-    const auto id = session->Add(std::move(graph));
+    const auto id = session->Add(Versioned(builder));
     const Tensor given = *Tensor::Allocate(type, {2});
     const Error error = id.ok() ? session->RunValues(*id, {Value::Of(given)}).error() : id.error();
     EXPECT_EQ(error.code, type == DataType::kBool ? "graph.shape" : "kernel.unsupported");

@@ -71,13 +71,13 @@ struct Library {
 };
 
 template <typename Op, typename List>
-Result<KernelPointer> Make(KernelSite& site) {
+Result<KernelPointer> MakeMath(KernelSite& site) {
   return MakeUnaryKernel(site, UnaryLoopFor<Op, List>(site.inputs[0].type));
 }
 
 template <float (*kFloat)(float), double (*kDouble)(double)>
 Result<KernelPointer> MakeLibrary(KernelSite& site) {
-  return Make<Library<kFloat, kDouble>, AllFloats>(site);
+  return MakeMath<Library<kFloat, kDouble>, AllFloats>(site);
 }
 
 // With a loop of its own for float32.
@@ -93,10 +93,10 @@ using OtherNumbers = TypeList<double, Float16, Bfloat16, int8_t, int16_t, int32_
                               uint16_t, uint32_t, uint64_t>;
 
 constexpr KernelRow kElementMathRows[] = {
-    {"", "Abs", 6, graph::kNewest, Make<Absolute, AllNumbers>},
-    {"", "Neg", 6, graph::kNewest, Make<Negative, AllNumbers>},
-    {"", "Sign", 9, graph::kNewest, Make<Sign, AllNumbers>},
-    {"", "Reciprocal", 6, graph::kNewest, Make<Reciprocal, AllFloats>},
+    {"", "Abs", 6, graph::kNewest, MakeMath<Absolute, AllNumbers>},
+    {"", "Neg", 6, graph::kNewest, MakeMath<Negative, AllNumbers>},
+    {"", "Sign", 9, graph::kNewest, MakeMath<Sign, AllNumbers>},
+    {"", "Reciprocal", 6, graph::kNewest, MakeMath<Reciprocal, AllFloats>},
     {"", "Floor", 6, graph::kNewest, MakeLibrary<floorf, floor>},
     {"", "Ceil", 6, graph::kNewest, MakeLibrary<ceilf, ceil>},
     {"", "Round", 11, graph::kNewest, MakeLibrary<nearbyintf, nearbyint>},
