@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts the standard's cases that ONNX Runtime passes: conformance_ort.py CASES_FOLDER [--names]
 
-Needs the `onnxruntime` package beside tests/requirements.txt. Cases run in child processes; a case that kills its child counts as
+Needs the `onnxruntime` package in addition to tests/requirements.txt. Cases run in child processes; a case that kills its child counts as
 crashed and the rest go on. The comparison is that of `plimsoll conformance`: type and shape equal, floats within the case's rtol and
 atol, all else equal; cases whose outputs are drawn at random are held to type and shape alone."""
 import argparse

@@ -4,7 +4,7 @@
 Each model is given its weights (tests/data/materialize.py) in a temporary folder, raced with `plimsoll bench --against ort`
 (one thread, turns interleaved), loaded once more by itself for the load peak (what is resident at most before the first run, above
 the empty process), and removed again. Models whose inputs are open
-take the sizes below. Needs onnx, numpy and onnxruntime beside the Python that runs this."""
+take the sizes below. Needs onnx, numpy and onnxruntime in addition to the Python that runs this."""
 import argparse
 import json
 import math

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two graphs over the same weights in one session: external_weight.py PLIMSOLL MODELS
 
-gpt2 is loaded twice, then beside itself with sequences half as long (a different graph over the same weights), each with
+gpt2 is loaded twice, then together with itself with sequences half as long (a different graph over the same weights), each with
 external_weight and without. Prints what the second adds to the session's weights and to resident memory, the second without its own
 feature map and outputs. Exit code 1 when, with external_weight, the second adds 5 % of the weights or more, when a result differs between on
 and off, or when a file is left behind. MODELS holds gpt2.onnx with its weights (tests/data/materialize.py); needs the `onnx` package."""
@@ -73,11 +73,11 @@ def compare(program, title, models):
         two, of_two, left_by_two = measure(program, external, models)
         weights = one["weights_bytes"]
         added = two["weights_bytes"] - weights
-        # Beside weights the second brings its feature map and its outputs, which the program holds.
+        # Besides weights the second brings its feature map and its outputs, which the program holds.
         others = two["reserved_bytes"] - one["reserved_bytes"] + second_output(of_two, models)
         resident = two["rss_above_base_bytes"] - one["rss_above_base_bytes"] - others
         print(f"  external_weight={external}: weights {weights:,} bytes; the second adds {added:,} ({added / weights:.2%}), resident "
-              f"{resident:,} ({resident / weights:.2%}) beside {others:,} of feature map and outputs; resident in all "
+              f"{resident:,} ({resident / weights:.2%}) next to {others:,} of feature map and outputs; resident in all "
               f"{two['rss_above_base_bytes']:,}, at most {two['load_peak_above_base_bytes']:,} while loading", flush=True)
         if external == "false":
             expected = of_two

@@ -40,7 +40,7 @@ Packing Staircase(uint64_t seed) {
   return builder.Take();
 }
 
-// What begins later ends earlier, with short lives beside.
+// What begins later ends earlier, with short lives next to it.
 Packing Nested(uint64_t seed) {
   Builder builder(seed);
   for (int i = 0; i < kItems / 3; ++i) {

@@ -2,7 +2,7 @@
 """Eight static and two dynamic models in one session under each static_memory_policy: policies.py PLIMSOLL MODELS
 
 For the static ones: what `plimsoll plan MODEL... --policy N` predicts and what `plimsoll run` reserved, which must agree to the byte;
-under 2 and 4 that is the largest feature map rounded up to 64 KiB, under 0 and 3 the sum. Under 4 the dynamic ones come beside them,
+under 2 and 4 that is the largest feature map rounded up to 64 KiB, under 0 and 3 the sum. Under 4 the dynamic ones come on top of them,
 and what was reserved at most is at most 1.05 times the largest feature map that ran. Exit code 1 when a figure is not as it must be.
 MODELS holds the models with their weights (tests/data/materialize.py)."""
 import argparse

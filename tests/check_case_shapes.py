@@ -2,7 +2,7 @@
 """Compares our output shapes with the standard's stored outputs: check_case_shapes.py PROGRAM CASES_FOLDER
 
 Each case is inspected twice: from the model alone (declared types compared) and with its stored inputs (stored outputs compared).
-A dimension that only data can tell counts apart; the cases that have one are counted and must stay few."""
+A dimension that only data can tell is counted separately; the cases that have one are counted and must stay few."""
 import pathlib
 import sys
 

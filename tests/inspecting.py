@@ -1,4 +1,4 @@
-"""Runs `plimsoll inspect --json` and gives the answer, for the checks beside this file."""
+"""Runs `plimsoll inspect --json` and gives the answer, for the checks next to this file."""
 import json
 import os
 import subprocess

@@ -86,7 +86,7 @@ class Compilation {
     PLIMSOLL_TRY(SpreadBatchLabels(graph, options_.plan.updates));
     PLIMSOLL_TRY(SettleStreams(graph, options_.plan.updates));
     SeparateUpdates(graph, options_.plan.updates);
-    if (options_.host_operators_apart) PutHostOperatorsApart(graph);
+    if (options_.separate_host_operators) MoveHostOperatorsToOwnStream(graph);
     PLIMSOLL_TRY(Plan(attempt));
     PLIMSOLL_TRY(LowerWorkspaces(attempt));
     return attempt;

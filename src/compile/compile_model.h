@@ -22,8 +22,8 @@ enum class WeightForms {
 
 struct CompileOptions {
   PlanOptions plan;
-  bool optimise = true;               // off: the graph runs as it is, node by node
-  bool host_operators_apart = false;  // on a stream of their own, where they are independent
+  bool optimise = true;                  // off: the graph runs as it is, node by node
+  bool separate_host_operators = false;  // on a stream of their own, where they are independent
   // Where packed constants go; null: kernels read constants as they are.
   kernels::PackedWeights* packed_weights = nullptr;
   WeightForms weight_forms = WeightForms::kPacked;

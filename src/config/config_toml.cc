@@ -35,7 +35,7 @@ struct BrokenAssumption {};
 namespace plimsoll::config {
 namespace {
 
-// A dotted key makes one map for each dot, and the library takes maps in each other apart by
+// A dotted key makes one map for each dot, and the library takes nested maps apart by
 // recursion.
 constexpr std::ptrdiff_t kMostDots = 1024;
 

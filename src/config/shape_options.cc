@@ -15,8 +15,9 @@ std::vector<Option> ShapeOptions() {
           .type = OptionType::kNumber,
           .default_value = "0",
           .legal = {.numbers = {0, 1}},
-          .meaning = "1: in a dynamic-shape graph, host operators that do not wait for device "
-                     "operators run beside them on a stream of their own. 0: all run in turn.",
+          .meaning =
+              "1: in a dynamic-shape graph, host operators that do not wait for device "
+              "operators run in parallel with them on a stream of their own. 0: all run in turn.",
           .apply =
               [](const OptionValue& value, RunConfig& config) {
                 config.ac_parallel_enable = std::get<int64_t>(value) == 1;

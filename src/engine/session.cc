@@ -67,7 +67,7 @@ LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device
     load.shape_ranges = options.config.dynamic_inputs_shape_range;
   }
   if (load.dynamic_dims.empty()) load.dynamic_dims = options.config.dynamic_dims;
-  load.host_operators_apart |= options.config.ac_parallel_enable;
+  load.separate_host_operators |= options.config.ac_parallel_enable;
   const bool smaller = options.config.memory_config.memory_optimization_policy ==
                        config::MemoryOptimizationPolicy::kMemoryPriority;
   if (!load.weight_forms && smaller) load.weight_forms = compile::WeightForms::kSmaller;

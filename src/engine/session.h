@@ -45,7 +45,7 @@ struct SessionOptions {
 //   PLIMSOLL_TRY(session->Run(id, inputs, outputs));
 //
 // Ids are never used again. An error in one graph leaves the others as they are. Thread-safe:
-// graphs run beside each other as far as graph_max_parallel_model_num says, and wait beyond it;
+// graphs run side by side as far as graph_max_parallel_model_num says, and wait beyond it;
 // runs of one graph wait for each other; where all graphs run in one memory (static_memory_policy 2
 // and 4) a second run is refused with session.busy. A graph that is unloaded while it runs goes
 // when that run has ended.

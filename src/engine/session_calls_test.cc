@@ -157,17 +157,17 @@ TEST(SessionCallsTest, AGraphTellsItsMemoryAtEachStageOfItsLife) {
   const Bytes size = *session->FeatureMapSize(id, small);
   const auto executable = *session->Compile(id, small);
   expect(size, Bytes(0), 1);
-  const Bytes beside = executable->program().beside();
-  EXPECT_EQ(beside, Bytes(2 * 4 * 32 * 4)) << "one value in P2P memory, one in the host's";
+  const Bytes areas = executable->program().area_bytes();
+  EXPECT_EQ(areas, Bytes(2 * 4 * 32 * 4)) << "one value in P2P memory, one in the host's";
   ASSERT_TRUE(session->Reserve(id, small).ok());
-  expect(size, size + beside, 1);
+  expect(size, size + areas, 1);
   const Bytes larger = *session->FeatureMapSize(id, large);
   EXPECT_GT(larger, size);
-  expect(larger, size + beside, 2);
+  expect(larger, size + areas, 2);
   MustRun(*session, id, {Random({40, 32}, 1)});
   expect(larger, larger + Bytes(2 * 40 * 32 * 4), 2);
   MustRun(*session, id, {Random({4, 32}, 1)});
-  expect(size, size + beside, 2);
+  expect(size, size + areas, 2);
 }
 
 // What a step takes can be asked for and taken ahead, without a step being made.
@@ -362,7 +362,7 @@ TEST(SessionCallsTest, APlanThatCannotBeMadeIsToldTheSameEveryTime) {
 }
 
 // Options of the call and of the configuration ask for different things; both are done.
-TEST(SessionCallsTest, WhatTheCallerAskedForStaysBesideTheConfiguration) {
+TEST(SessionCallsTest, WhatTheCallerAskedForStaysNextToTheConfiguration) {
   SessionOptions options;
   options.load.open_shapes = true;
   const auto open = MakeSession(options);
@@ -382,13 +382,13 @@ TEST(SessionCallsTest, WhatTheCallerAskedForStaysBesideTheConfiguration) {
   options = {};
   options.load.plan.lifetimes.feature_base_refreshable = true;
   options.load.plan.lifetimes.reuse.disabled = true;
-  const auto apart = MakeSession(options);
-  const GraphId id = MustAdd(*apart, TwoProducts());
-  MustRun(*apart, id, {Random({16, 32}, 1)});
+  const auto separate = MakeSession(options);
+  const GraphId id = MustAdd(*separate, TwoProducts());
+  MustRun(*separate, id, {Random({16, 32}, 1)});
   const auto memory = kernels::AllocateBytes(MiB(1));
   const auto rest = reinterpret_cast<uintptr_t>(memory.get()) % 512;
   auto* const base = static_cast<std::byte*>(memory.get()) + (512 - rest) % 512;
-  EXPECT_EQ(CodeOf(apart->SetFeatureMapBase(id, base, KiB(512))), "");
+  EXPECT_EQ(CodeOf(separate->SetFeatureMapBase(id, base, KiB(512))), "");
 }
 
 // A graph that could not be added leaves no variable and no id behind.

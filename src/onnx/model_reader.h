@@ -19,7 +19,7 @@ namespace plimsoll::onnx {
 // are set; what the file declares goes to Value::declared, the rest is left to shape inference.
 // Operators that no row knows stay as opaque nodes.
 //
-// Values keep the names of the file; two bodies beside each other may use the same ones.
+// Values keep the names of the file; two bodies side by side may use the same ones.
 // Initializers that are also inputs are constants and no longer inputs. An external file that is
 // not there marks its tensors `missing`; one that lies outside the model's folder is refused.
 //

@@ -18,9 +18,9 @@ struct CostBySize {
 };
 
 // The price list of a driver. The defaults are medians measured on an H200 with driver 580: memory
-// calls as in ANCHORS.md, the others by the same method. A call on a run of chunks pays for each
-// chunk, as the driver does. Calls that are the user's work (copy, fill, kernels, recordings) and
-// plain queries are free here: the list is about the price of managing memory.
+// calls as in ANCHORS.md, the others by the same method. A call on a run of chunks costs the sum
+// over its chunks, as the driver's does. Calls that are the user's work (copy, fill, kernels,
+// recordings) and plain queries are free here: the list is about the price of managing memory.
 struct DriverCosts {
   CostBySize allocate_plain{60, 67, 222};
   CostBySize free_plain{36, 164, 481};

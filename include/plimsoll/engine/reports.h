@@ -41,7 +41,7 @@ struct PlanReport {
   Bytes order_lower_bound;         // proven: no order of nodes is lower; 0: not known
   Bytes plain_peak;                // without reuse in place, in the file's order
   Bytes weights;                   // as kernels read them, packed ones included
-  Bytes feature_map;               // the peak, with regions beside it that the device holds
+  Bytes feature_map;               // the peak, with regions outside it that the device holds
   bool optimal_for_order = false;  // proven: the peak is the least for this order
   bool deadline_hit = false;       // a deadline cut the search short
   int nodes = 0;                   // that run
@@ -71,7 +71,7 @@ struct RunReport {
   Bytes transferred;
   std::vector<StableAddress> stable;
   Bytes planned_peak;  // of that run's plan
-  Bytes feature_map;   // that the run took, with the regions beside it
+  Bytes feature_map;   // that the run took, with the regions outside it
   Bytes weights;       // that kernels read, packed or plain
   int plans = 0;       // sets of shapes that are kept compiled
 };
@@ -79,7 +79,7 @@ struct RunReport {
 // What a session takes from its device, by what it is for.
 struct DeviceBytes {
   Bytes weights;
-  // Feature maps as static_memory_policy has them, areas beside them (memory of another type,
+  // Feature maps as static_memory_policy has them, areas outside them (memory of another type,
   // values that keep their addresses), and tensors of graphs that are run node by node.
   Bytes feature_maps;
   Bytes variables;

@@ -69,7 +69,7 @@ struct VariableInfo {
   Bytes size;
 };
 
-// What one run is told beside its tensors.
+// What one run is told in addition to its tensors.
 struct RunOptions {
   // Looked at between nodes: a run that sees true ends with run.cancelled. A training step that has
   // begun to write its variables goes to its end first.

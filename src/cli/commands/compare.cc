@@ -38,7 +38,7 @@ Examples:
   plimsoll compare bert.onnx --shape batch=1 --shape seq=16 --tolerance 1e-5
 
 Every value that a node makes is computed by both, without fusion, and compared by the relative
-length of the difference. Exit code 5 when one is farther apart than the tolerance.)";
+length of the difference. Exit code 5 when one differs by more than the tolerance.)";
 
 struct Difference {
   std::string value;
@@ -48,7 +48,7 @@ struct Difference {
 
 struct Comparison {
   int compared = 0;
-  std::vector<Difference> apart;  // beyond the tolerance, in order of execution
+  std::vector<Difference> differences;  // beyond the tolerance, in order of execution
   double largest = 0;
 };
 
@@ -101,7 +101,8 @@ Result<Comparison> Compare(const CompareArguments& options) {
     ++comparison.compared;
     comparison.largest = std::max(comparison.largest, distance);
     if (distance > options.tolerance) {
-      comparison.apart.push_back({known.name, graph::Describe(graph, known.producer), distance});
+      comparison.differences.push_back(
+          {known.name, graph::Describe(graph, known.producer), distance});
     }
   };
   PLIMSOLL_TRY(interpreter.Run(inputs, run).status());
@@ -110,12 +111,12 @@ Result<Comparison> Compare(const CompareArguments& options) {
 
 std::string ToJson(const Comparison& comparison) {
   nlohmann::ordered_json json{{"compared", comparison.compared},
-                              {"apart", nlohmann::ordered_json::array()}};
+                              {"differences", nlohmann::ordered_json::array()}};
   if (std::isfinite(comparison.largest)) json["largest_distance"] = comparison.largest;
-  for (const Difference& difference : comparison.apart) {
+  for (const Difference& difference : comparison.differences) {
     nlohmann::ordered_json row{{"value", difference.value}, {"node", difference.node}};
     if (std::isfinite(difference.distance)) row["distance"] = difference.distance;
-    json["apart"].push_back(std::move(row));
+    json["differences"].push_back(std::move(row));
   }
   return json.dump(2) + "\n";
 }
@@ -123,25 +124,25 @@ std::string ToJson(const Comparison& comparison) {
 std::string ToText(const Comparison& comparison) {
   std::string text;
   constexpr size_t kShown = 20;
-  for (size_t i = 0; i < std::min(comparison.apart.size(), kShown); ++i) {
-    const Difference& difference = comparison.apart[i];
+  for (size_t i = 0; i < std::min(comparison.differences.size(), kShown); ++i) {
+    const Difference& difference = comparison.differences[i];
     text += StrCat(difference.node, ": '", difference.value, "' differs by ", difference.distance,
                    "\n");
   }
-  if (comparison.apart.size() > kShown) {
-    text += StrCat("and ", comparison.apart.size() - kShown, " more\n");
+  if (comparison.differences.size() > kShown) {
+    text += StrCat("and ", comparison.differences.size() - kShown, " more\n");
   }
-  return text + StrCat(comparison.compared, " values compared, ", comparison.apart.size(),
-                       " apart, largest difference ", comparison.largest, "\n");
+  return text + StrCat(comparison.compared, " values compared, ", comparison.differences.size(),
+                       " differ, largest difference ", comparison.largest, "\n");
 }
 
 Status Run(const CompareArguments& options) {
   PLIMSOLL_ASSIGN(const Comparison comparison, Compare(options));
   std::cout << (options.json ? ToJson(comparison) : ToText(comparison));
-  if (comparison.apart.empty()) return {};
-  const Difference& first = comparison.apart.front();
+  if (comparison.differences.empty()) return {};
+  const Difference& first = comparison.differences.front();
   return Error{.kind = ErrorKind::kMismatch,
-               .code = "compare.apart",
+               .code = "compare.different",
                .what = "the two engines part",
                .where = first.node,
                .why = StrCat("'", first.value, "' differs by ", first.distance),

@@ -65,7 +65,7 @@ void AddInspect(CLI::App& program, Action& action) {
       "--test-data", options->test_data,
       "A folder with input_N.pb and output_N.pb: take inputs from it, compare the outputs' "
       "shapes");
-  command.Flag("--graph", options->text_form, "Print the graph, one line a node");
+  command.Flag("--graph", options->text_form, "Print the graph, one line per node");
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Inspect(*options); });
 }

@@ -11,7 +11,7 @@ class App;
 
 namespace plimsoll::cli {
 
-// A subcommand's options: one call an option. The variables must outlive the parsing; what they
+// A subcommand's options: one call per option. The variables must outlive the parsing; what they
 // hold beforehand is the default and is shown in the help.
 class CommandOptions {
  public:

@@ -169,7 +169,7 @@ void AddPack(CLI::App& program, Action& action) {
   command.Text("--capacity", options->capacity, "Be content with any peak up to this");
   command.Whole("--effort", options->effort, -1, kPackMostSteps,
                 "Search steps; more is slower and never worse; -1: with --capacity until solved, "
-                "else 100,000, or 16 a buffer where that is more, and with more than 100,000 "
+                "else 100,000, or 16 per buffer where that is more, and with more than 100,000 "
                 "buffers until the peak is at most 1.0001 of the lower bound");
   command.Real("--deadline", options->deadline_ms,
                "Cut the search after so many ms, 0: never; not given: 10,000 with --capacity and "

@@ -55,7 +55,7 @@ Examples:
   plimsoll run model.onnx --limit 512MiB                   refused where it would take more
   plimsoll run model.onnx --batch b1                       nodes labelled b1 and nodes without label
 
-Weights that the model keeps in files beside it must be there. With one run its latency includes
+Weights that the model keeps in files next to it must be there. With one run its latency includes
 nothing but the run: loading and planning come before.)";
 
 std::string FileName(const std::string& port) {

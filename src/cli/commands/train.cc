@@ -49,7 +49,7 @@ Examples:
 The model is one whole step: loss, gradients, update. Inputs that an output replaces are its
 variables, by the model's metadata 'state' or --variables; they begin as zeros, or as the model's
 own constants, unless --initial or --restore says otherwise. An array with one dimension more than
-its input, in front, is a row of batches, one a step.)";
+its input, in front, is a row of batches, one per step.)";
 
 Error BadSteps(std::string where, std::string why, std::string remedy) {
   return Error{.kind = ErrorKind::kUsage,

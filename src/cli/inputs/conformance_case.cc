@@ -165,7 +165,7 @@ class CaseRun {
                  .code = "run.outside",
                  .what = "a run wrote outside of its plan",
                  .where = "",
-                 .why = "a byte beside the arena changed",
+                 .why = "a byte next to the arena changed",
                  .remedy = "this is a bug of ours: please report it"};
   }
 

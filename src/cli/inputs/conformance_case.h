@@ -35,7 +35,7 @@ struct CaseOptions {
 };
 
 // Runs every test_data_set of a case, one after the other in one session, and compares; what is run
-// inside a plan is run over poison and node by node, too. tolerance.json beside the model gives
+// inside a plan is run over poison and node by node, too. tolerance.json next to the model gives
 // rtol and atol.
 CaseVerdict RunCase(const std::filesystem::path& folder, const CaseOptions& options);
 

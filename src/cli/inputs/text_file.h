@@ -7,7 +7,7 @@
 
 namespace plimsoll::cli {
 
-// A whole file as text; "-" is standard input. Missing, unreadable and folder are told apart.
+// A whole file as text; "-" is standard input. Missing, unreadable and folder are distinguished.
 Result<std::string> ReadTextFile(const std::string& path);
 
 // Writes a file whole or not at all: a failure leaves what was there before.

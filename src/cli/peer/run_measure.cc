@@ -116,7 +116,7 @@ Result<engine::PoisonedRun> ModelRunner::Observe() {
     from.push_back(copy.data.get());
     variables.push_back(std::move(copy));
   }
-  std::vector<HostTensor> made;  // beside the outputs of the last run, which stay
+  std::vector<HostTensor> made;  // next to the outputs of the last run, which stay
   size_t written = 0;
   for (const bool replaces : engine::ReplacesVariable(*executable_)) {
     const TensorView output = replaces ? TensorView() : written_[written++];

@@ -38,10 +38,10 @@ Result<std::optional<PlanReport::Clearing>> CompareClearing(const graph::Graph& 
   PLIMSOLL_ASSIGN(const PlannedModel again, compile::PlanModel(graph, other));
   const bool asked_together = options.lifetimes.clear_together;
   const PlannedModel& together = asked_together ? planned : again;
-  const PlannedModel& apart = asked_together ? again : planned;
+  const PlannedModel& separate = asked_together ? again : planned;
   clearing.policy = asked_together ? 0 : 1;
   clearing.peak_together = compile::FeatureMapPeak(together);
-  clearing.peak_apart = compile::FeatureMapPeak(apart);
+  clearing.peak_separate = compile::FeatureMapPeak(separate);
   for (const plan::ClearingArea& area : together.plan.clearing_areas) clearing.area += area.size;
   return std::optional(clearing);
 }
@@ -58,7 +58,7 @@ std::string ClearingText(const PlanReport::Clearing& clearing) {
       "  the common area costs {} more than policy 1\n",
       FormatBytes(clearing.cleared), clearing.nodes, clearing.policy,
       FormatBytes(clearing.peak_together), FormatBytes(clearing.area),
-      FormatBytes(clearing.peak_apart), FormatBytes(clearing.area_cost()));
+      FormatBytes(clearing.peak_separate), FormatBytes(clearing.area_cost()));
 }
 
 nlohmann::ordered_json ClearingJson(const PlanReport::Clearing& clearing) {
@@ -67,7 +67,7 @@ nlohmann::ordered_json ClearingJson(const PlanReport::Clearing& clearing) {
           {"cleared_bytes", clearing.cleared.value()},
           {"area_bytes", clearing.area.value()},
           {"peak_bytes_policy_0", clearing.peak_together.value()},
-          {"peak_bytes_policy_1", clearing.peak_apart.value()},
+          {"peak_bytes_policy_1", clearing.peak_separate.value()},
           {"area_cost_bytes", clearing.area_cost().value()}};
 }
 

@@ -64,13 +64,14 @@ TEST(ClearingReportTest, R7_TheReportShowsWhatBothPoliciesTake) {
     EXPECT_EQ(report.clearing->nodes, 8);
     EXPECT_EQ(report.clearing->cleared, Bytes(8 * kProduct));
     EXPECT_EQ(report.clearing->area, Bytes(8 * kProduct));
-    EXPECT_LT(report.clearing->peak_apart, report.clearing->peak_together);
-    EXPECT_EQ(report.peak, together ? report.clearing->peak_together : report.clearing->peak_apart);
+    EXPECT_LT(report.clearing->peak_separate, report.clearing->peak_together);
+    EXPECT_EQ(report.peak,
+              together ? report.clearing->peak_together : report.clearing->peak_separate);
     const auto json = nlohmann::json::parse(PlanJson(Alone(report)));
     EXPECT_EQ(json["clearing"]["peak_bytes_policy_0"], report.clearing->peak_together.value());
-    EXPECT_EQ(json["clearing"]["peak_bytes_policy_1"], report.clearing->peak_apart.value());
+    EXPECT_EQ(json["clearing"]["peak_bytes_policy_1"], report.clearing->peak_separate.value());
     EXPECT_EQ(json["clearing"]["area_cost_bytes"],
-              (report.clearing->peak_together - report.clearing->peak_apart).value());
+              (report.clearing->peak_together - report.clearing->peak_separate).value());
     const std::string text = PlanText(Alone(report), false);
     EXPECT_NE(text.find("policy 0 takes"), std::string::npos);
     EXPECT_NE(text.find("policy 1 takes"), std::string::npos);
@@ -91,8 +92,8 @@ TEST(ClearingReportTest, R7_OfACompiledModelItIsWhatItsRunsTake) {
     EXPECT_EQ((*clearing)->policy, separately ? 1 : 0);
     EXPECT_EQ((*clearing)->area, Bytes(8 * kProduct));
     EXPECT_EQ(compile::FeatureMapPeak(model->planned),
-              separately ? (*clearing)->peak_apart : (*clearing)->peak_together);
-    EXPECT_LT((*clearing)->peak_apart, (*clearing)->peak_together);
+              separately ? (*clearing)->peak_separate : (*clearing)->peak_together);
+    EXPECT_LT((*clearing)->peak_separate, (*clearing)->peak_together);
   }
 }
 

@@ -30,9 +30,9 @@ struct PlanReport : plimsoll::PlanReport {
     Bytes cleared;
     Bytes area;           // of the one clear under 0
     Bytes peak_together;  // under 0
-    Bytes peak_apart;     // under 1
+    Bytes peak_separate;  // under 1
     // What the area, which nobody else may use, adds to the peak.
-    Bytes area_cost() const { return std::max(peak_together - peak_apart, Bytes(0)); }
+    Bytes area_cost() const { return std::max(peak_together - peak_separate, Bytes(0)); }
   };
 
   // Large blocks that hold the continuous groups of several batches or gears.
@@ -91,7 +91,7 @@ struct PlanReports {
 };
 
 std::string PlanText(const PlanReports& reports, bool color);
-// One model: its figures and the session's in one object. Several: a list, and the session beside.
+// One model: its figures and the session's in one object. Several: a list, and and the session.
 std::string PlanJson(const PlanReports& reports);
 
 // The buffers of the feature map as a table that `plimsoll pack --check` reads.

@@ -46,7 +46,8 @@ std::string PackedText(const engine::PackedStore::Packed& packed) {
   std::string out = fmt::format("Packed weights: {} constants take {}, plain {}", packed.weights,
                                 FormatBytes(packed.packed), FormatBytes(packed.plain));
   if (packed.kept_plain > Bytes(0)) {
-    out += fmt::format("; {} stay plain beside it for other nodes", FormatBytes(packed.kept_plain));
+    out +=
+        fmt::format("; {} stay plain next to it for other nodes", FormatBytes(packed.kept_plain));
   }
   out += fmt::format(": {} more than plain alone\n", FormatBytes(packed.more()));
   if (packed.more() > Bytes(0)) {

@@ -118,7 +118,7 @@ std::string ModelText(const ModelRun& run) {
     if (run.clearing) {
       text +=
           Line("", StrCat("atomic_clean_policy 0 takes ", FormatBytes(run.clearing->peak_together),
-                          ", 1 takes ", FormatBytes(run.clearing->peak_apart),
+                          ", 1 takes ", FormatBytes(run.clearing->peak_separate),
                           ": the common area costs ", FormatBytes(run.clearing->area_cost())));
     }
     const engine::InputTransfers& transfers = run.last_run.transfers;

@@ -40,7 +40,7 @@ struct RunReport {
   Bytes rss_above_base;        // after the last
 };
 
-// One model: its figures and the session's in one object. Several: a list, and the session beside.
+// One model: its figures and the session's in one object. Several: a list, and and the session.
 std::string RunJson(const RunReport& report);
 std::string RunText(const RunReport& report);
 

@@ -114,7 +114,7 @@ std::vector<bool> IndependentHostOperators(const Graph& graph) {
   return independent;
 }
 
-int PutHostOperatorsApart(Graph& graph) {
+int MoveHostOperatorsToOwnStream(Graph& graph) {
   if (!MayUseStreams(graph)) return 0;
   const std::vector<bool> independent = IndependentHostOperators(graph);
   int moved = 0;

@@ -18,6 +18,6 @@ std::vector<bool> IndependentHostOperators(const graph::Graph& graph);
 
 // Gives those a stream of their own (ac_parallel_enable); tells how many. Leaves a graph alone that
 // has streams already, or branches, or nodes whose memory is special.
-int PutHostOperatorsApart(graph::Graph& graph);
+int MoveHostOperatorsToOwnStream(graph::Graph& graph);
 
 }  // namespace plimsoll::compile

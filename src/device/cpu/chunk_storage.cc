@@ -112,7 +112,7 @@ Result<StoredChunk> ChunkStorage::Transparent(DeviceId device, Bytes size, bool 
   if (mapped_twice) {
     PLIMSOLL_ASSIGN(chunk, FromFile(device, size, PagePolicy::kTransparent2M));
   }
-  // The empty addresses around it keep its account in smaps apart from its neighbours'.
+  // The empty addresses around it keep its account in smaps separate from its neighbours'.
   const Bytes guarded = size + kHugePage * 2;
   const Address outer = host::Reserve(guarded, kHugePage);
   const Address at = outer + static_cast<uint64_t>(kHugePage.value());

@@ -104,7 +104,7 @@ TEST(FakeDeviceTest, PeakPhysicalCountsChunksAndBlocksButNotTheHost) {
   EXPECT_EQ(device.statistics().peak_physical, MiB(6));
 }
 
-TEST(FakeDeviceTest, ARunOfChunksCostsAsMuchAsEachChunk) {
+TEST(FakeDeviceTest, ARunOfChunksCostsTheSumOfItsChunks) {
   FakeOptions options;
   FakeDevice device(options);
   DeviceMemory& memory = device.memory();

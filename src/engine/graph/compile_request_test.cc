@@ -36,7 +36,7 @@ std::vector<HostTensor> ProductInput() { return {Random({kSide, kSide}, 8)}; }
 constexpr int64_t kProduct = kSide * kSide * 4;
 
 // No two of the feature map's buffers share a byte, whenever they live.
-void ExpectApart(const Executable& executable) {
+void ExpectDisjoint(const Executable& executable) {
   const auto& planned = executable.model().planned;
   const auto& buffers = planned.buffers.problem.buffers;
   std::vector<std::pair<int64_t, int64_t>> places;
@@ -64,16 +64,16 @@ TEST(CompileRequestTest, WithReuseDisabledEveryBufferHasItsBytesToItself) {
   config::RunConfig config;
   config.disable_reuse_memory = true;
   const auto usual = ExpectSameBytes(Products(6), ProductInput(), {});
-  const auto apart = ExpectSameBytes(Products(6), ProductInput(), Under(config));
-  ASSERT_NE(apart, nullptr);
-  ExpectApart(*apart);
-  EXPECT_GE(PeakOf(*apart), Bytes(6 * kProduct));
+  const auto separate = ExpectSameBytes(Products(6), ProductInput(), Under(config));
+  ASSERT_NE(separate, nullptr);
+  ExpectDisjoint(*separate);
+  EXPECT_GE(PeakOf(*separate), Bytes(6 * kProduct));
   EXPECT_LE(PeakOf(*usual), Bytes(3 * kProduct));
   for (Graph graph : {ConvolutionalNetwork(), TransformerLayer(2, 12)}) {
     const bool image = graph[graph.root().inputs[0]].declared.shape->size() == 4;
     const HostTensor x = image ? Random({1, 3, 20, 20}, 4) : Random({2, 12, kModelWidth}, 4);
     const auto compiled = ExpectSameBytes(graph, {x}, Under(config));
-    if (compiled != nullptr) ExpectApart(*compiled);
+    if (compiled != nullptr) ExpectDisjoint(*compiled);
   }
 }
 

@@ -73,7 +73,7 @@ TEST(GearsTest, AShapeThatIsNoGearIsCompiledWhenItComes) {
   const auto other = compiled(2, 39);
   EXPECT_NE(other, gear) << "no padding";
   EXPECT_NE(compiled(3, 3), nullptr);
-  EXPECT_EQ(session->Memory(id)->plans, 4) << "one beside the gears";
+  EXPECT_EQ(session->Memory(id)->plans, 4) << "one in addition to the gears";
   EXPECT_EQ(compiled(2, 40), gear) << "gears stay";
   EXPECT_NE(compiled(2, 39), other);
   ExpectSameBytes(Layer(), {Rows(2, 39)}, options);

@@ -42,7 +42,7 @@ bool IsVariable(const std::vector<bool>& variables, size_t input) {
   return !variables.empty() && variables[input];
 }
 
-// One list an input, in the model's order; empty for variables.
+// One list per input, in the model's order; empty for variables.
 Result<std::vector<std::vector<DimRange>>> ByInput(const Graph& graph,
                                                    const config::ShapeRanges& ranges,
                                                    const std::vector<bool>& variables) {

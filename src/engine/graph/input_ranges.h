@@ -23,9 +23,9 @@ class InputRanges {
  public:
   InputRanges() = default;
 
-  // Changes what the graph's inputs declare. Refuses ranges that are not one an input, or not one a
-  // dimension (config.shape_range); then nothing is changed. Inputs that are variables (by input;
-  // empty: none is) keep their sizes, and no range is given for them.
+  // Changes what the graph's inputs declare. Refuses ranges that are not one per input, or not one
+  // per dimension (config.shape_range); then nothing is changed. Inputs that are variables (by
+  // input; empty: none is) keep their sizes, and no range is given for them.
   static Result<InputRanges> Open(graph::Graph& graph, bool all_open,
                                   const std::optional<config::ShapeRanges>& ranges,
                                   const std::vector<bool>& variables = {});

@@ -193,7 +193,8 @@ Result<StreamSet*> LoadedGraph::Streams(size_t count) {
   return streams_.get();
 }
 
-// Host operators beside the others are small; a stream that the file asks for is like any other.
+// Host operators in parallel with the others are small; a stream that the file asks for is like any
+// other.
 KernelThreads LoadedGraph::ThreadsOnStreams() const {
   return {.first = options_.threads, .others = own_streams_ ? options_.threads : 1};
 }
@@ -243,7 +244,7 @@ Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std:
   options.packed_weights = options_.optimise ? &packed_ : nullptr;
   options.weight_forms = options_.weight_forms.value_or(options.weight_forms);
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
-  options.host_operators_apart = options_.host_operators_apart && !takes_one_shape_;
+  options.separate_host_operators = options_.separate_host_operators && !takes_one_shape_;
   return compile::CompileModel(std::move(graph), options);
 }
 
@@ -513,7 +514,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue>
   if (side_.host_reachable) {
     walk.hold = [this](const graph::ConstantTensor& constant) { return packed_.Hold(constant); };
   }
-  if (options_.host_operators_apart) {
+  if (options_.separate_host_operators) {
     PLIMSOLL_ASSIGN(walk.streams, Streams(2));
   }
   return interpreter_->Run(std::move(inputs), walk);

@@ -44,9 +44,9 @@ struct LoadOptions {
   bool open_shapes = false;   // compile_dynamic_mode: the sizes of inputs are the caller's choice
   std::optional<config::ShapeRanges> shape_ranges;  // dynamic_inputs_shape_range
   std::string dynamic_dims;                         // gears (gears.h), which rule over ranges
-  // ac_parallel_enable: host operators of graphs with open sizes run beside the others, on streams
-  // of this device.
-  bool host_operators_apart = false;
+  // ac_parallel_enable: host operators of graphs with open sizes run in parallel with the others,
+  // on streams of this device.
+  bool separate_host_operators = false;
   std::shared_ptr<device::Device> streams_of;
   device::DeviceId streams_device;
   int threads = 1;              // of each kernel that runs on a stream
@@ -56,7 +56,7 @@ struct LoadOptions {
 // What a graph holds now.
 struct GraphMemory {
   Bytes planned_peak;  // of the plan that ran last; 0 before
-  Bytes feature_map;   // that the last run took, with the regions beside it
+  Bytes feature_map;   // that the last run took, with the regions outside it
   Bytes weights;       // constants that kernels read, packed or plain, shared ones included
   PackedStore::Packed packed;
   int plans = 0;        // kept

@@ -107,10 +107,10 @@ TEST(MergedGearsTest, R44_ContinuousInputsOfGearsFormOneBlockEachAlignedToItsSta
 
 TEST(MergedGearsTest, R45_TheMergedBlockIsNobodyElsesAndGraphMemoryTellsItsCost) {
   const Graph graph = Differences(MemoryAttributes::Continuous::kPadded);
-  config::RunConfig apart = WithGears();
-  apart.merge_continuous_batches = false;
+  config::RunConfig unmerged = WithGears();
+  unmerged.merge_continuous_batches = false;
   const auto merged = Compiled(graph, WithGears());
-  const auto free = Compiled(graph, apart);
+  const auto free = Compiled(graph, unmerged);
   EXPECT_TRUE(PlanOf(*free[0]).merged_blocks.empty());
   const Bytes cost = PeakOf(*merged[0]) - PeakOf(*free[0]);
   EXPECT_GT(cost, Bytes(0));
@@ -142,7 +142,7 @@ TEST(MergedGearsTest, R45_TheMergedBlockIsNobodyElsesAndGraphMemoryTellsItsCost)
   EXPECT_EQ(session->Memory(id)->merged_blocks, PlanOf(*merged[0]).merged_size());
   for (const int64_t batch : kGears) {
     ExpectSameBytes(graph, {Rows(batch)}, Under(WithGears()));
-    ExpectSameBytes(graph, {Rows(batch)}, Under(apart));
+    ExpectSameBytes(graph, {Rows(batch)}, Under(unmerged));
   }
 }
 
@@ -157,10 +157,10 @@ TEST(MergedGearsTest, R44_PiecesOfAConcatAreNoContinuousInputs) {
   for (int i = 0; i < 3; ++i) y = builder.Node("MatMul", {builder.Node("Tanh", {y}), w});
   builder.Output(y);
   const Graph graph = builder.Build();
-  config::RunConfig apart = WithGears();
-  apart.merge_continuous_batches = false;
+  config::RunConfig unmerged = WithGears();
+  unmerged.merge_continuous_batches = false;
   const auto gears = Compiled(graph, WithGears());
-  const auto free = Compiled(graph, apart);
+  const auto free = Compiled(graph, unmerged);
   for (size_t i = 0; i < gears.size(); ++i) {
     EXPECT_FALSE(gears[i]->model().planned.buffers.problem.contiguous.empty());
     EXPECT_TRUE(PlanOf(*gears[i]).merged_blocks.empty());
@@ -237,7 +237,7 @@ TEST(MergedGearsTest, R43_TheKnobsOfAllBatchesReachGearsToo) {
   }
 }
 
-TEST(MergedGearsTest, GearsThatShareNoMemoryLieApart) {
+TEST(MergedGearsTest, GearsThatShareNoMemoryAreSeparate) {
   const Graph graph = Differences(MemoryAttributes::Continuous::kNone);
   config::RunConfig config = WithGears();
   config.batches_share_memory = false;

@@ -385,7 +385,7 @@ TEST(PassesTest, TransposesMoveBehindSumsAndFactorsIntoWeights) {
   EXPECT_EQ(compile::OperatorsOf(after), "LayerNormalization plimsoll::FusedMatMul Transpose");
 }
 
-// Weights that are not beside the model are drawn at random, small enough for deep models.
+// Weights that are not next to the model are drawn at random, small enough for deep models.
 void FillWeights(Graph& graph) {
   for (graph::ConstantTensor& constant : graph.constants) {
     if (!constant.missing) continue;

@@ -10,7 +10,7 @@
 #include "plimsoll/device/cpu_device.h"
 
 // A plan's addresses are worked out anew whenever one of its bases moves: the feature map's, which
-// may be the caller's, or that of an area beside it.
+// may be the caller's, or that of an area outside it.
 namespace plimsoll::engine {
 namespace rebinding_test {
 

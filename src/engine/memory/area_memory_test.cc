@@ -10,7 +10,7 @@
 #include "plimsoll/device/fake_device.h"
 #include "plimsoll/device/watched_device.h"
 
-// Memory beside feature maps: what each area takes, how it grows, and what it counts.
+// Memory outside feature maps: what each area takes, how it grows, and what it counts.
 namespace plimsoll::engine {
 namespace area_memory_test {
 
@@ -76,7 +76,7 @@ TEST_F(AreaMemoryTest, APlainAreaIsTakenOnceAndAgainWhenItMustBeLarger) {
   EXPECT_EQ(Calls(DeviceCall::kSynchronizeDevice), 2) << "before anything goes back";
 }
 
-TEST_F(AreaMemoryTest, AreasOfOtherKeysAndTypesAreApart) {
+TEST_F(AreaMemoryTest, AreasOfOtherKeysAndTypesAreSeparate) {
   Make();
   Area other = Plain(1024);
   other.key = "b";

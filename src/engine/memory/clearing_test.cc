@@ -86,12 +86,12 @@ TEST(ClearingTest, R5_OneClearOfOneAreaServesEveryOperatorBeforeTheFirstOfThem) 
 }
 
 TEST(ClearingTest, R6_UnderOneEachOperatorClearsItsOwnAndResultsAreTheSame) {
-  const auto apart = ExpectSameBytes(ClearedProducts(6), Square(), Under(Policy(1)));
-  ASSERT_NE(apart, nullptr);
-  EXPECT_TRUE(apart->model().planned.plan.clearing_areas.empty());
-  EXPECT_EQ(Clears(*apart).size(), 6U);
-  EXPECT_EQ(NodesThatFindZeros(*apart), 6);
-  const auto& tasks = apart->program().tasks;
+  const auto separate = ExpectSameBytes(ClearedProducts(6), Square(), Under(Policy(1)));
+  ASSERT_NE(separate, nullptr);
+  EXPECT_TRUE(separate->model().planned.plan.clearing_areas.empty());
+  EXPECT_EQ(Clears(*separate).size(), 6U);
+  EXPECT_EQ(NodesThatFindZeros(*separate), 6);
+  const auto& tasks = separate->program().tasks;
   for (size_t i = 0; i + 1 < tasks.size(); ++i) {
     if (tasks[i].kind != Task::Kind::kClear) continue;
     EXPECT_EQ(tasks[i + 1].kind, Task::Kind::kRun) << "just before it runs";

@@ -62,9 +62,10 @@ class FeatureMemory {
   Result<FeatureMap> Take(GraphShapes shapes, Bytes size, std::string_view graph);
   // Whether a graph keeps its feature map between runs.
   bool KeptWhileLoaded(GraphShapes shapes) const;
-  // For what a graph needs beside its feature map; counted here, whatever the policy.
+  // For what a graph needs outside its feature map; counted here, whatever the policy.
   std::unique_ptr<AreaMemory> MakeAreas() const;
-  // For inputs and outputs on a device that the host cannot reach; counted apart from the rest.
+  // For inputs and outputs on a device that the host cannot reach; counted separately from the
+  // rest.
   std::unique_ptr<AreaMemory> MakePortMemory() const;
   // For tensors whose sizes only a run tells: from the range under 3 and 4, else the heap's, as
   // wherever the host cannot reach the device.

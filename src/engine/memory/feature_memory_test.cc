@@ -86,7 +86,7 @@ TEST(FeatureMemoryTest, Under4AllGraphsLendFromOneRange) {
   const std::byte* const base = fixed.base();
   EXPECT_EQ(fixed.size(), KiB(256));
   fixture.Take(kDynamic, KiB(64));
-  EXPECT_EQ(fixture.used(), KiB(256) + KiB(64)) << "beside what is held";
+  EXPECT_EQ(fixture.used(), KiB(256) + KiB(64)) << "in addition to what is held";
   EXPECT_EQ(fixture.memory.asked(), KiB(256)) << "each is counted as if it were alone";
   {
     Fixture other(Policy::kSharedAndExpandable);

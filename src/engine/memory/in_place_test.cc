@@ -8,7 +8,7 @@
 #include "graph/text_form.h"
 #include "plimsoll/base/text.h"
 
-// Nodes that write over what they read, beside views of the same memory: a plan gives what the
+// Nodes that write over what they read, next to views of the same memory: a plan gives what the
 // graph gives node by node, where every value has memory of its own.
 namespace plimsoll::engine {
 namespace in_place_test {

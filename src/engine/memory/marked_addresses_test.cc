@@ -90,6 +90,7 @@ Result<std::string> RunWatched(const AttributeCase& drawn, Session& session, Gra
 }
 
 TEST(AttributeGraphsTest, MarkedValuesStayWhereTheyAreAndChangeNoResult) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   AttributeTally tally("addresses", {"run.stable_address"});
   for (const uint32_t seed : AttributeSeeds()) {
     const AttributeCase drawn = Marked(seed);

@@ -11,7 +11,7 @@
 #include "engine/run/streamed_run.h"
 #include "plimsoll/device/registry.h"
 
-// ac_parallel_enable: host operators beside the others, in graphs with open sizes.
+// ac_parallel_enable: host operators in parallel with the others, in graphs with open sizes.
 namespace plimsoll::engine {
 namespace host_operators_test {
 
@@ -28,7 +28,7 @@ using kernels::HostTensor;
 
 constexpr int64_t kRounds = 6;
 
-// Index arithmetic beside products, which meet in a gather again and again: row
+// Index arithmetic in parallel with products, which meet in a gather again and again: row
 // (ids * 3 + i) % n of what the product made.
 Graph Mixed(const Dim& rows) {
   GraphBuilder builder;
@@ -93,12 +93,12 @@ std::shared_ptr<const Executable> Compiled(const Graph& graph, int64_t rows, boo
   return *session->Compile(id, Views(MixedInputs(rows)));
 }
 
-int NodesApart(const Executable& executable) {
-  int apart = 0;
+int NodesOnHostStream(const Executable& executable) {
+  int on_host = 0;
   for (const NodeId id : executable.model().planned.order) {
-    apart += executable.model().graph[id].memory.stream == StreamSet::kHost ? 1 : 0;
+    on_host += executable.model().graph[id].memory.stream == StreamSet::kHost ? 1 : 0;
   }
-  return apart;
+  return on_host;
 }
 
 TEST(HostOperatorsTest, R125_IndependentHostOperatorsAreFoundByTheirTypesAndTheirPlace) {
@@ -120,7 +120,7 @@ TEST(HostOperatorsTest, R125_IndependentHostOperatorsAreFoundByTheirTypesAndThei
   EXPECT_TRUE(is_host(after));
   const std::vector<bool> independent = compile::IndependentHostOperators(graph);
   EXPECT_TRUE(independent[graph[free].producer.index()]);
-  EXPECT_TRUE(independent[graph[after].producer.index()]) << "beside Exp";
+  EXPECT_TRUE(independent[graph[after].producer.index()]) << "in parallel with Exp";
 }
 
 TEST(HostOperatorsTest, R125_AHostOperatorThatEverythingWaitsForStaysWhereItIs) {
@@ -129,16 +129,16 @@ TEST(HostOperatorsTest, R125_AHostOperatorThatEverythingWaitsForStaysWhereItIs) 
   const ValueId ids = builder.Input("ids", ValueType::Tensor(DataType::kInt64, graph::Shape{8}));
   builder.Output(builder.Node("Exp", {builder.Node("Gather", {x, builder.Node("Neg", {ids})})}));
   Graph graph = compile::Inferred(builder);
-  EXPECT_EQ(compile::PutHostOperatorsApart(graph), 0);
+  EXPECT_EQ(compile::MoveHostOperatorsToOwnStream(graph), 0);
 }
 
 TEST(HostOperatorsTest, R124_OneGivesHostOperatorsAStreamAndZeroDoesNot) {
-  EXPECT_GE(NodesApart(*Compiled(Mixed(Dim::Symbol("n")), 40, true)), kRounds);
-  EXPECT_EQ(NodesApart(*Compiled(Mixed(Dim::Symbol("n")), 40, false)), 0);
+  EXPECT_GE(NodesOnHostStream(*Compiled(Mixed(Dim::Symbol("n")), 40, true)), kRounds);
+  EXPECT_EQ(NodesOnHostStream(*Compiled(Mixed(Dim::Symbol("n")), 40, false)), 0);
 }
 
 TEST(HostOperatorsTest, R125_GraphsOfFixedShapeAreNotAffected) {
-  EXPECT_EQ(NodesApart(*Compiled(Mixed(40), 40, true)), 0);
+  EXPECT_EQ(NodesOnHostStream(*Compiled(Mixed(40), 40, true)), 0);
 }
 
 TEST(HostOperatorsTest, R124_BothStreamsRunTheirOperatorsAndResultsAreTheSame) {

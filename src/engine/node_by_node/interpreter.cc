@@ -55,7 +55,7 @@ Interpreter::Interpreter(Graph graph)
 Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& options) {
   options_ = options;
   if (options.streams != nullptr) {
-    if (apart_.empty()) apart_ = compile::IndependentHostOperators(graph_);
+    if (independent_.empty()) independent_ = compile::IndependentHostOperators(graph_);
     side_.emplace(*options.streams);
   }
   auto outputs = RunBody(Graph::kRoot, std::move(inputs));
@@ -104,9 +104,9 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
   return outputs;
 }
 
-// A node of the model, in the walk or beside it.
+// A node of the model, in the walk or in parallel with it.
 Status Interpreter::Visit(NodeId id) {
-  if (apart_[id.index()]) return LaunchNode(id);
+  if (independent_[id.index()]) return LaunchNode(id);
   const std::vector<ValueId> reads = compile::ReadsOf(graph_, id);
   const bool waits =
       std::any_of(reads.begin(), reads.end(), [&](ValueId read) { return side_->Makes(read); });

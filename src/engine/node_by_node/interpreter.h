@@ -19,8 +19,8 @@ namespace plimsoll::engine {
 // and its kernel prepared when the walk reaches it, and what nobody reads any more is given back at
 // once. The way for graphs whose sizes only data tells, for sequences, optionals and strings, and
 // for working out constants at load. With streams, independent host operators of the model run on
-// the second of them beside the walk, in memory of the process; the streams that nodes ask for
-// (plimsoll.stream) do not count here.
+// the second of them in parallel with the walk, in memory of the process; the streams that nodes
+// ask for (plimsoll.stream) do not count here.
 //
 // One run at a time an object. A failed run leaves nothing behind.
 class Interpreter {
@@ -63,7 +63,7 @@ class Interpreter {
   std::vector<std::vector<graph::ValueId>> last_reads_;  // by node: what is dead once it has run
   Values values_;                                        // by value
   Options options_;
-  std::vector<bool> apart_;  // by node: runs on the host's stream; empty: not worked out
+  std::vector<bool> independent_;  // by node: runs on the host's stream; empty: not worked out
   std::optional<HostSide> side_;
   std::vector<graph::ValueId> unreleased_;  // dead once the host's stream has been waited for
 };

@@ -4,8 +4,8 @@
 
 namespace plimsoll::engine {
 
-// The sums of e^x by column, with the rows kept apart in between: two tensors of x's size are alive
-// at once. Of zeros they are the number of rows.
+// The sums of e^x by column, with the rows kept separate in between: two tensors of x's size are
+// alive at once. Of zeros they are the number of rows.
 inline graph::Graph ColumnSums(const graph::Dim& rows, int64_t columns) {
   graph::GraphBuilder builder;
   const graph::ValueId x = builder.Input("x", compile::FloatTensor({rows, columns}));

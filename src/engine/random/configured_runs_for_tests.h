@@ -6,7 +6,8 @@
 #include "engine/run/poisoned_run.h"
 #include "engine/session_for_tests.h"
 
-// For tests of options: a graph run under a configuration, beside a session that was given none.
+// For tests of options: a graph run under a configuration, compared with a session that was given
+// none.
 namespace plimsoll::engine {
 
 inline SessionOptions Under(config::RunConfig config) {

@@ -148,6 +148,7 @@ class GroupsInARun {
 };
 
 TEST(AttributeGraphsTest, GroupsLieSideBySideAndChangeNoResult) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   AttributeTally tally("grouped", {"graph.group", "graph.continuous"});
   for (const uint32_t seed : AttributeSeeds()) {
     const AttributeCase drawn = Grouped(seed);

@@ -207,7 +207,7 @@ class RandomGraph {
     Add(builder_.Node("MatMul", {inner, Weights({kInner, columns_}, kInner)}), x.rows);
   }
 
-  // Columns apart and together again, the last ones first.
+  // Columns split and joined again, the last ones first.
   void Split(const Made& x) {
     const int64_t first = 1 + Below(static_cast<int>(columns_) - 1);
     const std::vector<ValueId> parts =

@@ -5,7 +5,7 @@
 #include "compile/graph_for_tests.h"
 #include "graph/graph.h"
 
-// Graphs with values beside the feature map, and a small one with values in it.
+// Graphs with values outside the feature map, and a small one with values in it.
 namespace plimsoll::engine {
 
 constexpr int64_t kTypedRows = 20;

@@ -359,7 +359,7 @@ class Builder {
 
 }  // namespace
 
-Bytes Program::beside() const {
+Bytes Program::area_bytes() const {
   Bytes sum;
   for (const Area& area : areas) sum += area.bytes;
   return sum;

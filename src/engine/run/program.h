@@ -45,7 +45,7 @@ struct Task {
   int32_t batch = kEveryBatch;  // the batch that it belongs to, of the program's
 };
 
-// Memory beside the feature map, with a base of its own.
+// Memory outside the feature map, with a base of its own.
 struct Area {
   plan::MemoryType type = plan::MemoryType::kDevice;
   Bytes bytes;
@@ -77,8 +77,8 @@ struct Program {
   Bytes arena;  // the feature map
   std::vector<Area> areas;
   std::vector<StablePlace> stable;  // each key once
-  Bytes beside() const;             // what the areas take
-  Bytes total() const { return arena + beside(); }
+  Bytes area_bytes() const;         // what the areas take
+  Bytes total() const { return arena + area_bytes(); }
   // The first task that gives a variable its new value; as many as there are tasks: none does.
   size_t first_update = 0;
   std::vector<std::string> batches;  // of its tasks

@@ -33,7 +33,7 @@ struct InputTransfers {
   Bytes bytes;
 };
 
-// What the last planned run of a graph did beside running its kernels. Plain data.
+// What the last planned run of a graph did besides running its kernels. Plain data.
 struct RunRecord {
   std::string batch;        // that it executed; empty: the graph has none
   compile::PortUses ports;  // what the plan says, and what the addresses of that run added

@@ -18,9 +18,9 @@ struct KernelThreads {
 };
 
 // Runs an executable whose nodes are on several streams (plimsoll.stream, or
-// compile::PutHostOperatorsApart): the nodes of a stream in order, those of different streams
-// beside each other, and an event for each wait of the plan (compile::Timeline::waits). A node with
-// bodies runs as one. What the run clears and copies at its start and at its end, the calling
+// compile::MoveHostOperatorsToOwnStream): the nodes of a stream in order, those of different
+// streams side by side, and an event for each wait of the plan (compile::Timeline::waits). A node
+// with bodies runs as one. What the run clears and copies at its start and at its end, the calling
 // thread does before all streams and after them. Results are those of a run on one stream. On a
 // device that the host cannot reach the calling thread sends everything to the streams, and waits
 // only for the conditions of branches.

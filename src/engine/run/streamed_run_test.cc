@@ -149,9 +149,9 @@ Graph WithBranches(const Dim& rows = kSide) {
 TEST(StreamedRunTest, AnIfRunsAsOneOnItsStream) {
   SKIP_UNLESS_HOST_REACHES_DEVICE();
   for (const bool taken : {false, true}) {
-    for (const bool apart : {false, true}) {
+    for (const bool parallel : {false, true}) {
       SessionOptions options = WithoutPasses();
-      options.config.ac_parallel_enable = apart;
+      options.config.ac_parallel_enable = parallel;
       for (const Dim& rows : {Dim(kSide), Dim::Symbol("rows")}) {
         ExpectSameOnStreams(WithBranches(rows), {Random({kSide, kSide}, 4), Bool(taken)}, 4,
                             options);

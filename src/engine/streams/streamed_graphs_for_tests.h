@@ -76,7 +76,7 @@ inline void ExpectRunOn(const std::shared_ptr<device::Device>& device,
   }
 }
 
-// The same results whichever of the streams is quickest, and beside each other in threads.
+// The same results whichever of the streams is quickest, and side by side in threads.
 inline void ExpectSameInAnySchedule(const std::shared_ptr<const Executable>& executable,
                                     const std::vector<kernels::HostTensor>& inputs,
                                     const std::vector<kernels::HostTensor>& expected) {

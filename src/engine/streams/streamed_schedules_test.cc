@@ -118,8 +118,8 @@ TEST(StreamedSchedulesTest, AStreamWaitsOnceForWhatItHasSeen) {
   EXPECT_EQ(WaitsBefore(*executable, "Mul"), (std::set<std::string>{"1:4"}));
 }
 
-// Nodes that work beside each other, each in a workspace of its own.
-TEST(StreamedSchedulesTest, WorkspacesOfSeveralStreamsAreApart) {
+// Nodes that work side by side, each in a workspace of its own.
+TEST(StreamedSchedulesTest, WorkspacesOfSeveralStreamsAreSeparate) {
   SKIP_UNLESS_HOST_REACHES_DEVICE();
   constexpr int64_t kWide = 100;  // so that a workspace does not fit on the stack
   GraphBuilder builder;
@@ -185,7 +185,8 @@ TEST(StreamedSchedulesTest, EveryEventIsDestroyedAndStreamsAreMadeOnce) {
   EXPECT_EQ(log->Count(DeviceCall::kDestroyStream), 3);
 }
 
-// Streams that the file asks for use as many threads as any run, host operators beside it use one.
+// Streams that the file asks for use as many threads as any run, host operators in parallel with it
+// use one.
 TEST(StreamedSchedulesTest, KernelsOfEachStreamHaveTheirThreads) {
   SKIP_UNLESS_HOST_REACHES_DEVICE();
   const auto session = MakeSession(WithoutPasses());

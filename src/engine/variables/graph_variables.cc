@@ -60,7 +60,7 @@ Status GraphVariables::Prepare(const graph::Graph& graph, const std::vector<Vari
     replaces[*port.output] = true;
     load.plan.updates.push_back({port.input, *port.output});
   }
-  load.host_operators_apart = false;
+  load.separate_host_operators = false;
   graph::Graph seen;
   seen.subgraphs.resize(1);
   compile::ReuseOptions& reuse = load.plan.lifetimes.reuse;
@@ -113,8 +113,8 @@ Status GraphVariables::CheckCount(size_t given, const std::vector<Port>& ports,
                                   const char* what) const {
   if (given == ports.size()) return {};
   return BadArgument(StrCat("run.", what), what,
-                     StrCat("beside its ", bound_.size(), " variables the model has ", ports.size(),
-                            ", given ", given),
+                     StrCat("besides its ", bound_.size(), " variables the model has ",
+                            ports.size(), ", given ", given),
                      StrCat("they are ", PortList(ports)));
 }
 

@@ -114,7 +114,7 @@ TEST(TrainingFailureTest, WrongNumbersOfInputsAndOutputsAreToldWithoutTheVariabl
   const Status none = session->Run(id, {}, {});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().Text(),
-            "the run was refused: inputs: beside its 2 variables the model has 1, given 0; they "
+            "the run was refused: inputs: besides its 2 variables the model has 1, given 0; they "
             "are x float32[4] [run.inputs]");
   const HostTensor x = Random({4}, 1);
   const std::vector<TensorView> from = {View(x)};

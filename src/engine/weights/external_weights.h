@@ -22,7 +22,7 @@ struct SharedWeightFolder;
 // all graphs that have those bytes. Sessions of a process share the mapping too; their files are
 // links to one where the file system allows it, else copies.
 //
-// A weight is held by leases, one a graph. A file goes with the last lease that holds it, the
+// A weight is held by leases, one per graph. A file goes with the last lease that holds it, the
 // folder with its last file. When somebody removes the folder, graphs keep their mappings and the
 // next weight is written to a new folder.
 //

@@ -8,7 +8,7 @@
 
 namespace plimsoll::engine {
 
-// A file written beside another, PATH.partial, that takes its place in one move: whoever looks at
+// A file written next to another, PATH.partial, that takes its place in one move: whoever looks at
 // PATH, also after a crash of this process or of the machine, finds the old file or the new one.
 // What an earlier crash left as PATH.partial is written over; while another process writes it,
 // Begin fails. Without Commit nothing has happened, and PATH.partial is gone.

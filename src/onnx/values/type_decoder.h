@@ -13,7 +13,7 @@ namespace plimsoll::onnx {
 // anonymous symbol '?'. Opaque types come out as unknown.
 Result<graph::ValueType> DecodeType(const Source& source, ByteSpan message);
 
-// The type with its '?' dimensions told apart: '?name.0', '?name.2'. For inputs, whose sizes are
+// The type with its '?' dimensions distinguished: '?name.0', '?name.2'. For inputs, whose sizes are
 // independent of each other.
 graph::ValueType WithOwnSymbols(graph::ValueType type, std::string_view name);
 

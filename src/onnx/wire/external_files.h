@@ -15,7 +15,7 @@
 
 namespace plimsoll::onnx {
 
-// The files beside a model that hold its weights. Each is mapped once, however many tensors lie in
+// The files next to a model that hold its weights. Each is mapped once, however many tensors lie in
 // it, and shared by them. Not thread-safe: one reader, one object.
 class ExternalFiles {
  public:
