@@ -83,10 +83,12 @@ void CheckKind(const std::string& kind, const std::set<std::string>& codes,
 }
 
 TEST(AttributeGraphsTest, StreamedGraphsGiveWhatTheyGiveOnOneStream) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   CheckKind("streamed", {"graph.stream"}, &Streamed, false);
 }
 
 TEST(AttributeGraphsTest, ClearedAndP2PValuesChangeNoResult) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   CheckKind("cleared and p2p", {"graph.clearing", "graph.memory_type"}, &Cleared, true);
 }
 

@@ -122,6 +122,7 @@ std::string NotRefused(const AttributeCase& drawn, Session& session, GraphId id,
 }
 
 TEST(AttributeGraphsTest, EachBatchGivesWhatTheGraphGivesWithoutLabels) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   AttributeTally tally("labelled", {"graph.batch"});
   for (const uint32_t seed : AttributeSeeds()) {
     const AttributeCase drawn = Labelled(seed);

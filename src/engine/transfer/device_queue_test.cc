@@ -50,7 +50,7 @@ class DeviceQueueTest : public testing::Test {
 
 TEST_F(DeviceQueueTest, TheHostCannotReachTheMemoryAndTheQueueCan) {
   EXPECT_FALSE(side_.host_reachable);
-  EXPECT_EXIT(*static_cast<volatile char*>(memory_) = 1, testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_DEATH(*static_cast<volatile char*>(memory_) = 1, "");
   DeviceQueue queue(side_, stream_, 1);
   ASSERT_TRUE(queue.Fill(memory_, 'a', Bytes(4)).ok());
   EXPECT_EQ(Held(queue), "aaaa");
