@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 
 #include "plimsoll/base/text.h"
@@ -289,6 +290,7 @@ TEST(TraceFiguresTest, AFileIsReadAsItsTextIs) {
       testing::TempDir() + "trace_figures_" + std::to_string(getpid()) + ".csv";
   std::ofstream(path) << "event,id,bytes,stream,time_us\na,1,5,0,0\n";
   const auto trace = ReadTrace(path);
+  std::remove(path.c_str());
   ASSERT_TRUE(trace.ok()) << trace.error().Text();
   EXPECT_EQ(trace->PeakAllocated(), Bytes(5));
 }

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <thread>
 
+#include "onnx/wire/temporary_folder_for_tests.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/fake_device.h"
 
@@ -196,7 +196,8 @@ TEST(ApiSession, TrainsAndKeepsVariables) {
   EXPECT_EQ(session.steps(), 1);
   EXPECT_EQ(session.Updates(loaded.graph)->in_place + session.Updates(loaded.graph)->copied,
             variables.size());
-  const std::string file = testing::TempDir() + "api_session_test.variables";
+  const onnx::TemporaryFolder folder;
+  const std::string file = (folder.path() / "variables").string();
   ASSERT_TRUE(session.SaveVariables(file).ok());
   const Tensor saved = *Tensor::Allocate(variables[0].type, variables[0].dims);
   ASSERT_TRUE(session.GetVariable(variables[0].name, saved.View()).ok());
@@ -206,7 +207,6 @@ TEST(ApiSession, TrainsAndKeepsVariables) {
   const Tensor restored = *Tensor::Allocate(variables[0].type, variables[0].dims);
   ASSERT_TRUE(session.GetVariable(variables[0].name, restored.View()).ok());
   EXPECT_EQ(FirstOf({restored}), FirstOf({saved}));
-  std::filesystem::remove(file);
 }
 
 TEST(ApiSession, FeedsEachStepOfALoop) {

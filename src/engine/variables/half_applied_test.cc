@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "engine/variables/training_for_tests.h"
+#include "onnx/wire/temporary_folder_for_tests.h"
 #include "plimsoll/base/text.h"
 
 // Where in a training step a failure comes: before the first variable is written nothing has
@@ -115,7 +116,8 @@ TEST(HalfAppliedGraphsTest, AGraphThatReadsThemIsRefusedToo) {
 TEST(HalfAppliedGraphsTest, ASaveFromBeforeHealsThemAll) {
   GraphId id;
   const auto session = MakeTrained(id);
-  const std::string file = testing::TempDir() + "before_half.plv";
+  const onnx::TemporaryFolder folder;
+  const std::string file = (folder.path() / "before_half.plv").string();
   ASSERT_EQ(CodeOf(session->variables().Save(file)), "");
   EXPECT_EQ(CodeOf(session->RunValues(id, Values({Row(1), Row(1), Row(9)})).status()),
             "variables.half_applied");
