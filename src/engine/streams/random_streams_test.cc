@@ -98,6 +98,7 @@ constexpr config::StaticMemoryPolicy kPolicies[] = {
     config::StaticMemoryPolicy::kSharedAndExpandable};
 
 TEST(RandomStreamsTest, RandomGraphsGiveTheSameOnAnyStreams) {
+  SKIP_UNLESS_HOST_REACHES_DEVICE();
   for (uint32_t seed = 0; seed < 150 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const Graph graph = RandomStreams(seed, 2 + static_cast<int>(seed % 5));
