@@ -27,6 +27,7 @@ struct CompileOptions {
   // Where packed constants go; null: kernels read constants as they are.
   kernels::PackedWeights* packed_weights = nullptr;
   WeightForms weight_forms = WeightForms::kPacked;
+  bool deterministic = false;  // kernels::KernelSite::deterministic
   // Told of the graph when its constants are those that kernels will read, before any does; may
   // change where they lie.
   std::function<Status(graph::Graph& graph)> hold_constants;

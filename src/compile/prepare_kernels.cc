@@ -164,6 +164,7 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
       if (!SubgraphsOf(node).empty()) continue;
       const SiteInputs inputs(graph, node);
       KernelSite site{.graph = graph, .id = id, .inputs = inputs.infos(), .outputs = {}};
+      site.deterministic = options.deterministic;
       site.outputs_cleared = !node.memory.needs_clearing.empty();
       if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
       for (const ValueId output : node.outputs) site.outputs.push_back(InfoOf(graph, output));

@@ -152,7 +152,9 @@ class Folding {
       if (!input.valid()) continue;
       PLIMSOLL_ASSIGN(inputs.back(), kernels::ToHostTensor(graph_[graph_[input].constant]));
     }
-    PLIMSOLL_ASSIGN(const std::vector<HostTensor> made, kernels::RunOnce(graph_, id, inputs));
+    // Constants are the same whatever the number of threads.
+    PLIMSOLL_ASSIGN(const std::vector<HostTensor> made,
+                    kernels::RunOnce(graph_, id, inputs, kernels::AllocateOnHeap, true));
     std::vector<graph::ConstantTensor> constants;
     for (const HostTensor& tensor : made) constants.push_back(kernels::ToConstant(tensor));
     return constants;

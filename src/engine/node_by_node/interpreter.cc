@@ -197,7 +197,8 @@ Status Interpreter::RunKernel(NodeId id, const kernels::AllocateTensor& allocate
   PLIMSOLL_TRY(compile::InferNode(graph_, id));
   std::vector<HostTensor> inputs;
   for (const HostValue& value : InputsOf(id)) inputs.push_back(value.tensor);
-  PLIMSOLL_ASSIGN(std::vector<HostTensor> made, kernels::RunOnce(graph_, id, inputs, allocate));
+  PLIMSOLL_ASSIGN(std::vector<HostTensor> made,
+                  kernels::RunOnce(graph_, id, inputs, allocate, options_.deterministic));
   const std::vector<ValueId>& outputs = graph_[id].outputs;
   for (size_t i = 0; i < made.size(); ++i) Put(outputs[i], HostValue::Of(std::move(made[i])));
   return {};

@@ -134,7 +134,7 @@ Status StreamedRun::Launch(StreamSet& streams, const KernelThreads& threads,
   const int count = segment.stream == 0 ? threads.first : threads.others;
   PLIMSOLL_TRY(streams.Launch(segment.stream, [progress, pending, index, count, &run] {
     if (progress->stop.load()) return;
-    kernels::SetThreads(count);
+    const kernels::ThreadScope threads(count);
     progress->results[index] = run(index);
     if (!progress->results[index].ok()) progress->stop = true;
   }));

@@ -57,7 +57,7 @@ Result<SharedForms::Form> PackedStore::FormOf(std::span<const std::byte> constan
     return std::make_shared<const SharedForms::Held>(SharedForms::Held{memory});
   };
   PLIMSOLL_ASSIGN(SharedForms::Form form,
-                  key.shared ? SharedForms::OfProcess().FindOrMake(key.text, make) : make());
+                  key.shared ? session_->forms().FindOrMake(key.text, make) : make());
   forms_.emplace(key.text, Form{form, size, constant, layout != kPlainLayout});
   memories_->push_back(form->memory);
   return form;

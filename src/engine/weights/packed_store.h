@@ -19,11 +19,11 @@ namespace plimsoll::engine {
 // and shapes ask for it, in the session's memory for constants. The plain form's pages are dropped
 // once it is packed. Thread-safe; makers wait for each other.
 //
-// Where the session keeps weights as files, a form is shared with every graph of the process that
-// has the same weight. Otherwise a constant that outlives the store is told by its address, and its
-// forms are the graph's own: telling it by its bytes would read every weight once more. Any other
-// is told by a hash of its bytes, since its memory may be another constant's later, and its forms
-// are shared inside the session.
+// Where the session keeps weights as files, a form is shared with every graph of the sessions that
+// have their SharedForms together and has the same weight. Otherwise a constant that outlives the
+// store is told by its address, and its forms are the graph's own: telling it by its bytes would
+// read every weight once more. Any other is told by a hash of its bytes, since its memory may be
+// another constant's later, and its forms are shared inside the session.
 //
 // A store that only counts makes no form: each has an address of its own, with nothing behind it.
 class PackedStore : public kernels::PackedWeights {
