@@ -11,6 +11,7 @@
 #include "compile/prepare_kernels.h"
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/shapes.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
@@ -332,11 +333,13 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
 }
 
 Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
+  const kernels::ThreadScope threads(options.threads);
   std::vector<PassReport> passes;
   if (options.optimise) PLIMSOLL_TRY(Simplify(graph, passes));
   PLIMSOLL_ASSIGN(CompiledModel model,
                   Compilation(options, std::move(graph), std::move(passes)).Run());
   model.input_fusion_size = options.plan.input_fusion_size;
+  model.threads = options.threads;
   return model;
 }
 

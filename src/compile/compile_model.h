@@ -27,6 +27,7 @@ struct CompileOptions {
   // Where packed constants go; null: kernels read constants as they are.
   kernels::PackedWeights* packed_weights = nullptr;
   WeightForms weight_forms = WeightForms::kPacked;
+  int threads = 1;             // that kernels are prepared for
   bool deterministic = false;  // kernels::KernelSite::deterministic
   // Told of the graph when its constants are those that kernels will read, before any does; may
   // change where they lie.
@@ -48,6 +49,7 @@ struct CompiledModel {
   PlanOptions plan_options;  // by which it was planned: kernels' workspaces are among them
   std::vector<PassReport> passes;
   Bytes input_fusion_size;  // as PlanOptions has it
+  int threads = 1;          // that a kernel may use when it runs, at most
 };
 
 // Why a graph cannot be planned as a whole before it runs (a size that only data tells, a value

@@ -102,6 +102,7 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
   options.optimise = load.optimise;
   options.packed_weights = load.optimise ? &packed_ : nullptr;
   options.weight_forms = load.weight_forms.value_or(options.weight_forms);
+  options.threads = load.threads;
   options.deterministic = load.deterministic;
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   options.separate_host_operators = load.separate_host_operators && !options_.takes_one_shape;
@@ -119,7 +120,6 @@ Result<std::shared_ptr<const Executable>> GraphCompiler::Build(compile::Compiled
 
 Result<ShapeCache::Entry> GraphCompiler::Compile(std::vector<Dims> dims) {
   if (failure_) return *failure_;
-  const kernels::ThreadScope threads(options_.load.threads);
   ShapeCache::Entry entry;
   entry.dims = std::move(dims);
   PLIMSOLL_ASSIGN(Graph graph, GraphFor(entry.dims));
@@ -146,7 +146,6 @@ Result<ShapeCache::Entry> GraphCompiler::Compile(std::vector<Dims> dims) {
 }
 
 Result<std::vector<ShapeCache::Entry>> GraphCompiler::CompileGears() {
-  const kernels::ThreadScope threads(options_.load.threads);
   PLIMSOLL_ASSIGN(const std::vector<Gear> gears, ReadGears(graph_, options_.load.dynamic_dims));
   options_.load.plan.lifetimes.reuse.multi_batch_inputs = InputsThatDiffer(gears);
   std::vector<compile::CompiledModel> models;

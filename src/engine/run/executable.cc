@@ -1,6 +1,7 @@
 #include "engine/run/executable.h"
 
 #include "base/mapped_pages.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -194,6 +195,7 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
 
 template <typename Before>
 Status Executable::RunAll(Addresses& addresses, const Call& call, const Before& before) const {
+  const kernels::ThreadScope threads(model_.threads);
   SetPorts(addresses, call);
   const Status walked = Walk(program_.AllTasks(), addresses, call, before);
   const Status finished = QueueOf(call).Finish();

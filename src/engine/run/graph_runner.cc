@@ -60,7 +60,6 @@ Status GraphRunner::Bind(BoundExecutable& bound, std::byte* arena) {
 }
 
 Status GraphRunner::Run(BoundExecutable& bound, const Call& call) {
-  const kernels::ThreadScope threads(options_.threads.first);
   PLIMSOLL_ASSIGN(const RunMemory::Taken memory, memory_.Take(bound.executable->program()));
   const bool same = bound.arena == memory.arena && bound.areas == memory_.areas();
   if (!same || bound.addresses.operands.empty()) PLIMSOLL_TRY(Bind(bound, memory.arena));

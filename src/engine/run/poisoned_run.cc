@@ -6,7 +6,6 @@
 #include "engine/run/stream_set.h"
 #include "engine/transfer/device_queue.h"
 #include "engine/transfer/port_memory.h"
-#include "kernels/parallel.h"
 #include "kernels/queue.h"
 #include "plimsoll/plan/problem.h"
 
@@ -218,7 +217,7 @@ Result<PoisonedRun> RunPoisoned(const Executable& executable, const Executable::
   PlainMemory memory(side);
   StreamSet stream(side.device, side.id);
   PLIMSOLL_TRY(stream.Grow(1));
-  DeviceQueue queue(side, stream.At(0), kernels::Threads());
+  DeviceQueue queue(side, stream.At(0), executable.model().threads);
   const auto on_host = [](const void* data) { return PortAddress{const_cast<void*>(data), false}; };
   std::vector<PortAddress> read;
   std::vector<PortAddress> written;

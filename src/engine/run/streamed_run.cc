@@ -147,6 +147,7 @@ Status StreamedRun::Run(StreamSet& streams, const KernelThreads& threads,
                         Executable::Addresses& addresses, const Executable::Call& call,
                         const Executable::BeforeTask& before) const {
   const bool on_host = executable_->side().host_reachable;
+  const kernels::ThreadScope own(threads.first);
   executable_->SetPorts(addresses, call);
   return on_host ? RunOnHost(streams, threads, addresses, call, before)
                  : RunEnqueued(streams, threads, addresses, call, before);
