@@ -88,7 +88,7 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
     // What passes read of the weights and replaced is needed no more; what is still needed comes
     // back from the file.
     const std::vector<graph::ConstantTensor> before = loaded->graph_.constants;
-    PLIMSOLL_TRY(compile::Simplify(loaded->graph_, loaded->passes_));
+    PLIMSOLL_TRY(compile::Simplify(loaded->graph_, loaded->passes_, *loaded->side_.backend));
     std::vector<std::span<const std::byte>> read;
     for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
     DropMappedPages(read);
@@ -239,6 +239,7 @@ Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std:
   options.plan = options_.plan;
   options.plan.lifetimes.feature_map_moves |= !memory_->KeptWhileLoaded(shapes());
   options.plan.lifetimes.one_shape = takes_one_shape_;
+  options.plan.lifetimes.target = side_.target();
   options.plan.gear = gear;
   options.optimise = options_.optimise;
   options.packed_weights = options_.optimise ? &packed_ : nullptr;
@@ -470,6 +471,7 @@ Status LoadedGraph::RunOnDevice(Entry& entry, std::span<const TensorView> inputs
   last_run_.transfers = ports.transfers();
   call.inputs = ports.inputs();
   call.outputs = ports.outputs();
+  call.host_inputs = ports.host_inputs();
   call.queue = &queue;
   PLIMSOLL_TRY(RunBound(entry, call));
   PLIMSOLL_TRY(ports.Fetch(queue));
