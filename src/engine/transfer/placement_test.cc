@@ -10,13 +10,11 @@
 #include "engine/variables/training_for_tests.h"
 #include "kernels/backend.h"
 #include "plimsoll/device/far_device.h"
-#include "plimsoll/device/watched_device.h"
 
 // What runs on the host beside a device out of its reach, and the copies that this costs.
 namespace plimsoll::engine {
 namespace placement_test {
 
-using device::DeviceCall;
 using graph::Attributes;
 using graph::DataType;
 using graph::Graph;
@@ -60,40 +58,50 @@ class IncompleteBackend final : public kernels::Backend {
   std::set<std::string, std::less<>> missing_;
 };
 
-// A device under another name.
+// A device under another name that counts copies between its memory and the host's.
 class DeviceOfKind final : public ForwardingDevice {
  public:
   DeviceOfKind(std::string kind, std::shared_ptr<Device> under)
       : ForwardingDevice(std::move(under)), kind_(std::move(kind)) {}
   std::string Kind() const override { return kind_; }
+  Status Copy(Id id, device::StreamId stream, device::Address to, device::Address from,
+              Bytes size) override {
+    const bool out_of_reach = WorkPointer(id, from) != reinterpret_cast<void*>(from);
+    if (out_of_reach != (WorkPointer(id, to) != reinterpret_cast<void*>(to))) ++crossings;
+    return ForwardingDevice::Copy(id, stream, to, from, size);
+  }
+
+  std::atomic<int64_t> crossings = 0;
 
  private:
   std::string kind_;
 };
 
-// A session on `far`, or on a device with an incomplete backend; copies are counted.
+// A session on `far`, or on a device with an incomplete backend; copies between host and device are
+// counted.
 class WatchedSession {
  public:
   explicit WatchedSession(const std::set<std::string, std::less<>>& missing = {},
                           SessionOptions options = {}) {
-    device_ = std::make_shared<device::WatchedDevice>(std::make_shared<device::FarDevice>(
-        device::CpuOptions{.capacity = MiB(256), .granularity = kSessionGranularity}));
-    options.device = device_;
+    std::string kind = "far";
     if (!missing.empty()) {
       static std::atomic<int> kinds = 0;
-      const std::string kind = "incomplete" + std::to_string(++kinds);
+      kind = "incomplete" + std::to_string(++kinds);
       auto backend = std::make_unique<IncompleteBackend>(missing);
       backend_ = backend.get();
       EXPECT_TRUE(kernels::RegisterBackend(kind, std::move(backend)).ok());
-      options.device = std::make_shared<DeviceOfKind>(kind, device_);
     }
+    device_ = std::make_shared<DeviceOfKind>(
+        kind, std::make_shared<device::FarDevice>(
+                  device::CpuOptions{.capacity = MiB(256), .granularity = kSessionGranularity}));
+    options.device = device_;
     session_ = MakeSession(options);
   }
 
   Session& operator*() { return *session_; }
   Session* operator->() { return session_.get(); }
   const IncompleteBackend& backend() const { return *backend_; }
-  device::WatchedDevice& device() { return *device_; }
+  device::Device& device() { return *device_; }
 
   // Copies of the second run, when everything is in place.
   int64_t CopiesOfARun(GraphId id, const std::vector<HostTensor>& inputs) {
@@ -102,14 +110,14 @@ class WatchedSession {
     MustRun(*session_, id, inputs);
     return Copies() - before;
   }
-  int64_t Copies() const { return device_->calls()[static_cast<size_t>(DeviceCall::kCopy)]; }
+  int64_t Copies() const { return device_->crossings; }
 
   compile::HostTransfers PlannedTransfers(GraphId id, const std::vector<HostTensor>& inputs) {
     return (*session_->Compile(id, Views(inputs)))->model().transfers;
   }
 
  private:
-  std::shared_ptr<device::WatchedDevice> device_;
+  std::shared_ptr<DeviceOfKind> device_;
   const IncompleteBackend* backend_ = nullptr;
   std::unique_ptr<Session> session_;
 };
@@ -232,7 +240,7 @@ TEST(PlacementTest, AnInputThatLiesOnTheDeviceIsFetched) {
   const HostTensor flag = Bool(true);
   const HostTensor made = Floats({4}, {0, 0, 0, 0});
   const device::DeviceId first{0};
-  device::WatchedDevice& device = session.device();
+  device::Device& device = session.device();
   const device::Address at =
       *device.memory().AllocatePlain(first, Bytes(512), device::MemoryType::kDevice);
   const device::StreamId stream = *device.CreateStream(first);
