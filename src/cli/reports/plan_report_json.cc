@@ -30,7 +30,7 @@ Json ModelJson(const PlanReport& report) {
                {"plain_peak_bytes", report.plain_peak.value()},
                {"weights_bytes", report.weights.value()},
                {"feature_map_bytes", report.feature_map.value()},
-               {"host_bytes", report.host.value()},
+               {"host_region_bytes", report.host.value()},
                {"host_nodes", report.host_nodes},
                {"fetches", report.fetches},
                {"fetched_bytes", report.fetched.value()},

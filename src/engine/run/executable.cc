@@ -175,12 +175,12 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses, const C
   void* const* operands = addresses.operands.data() + task.first;
   kernels::Queue& queue = task.on_host ? TheHost() : QueueOf(call);
   switch (task.kind) {
-    case Task::Kind::kCopy:
-      return queue.Copy(operands[1], operands[0], Bytes(task.bytes));
     case Task::Kind::kFetchInput:
       if (const void* const here = HostInput(task, call)) {
         return TheHost().Copy(operands[1], here, Bytes(task.bytes));
       }
+      [[fallthrough]];
+    case Task::Kind::kCopy:
       return queue.Copy(operands[1], operands[0], Bytes(task.bytes));
     case Task::Kind::kTransfer: {
       const Transfer& transfer = program_.transfers[task.target];
