@@ -91,8 +91,9 @@ Result<PlannedModel> Place(const Graph& graph, const PlanDraft& draft, const Sta
   Joins joins(graph, storages, rules);
   joins.Add(draft.root, draft.order);
   for (size_t i = 1; i < graph.subgraphs.size(); ++i) {
-    const BodySchedule body = BuildSchedule(graph, storages, model.constant, SubgraphId(i),
-                                            options.in_place, options.lifetimes.workspaces);
+    const BodySchedule body =
+        BuildSchedule(graph, storages, model.constant, SubgraphId(i), options.in_place,
+                      options.lifetimes.workspaces, *options.lifetimes.target.backend);
     joins.Add(body, FileOrder(body));
   }
   model.order = NodesInOrder(draft.root, draft.order);

@@ -65,7 +65,7 @@ Result<std::unique_ptr<GraphCompiler>> GraphCompiler::Make(
 Status GraphCompiler::SimplifyGraph() {
   const std::vector<graph::ConstantTensor> before = graph_.constants;
   std::vector<compile::PassReport> reports;
-  PLIMSOLL_TRY(compile::Simplify(graph_, reports));
+  PLIMSOLL_TRY(compile::Simplify(graph_, reports, *options_.side.backend));
   std::vector<std::span<const std::byte>> read;
   for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
   DropMappedPages(read);
@@ -98,6 +98,7 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
   options.plan = load.plan;
   options.plan.lifetimes.feature_map_moves |= options_.feature_map_moves;
   options.plan.lifetimes.one_shape = options_.takes_one_shape;
+  options.plan.lifetimes.target = options_.side.target();
   options.plan.gear = gear;
   options.optimise = load.optimise;
   options.packed_weights = load.optimise ? &packed_ : nullptr;
