@@ -1,11 +1,11 @@
 #include "engine/cache/cache_entry.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "engine/cache/program_version.h"
@@ -24,7 +24,7 @@ struct EntryHeader {
   char kind[16] = {};
   WeightHash key;
   uint64_t size = 0;
-  WeightHash checksum;  // of the bytes
+  WeightHash checksum;        // of the bytes
   uint64_t own_checksum = 0;  // of everything above
 };
 
@@ -48,24 +48,24 @@ EntryHeader HeaderFor(const CacheKey& key, uint64_t size, const WeightHash& chec
   return header;
 }
 
-bool ReadAll(int file, void* into, uint64_t size, uint64_t place) {
-  auto* at = static_cast<std::byte*>(into);
-  while (size > 0) {
-    const ssize_t got = pread(file, at, size, static_cast<off_t>(place));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    place += static_cast<uint64_t>(got);
-    size -= static_cast<uint64_t>(got);
-  }
-  return true;
+// The whole file; null where it is none, or cannot be mapped.
+std::shared_ptr<const std::byte> MapFile(const std::string& path, uint64_t* size) {
+  const FileDescriptor file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  struct stat about {};
+  if (!file.open() || fstat(file.number(), &about) != 0 || !S_ISREG(about.st_mode)) return nullptr;
+  if (about.st_size < static_cast<off_t>(kHeaderBytes)) return nullptr;
+  const auto length = static_cast<size_t>(about.st_size);
+  void* const at = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (at == MAP_FAILED) return nullptr;
+  *size = length;
+  return {static_cast<const std::byte*>(at),
+          [length](const std::byte* mapped) { munmap(const_cast<std::byte*>(mapped), length); }};
 }
 
 }  // namespace
 
-std::string CacheKey::FileName() const {
-  return StrCat(kind, "_", hash.Text(), kCacheEntrySuffix);
-}
+std::string CacheKey::FileName() const { return StrCat(kind, "_", hash.Text(), kCacheEntrySuffix); }
 
 CacheKey CacheKeyFor(std::string_view kind, std::string_view request) {
   const std::string all = StrCat(ProgramVersion(), "\n", request);
@@ -81,23 +81,18 @@ Status WriteCacheEntry(const std::string& path, const CacheKey& key,
   return file.CommitUnflushed();
 }
 
-bool ReadCacheEntry(const std::string& path, const CacheKey& key,
-                    const std::function<std::byte*(uint64_t size)>& take) {
-  const FileDescriptor file(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  struct stat about {};
-  if (!file.open() || fstat(file.number(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
+std::shared_ptr<const std::byte> MapCacheEntry(const std::string& path, const CacheKey& key,
+                                               uint64_t* size) {
+  uint64_t length = 0;
+  const std::shared_ptr<const std::byte> file = MapFile(path, &length);
+  if (file == nullptr) return nullptr;
   EntryHeader header;
-  if (!ReadAll(file.number(), &header, sizeof header, 0)) return false;
-  const EntryHeader wanted = HeaderFor(key, header.size, header.checksum);
-  if (std::memcmp(&header, &wanted, sizeof header) != 0) return false;
-  if (about.st_size < 0 || static_cast<uint64_t>(about.st_size) < kHeaderBytes ||
-      static_cast<uint64_t>(about.st_size) - kHeaderBytes != header.size) {
-    return false;
-  }
-  std::byte* const into = take(header.size);
-  if (into == nullptr || !ReadAll(file.number(), into, header.size, kHeaderBytes)) return false;
-  return ChecksumOf(std::span<const std::byte>(into, header.size)) == header.checksum;
+  std::memcpy(&header, file.get(), sizeof header);
+  const EntryHeader wanted = HeaderFor(key, length - kHeaderBytes, header.checksum);
+  if (std::memcmp(&header, &wanted, sizeof header) != 0) return nullptr;
+  std::shared_ptr<const std::byte> bytes(file, file.get() + kHeaderBytes);
+  *size = header.size;
+  return ChecksumOf(std::span(bytes.get(), header.size)) == header.checksum ? bytes : nullptr;
 }
 
 }  // namespace plimsoll::engine

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,10 +32,10 @@ inline constexpr std::string_view kCacheEntrySuffix = ".plimsoll_cache";
 Status WriteCacheEntry(const std::string& path, const CacheKey& key,
                        std::span<const std::byte> bytes);
 
-// The entry's bytes in the memory that `take` gives for their number (null: not wanted). False
-// where there is no entry to be trusted: none at all, one of another kind, truncated or changed,
-// something that is no file. What was put into the memory is of no use then.
-bool ReadCacheEntry(const std::string& path, const CacheKey& key,
-                    const std::function<std::byte*(uint64_t size)>& take);
+// The entry's bytes, mapped from its file: pages that all processes share, read only. Null where
+// there is no entry to be trusted: none at all, one of another key, truncated or changed, something
+// that is no file. Entries are replaced and removed, never changed, so what is mapped stays.
+std::shared_ptr<const std::byte> MapCacheEntry(const std::string& path, const CacheKey& key,
+                                               uint64_t* size);
 
 }  // namespace plimsoll::engine

@@ -9,19 +9,13 @@
 #include <span>
 #include <string>
 
+#include "config/run_settings.h"
 #include "engine/cache/cache_entry.h"
 #include "engine/cache/cache_limits.h"
+#include "plimsoll/base/bytes.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::engine {
-
-struct CacheOptions {
-  bool force = false;            // empty the cache first
-  std::filesystem::path folder;  // op_compiler_cache_dir; made where it is missing
-  // What the environment asks for; op_cache.ini in the folder goes before it.
-  std::optional<CacheLimits> from_environment;
-  std::function<FileTime()> now = [] { return std::chrono::system_clock::now(); };
-};
 
 // Compiled graphs and packed weights between processes: op_compiler_cache_mode. FOLDER/kernel_cache
 // holds the entries, FOLDER/op_cache.ini the limits for everyone who uses the folder.
@@ -32,12 +26,14 @@ struct CacheOptions {
 class DiskCache {
  public:
   // Makes the folders. Fails (cache.folder) where that is impossible, and the caller goes without.
-  static Result<std::unique_ptr<DiskCache>> Open(CacheOptions options);
+  static Result<std::unique_ptr<DiskCache>> Open(const config::CacheSettings& settings,
+                                                 std::function<FileTime()> now = Now);
 
   // The bytes of an entry; nothing: there is none.
   std::optional<std::string> Find(const CacheKey& key);
-  // Into memory of exactly this size. False: there is no such entry, and the memory holds anything.
-  bool Read(const CacheKey& key, std::span<std::byte> into);
+  // The bytes of an entry of this size, shared with every process that maps them; null: there is
+  // none.
+  std::shared_ptr<const std::byte> Map(const CacheKey& key, Bytes size);
   void Keep(const CacheKey& key, std::span<const std::byte> bytes);
   // After a compilation: entries age, and op_cache.ini is written where it is missing.
   void Settle();
@@ -48,18 +44,19 @@ class DiskCache {
     int64_t kept = 0;
   };
   Counts counts() const { return {found_, missing_, kept_}; }
-  const std::filesystem::path& folder() const { return options_.folder; }
 
  private:
-  explicit DiskCache(CacheOptions options);
+  DiskCache(const config::CacheSettings& settings, std::function<FileTime()> now);
+  static FileTime Now() { return std::chrono::system_clock::now(); }
   std::filesystem::path PathOf(const CacheKey& key) const;
-  bool Read(const CacheKey& key, const std::function<std::byte*(uint64_t size)>& take);
+  std::shared_ptr<const std::byte> MapAny(const CacheKey& key, uint64_t* size);
   void Empty() const;
 
-  const CacheOptions options_;
+  const std::filesystem::path folder_;
   const std::filesystem::path entries_;
-  CacheLimits limits_;
-  std::atomic<bool> full_ = false;  // the last entry could not be written
+  const config::CacheLimits limits_;
+  const std::function<FileTime()> now_;
+  std::atomic<bool> broken_ = false;  // an entry could not be written: no more are
   std::atomic<int64_t> found_ = 0;
   std::atomic<int64_t> missing_ = 0;
   std::atomic<int64_t> kept_ = 0;

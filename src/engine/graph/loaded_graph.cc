@@ -10,6 +10,7 @@
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/gear_plan.h"
 #include "compile/shapes/shapes.h"
+#include "engine/cache/stored_searches.h"
 #include "engine/graph/compile_request.h"
 #include "engine/graph/gears.h"
 #include "engine/graph/memory_demands.h"
@@ -245,7 +246,13 @@ Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std:
   options.weight_forms = options_.weight_forms.value_or(options.weight_forms);
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   options.separate_host_operators = options_.separate_host_operators && !takes_one_shape_;
-  return compile::CompileModel(std::move(graph), options);
+  if (packed_.disk_cache() == nullptr) return compile::CompileModel(std::move(graph), options);
+  StoredSearches searches(*packed_.disk_cache());
+  options.plan.searches = &searches;
+  auto model = compile::CompileModel(std::move(graph), options);
+  searches.Save();
+  packed_.disk_cache()->Settle();
+  return model;
 }
 
 Result<LoadedGraph::Entry*> LoadedGraph::EntryFor(std::span<const TensorView> inputs) {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "config/run_config.h"
+#include "engine/cache/disk_cache.h"
 #include "engine/weights/constant_memory.h"
 #include "engine/weights/external_weights.h"
 #include "plimsoll/base/bytes.h"
@@ -21,7 +22,8 @@ using HeldWeights = std::map<const void*, Bytes>;
 Bytes SumOf(const HeldWeights& weights);
 
 // What the graphs of a session have together for their weights: files, where external_weight asks
-// for them, and memory with the pages that variable_use_1g_huge_page asks for. Thread-safe.
+// for them, memory with the pages that variable_use_1g_huge_page asks for, and the disk cache of
+// compiled graphs and packed weights. Thread-safe.
 class SessionWeights {
  public:
   SessionWeights(const config::RunConfig& config, std::shared_ptr<device::Device> device,
@@ -32,11 +34,13 @@ class SessionWeights {
   WeightHash ShareEqual(graph::ConstantTensor& constant);
   ConstantMemory& memory() { return memory_; }
   uint64_t session() const { return session_; }  // its number in this process
+  DiskCache* cache() { return cache_.get(); }    // null: op_compiler_cache_mode is off
 
  private:
   const uint64_t session_;
   std::optional<ExternalWeights> external_;
   ConstantMemory memory_;
+  std::unique_ptr<DiskCache> cache_;
   std::mutex mutex_;
   struct Shared {
     std::span<const std::byte> bytes;
