@@ -343,6 +343,7 @@ Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   if (options.optimise) PLIMSOLL_TRY(Simplify(graph, passes, *target.backend));
   PLIMSOLL_ASSIGN(CompiledModel model,
                   Compilation(options, std::move(graph), std::move(passes)).Run());
+  model.plan_options.searches = nullptr;  // which may go before the model
   model.input_fusion_size = options.plan.input_fusion_size;
   model.threads = options.threads;
   model.transfers = CountHostTransfers(model.graph, target, options.plan.updates);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "compile/searches/stored_order.h"
+
 namespace plimsoll::compile {
 namespace {
 
@@ -80,7 +82,8 @@ void PlanDrafts::Measure(PlanDraft& draft) const {
 
 void PlanDrafts::SetOrder(PlanDraft& draft) const {
   if (options_.search_order) {
-    FoundOrder found = FindOrder(draft.root.schedule, options_.order_effort);
+    FoundOrder found =
+        FindOrderOnce(draft.root.schedule, options_.order_effort, options_.searches);
     draft.order = std::move(found.order);
     draft.lower_bound = found.lower_bound;
   } else {

@@ -9,6 +9,7 @@
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/gear_plan.h"
 #include "compile/shapes/shapes.h"
+#include "engine/cache/stored_searches.h"
 #include "engine/graph/compile_request.h"
 #include "engine/graph/gears.h"
 #include "engine/run/port_checks.h"
@@ -107,7 +108,14 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
   options.deterministic = load.deterministic;
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   options.separate_host_operators = load.separate_host_operators && !options_.takes_one_shape;
-  return compile::CompileModel(std::move(graph), options);
+  DiskCache* const cache = packed_.disk_cache();
+  if (cache == nullptr) return compile::CompileModel(std::move(graph), options);
+  StoredSearches searches(*cache);
+  options.plan.searches = &searches;
+  auto model = compile::CompileModel(std::move(graph), options);
+  searches.Save();
+  cache->Settle();
+  return model;
 }
 
 Result<std::shared_ptr<const Executable>> GraphCompiler::Build(compile::CompiledModel model) {
