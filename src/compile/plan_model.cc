@@ -104,9 +104,8 @@ Result<PlannedModel> Place(const Graph& graph, const PlanDraft& draft, const Sta
   PLIMSOLL_ASSIGN(model.buffers, BuildProblem(graph, model.joined, model.timeline, stable, rules,
                                               model.constant, options.lifetimes));
   if (options.gear.empty()) NoteUnknownBatches(options.assigner, model.buffers);
-  PLIMSOLL_ASSIGN(model.plan,
-                  AssignOnce(model.buffers.problem, options.assigner, options.gear,
-                             options.threads, options.effort, options.searches));
+  PLIMSOLL_ASSIGN(model.plan, AssignOnce(model.buffers.problem, options.assigner, options.gear,
+                                         options.threads, options.effort, options.searches));
   if (CountsAsThePlanDoes(graph, draft, stable, options.lifetimes)) {
     model.order_lower_bound = Bytes(draft.lower_bound);
   }

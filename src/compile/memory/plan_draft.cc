@@ -82,8 +82,7 @@ void PlanDrafts::Measure(PlanDraft& draft) const {
 
 void PlanDrafts::SetOrder(PlanDraft& draft) const {
   if (options_.search_order) {
-    FoundOrder found =
-        FindOrderOnce(draft.root.schedule, options_.order_effort, options_.searches);
+    FoundOrder found = FindOrderOnce(draft.root.schedule, options_.order_effort, options_.searches);
     draft.order = std::move(found.order);
     draft.lower_bound = found.lower_bound;
   } else {

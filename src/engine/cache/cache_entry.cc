@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "engine/cache/program_version.h"
@@ -48,10 +49,16 @@ EntryHeader HeaderFor(const CacheKey& key, uint64_t size, const WeightHash& chec
   return header;
 }
 
+// The time of access stays as it is, where the system lets us: whoever keeps the time sets it.
+FileDescriptor OpenToRead(const std::string& path) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  const int file = open(path.c_str(), kFlags | O_NOATIME);
+  return FileDescriptor(file < 0 && errno == EPERM ? open(path.c_str(), kFlags) : file);
+}
+
 // The whole file; null where it is none, or cannot be mapped.
 std::shared_ptr<const std::byte> MapFile(const std::string& path, uint64_t* size) {
-  const FileDescriptor file(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  const FileDescriptor file = OpenToRead(path);
   struct stat about {};
   if (!file.open() || fstat(file.number(), &about) != 0 || !S_ISREG(about.st_mode)) return nullptr;
   if (about.st_size < static_cast<off_t>(kHeaderBytes)) return nullptr;

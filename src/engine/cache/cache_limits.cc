@@ -47,7 +47,7 @@ int AgeCacheEntries(const std::filesystem::path& folder, const config::CacheLimi
   std::sort(entries.begin(), entries.end(), [](const AgingEntry& a, const AgingEntry& b) {
     return std::tie(a.used, a.path) < std::tie(b.used, b.path);
   });
-  const int64_t stays = most / 100 * limits.remain_ratio;
+  const int64_t stays = most / 100 * limits.remain_ratio + most % 100 * limits.remain_ratio / 100;
   int removed = 0;
   for (const AgingEntry& entry : entries) {
     if (total <= stays || now - entry.used <= kUnusedFor) break;

@@ -23,8 +23,8 @@ class FileReplacement {
 
   Status WriteAt(uint64_t place, std::span<const std::byte> bytes);
   Status Commit();
-  // The same without waiting for the disk: a crash of the machine may leave a file with other bytes,
-  // which its readers must be able to tell.
+  // The same without waiting for the disk: a crash of the machine may leave a file with other
+  // bytes, which its readers must be able to tell.
   Status CommitUnflushed();
 
  private:
