@@ -25,7 +25,7 @@ def default_of(row):
     text = row.get("seed_default") or row.get("npu_run_config_default")
     text = row["default"] if text is None else text
     kind = type_of(row)
-    if text is None or text == "" or kind in OBJECTS.values():
+    if text in (None, "", "None") or kind in OBJECTS.values():
         return None
     if kind == "bool":
         return {"True": True, "False": False}[text]

@@ -35,7 +35,7 @@ constexpr std::array kTypeNames = {
     TypeNames{DataType::kInt16, "int16", "int16"},
     TypeNames{DataType::kInt32, "int32", "int32"},
     TypeNames{DataType::kInt64, "int64", "int64"},
-    TypeNames{DataType::kString, "string", "object"},
+    TypeNames{DataType::kString, "string", "object_"},
     TypeNames{DataType::kBool, "bool", "bool"},
     TypeNames{DataType::kFloat16, "float16", "float16"},
     TypeNames{DataType::kFloat64, "double", "float64"},
@@ -59,17 +59,14 @@ const TypeNames* NamesOf(DataType type) {
 
 // What is used of NumPy, looked up once and kept until the process ends.
 struct NumPy {
-  nb::object ndarray, asarray, require, array;
+  nb::object ndarray, asarray, from_dlpack, require, array;
   std::map<DataType, nb::object> types;
 
   static NumPy& Get() {
     static NumPy* const loaded = [] {
       const nb::module_ numpy = nb::module_::import_("numpy");
-      return new NumPy{numpy.attr("ndarray"),
-                       numpy.attr("asarray"),
-                       numpy.attr("require"),
-                       numpy.attr("array"),
-                       {}};
+      return new NumPy{numpy.attr("ndarray"), numpy.attr("asarray"), numpy.attr("from_dlpack"),
+                       numpy.attr("require"), numpy.attr("array"),   {}};
     }();
     return *loaded;
   }
@@ -368,7 +365,9 @@ LentArray LentArray::ForReading(nb::handle object, const std::string& where) {
   nb::list wanted;
   wanted.append("C");
   wanted.append("A");
-  const nb::object from = array.owner_.is_valid() ? array.owner_ : nb::borrow(object);
+  const nb::object from = array.owner_.is_valid()    ? array.owner_
+                          : array.dlpack_ != nullptr ? numpy.from_dlpack(object)
+                                                     : nb::borrow(object);
   const nb::object copy = numpy.require(from, nb::arg("requirements") = wanted);
   const DataType type = array.view_.type;
   LentArray made;

@@ -27,7 +27,7 @@ def _load_native():
 
 __version__: str = _load_native().version
 
-from plimsoll.binding import IOBinding, OrtValue  # noqa: E402
+from plimsoll.binding import IOBinding, OrtValue, empty  # noqa: E402
 from plimsoll.config import DumpConfig, ExperimentalConfig, MemoryConfig, NPURunConfig, ProfilingConfig  # noqa: E402
 from plimsoll.errors import (BadFileError, DoesNotFitError, Error, MismatchError, NoEffectWarning, RunError,  # noqa: E402
                              UnsupportedError, UsageError)
@@ -39,7 +39,7 @@ from plimsoll.session import (ExecutionMode, GraphOptimizationLevel, InferenceSe
 __all__ = ["BadFileError", "DoesNotFitError", "DumpConfig", "Error", "ExecutionMode", "ExperimentalConfig",
            "GraphOptimizationLevel", "IOBinding", "InferenceSession", "MemoryConfig", "MismatchError", "NPURunConfig",
            "NoEffectWarning", "NodeArg", "OrtValue", "Packing", "Plan", "Planner", "ProfilingConfig", "RunError", "RunOptions",
-           "SessionOptions", "UnsupportedError", "UsageError", "get_available_providers", "get_device", "pack", "plan", "replay"]
+           "SessionOptions", "UnsupportedError", "UsageError", "empty", "get_available_providers", "get_device", "pack", "plan", "replay"]
 
 
 def __getattr__(name):

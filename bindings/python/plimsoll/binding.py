@@ -1,12 +1,12 @@
 """Inputs and outputs that stay bound between runs, and tensors with onnxruntime's face."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from plimsoll.errors import UnsupportedError, UsageError
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this package
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from plimsoll.session import InferenceSession, RunOptions
 

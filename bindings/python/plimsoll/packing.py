@@ -1,14 +1,14 @@
 """The planner without a model: NumPy arrays of sizes and lives in, offsets out."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from plimsoll import _native
 from plimsoll.errors import UsageError
 from plimsoll.reports import Report, size_text
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this package
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
 _COLUMNS = {"size": ("size", "sizes"), "begin": ("begin", "begins", "lower"), "end": ("end", "ends", "upper")}
 _OPTIONAL = {"alignment": ("alignment", "alignments"), "offset": ("fixed_offset", "fixed_offsets")}

@@ -3,9 +3,12 @@ built: an instruction that would do so is refused, so a hostile file does no har
 from __future__ import annotations
 
 import struct
-from typing import Any
 
 from plimsoll.errors import BadFileError
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this package
+if TYPE_CHECKING:
+    from typing import Any
 
 _MOST_OBJECTS = 200_000_000
 _MOST_DIGITS = 4096  # bytes of a whole number

@@ -1,16 +1,16 @@
 """Plans: where every byte of a run lies, before it runs."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from plimsoll import _native
 from plimsoll.config import settings_of
 from plimsoll.errors import DoesNotFitError, Error, UnsupportedError, UsageError
 from plimsoll.reports import Report, size_text
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this package
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from plimsoll.config import Config
 

@@ -4,15 +4,15 @@
     print(trace.replay(allocator="stream_ordered"))"""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from plimsoll import _native
 from plimsoll.errors import BadFileError, UsageError
 from plimsoll.reports import ReplayReport, size_text
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this package
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
 _MOST_BYTES = 4 << 30
 _HEADING = "event,id,bytes,stream,time_us"

@@ -1,9 +1,11 @@
 """What a session tells of its runs and memory. Reports draw themselves in notebooks."""
 from __future__ import annotations
 
-from typing import Any
-
 from plimsoll import _native
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this package
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def size_text(count: int) -> str:

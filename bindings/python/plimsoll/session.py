@@ -1,8 +1,6 @@
 """InferenceSession, with onnxruntime's face."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from plimsoll import _native
 from plimsoll.config import settings_of
 from plimsoll.errors import UsageError
@@ -11,9 +9,11 @@ from plimsoll.reports import RunReport, SessionMemory
 from plimsoll.session_options import (ExecutionMode, GraphOptimizationLevel, SessionOptions, check_providers,
                                       get_available_providers, get_device)
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this package
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from plimsoll.binding import IOBinding, OrtValue
     from plimsoll.config import Config
