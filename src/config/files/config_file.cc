@@ -1,0 +1,115 @@
+#include "config/files/config_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "config/files/config_entries.h"
+#include "config/options/option_table.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::config {
+namespace {
+
+constexpr size_t kLargestFile = 1024 * 1024;
+
+constexpr std::string_view kNpuRunConfig = "NPURunConfig";
+constexpr std::string_view kMemoryConfig = "memory_config";
+
+Result<std::string> ReadText(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return BadConfigFile("config.file", path, "it is a folder");
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return BadConfigFile("config.file", path, std::strerror(errno));
+  std::string text(kLargestFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return BadConfigFile("config.file", path, "reading stopped early");
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > kLargestFile) {
+    return BadConfigFile("config.file", path, "it is larger than 1 MiB");
+  }
+  return text;
+}
+
+bool HoldsJson(std::string_view text, const std::string& name) {
+  std::string extension = std::filesystem::path(name).extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (extension == ".json") return true;
+  if (extension == ".toml") return false;
+  return Trim(text).starts_with('{');
+}
+
+bool IsPrefixOfKey(const std::string& key) {
+  const std::string prefix = key + ".";
+  return std::ranges::any_of(OptionTable(), [&](const Option& option) {
+    return option.name.starts_with(prefix) ||
+           std::ranges::any_of(option.other_keys,
+                               [&](std::string_view other) { return other.starts_with(prefix); });
+  });
+}
+
+// Takes `name` from the front of the path; what stands there must be a map.
+Result<bool> Enter(std::string_view name, FileEntry& entry) {
+  if (entry.path.empty() || entry.path.front() != name) return false;
+  entry.path.erase(entry.path.begin());
+  if (!entry.path.empty() || !entry.value) return true;
+  return BadConfigFile("config.shape", entry.place,
+                       StrCat(name, " is ", ShownValue(*entry.value), ", not a map of options"));
+}
+
+Status AddEntry(FileEntry entry, Settings& settings) {
+  PLIMSOLL_ASSIGN(const bool in_run_config, Enter(kNpuRunConfig, entry));
+  if (in_run_config) settings.UseNpuRunConfigDefaults();
+  PLIMSOLL_ASSIGN(const bool in_memory_config, Enter(kMemoryConfig, entry));
+  if (entry.path.empty()) return {};
+  std::string key = Join(entry.path, ".");
+  if (!entry.value && IsPrefixOfKey(key)) return {};
+  PLIMSOLL_ASSIGN(const Option* option, LookUpOption(key, entry.place));
+  if (!entry.value) {
+    return BadConfigFile("config.shape", entry.place, StrCat(key, " is a map, not a value"));
+  }
+  if (in_memory_config && option->group != OptionGroup::kMemoryConfig) {
+    return BadConfigFile("config.shape", entry.place,
+                         StrCat(key, " is no option of ", kMemoryConfig));
+  }
+  settings.Add({std::move(key),
+                std::move(*entry.value),
+                {.layer = Origin::Layer::kFile, .text = std::move(entry.place)}});
+  return {};
+}
+
+}  // namespace
+
+Error BadConfigFile(std::string code, std::string place, std::string why) {
+  const bool unread = code == "config.file";
+  return {ErrorKind::kBadFile,
+          std::move(code),
+          "cannot read the configuration",
+          std::move(place),
+          std::move(why),
+          unread ? "check the path" : "write a map of options, as docs/options.md shows"};
+}
+
+Result<Settings> ParseConfigText(std::string_view text, const std::string& name) {
+  if (text.find('\0') != std::string_view::npos) {
+    return BadConfigFile("config.syntax", name, "it holds a NUL character");
+  }
+  PLIMSOLL_ASSIGN(std::vector<FileEntry> entries, HoldsJson(text, name)
+                                                      ? ReadJsonEntries(text, name)
+                                                      : ReadTomlEntries(text, name));
+  Settings settings;
+  for (FileEntry& entry : entries) PLIMSOLL_TRY(AddEntry(std::move(entry), settings));
+  return settings;
+}
+
+Result<Settings> ReadConfigFile(const std::string& path) {
+  PLIMSOLL_ASSIGN(const std::string text, ReadText(path));
+  return ParseConfigText(text, path);
+}
+
+}  // namespace plimsoll::config
