@@ -11,6 +11,7 @@
 #include "cli/version.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
+#include "plimsoll/cli/command_line.h"
 
 namespace plimsoll::cli {
 namespace {
