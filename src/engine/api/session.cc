@@ -4,7 +4,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "config/config_file.h"
+#include "config/files/config_file.h"
 #include "config/effective_config.h"
 #include "config/settings.h"
 #include "engine/api/feature_map_lives.h"
