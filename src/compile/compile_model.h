@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compile/passes/pass.h"
+#include "compile/placement/place_nodes.h"
 #include "compile/plan_model.h"
 #include "graph/graph.h"
 #include "kernels/kernel.h"
@@ -46,6 +47,7 @@ struct CompiledModel {
   // more.
   std::vector<uint64_t> packed_inputs;
   PlannedModel planned;
+  HostTransfers transfers;   // between the device and the host, inside a run
   PlanOptions plan_options;  // by which it was planned: kernels' workspaces are among them
   std::vector<PassReport> passes;
   Bytes input_fusion_size;  // as PlanOptions has it
@@ -56,7 +58,8 @@ struct CompiledModel {
 // that is no plain tensor, a loop); nothing when it can. Shapes must have been inferred.
 std::optional<std::string> WhyNotPlannable(const graph::Graph& graph);
 
-// Compiles a graph that is plannable. Fails where an operator has no kernel (kUnsupported), where
+// Compiles a graph that is plannable for the device options.plan.lifetimes.target. Fails where an
+// operator has no kernel (kUnsupported), where
 // constants are missing, or where a kernel refuses its site.
 Result<CompiledModel> CompileModel(graph::Graph graph, const CompileOptions& options);
 

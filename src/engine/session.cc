@@ -49,6 +49,7 @@ Result<std::unique_ptr<device::Device>> MakeDeviceFor(const device::DeviceName& 
                                                               .granularity = kSessionGranularity}));
   if (!only_plan) return device;
   device::FakeOptions numbers;
+  numbers.kind = name.kind;
   numbers.devices = name.id.ordinal + 1;
   numbers.capacity = kEndless;
   numbers.granularity = kSessionGranularity;

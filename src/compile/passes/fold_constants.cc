@@ -9,8 +9,8 @@
 #include "compile/shapes/assumed_constants.h"
 #include "compile/shapes/known_tensor.h"
 #include "compile/shapes/shapes.h"
+#include "kernels/backend.h"
 #include "kernels/catalogue.h"
-#include "kernels/kernel_table.h"
 #include "kernels/run_once.h"
 
 namespace plimsoll::compile {
@@ -122,7 +122,7 @@ class Folding {
   bool FoldByKernel(NodeId id) {
     const graph::Node& node = graph_[id];
     if (!kernels::IsDeterministic(node)) return false;
-    if (kernels::FindKernel(node.domain, node.op, node.version) == nullptr) return false;
+    if (!kernels::HostBackend().Supports(graph_, id)) return false;
     if (transposes_ == Transposes::kLeaveToProducts && IsForProducts(node)) return false;
     Bytes read;
     bool assumed = false;

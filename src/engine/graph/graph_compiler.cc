@@ -9,6 +9,7 @@
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/gear_plan.h"
 #include "compile/shapes/shapes.h"
+#include "engine/cache/stored_searches.h"
 #include "engine/graph/compile_request.h"
 #include "engine/graph/gears.h"
 #include "engine/run/port_checks.h"
@@ -65,7 +66,7 @@ Result<std::unique_ptr<GraphCompiler>> GraphCompiler::Make(
 Status GraphCompiler::SimplifyGraph() {
   const std::vector<graph::ConstantTensor> before = graph_.constants;
   std::vector<compile::PassReport> reports;
-  PLIMSOLL_TRY(compile::Simplify(graph_, reports));
+  PLIMSOLL_TRY(compile::Simplify(graph_, reports, *options_.side.backend));
   std::vector<std::span<const std::byte>> read;
   for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
   DropMappedPages(read);
@@ -98,6 +99,7 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
   options.plan = load.plan;
   options.plan.lifetimes.feature_map_moves |= options_.feature_map_moves;
   options.plan.lifetimes.one_shape = options_.takes_one_shape;
+  options.plan.lifetimes.target = options_.side.target();
   options.plan.gear = gear;
   options.optimise = load.optimise;
   options.packed_weights = load.optimise ? &packed_ : nullptr;
@@ -106,7 +108,14 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
   options.deterministic = load.deterministic;
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   options.separate_host_operators = load.separate_host_operators && !options_.takes_one_shape;
-  return compile::CompileModel(std::move(graph), options);
+  DiskCache* const cache = packed_.disk_cache();
+  if (cache == nullptr) return compile::CompileModel(std::move(graph), options);
+  StoredSearches searches(*cache);
+  options.plan.searches = &searches;
+  auto model = compile::CompileModel(std::move(graph), options);
+  searches.Save();
+  cache->Settle();
+  return model;
 }
 
 Result<std::shared_ptr<const Executable>> GraphCompiler::Build(compile::CompiledModel model) {

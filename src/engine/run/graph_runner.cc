@@ -134,6 +134,7 @@ Status GraphRunner::RunOnDevice(BoundExecutable& bound, const Call& call, Execut
   last_run_.transfers = ports.transfers();
   run.inputs = ports.inputs();
   run.outputs = ports.outputs();
+  run.host_inputs = ports.host_inputs();
   run.queue = &queue;
   PLIMSOLL_TRY(RunBound(bound, run));
   PLIMSOLL_TRY(ports.Fetch(queue));

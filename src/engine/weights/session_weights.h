@@ -8,6 +8,7 @@
 #include <span>
 
 #include "config/run_config.h"
+#include "engine/cache/disk_cache.h"
 #include "engine/weights/constant_memory.h"
 #include "engine/weights/external_weights.h"
 #include "engine/weights/shared_forms.h"
@@ -22,8 +23,8 @@ using HeldWeights = std::map<const void*, Bytes>;
 Bytes SumOf(const HeldWeights& weights);
 
 // What the graphs of a session have together for their weights: files, where external_weight asks
-// for them, memory with the pages that variable_use_1g_huge_page asks for, and the forms that
-// kernels read. Thread-safe.
+// for them, memory with the pages that variable_use_1g_huge_page asks for, the forms that kernels
+// read, and the disk cache of compiled graphs and packed weights. Thread-safe.
 class SessionWeights {
  public:
   // `forms`: of several sessions; null: the session has its own.
@@ -36,12 +37,14 @@ class SessionWeights {
   ConstantMemory& memory() { return memory_; }
   SharedForms& forms() { return *forms_; }
   uint64_t session() const { return session_; }  // its number in this process
+  DiskCache* cache() { return cache_.get(); }    // null: op_compiler_cache_mode is off
 
  private:
   const uint64_t session_;
   std::optional<ExternalWeights> external_;
   ConstantMemory memory_;
   const std::shared_ptr<SharedForms> forms_;
+  std::unique_ptr<DiskCache> cache_;
   std::mutex mutex_;
   struct Shared {
     std::span<const std::byte> bytes;

@@ -1,8 +1,8 @@
-#include "cli/reports/feature_map_lives.h"
+#include "engine/api/feature_map_lives.h"
 
 #include <algorithm>
 
-namespace plimsoll::cli {
+namespace plimsoll::engine {
 namespace {
 
 // Where the steps of each stream stand in the timeline.
@@ -27,7 +27,9 @@ FeatureMapLives::FeatureMapLives(const compile::PlannedModel& model) {
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const plan::Buffer& buffer = problem.buffers[i];
     if (buffer.region != model.buffers.feature_map || is_window[i]) continue;
-    Life life{&buffer, steps, 0};
+    // A problem may be looked at before it is placed.
+    const Offset offset = i < model.plan.offsets.size() ? model.plan.offsets[i] : Offset();
+    Life life{&buffer, offset, steps, 0};
     const auto extend = [&](const plan::Use& use) {
       const auto& of_stream = places[use.stream.index()];
       const auto count = static_cast<int64_t>(of_stream.size());
@@ -69,4 +71,13 @@ std::vector<FeatureMapLives::Owner> FeatureMapLives::OwnersAt(int64_t step) cons
   return owners;
 }
 
-}  // namespace plimsoll::cli
+std::vector<PlacedBuffer> FeatureMapLives::Placed() const {
+  std::vector<PlacedBuffer> placed;
+  placed.reserve(lives_.size());
+  for (const Life& life : lives_) {
+    placed.push_back({life.buffer->name, life.offset, life.buffer->size, life.begin, life.end});
+  }
+  return placed;
+}
+
+}  // namespace plimsoll::engine

@@ -6,8 +6,9 @@
 
 #include "compile/plan_model.h"
 #include "plimsoll/base/bytes.h"
+#include "plimsoll/engine/reports.h"
 
-namespace plimsoll::cli {
+namespace plimsoll::engine {
 
 // Which buffers of a plan's feature map hold bytes when: values, workspaces, copies for groups.
 // Steps are those of the plan's timeline; bytes that nobody else may ever use live from the first
@@ -26,10 +27,13 @@ class FeatureMapLives {
     Bytes bytes;
   };
   std::vector<Owner> OwnersAt(int64_t step) const;  // largest first
+  // Every buffer that lives, with its offset, in the order of the plan's problem.
+  std::vector<PlacedBuffer> Placed() const;
 
  private:
   struct Life {
     const plan::Buffer* buffer = nullptr;
+    Offset offset = {};
     int64_t begin = 0;
     int64_t end = 0;
   };
@@ -37,4 +41,4 @@ class FeatureMapLives {
   std::vector<Bytes> waterline_;
 };
 
-}  // namespace plimsoll::cli
+}  // namespace plimsoll::engine

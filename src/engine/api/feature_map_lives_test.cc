@@ -1,11 +1,11 @@
-#include "cli/reports/feature_map_lives.h"
+#include "engine/api/feature_map_lives.h"
 
 #include <gtest/gtest.h>
 
 #include "compile/compile_model.h"
 #include "compile/graph_for_tests.h"
 
-namespace plimsoll::cli {
+namespace plimsoll::engine {
 namespace feature_map_lives_test {
 
 using compile::FloatTensor;
@@ -97,4 +97,4 @@ TEST(FeatureMapLivesTest, AnEmptyPlanHasNoPeak) {
 }
 
 }  // namespace feature_map_lives_test
-}  // namespace plimsoll::cli
+}  // namespace plimsoll::engine
