@@ -3,6 +3,7 @@
 #include <atomic>
 #include <set>
 
+#include "engine/api/plan_report.h"
 #include "engine/forwarding_device_for_tests.h"
 #include "engine/models_for_tests.h"
 #include "engine/run/poisoned_run.h"
@@ -10,6 +11,7 @@
 #include "engine/variables/training_for_tests.h"
 #include "kernels/backend.h"
 #include "plimsoll/device/far_device.h"
+#include "plimsoll/device/registry.h"
 
 // What runs on the host beside a device out of its reach, and the copies that this costs.
 namespace plimsoll::engine {
@@ -291,6 +293,33 @@ TEST(PlacementTest, AnOperatorThatTheBackendLacksRunsOnTheHost) {
   EXPECT_GT(session.backend().asked, 0);
   EXPECT_GT(session.backend().asked_for_pairs, 0);
   EXPECT_GE(session.backend().prepared, 2);
+  const PlanReport report =
+      MakePlanReport(**session->Compile(id, Views(inputs)), *session->Memory(id));
+  EXPECT_EQ(report.host_nodes, 1);
+  EXPECT_EQ(report.fetches + report.sends, 2);
+  EXPECT_EQ(report.fetched + report.sent, planned.fetched + planned.sent);
+  EXPECT_EQ(report.host * 2, session->Memory().host) << "what is planned is taken, by two graphs";
+}
+
+TEST(PlacementTest, APlanIsMadeWithTheKernelsOfItsDevice) {
+  ASSERT_TRUE(device::RegisterDeviceKind("placement_test_far", [](const auto&) {
+                return std::unique_ptr<device::Device>(std::make_unique<device::FarDevice>());
+              }).ok());
+  ASSERT_TRUE(kernels::RegisterBackend("placement_test_far",
+                                       std::make_unique<IncompleteBackend>(
+                                           std::set<std::string, std::less<>>{"Softmax"}))
+                  .ok());
+  SessionOptions options;
+  options.device_name = "placement_test_far";
+  options.load.only_plan = true;
+  const auto session = MakeSession(options);
+  GraphBuilder builder;
+  const ValueId x = builder.Node("Relu", {builder.Input("x", compile::FloatTensor({4}))});
+  builder.Output(builder.Node("Neg", {builder.Node("Softmax", {x})}));
+  const GraphId id = MustAdd(*session, builder.Build());
+  const auto executable = *session->Compile(id, {{View(Floats({4}, {1, 2, 3, 4}))}});
+  EXPECT_EQ(executable->model().transfers.fetches, 1);
+  EXPECT_EQ(executable->model().transfers.sends, 1);
 }
 
 TEST(PlacementTest, WhateverABackendLacksEverythingRuns) {
