@@ -143,7 +143,8 @@ Graph TwoInputs() {
   return builder.Build();
 }
 
-TEST(InputRangesTest, R309_R311_PlaceholdersAreMeantInAlphabeticalOrderAndDatasetInputsInTheModels) {
+TEST(InputRangesTest,
+     R309_R311_PlaceholdersAreMeantInAlphabeticalOrderAndDatasetInputsInTheModels) {
   const auto accepts = [](const config::RunConfig& config, int64_t b, int64_t a) {
     const auto session = MakeSession(Under(config));
     const GraphId id = MustAdd(*session, TwoInputs());
