@@ -137,6 +137,8 @@ TEST(AccuracyOptionsTest, R190_TypesOfOperatorsComeFromAFile) {
   ASSERT_TRUE(Accepted({"customize_dtypes=" + file}).precision.custom_dtypes);
   EXPECT_THAT(Outcome(ResolveTexts({"customize_dtypes=" + folder.path()})),
               HasSubstr("it is a folder"));
+  EXPECT_THAT(Outcome(ResolveTexts({"customize_dtypes=/dev/zero"})),
+              HasSubstr("is no regular file"));
   EXPECT_THAT(
       Outcome(ResolveTexts({"customize_dtypes=/nowhere.cfg"})),
       HasSubstr("customize_dtypes (--set): '/nowhere.cfg': No such file or directory; legal: "
