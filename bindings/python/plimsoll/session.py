@@ -113,7 +113,7 @@ class InferenceSession:
             setattr(settings, name, value)
         names, files, explicit = settings_of(config)
         optimise = settings.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL
-        self._native = _native.Session(_source(model), threads=settings._threads(), device=device,
+        self._native: _native.Session = _native.Session(_source(model), threads=settings._threads(), device=device,
                                        config={**settings._settings(), **names}, config_files=files, npu_run_config=explicit,
                                        optimise=optimise, share=share._native if share is not None else None)
         self._options = settings
