@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/api/feature_map_lives.h"
 #include "compile/memory/technique.h"
 #include "compile/plan_model.h"
+#include "engine/api/feature_map_lives.h"
 #include "engine/run/executable.h"
 #include "engine/session.h"
 #include "graph/graph.h"
