@@ -75,6 +75,7 @@ def stub(found):
         if name == "DumpConfig":
             lines += ["class ExperimentalConfig(Config):", "    def __init__(self, **options: object) -> None: ...", ""]
     lines += ["def options() -> dict[str, tuple[tuple[Any, ...], ...]]: ...",
+              "def check_settings(names: dict[str, str], files: list[str], explicit: bool, stacklevel: int = 2) -> str: ...",
               "def settings_of(config: object) -> tuple[dict[str, str], list[str], bool]: ...", ""]
     return "\n".join(lines)
 
