@@ -11,7 +11,7 @@ import sys
 CLASSES = ("NPURunConfig", "MemoryConfig", "DumpConfig", "ProfilingConfig")
 OBJECTS = {"memory_config": "MemoryConfig", "dump_config": "DumpConfig", "profiling_config": "ProfilingConfig",
            "experimental_config": "ExperimentalConfig"}
-PYTHON_TYPES = {"whole number": "int", "number": "int", "True or False": "bool", "switch": "bool"}
+PYTHON_TYPES = {"whole number": "int", "size": "int", "switch": "bool", "True or False": "bool"}
 
 
 def type_of(row):
@@ -74,13 +74,15 @@ def stub(found):
         lines += [f"    {row['name']}: {type_of(row)} | str | None" for row in found[name]] + [""]
         if name == "DumpConfig":
             lines += ["class ExperimentalConfig(Config):", "    def __init__(self, **options: object) -> None: ...", ""]
-    lines += ["def options() -> dict[str, tuple[tuple[Any, ...], ...]]: ...", ""]
+    lines += ["def options() -> dict[str, tuple[tuple[Any, ...], ...]]: ...",
+              "def check_settings(names: dict[str, str], files: list[str], explicit: bool, stacklevel: int = 2) -> str: ...",
+              "def settings_of(config: object) -> tuple[dict[str, str], list[str], bool]: ...", ""]
     return "\n".join(lines)
 
 
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    answer = subprocess.run([program, "options", "--json"], capture_output=True, text=True, check=True, env={})
+    answer = subprocess.run([program, "options", "--json"], capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"})
     found = classes(json.loads(answer.stdout))
     (folder / "_option_table.py").write_text(table(found))
     (folder / "config.pyi").write_text(stub(found))

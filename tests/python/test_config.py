@@ -102,6 +102,21 @@ def test_each_value_knows_where_it_comes_from(monkeypatch):
     assert effective["graph_run_mode"]["origin"] == "default" and effective["graph_run_mode"]["value"] == "1"
 
 
+def test_what_has_no_effect_says_so_once(tiny):
+    program = f"""
+import warnings, plimsoll
+for _ in range(2):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        config = plimsoll.NPURunConfig(buffer_optimize="off_optimize", graph_run_mode=0)
+        plimsoll.InferenceSession({tiny!r}, config=config)
+    print([(warning.category.__name__, warning.filename) for warning in said if "buffer_optimize" in str(warning.message)])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[('NoEffectWarning', '<string>')]", "[]"], done.stdout
+    assert "buffer_optimize" not in done.stderr
+
+
 def test_every_option_is_documented():
     for cls in (plimsoll.NPURunConfig, plimsoll.MemoryConfig):
         assert all(f"\n{name}: " in cls.__doc__ for name in signature(cls))

@@ -69,6 +69,11 @@ placed = pack([[1, 2, 3]], capacity=8)
     assert bad.returncode == 1 and "static_memory_polcy" in bad.stdout and "settings" not in bad.stderr
 
 
+def test_the_package_agrees_with_its_own_types(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "mypy", "--no-incremental", "-p", "plimsoll"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_notebook_runs(top, tmp_path):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     os.symlink(top / "examples", tmp_path / "examples")

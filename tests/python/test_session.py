@@ -190,6 +190,12 @@ def test_dlpack_both_ways(tiny, image):
     assert numpy.array_equal(strided, wanted)
 
 
+def test_a_device_whose_memory_the_host_cannot_reach(tiny, image):
+    wanted, = plimsoll.InferenceSession(tiny).run(None, {"image": image})
+    output, = plimsoll.InferenceSession(tiny, device="far").run(None, {"image": image})
+    assert numpy.array_equal(output, wanted)
+
+
 def test_metadata(tiny):
     meta = plimsoll.InferenceSession(tiny).get_modelmeta()
     assert meta.nodes > 0 and meta.opsets[""] >= 7 and isinstance(meta.custom_metadata_map, dict)

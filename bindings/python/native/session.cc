@@ -2,11 +2,13 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "errors.h"
 #include "model_session.h"
+#include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 
 namespace nb = nanobind;
@@ -207,6 +209,21 @@ nb::dict Info(const ModelSession& self) {
   return row;
 }
 
+// What is in force, as JSON, and what the library has to say about it: each note is said once in a
+// process, so that it must reach the user from here.
+std::pair<std::string, std::vector<std::string>> EffectiveConfig(
+    const Names& config, const std::vector<std::string>& files, bool npu_run_config) {
+  std::vector<std::string> notes;
+  const auto effective = [&] {
+    const LogCapture capture([&](LogLevel level, std::string_view line) {
+      if (level >= LogLevel::kWarning) notes.emplace_back(line);
+    });
+    return Session::EffectiveConfigJson(
+        {.config = config, .config_files = files, .npu_run_config = npu_run_config});
+  }();
+  return {Take(effective), notes};
+}
+
 nb::list Variables(const ModelSession& self) {
   nb::list rows;
   for (const VariableInfo& variable : self.session().Variables()) {
@@ -285,13 +302,8 @@ void AddSession(nb::module_& module) {
             Check(self.session().RestoreVariables(path));
           },
           nb::arg("path"));
-  module.def(
-      "effective_config",
-      [](const Names& config, const std::vector<std::string>& files, bool npu_run_config) {
-        return Take(Session::EffectiveConfigJson(
-            {.config = config, .config_files = files, .npu_run_config = npu_run_config}));
-      },
-      nb::arg("config"), nb::arg("config_files"), nb::arg("npu_run_config"));
+  module.def("effective_config", &EffectiveConfig, nb::arg("config"), nb::arg("config_files"),
+             nb::arg("npu_run_config"));
 }
 
 }  // namespace plimsoll::python

@@ -2,9 +2,11 @@
 documents', what is legal is checked by the library."""
 from __future__ import annotations
 
+import warnings
+
 from plimsoll import _native
 from plimsoll._option_table import ROWS
-from plimsoll.errors import UsageError
+from plimsoll.errors import NoEffectWarning, UsageError
 
 
 def _text(value) -> str:
@@ -59,7 +61,7 @@ class Config(metaclass=_Described):
 
     def _check(self):
         """Everything that is wrong, now rather than when a session is made of it."""
-        _native.effective_config(self.settings(), [], isinstance(self, NPURunConfig))
+        check_settings(self.settings(), [], isinstance(self, NPURunConfig), stacklevel=4)
 
     def settings(self) -> dict[str, str]:
         """What was given, as the library takes it; the options of objects among them."""
@@ -74,7 +76,7 @@ class Config(metaclass=_Described):
     def effective(self) -> dict[str, dict]:
         """What is in force with these options, and where each value comes from; as `plimsoll options` shows it."""
         import json
-        return json.loads(_native.effective_config(self.settings(), [], isinstance(self, NPURunConfig)))
+        return json.loads(check_settings(self.settings(), [], isinstance(self, NPURunConfig)))
 
     def __getattr__(self, name):
         if not name.startswith("_"):
@@ -140,6 +142,15 @@ _documented(NPURunConfig, "Every option of a session, with the documents' own de
 def options() -> dict[str, tuple]:
     """The table: for each class its rows of name, type, default, legal values, standing and meaning."""
     return dict(ROWS)
+
+
+def check_settings(names: dict[str, str], files: list[str], explicit: bool, stacklevel: int = 2) -> str:
+    """What is in force with these settings, as JSON. All that is wrong is refused; what has no effect here, or will go, is told
+    once in a process, as a NoEffectWarning."""
+    effective, notes = _native.effective_config(names, files, explicit)
+    for note in notes:
+        warnings.warn(note, NoEffectWarning, stacklevel)
+    return effective
 
 
 def settings_of(config) -> tuple[dict[str, str], list[str], bool]:

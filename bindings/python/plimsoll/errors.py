@@ -2,6 +2,10 @@
 what programs compare."""
 from __future__ import annotations
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this package
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Error(RuntimeError):
     """Something failed. One line of text has it all; the attributes have its parts."""
@@ -36,6 +40,8 @@ class UsageError(Error, ValueError):
 
 class DoesNotFitError(Error, MemoryError):
     """A memory limit or a capacity."""
+
+    plan: Any = None  # where a plan was refused
 
 
 class UnsupportedError(Error, NotImplementedError):

@@ -88,7 +88,10 @@ class Planner:
         not fit the capacity is no error: `fits` is false."""
         from plimsoll.plans import _bytes_of
         columns = _columns(buffers)
-        return Packing(_native.pack(*columns, _bytes_of(capacity), self.steps, self.deadline_ms, self.assigner, self.threads), columns)
+        sizes, begins, ends, alignments, fixed_offsets = columns
+        figures = _native.pack(sizes, begins, ends, alignments, fixed_offsets, _bytes_of(capacity), self.steps, self.deadline_ms,
+                               self.assigner, self.threads)
+        return Packing(figures, columns)
 
     def solve(self, problem: Mapping[str, Any] | str) -> dict[str, Any]:
         """A whole problem with regions, relations, streams and batches, as docs/planning.md has it in JSON; the verified plan."""

@@ -96,7 +96,8 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
         if len(cells) != 5 or not all(cell.isdigit() for cell in cells[1:]):
             raise BadFileError("cannot read the trace", code="replay.bad_trace", place=f"{path}:{number}", reason=f"{line[:60]!r}",
                                remedy=f"each line is {_HEADING}")
-        rows.append((cells[0], *map(int, cells[1:])))
+        block, size, stream, time = map(int, cells[1:])
+        rows.append((cells[0], block, size, stream, time))
     return Trace(rows, str(path))
 
 
@@ -130,7 +131,7 @@ def from_snapshot(snapshot: Mapping[str, Any], device: int = 0, name: str = "the
         if not isinstance(event, dict):
             raise BadFileError("cannot read the snapshot", code="replay.snapshot", place=f"event {place}", reason="it is no dict",
                                remedy="record it again")
-        kind = _EVENTS.get(event.get("action"))
+        kind = _EVENTS.get(str(event.get("action")))
         if kind is None:
             continue
         address = _field(event, "addr", place)
@@ -151,7 +152,7 @@ def from_snapshot(snapshot: Mapping[str, Any], device: int = 0, name: str = "the
         if kind == "c":
             del live[address]
     first = rows[0][4] if rows else 0
-    return Trace([(*row[:4], row[4] - first) for row in rows], name, dropped)
+    return Trace([(kind, block, size, stream, time - first) for kind, block, size, stream, time in rows], name, dropped)
 
 
 def read_snapshot(path: str | os.PathLike[str], device: int = 0) -> Trace:

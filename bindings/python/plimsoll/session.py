@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from plimsoll import _native
-from plimsoll.config import settings_of
+from plimsoll.config import check_settings, settings_of
 from plimsoll.errors import UsageError
 from plimsoll.plans import Plan, plan_of
 from plimsoll.reports import RunReport, SessionMemory
@@ -112,8 +112,10 @@ class InferenceSession:
         for name, value in options.items():
             setattr(settings, name, value)
         names, files, explicit = settings_of(config)
+        if share is None:
+            check_settings({**settings._settings(), **names}, files, explicit, stacklevel=3)
         optimise = settings.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL
-        self._native = _native.Session(_source(model), threads=settings._threads(), device=device,
+        self._native: _native.Session = _native.Session(_source(model), threads=settings._threads(), device=device,
                                        config={**settings._settings(), **names}, config_files=files, npu_run_config=explicit,
                                        optimise=optimise, share=share._native if share is not None else None)
         self._options = settings
@@ -198,7 +200,7 @@ class InferenceSession:
         """What is in force, and where each value comes from; as `plimsoll options` shows it."""
         import json
         names, files, explicit = self._config
-        return json.loads(_native.effective_config({**self._options._settings(), **names}, files, explicit))
+        return json.loads(check_settings({**self._options._settings(), **names}, files, explicit))
 
     @property
     def variables(self) -> dict[str, tuple[str, list[int]]]:

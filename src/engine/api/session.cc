@@ -4,8 +4,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "config/files/config_file.h"
 #include "config/effective_config.h"
+#include "config/files/config_file.h"
 #include "config/settings.h"
 #include "engine/api/feature_map_lives.h"
 #include "engine/api/model_parts.h"
