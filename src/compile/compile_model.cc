@@ -1,6 +1,7 @@
 #include "compile/compile_model.h"
 
 #include <algorithm>
+#include <array>
 
 #include "compile/memory/streams.h"
 #include "compile/passes/bodies.h"
@@ -22,6 +23,8 @@ using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 using graph::ValueType;
+
+constexpr FusionPattern kSliceBySlice = FusionPattern::kSliceBySlice;
 
 bool IsPlainTensor(const ValueType& type) {
   return type.is_tensor() && type.data_type != DataType::kString && type.shape &&
@@ -45,17 +48,21 @@ struct Attempt {
 // first, and those that need less where these need too much.
 class Compilation {
  public:
-  Compilation(const CompileOptions& options, Graph simplified, std::vector<PassReport> passes)
-      : options_(options), simplified_(std::move(simplified)), passes_(std::move(passes)) {}
+  Compilation(const CompileOptions& options, Graph simplified, const FusionCounts& fusion)
+      : options_(options), simplified_(std::move(simplified)), fusion_(fusion) {}
 
   Result<CompiledModel> Run() {
     PLIMSOLL_ASSIGN(Attempt best, Try(GroupedChannels::kWherePossible));
     const Bytes first = best.peak();
+    const int possible = best.grouped;
     for (const GroupedChannels layouts :
          {GroupedChannels::kWhereFilled, GroupedChannels::kNowhere}) {
       if (best.peak() <= Target() || best.grouped == 0) break;
       PLIMSOLL_ASSIGN(Attempt other, Try(layouts));
       if (other.peak() < best.peak()) best = std::move(other);
+    }
+    if (best.layouts == GroupedChannels::kNowhere && possible > 0) {
+      best.model.fusion.Declined(FusionPattern::kChannelGroup, possible);
     }
     PLIMSOLL_TRY(SliceAtPeak(best));
     simplified_ = {};  // holds no constants while they are packed
@@ -78,10 +85,11 @@ class Compilation {
     Attempt attempt;
     attempt.layouts = layouts;
     attempt.model.graph = simplified_;
-    attempt.model.passes = passes_;
+    attempt.model.fusion = fusion_;
     Graph& graph = attempt.model.graph;
     if (options_.optimise) {
-      PLIMSOLL_ASSIGN(attempt.grouped, ChooseLayouts(graph, layouts, attempt.model.passes));
+      PLIMSOLL_ASSIGN(attempt.grouped,
+                      ChooseLayouts(graph, layouts, attempt.model.fusion, options_.switches));
     }
     PLIMSOLL_TRY(SpreadBatchLabels(graph, options_.plan.updates));
     PLIMSOLL_TRY(SettleStreams(graph, options_.plan.updates));
@@ -98,8 +106,11 @@ class Compilation {
     constexpr size_t kMostNodes = 20'000;  // beyond that each round takes too long
     const bool one_stream = best.model.planned.timeline.steps_of_stream.size() < 2;
     const bool small = best.model.planned.order.size() <= kMostNodes;
-    if (!options_.optimise || !one_stream || !small) return {};
+    if (!options_.optimise || !options_.switches.IsOn(kSliceBySlice)) return {};
+    if (!one_stream || !small) return {};
     const Bytes before = best.peak();
+    FusionCounts found;
+    int declined = 0;  // in the last round
     for (int round = 0; round < kMostRounds; ++round) {
       const std::vector<ValueId> seeds = LargeAtPeak(best.model);
       bool lower = false;
@@ -110,9 +121,10 @@ class Compilation {
         Attempt sliced;
         sliced.layouts = best.layouts;
         sliced.grouped = best.grouped;
-        sliced.model.passes = best.model.passes;
+        sliced.model.fusion = best.model.fusion;
         sliced.model.graph = best.model.graph;
         const Sliced made = SliceRegions(sliced.model.graph, seeds, sizes);
+        declined = made.declined + made.regions;
         if (made.regions == 0) break;
         OverwriteAfterReaders(sliced.model.graph);
         sliced.model.graph = Compact(sliced.model.graph);
@@ -125,11 +137,15 @@ class Compilation {
         if (!lower) continue;
         sliced.regions = best.regions + made.regions;
         sliced.sliced_by = before - sliced.peak();
+        found.Took(kSliceBySlice, made.regions);
+        declined = made.declined;
         best = std::move(sliced);
         break;
       }
       if (!lower) break;
     }
+    found.Declined(kSliceBySlice, declined);
+    best.model.fusion.AddRun(found, std::array{kSliceBySlice});
     return {};
   }
 
@@ -198,7 +214,7 @@ class Compilation {
       Attempt lower;
       lower.most_workspace = std::move(most);
       lower.model.graph = attempt.model.graph;
-      lower.model.passes = attempt.model.passes;
+      lower.model.fusion = attempt.model.fusion;
       PLIMSOLL_TRY(Plan(lower));
       most = WorkspacesToKeep(lower);
       if (lower.peak() >= attempt.peak()) continue;
@@ -301,7 +317,7 @@ class Compilation {
 
   const CompileOptions& options_;
   Graph simplified_;
-  std::vector<PassReport> passes_;
+  const FusionCounts fusion_;
 };
 
 }  // namespace
@@ -332,10 +348,9 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
 }
 
 Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
-  std::vector<PassReport> passes;
-  if (options.optimise) PLIMSOLL_TRY(Simplify(graph, passes));
-  PLIMSOLL_ASSIGN(CompiledModel model,
-                  Compilation(options, std::move(graph), std::move(passes)).Run());
+  FusionCounts fusion = options.found_before;
+  if (options.optimise) PLIMSOLL_TRY(Simplify(graph, fusion, options.switches));
+  PLIMSOLL_ASSIGN(CompiledModel model, Compilation(options, std::move(graph), fusion).Run());
   model.input_fusion_size = options.plan.input_fusion_size;
   return model;
 }

@@ -23,6 +23,8 @@ enum class WeightForms {
 struct CompileOptions {
   PlanOptions plan;
   bool optimise = true;                  // off: the graph runs as it is, node by node
+  FusionSwitches switches;               // patterns that passes look for
+  FusionCounts found_before;             // by passes over this graph when it was loaded
   bool separate_host_operators = false;  // on a stream of their own, where they are independent
   // Where packed constants go; null: kernels read constants as they are.
   kernels::PackedWeights* packed_weights = nullptr;
@@ -45,8 +47,8 @@ struct CompiledModel {
   std::vector<uint64_t> packed_inputs;
   PlannedModel planned;
   PlanOptions plan_options;  // by which it was planned: kernels' workspaces are among them
-  std::vector<PassReport> passes;
-  Bytes input_fusion_size;  // as PlanOptions has it
+  FusionCounts fusion;       // what passes found, from loading on
+  Bytes input_fusion_size;   // as PlanOptions has it
 };
 
 // Why a graph cannot be planned as a whole before it runs (a size that only data tells, a value

@@ -139,6 +139,8 @@ Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>
     load.plan.lifetimes.reuse.inputs.clear();
   }
   const GraphId id(next_++);
+  load.on_passes = MakeFusionReport(options_.export_compile_stat, options_.config.work_path,
+                                    {weights_->session(), id.index()});
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
                   LoadedGraph::Load(std::move(graph), load, memory_, weights_, name));

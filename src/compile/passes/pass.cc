@@ -1,8 +1,8 @@
 #include "compile/passes/pass.h"
 
-#include <algorithm>
+#include <array>
 #include <span>
-#include <string_view>
+#include <vector>
 
 #include "compile/passes/common_subexpressions.h"
 #include "compile/passes/compact.h"
@@ -26,82 +26,102 @@ namespace {
 
 using graph::Graph;
 
+using enum FusionPattern;
+
 struct Pass {
-  std::string_view name;
-  int (*run)(Graph& graph);  // gives how much it changed
+  FusionCounts (*run)(Graph& graph, const FusionSwitches& switches);
+  std::array<FusionPattern, 6> patterns;  // that it looks for; the first ones count
+  size_t count = 1;
 };
 
 // One pass opens the way for another, so these go round until nothing changes.
 constexpr Pass kCleaning[] = {
-    {"inline_branches", InlineBranches}, {"remove_no_ops", RemoveNoOps},
-    {"merge_views", MergeViews},         {"common_subexpressions", MergeCommonSubexpressions},
-    {"dead_code", RemoveDeadCode},
+    {InlineBranches, {kBranchInline}}, {RemoveNoOps, {kNoOpRemove}},
+    {MergeViews, {kViewMerge}},        {MergeCommonSubexpressions, {kCommonSubexpression}},
+    {RemoveDeadCode, {kDeadCode}},
 };
 constexpr int kMostRounds = 8;
 
 // What exporters write out as many nodes, and what stands between nodes that could be fused.
 // Attention comes before Transposes move, since it takes them in.
 constexpr Pass kPatterns[] = {
-    {"fuse_activations", FuseActivations},
-    {"fuse_normalizations", FuseNormalizations},
-    {"fuse_attention", FuseAttention},
-    {"sink_transposes", SinkTransposes},
+    {FuseActivations, {kGelu, kSwish, kHardSwish}, 3},
+    {FuseNormalizations, {kLayerNorm, kRmsNorm}, 2},
+    {FuseAttention, {kAttention}},
+    {SinkTransposes, {kTransposeSink}},
 };
 
 constexpr Pass kFusing[] = {
-    {"fuse_convolutions", FuseConvolutions},
-    {"fuse_products", FuseProducts},
+    {FuseConvolutions, {kConvBatchnorm, kConvAdd, kConvActivation}, 3},
+    {FuseProducts,
+     {kMatMulTranspose, kMatMulScale, kMatMulReshape, kMatMulBiasAdd, kMatMulAdd,
+      kMatMulActivation},
+     6},
 };
 
-constexpr Pass kLayout[] = {{"channel_groups", GroupChannels}};
-constexpr Pass kFilledLayout[] = {{"channel_groups", GroupFilledChannels}};
+constexpr Pass kLayout[] = {{GroupChannels, {kChannelGroup}}};
+constexpr Pass kFilledLayout[] = {{GroupFilledChannels, {kChannelGroup}}};
 
-constexpr Pass kFolding[] = {{"fold_constants", FoldConstants}};
-constexpr Pass kFoldingBeforeFusing[] = {{"fold_constants", FoldBeforeFusing}};
+constexpr Pass kFolding[] = {{FoldConstants, {kConstantFold}}};
+constexpr Pass kFoldingBeforeFusing[] = {{FoldBeforeFusing, {kConstantFold}}};
 
-int RunPasses(Graph& graph, std::span<const Pass> passes, std::vector<PassReport>& reports) {
-  int changes = 0;
-  for (const Pass& pass : passes) {
-    const int changed = pass.run(graph);
-    changes += changed;
-    const auto known = std::find_if(reports.begin(), reports.end(), [&](const PassReport& report) {
-      return report.name == pass.name;
-    });
-    if (known != reports.end()) {
-      known->changes += changed;
-    } else {
-      reports.push_back({std::string(pass.name), changed});
+// Passes over one graph, as far as their patterns are on.
+class PassRunner {
+ public:
+  PassRunner(Graph& graph, FusionCounts& counts, const FusionSwitches& switches)
+      : graph_(graph), counts_(counts), switches_(switches) {}
+
+  // Gives how much was changed.
+  int Run(std::span<const Pass> passes) {
+    int changes = 0;
+    for (const Pass& pass : passes) {
+      std::vector<FusionPattern> wanted;
+      for (size_t i = 0; i < pass.count; ++i) {
+        if (switches_.IsOn(pass.patterns[i])) wanted.push_back(pass.patterns[i]);
+      }
+      if (wanted.empty()) continue;
+      const FusionCounts found = pass.run(graph_, switches_);
+      counts_.AddRun(found, wanted);
+      changes += found.effects();
+    }
+    return changes;
+  }
+
+  void Clean(std::span<const Pass> folding) {
+    for (int round = 0; round < kMostRounds; ++round) {
+      const int folded = Run(folding);
+      if (folded + Run(kCleaning) == 0) return;
     }
   }
-  return changes;
-}
 
-void Clean(Graph& graph, std::span<const Pass> folding, std::vector<PassReport>& reports) {
-  for (int round = 0; round < kMostRounds; ++round) {
-    const int folded = RunPasses(graph, folding, reports);
-    if (folded + RunPasses(graph, kCleaning, reports) == 0) return;
-  }
-}
+ private:
+  Graph& graph_;
+  FusionCounts& counts_;
+  const FusionSwitches& switches_;
+};
 
 }  // namespace
 
-Status Simplify(Graph& graph, std::vector<PassReport>& reports) {
-  Clean(graph, kFoldingBeforeFusing, reports);
-  RunPasses(graph, kPatterns, reports);
-  Clean(graph, kFoldingBeforeFusing, reports);
-  RunPasses(graph, kFusing, reports);
-  Clean(graph, kFolding, reports);
+Status Simplify(Graph& graph, FusionCounts& counts, const FusionSwitches& switches) {
+  PassRunner passes(graph, counts, switches);
+  passes.Clean(kFoldingBeforeFusing);
+  passes.Run(kPatterns);
+  passes.Clean(kFoldingBeforeFusing);
+  passes.Run(kFusing);
+  passes.Clean(kFolding);
   OverwriteAfterReaders(graph);
   graph = Compact(graph);
   return InferShapes(graph);
 }
 
-Result<int> ChooseLayouts(Graph& graph, GroupedChannels where, std::vector<PassReport>& reports) {
+Result<int> ChooseLayouts(Graph& graph, GroupedChannels where, FusionCounts& counts,
+                          const FusionSwitches& switches) {
   if (where == GroupedChannels::kNowhere) return 0;
+  PassRunner passes(graph, counts, switches);
   const int grouped =
-      RunPasses(graph, where == GroupedChannels::kWherePossible ? kLayout : kFilledLayout, reports);
+      passes.Run(where == GroupedChannels::kWherePossible ? kLayout : kFilledLayout);
   if (grouped == 0) return 0;
-  Clean(graph, kFolding, reports);
+  passes.Clean(kFolding);
   OverwriteAfterReaders(graph);
   graph = Compact(graph);
   PLIMSOLL_TRY(InferShapes(graph));

@@ -88,7 +88,8 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOp
     // What passes read of the weights and replaced is needed no more; what is still needed comes
     // back from the file.
     const std::vector<graph::ConstantTensor> before = loaded->graph_.constants;
-    PLIMSOLL_TRY(compile::Simplify(loaded->graph_, loaded->passes_));
+    PLIMSOLL_TRY(compile::Simplify(loaded->graph_, loaded->found_, options.switches));
+    if (options.on_passes) options.on_passes(loaded->found_);
     std::vector<std::span<const std::byte>> read;
     for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
     DropMappedPages(read);
@@ -241,11 +242,15 @@ Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std:
   options.plan.lifetimes.one_shape = takes_one_shape_;
   options.plan.gear = gear;
   options.optimise = options_.optimise;
+  options.switches = options_.switches;
+  options.found_before = found_;
   options.packed_weights = options_.optimise ? &packed_ : nullptr;
   options.weight_forms = options_.weight_forms.value_or(options.weight_forms);
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   options.separate_host_operators = options_.separate_host_operators && !takes_one_shape_;
-  return compile::CompileModel(std::move(graph), options);
+  auto model = compile::CompileModel(std::move(graph), options);
+  if (model.ok() && options_.on_passes) options_.on_passes(model->fusion);
+  return model;
 }
 
 Result<LoadedGraph::Entry*> LoadedGraph::EntryFor(std::span<const TensorView> inputs) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -51,6 +52,8 @@ struct LoadOptions {
   device::DeviceId streams_device;
   int threads = 1;              // of each kernel that runs on a stream
   std::vector<bool> variables;  // by input: keeps its size whatever is opened; empty: none is one
+  compile::FusionSwitches switches;                             // patterns that passes look for
+  std::function<void(const compile::FusionCounts&)> on_passes;  // told after load and each compile
 };
 
 // What a graph holds now.
@@ -195,7 +198,7 @@ class LoadedGraph {
   bool own_streams_ = false;  // its nodes ask for several
   InputRanges ranges_;
   RunBatches batches_;
-  std::vector<compile::PassReport> passes_;
+  compile::FusionCounts found_;  // by passes at load
   PackedStore packed_;
   std::vector<std::shared_ptr<const void>> assumed_;  // addresses of constants that are missing
   std::list<Entry> entries_;                          // most recently used first

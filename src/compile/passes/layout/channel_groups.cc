@@ -34,7 +34,7 @@ class ChannelGrouping {
         group_size_(kernels::BlockSize()),
         filled_only_(filled_only) {}
 
-  int Run() {
+  FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
       native_.clear();
       reordered_.clear();
@@ -45,14 +45,14 @@ class ChannelGrouping {
       for (const NodeId id : rewriter_.NodesOf(body)) GivePlain(id);
       for (const NodeId id : rewriter_.NodesOf(body)) TakePlain(id);
     }
-    return grouped_;
+    return counts_;
   }
 
  private:
   void Visit(NodeId id) {
     const Node& node = graph_[id];
     const ChannelGroupRule rule = RuleFor(graph_, node, group_size_);
-    if (rule != ChannelGroupRule::kNone && filled_only_ && !IsFilled(node)) return;
+    if (rule != ChannelGroupRule::kNone && filled_only_ && !IsFilled(node)) return Decline(rule);
     switch (rule) {
       case ChannelGroupRule::kNone:
         return;
@@ -62,15 +62,22 @@ class ChannelGrouping {
         if (IsNative(node.inputs[0])) GroupPool(id);
         return;
       case ChannelGroupRule::kElementwise:
-        if (AllFullAreNative(node)) GroupElementwise(id);
+        if (AllFullAreNative(node)) return GroupElementwise(id);
+        if (AnyIsNative(node)) counts_.Declined(FusionPattern::kChannelGroup);
         return;
       case ChannelGroupRule::kConcat:
-        if (std::any_of(node.inputs.begin(), node.inputs.end(),
-                        [&](ValueId part) { return IsNative(part); })) {
-          GroupConcat(id);
-        }
+        if (AnyIsNative(node)) GroupConcat(id);
         return;
     }
+  }
+
+  // Others follow convolutions, and are not found where these are not.
+  void Decline(ChannelGroupRule rule) {
+    if (rule == ChannelGroupRule::kConvolution) counts_.Declined(FusionPattern::kChannelGroup);
+  }
+
+  bool AnyIsNative(const Node& node) const {
+    return std::ranges::any_of(node.inputs, [&](ValueId part) { return IsNative(part); });
   }
 
   bool IsFilled(const Node& node) const {
@@ -138,7 +145,7 @@ class ChannelGrouping {
     node.attributes = Attributes();
     node.attributes.Set("channels", *DimOf(graph_, plain, 1));
     rewriter_.SetInputs(id, {made});
-    ++grouped_;
+    counts_.Took(FusionPattern::kChannelGroup);
   }
 
   void GroupConvolution(NodeId id) {
@@ -233,13 +240,17 @@ class ChannelGrouping {
   bool filled_only_;
   std::map<ValueId, ValueId> native_;     // plain values that a node makes in grouped form
   std::map<ValueId, ValueId> reordered_;  // others, brought to the grouped form
-  int grouped_ = 0;
+  FusionCounts counts_;
 };
 
 }  // namespace
 
-int GroupChannels(Graph& graph) { return ChannelGrouping(graph, false).Run(); }
+FusionCounts GroupChannels(Graph& graph, const FusionSwitches& /*switches*/) {
+  return ChannelGrouping(graph, false).Run();
+}
 
-int GroupFilledChannels(Graph& graph) { return ChannelGrouping(graph, true).Run(); }
+FusionCounts GroupFilledChannels(Graph& graph, const FusionSwitches& /*switches*/) {
+  return ChannelGrouping(graph, true).Run();
+}
 
 }  // namespace plimsoll::compile

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -9,9 +10,9 @@ namespace plimsoll::compile {
 // concatenations keep that form, and reorders stand only where it begins and ends. A convolution at
 // such a border takes or gives the plain form itself. All shapes must be static. Gives how many
 // nodes work on such tensors.
-int GroupChannels(graph::Graph& graph);
+FusionCounts GroupChannels(graph::Graph& graph, const FusionSwitches& switches = {});
 
 // The same where every tensor's channels fill their groups, so that no form is larger than another.
-int GroupFilledChannels(graph::Graph& graph);
+FusionCounts GroupFilledChannels(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

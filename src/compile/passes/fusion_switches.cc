@@ -1,0 +1,63 @@
+#include "compile/passes/fusion_switches.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::compile {
+namespace {
+
+const FusionPatternRow* FindPattern(std::string_view name) {
+  const auto rows = FusionPatternTable();
+  const auto found = std::ranges::find(rows, name, &FusionPatternRow::name);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::string UnknownName(std::string_view name, FusionGroup group) {
+  std::vector<std::string> known;
+  for (const FusionPatternRow& row : FusionPatternTable()) {
+    if (row.group == group) known.emplace_back(row.name);
+  }
+  const std::optional<std::string> nearest = NearestName(name, known);
+  return StrCat("fusion switches: ", Name(group), " has no pattern '", name, "' on this device",
+                nearest ? StrCat("; did you mean '", *nearest, "'?") : "");
+}
+
+}  // namespace
+
+FusionSwitches::FusionSwitches(const GroupSwitches& graph_fusion, const GroupSwitches& ub_fusion,
+                               std::vector<std::string>& notes) {
+  Read(FusionGroup::kGraphFusion, graph_fusion, notes);
+  Read(FusionGroup::kUbFusion, ub_fusion, notes);
+}
+
+void FusionSwitches::Read(FusionGroup group, const GroupSwitches& asked,
+                          std::vector<std::string>& notes) {
+  for (const auto& [name, on] : asked.patterns) {
+    const FusionPatternRow* const row = FindPattern(name);
+    if (row == nullptr) {
+      notes.push_back(UnknownName(name, group));
+    } else if (row->group != group) {
+      notes.push_back(StrCat("fusion switches: '", name, "' is a pattern of ", Name(row->group),
+                             ", not of ", Name(group), ": nothing was switched"));
+    }
+  }
+  std::vector<std::string> stay;
+  for (const FusionPatternRow& row : FusionPatternTable()) {
+    if (row.group != group) continue;
+    const auto named = asked.patterns.find(row.name);
+    const bool on = named == asked.patterns.end() ? !asked.all_off : named->second;
+    if (on) continue;
+    if (row.always_on_because.empty()) {
+      SwitchOff(row.pattern);
+    } else {
+      stay.push_back(StrCat(row.name, " (", row.always_on_because, ")"));
+    }
+  }
+  if (stay.empty()) return;
+  notes.push_back(
+      StrCat("fusion switches: these cannot be switched off and stay on: ", Join(stay, ", ")));
+}
+
+}  // namespace plimsoll::compile
