@@ -7,6 +7,7 @@
 
 #include "compile/passes/pass.h"
 #include "compile/plan_model.h"
+#include "compile/tuning/tuning.h"
 #include "graph/graph.h"
 #include "kernels/kernel.h"
 #include "plimsoll/base/status.h"
@@ -35,6 +36,7 @@ struct CompileOptions {
   // What plain lives take in the file's order: the peak is kept from being above it. Nothing: not
   // known, and the fastest kernels are taken.
   std::optional<Bytes> plain_peak;
+  TuningOptions tuning;
 };
 
 // A model that is ready to run inside a plan: every node that runs has its kernel, every byte its

@@ -99,7 +99,11 @@ Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) 
     named = name.id;
   }
   PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device, named));
-  return std::unique_ptr<Session>(new Session(options, std::move(device), id));
+  SessionOptions tuned = options;
+  if (options.tuning.mode != TuningSettings::Mode::kOff || !options.tuning.work_path.empty()) {
+    PLIMSOLL_ASSIGN(tuned.load.tuning, OpenTuning(options.tuning));
+  }
+  return std::unique_ptr<Session>(new Session(tuned, std::move(device), id));
 }
 
 void Session::PrepareThread() const {

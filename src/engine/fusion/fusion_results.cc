@@ -2,13 +2,11 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
-#include <thread>
 
 #include "engine/weights/file_replacement.h"
 #include "plimsoll/base/log.h"
@@ -37,21 +35,10 @@ Json GroupJson(const FusionCounts& counts, FusionGroup group) {
   return json;
 }
 
-// Another process may be writing the same file, which takes a moment.
-plimsoll::Result<FileReplacement> BeginReplacement(const std::string& path) {
-  constexpr int kMostTries = 50;
-  constexpr auto kPause = std::chrono::milliseconds(10);
-  for (int tries = 1;; ++tries) {
-    plimsoll::Result<FileReplacement> begun = FileReplacement::Begin(path);
-    if (begun.ok() || begun.error().code != "file.busy" || tries == kMostTries) return begun;
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
 Status ReplaceFile(const std::string& path, const std::string& text) {
   std::error_code error;  // what it hides, opening the file tells
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  PLIMSOLL_ASSIGN(FileReplacement file, BeginReplacement(path));
+  PLIMSOLL_ASSIGN(FileReplacement file, FileReplacement::BeginWhenFree(path));
   PLIMSOLL_TRY(file.WriteAt(0, std::as_bytes(std::span(text))));
   return file.Commit();
 }

@@ -244,6 +244,9 @@ Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std:
   options.optimise = options_.optimise;
   options.switches = options_.switches;
   options.found_before = found_;
+  options.tuning = options_.tuning;
+  if (!side_.host_reachable) options.tuning = {};
+  if (options_.only_plan) options.tuning.subgraphs = options.tuning.operators = false;
   options.packed_weights = options_.optimise ? &packed_ : nullptr;
   options.weight_forms = options_.weight_forms.value_or(options.weight_forms);
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };

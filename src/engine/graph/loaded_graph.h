@@ -52,6 +52,7 @@ struct LoadOptions {
   device::DeviceId streams_device;
   int threads = 1;              // of each kernel that runs on a stream
   std::vector<bool> variables;  // by input: keeps its size whatever is opened; empty: none is one
+  compile::TuningOptions tuning;
   compile::FusionSwitches switches;                             // patterns that passes look for
   std::function<void(const compile::FusionCounts&)> on_passes;  // told after load and each compile
 };
