@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "config/option_table.h"
+#include "config/options/option_table.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 

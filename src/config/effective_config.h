@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/option.h"
+#include "config/options/option.h"
 #include "config/run_config.h"
 #include "config/settings.h"
 #include "plimsoll/base/status.h"

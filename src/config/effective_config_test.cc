@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/option_table.h"
+#include "config/options/option_table.h"
 #include "config/resolving_for_tests.h"
 
 namespace plimsoll::config {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "config/run_settings.h"
+
 namespace plimsoll::config {
 
 enum class StaticMemoryPolicy {
@@ -80,7 +82,18 @@ struct RunConfig {
   BatchStrategies batch_strategies;      // ge.plimsoll.batchStrategies
   bool merge_continuous_batches = true;  // contiguous groups of different batches form one block
   bool batches_share_memory = true;      // ge.plimsoll.batchesShareMemory
-  std::string dynamic_dims;  // gears, "1,128;4,128"; empty: those that the model lists, or none
+  std::string dynamic_dims;      // gears, "1,128;4,128"; empty: those that the model lists, or none
+  ExceptionDump exception_dump;  // enable_exception_dump, NPU_COLLECT_PATH
+  OomCheck oom_check;            // oom in the file of op_debug_config
+  std::string debug_dir;         // files for debugging; empty: the current folder
+  CompileStat export_compile_stat = CompileStat::kNever;
+  std::optional<FusionSwitches> fusion_switches;  // fusion_switch_file; none: every pattern is on
+  PrecisionSettings precision;
+  DumpSettings dump;            // dump_config
+  ProfilingSettings profiling;  // profiling_config
+  AoeSettings aoe;
+  CacheSettings cache;  // op_compiler_cache_mode and _dir
+  Timeouts timeouts;
   bool operator==(const RunConfig&) const = default;
 };
 

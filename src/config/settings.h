@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/option_value.h"
+#include "config/options/option_value.h"
 #include "config/run_config.h"
 #include "plimsoll/base/status.h"
 

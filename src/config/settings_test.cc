@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "config/option_table.h"
+#include "config/options/option_table.h"
 #include "config/resolving_for_tests.h"
 #include "plimsoll/base/text.h"
 

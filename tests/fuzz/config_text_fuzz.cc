@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "config/config_file.h"
+#include "config/files/config_file.h"
 #include "config/effective_config.h"
-#include "config/shape_ranges.h"
+#include "config/files/shape_ranges.h"
 #include "plimsoll/base/log.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,7 +1,7 @@
 #include "cli/commands/config_arguments.h"
 
 #include "cli/commands/options.h"
-#include "config/config_file.h"
+#include "config/files/config_file.h"
 
 namespace plimsoll::cli {
 

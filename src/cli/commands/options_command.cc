@@ -7,7 +7,7 @@
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
 #include "cli/program.h"
-#include "config/option_table.h"
+#include "config/options/option_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "config/option_table.h"
+#include "config/options/option_table.h"
 #include "config/settings.h"
 #include "engine/models_for_tests.h"
 #include "engine/random/configured_runs_for_tests.h"

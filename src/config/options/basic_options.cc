@@ -1,4 +1,4 @@
-#include "config/option_rows.h"
+#include "config/options/option_rows.h"
 
 // The session as a whole: what it is for, where it runs, whether it repeats itself to the byte.
 namespace plimsoll::config {

@@ -1,4 +1,4 @@
-#include "config/option_rows.h"
+#include "config/options/option_rows.h"
 
 // What the plan may put at the same place, and in which order nodes run.
 namespace plimsoll::config {

@@ -1,4 +1,4 @@
-#include "config/batch_strategies.h"
+#include "config/files/batch_strategies.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "config/option.h"
+#include "config/options/option.h"
 
 namespace plimsoll::config {
 

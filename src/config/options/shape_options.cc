@@ -1,4 +1,4 @@
-#include "config/option_rows.h"
+#include "config/options/option_rows.h"
 
 // Shapes that change between runs, and operators that run on the host.
 namespace plimsoll::config {

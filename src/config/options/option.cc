@@ -1,4 +1,4 @@
-#include "config/option.h"
+#include "config/options/option.h"
 
 #include "plimsoll/base/text.h"
 

@@ -29,7 +29,7 @@ struct BrokenAssumption {};
 
 #include <algorithm>
 
-#include "config/config_entries.h"
+#include "config/files/config_entries.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::config {

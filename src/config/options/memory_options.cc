@@ -1,4 +1,4 @@
-#include "config/option_rows.h"
+#include "config/options/option_rows.h"
 
 // How memory is taken and given back: the four of MemoryConfig, and weights.
 namespace plimsoll::config {

@@ -1,10 +1,10 @@
-#include "config/option_table.h"
+#include "config/options/option_table.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "config/option_value.h"
+#include "config/options/option_value.h"
 #include "config/resolving_for_tests.h"
 
 namespace plimsoll::config {

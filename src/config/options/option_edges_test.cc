@@ -4,10 +4,10 @@
 #include <limits>
 #include <set>
 
-#include "config/config_entries.h"
-#include "config/config_file.h"
-#include "config/option_table.h"
-#include "config/option_value.h"
+#include "config/files/config_entries.h"
+#include "config/files/config_file.h"
+#include "config/options/option_table.h"
+#include "config/options/option_value.h"
 #include "config/resolving_for_tests.h"
 #include "plimsoll/base/text.h"
 

@@ -1,4 +1,4 @@
-#include "config/shape_ranges.h"
+#include "config/files/shape_ranges.h"
 
 #include <gtest/gtest.h>
 

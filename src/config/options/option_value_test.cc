@@ -1,4 +1,4 @@
-#include "config/option_value.h"
+#include "config/options/option_value.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "config/option.h"
+#include "config/options/option.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::config {

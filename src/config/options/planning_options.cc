@@ -1,4 +1,4 @@
-#include "config/option_rows.h"
+#include "config/options/option_rows.h"
 
 // Who places buffers, and how. Keys of our own, in the manner of the graph engine's.
 namespace plimsoll::config {

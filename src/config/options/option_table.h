@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "config/option.h"
+#include "config/options/option.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::config {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/option_value.h"
+#include "config/options/option_value.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::config {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "config/config_entries.h"
+#include "config/files/config_entries.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::config {

@@ -1,4 +1,4 @@
-#include "config/config_file.h"
+#include "config/files/config_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "config/config_entries.h"
-#include "config/option_table.h"
+#include "config/files/config_entries.h"
+#include "config/options/option_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::config {

@@ -1,9 +1,9 @@
-#include "config/option_table.h"
+#include "config/options/option_table.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "config/option_rows.h"
+#include "config/options/option_rows.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::config {

@@ -1,10 +1,10 @@
-#include "config/option_value.h"
+#include "config/options/option_value.h"
 
 #include <algorithm>
 #include <set>
 
-#include "config/batch_strategies.h"
-#include "config/shape_ranges.h"
+#include "config/files/batch_strategies.h"
+#include "config/files/shape_ranges.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::config {
