@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compile/passes/bodies.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {

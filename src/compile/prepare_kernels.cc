@@ -96,15 +96,6 @@ class PackingRecorder : public kernels::PackedWeights {
   uint64_t inputs_ = 0;
 };
 
-// Says yes to every packing and does none: for kernels that are made to be looked at.
-class NoPacking : public kernels::PackedWeights {
- public:
-  Result<const void*> Pack(const void*, Bytes, std::string_view, Bytes, const Fill&) override {
-    return static_cast<const void*>(this);
-  }
-  void Forget(const void*, Bytes) override {}
-};
-
 }  // namespace
 
 // A packed constant lies where its packed form does, which is no place in a group.

@@ -15,6 +15,15 @@ enum class Purpose {
   kToLook,  // to know what they need
 };
 
+// Says yes to every packing and does none: for kernels that are made to be looked at.
+class NoPacking : public kernels::PackedWeights {
+ public:
+  Result<const void*> Pack(const void*, Bytes, std::string_view, Bytes, const Fill&) override {
+    return static_cast<const void*>(this);
+  }
+  void Forget(const void*, Bytes) override {}
+};
+
 // One of kernels::Alternatives, and the workspace that is welcome of it; empty: none of them.
 struct KernelChoice {
   std::string alternative = {};

@@ -2,9 +2,12 @@
 
 #include <cstdlib>
 
+#include "engine/fusion/fusion_results.h"
 #include "engine/graph/compile_request.h"
+#include "engine/tuning/open_tuning.h"
 #include "kernels/deterministic.h"
 #include "kernels/parallel.h"
+#include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/fake_device.h"
 #include "plimsoll/device/registry.h"
@@ -58,6 +61,17 @@ Result<std::unique_ptr<device::Device>> MakeDeviceFor(const device::DeviceName& 
   return std::unique_ptr<device::Device>(std::make_unique<device::FakeDevice>(numbers));
 }
 
+// What cannot be done as asked is a line in the log.
+compile::FusionSwitches SwitchesFor(const config::FusionSwitches& asked) {
+  const auto group = [](const config::FusionGroup& from) {
+    return compile::GroupSwitches{from.all_off, from.patterns};
+  };
+  std::vector<std::string> notes;
+  compile::FusionSwitches switches(group(asked.graph_fusion), group(asked.ub_fusion), notes);
+  for (const std::string& note : notes) Log(LogLevel::kWarning, note);
+  return switches;
+}
+
 LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device::Device> device,
                            device::DeviceId id) {
   LoadOptions load = options.load;
@@ -99,11 +113,13 @@ Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) 
     named = name.id;
   }
   PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device, named));
-  SessionOptions tuned = options;
-  if (options.tuning.mode != TuningSettings::Mode::kOff || !options.tuning.work_path.empty()) {
-    PLIMSOLL_ASSIGN(tuned.load.tuning, OpenTuning(options.tuning));
+  SessionOptions own = options;
+  if (own.load.tuning.store == nullptr) {
+    PLIMSOLL_ASSIGN(own.load.tuning, OpenTuning(options.config.aoe));
   }
-  return std::unique_ptr<Session>(new Session(tuned, std::move(device), id));
+  if (options.config.fusion_switches)
+    own.load.switches = SwitchesFor(*options.config.fusion_switches);
+  return std::unique_ptr<Session>(new Session(own, std::move(device), id));
 }
 
 void Session::PrepareThread() const {
@@ -143,7 +159,7 @@ Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>
     load.plan.lifetimes.reuse.inputs.clear();
   }
   const GraphId id(next_++);
-  load.on_passes = MakeFusionReport(options_.export_compile_stat, options_.config.work_path,
+  load.on_passes = MakeFusionReport(options_.config.export_compile_stat, options_.config.work_path,
                                     {weights_->session(), id.index()});
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "config/run_config.h"
-#include "engine/fusion/fusion_results.h"
 #include "engine/graph/loaded_graph.h"
 #include "engine/memory/feature_memory.h"
 #include "engine/run/run_gate.h"
 #include "engine/run/run_options.h"
-#include "engine/tuning/session_tuning.h"
 #include "engine/variables/graph_variables.h"
 #include "engine/variables/variables.h"
 #include "graph/graph.h"
@@ -36,8 +34,6 @@ struct SessionOptions {
   std::shared_ptr<device::Device> device;  // none: a new one of `device_name`
   // "cpu", "far:0"; empty: what the environment variable PLIMSOLL_DEVICE says, else the CPU.
   std::string device_name;
-  TuningSettings tuning;
-  FusionExport export_compile_stat = FusionExport::kNever;  // when fusion_result.json is written
   // Where feature maps come from; none: from the device, as the policy says. Thread-safe.
   std::shared_ptr<memory::Allocator> allocator;
 };

@@ -14,14 +14,13 @@ const FusionPatternRow* FindPattern(std::string_view name) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-std::string UnknownName(std::string_view name, FusionGroup group) {
+// The pattern that may have been meant; nothing where none is near.
+std::optional<std::string> NearestPattern(std::string_view name, FusionGroup group) {
   std::vector<std::string> known;
   for (const FusionPatternRow& row : FusionPatternTable()) {
     if (row.group == group) known.emplace_back(row.name);
   }
-  const std::optional<std::string> nearest = NearestName(name, known);
-  return StrCat("fusion switches: ", Name(group), " has no pattern '", name, "' on this device",
-                nearest ? StrCat("; did you mean '", *nearest, "'?") : "");
+  return NearestName(name, known);
 }
 
 }  // namespace
@@ -34,14 +33,24 @@ FusionSwitches::FusionSwitches(const GroupSwitches& graph_fusion, const GroupSwi
 
 void FusionSwitches::Read(FusionGroup group, const GroupSwitches& asked,
                           std::vector<std::string>& notes) {
+  std::vector<std::string> unknown;
   for (const auto& [name, on] : asked.patterns) {
     const FusionPatternRow* const row = FindPattern(name);
-    if (row == nullptr) {
-      notes.push_back(UnknownName(name, group));
-    } else if (row->group != group) {
+    if (row != nullptr && row->group == group) continue;
+    const std::optional<std::string> nearest = NearestPattern(name, group);
+    if (row != nullptr) {
       notes.push_back(StrCat("fusion switches: '", name, "' is a pattern of ", Name(row->group),
                              ", not of ", Name(group), ": nothing was switched"));
+    } else if (nearest) {
+      notes.push_back(StrCat("fusion switches: ", Name(group), " has no pattern '", name,
+                             "'; did you mean '", *nearest, "'?"));
+    } else {
+      unknown.push_back(name);
     }
+  }
+  if (!unknown.empty()) {
+    notes.push_back(StrCat("fusion switches: on this device ", Name(group), " has no ",
+                           Join(unknown, ", "), ": nothing was switched by that"));
   }
   std::vector<std::string> stay;
   for (const FusionPatternRow& row : FusionPatternTable()) {

@@ -20,9 +20,9 @@ struct GroupSwitches {
 class FusionSwitches {
  public:
   FusionSwitches() = default;
-  // Patterns that cannot be switched off stay on. `notes` gets a line for everything that was asked
-  // for and is not done: those, and names that stand for nothing here, which is no error, since
-  // files for other devices name other patterns.
+  // Patterns that cannot be switched off stay on. `notes` gets lines about what was asked for and
+  // is not done: those, and names that stand for nothing here, which is no error, since files for
+  // other devices name other patterns.
   FusionSwitches(const GroupSwitches& graph_fusion, const GroupSwitches& ub_fusion,
                  std::vector<std::string>& notes);
 

@@ -72,9 +72,8 @@ class NodeTuning {
     NodeSite known(graph_, id_);
     std::vector<std::string> names;
     known.site().alternatives.names = &names;
-    TemporaryPacking unused;
-    NoFill packing(unused);
-    Prepare(known.site(), packing);
+    NoPacking packing;
+    if (!Prepare(known.site(), packing).ok()) return {};
     const size_t most = options_.tuning.deeper ? names.size() : kUsualAlternatives;
     if (names.size() > most) names.resize(most);
     return names;
@@ -107,19 +106,6 @@ class NodeTuning {
   }
 
  private:
-  // Says yes to every packing and does none.
-  class NoFill : public kernels::PackedWeights {
-   public:
-    explicit NoFill(TemporaryPacking& somewhere) : somewhere_(somewhere) {}
-    Result<const void*> Pack(const void*, Bytes, std::string_view, Bytes, const Fill&) override {
-      return static_cast<const void*>(&somewhere_);
-    }
-    void Forget(const void*, Bytes) override {}
-
-   private:
-    TemporaryPacking& somewhere_;
-  };
-
   Result<KernelPointer> Prepare(KernelSite& site, kernels::PackedWeights& packing) const {
     const bool packs = options_.packed_weights != nullptr && MayPack(site.node()) &&
                        options_.weight_forms != WeightForms::kPlain;

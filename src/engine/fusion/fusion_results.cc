@@ -13,6 +13,9 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
+
+using config::CompileStat;
+
 namespace {
 
 using compile::FusionCounts;
@@ -61,9 +64,9 @@ FusionResults& FusionResults::OfProcess() {
   return results;
 }
 
-void FusionResults::Add(const std::string& path, FusionExport when, FusionResultKey key,
+void FusionResults::Add(const std::string& path, CompileStat when, FusionResultKey key,
                         const FusionCounts& counts) {
-  if (when == FusionExport::kNever) return;
+  if (when == CompileStat::kNever) return;
   const std::lock_guard lock(mutex_);
   if (owner_ != getpid()) {
     files_.clear();
@@ -73,16 +76,16 @@ void FusionResults::Add(const std::string& path, FusionExport when, FusionResult
   }
   File& file = files_[path];
   file[key] = {when, counts};
-  if (when == FusionExport::kAfterCompilation) Write(path, file, when);
+  if (when == CompileStat::kAfterCompilation) Write(path, file, when);
 }
 
 void FusionResults::WriteAtExit() {
   const std::lock_guard lock(mutex_);
   if (owner_ != getpid()) return;
-  for (const auto& [path, file] : files_) Write(path, file, FusionExport::kAtExit);
+  for (const auto& [path, file] : files_) Write(path, file, CompileStat::kAtExit);
 }
 
-void FusionResults::Write(const std::string& path, const File& file, FusionExport least) const {
+void FusionResults::Write(const std::string& path, const File& file, CompileStat least) const {
   Json json = Json::object();
   for (const auto& [key, result] : file) {
     if (result.when < least) continue;
@@ -94,9 +97,8 @@ void FusionResults::Write(const std::string& path, const File& file, FusionExpor
   if (!written.ok()) Log(LogLevel::kWarning, written.error().Text());
 }
 
-FusionReport MakeFusionReport(FusionExport when, const std::string& work_path,
-                              FusionResultKey key) {
-  if (when == FusionExport::kNever) return {};
+FusionReport MakeFusionReport(CompileStat when, const std::string& work_path, FusionResultKey key) {
+  if (when == CompileStat::kNever) return {};
   return [when, key, path = FusionResultPath(work_path)](const FusionCounts& counts) {
     FusionResults::OfProcess().Add(path, when, key, counts);
   };

@@ -8,12 +8,9 @@
 #include <string>
 
 #include "compile/passes/fusion_patterns.h"
-#include "plimsoll/base/status.h"
+#include "config/run_settings.h"
 
 namespace plimsoll::engine {
-
-// When fusion_result.json is written (export_compile_stat).
-enum class FusionExport { kNever = 0, kAtExit = 1, kAfterCompilation = 2 };
 
 // Which graph a result belongs to: session_and_graph_id_<session>_<graph>.
 struct FusionResultKey {
@@ -36,18 +33,18 @@ class FusionResults {
  public:
   static FusionResults& OfProcess();
 
-  void Add(const std::string& path, FusionExport when, FusionResultKey key,
+  void Add(const std::string& path, config::CompileStat when, FusionResultKey key,
            const compile::FusionCounts& counts);
   // What the end of the process does.
   void WriteAtExit();
 
  private:
   struct Result {
-    FusionExport when = FusionExport::kNever;
+    config::CompileStat when = config::CompileStat::kNever;
     compile::FusionCounts counts;
   };
   using File = std::map<FusionResultKey, Result>;
-  void Write(const std::string& path, const File& file, FusionExport least) const;
+  void Write(const std::string& path, const File& file, config::CompileStat least) const;
 
   std::mutex mutex_;
   std::map<std::string, File> files_;  // by path
@@ -56,6 +53,7 @@ class FusionResults {
 
 // Takes each build of one graph of a session.
 using FusionReport = std::function<void(const compile::FusionCounts& counts)>;
-FusionReport MakeFusionReport(FusionExport when, const std::string& work_path, FusionResultKey key);
+FusionReport MakeFusionReport(config::CompileStat when, const std::string& work_path,
+                              FusionResultKey key);
 
 }  // namespace plimsoll::engine

@@ -22,6 +22,7 @@ namespace fusion_results_test {
 
 using compile::FusionCounts;
 using compile::FusionPattern;
+using config::CompileStat;
 using Json = nlohmann::json;
 using testing::HasSubstr;
 
@@ -37,12 +38,12 @@ std::optional<Json> ReadResults(const std::filesystem::path& path) {
 class FusionResultsTest : public testing::Test {
  protected:
   // Compiles a network in a session of the process it is called in.
-  void CompileNetwork(FusionExport when, const std::string& work_path = {},
-                      const compile::FusionSwitches& switches = {}) const {
+  void CompileNetwork(CompileStat when, const std::string& work_path = {},
+                      const std::optional<config::FusionSwitches>& switches = {}) const {
     SessionOptions options;
-    options.export_compile_stat = when;
+    options.config.export_compile_stat = when;
     options.config.work_path = work_path;
-    options.load.switches = switches;
+    options.config.fusion_switches = switches;
     const auto session = MakeSession(options);
     const GraphId id = MustAdd(*session, ConvolutionalNetwork());
     const auto compiled = session->Compile(id, Views({Random({1, 3, 20, 20}, 1)}));
@@ -69,34 +70,34 @@ class FusionResultsTest : public testing::Test {
 };
 
 TEST_F(FusionResultsTest, R159_WrittenNeverAtTheEndOrAfterCompilation) {
-  InProcess([&] { CompileNetwork(FusionExport::kNever); });
+  InProcess([&] { CompileNetwork(CompileStat::kNever); });
   EXPECT_FALSE(Results());
   InProcess([&] {
-    CompileNetwork(FusionExport::kAtExit);
+    CompileNetwork(CompileStat::kAtExit);
     EXPECT_FALSE(Results()) << "the process has not ended";
   });
   EXPECT_TRUE(Results());
   std::filesystem::remove(folder_.path() / "fusion_result.json");
   InProcess([&] {
-    CompileNetwork(FusionExport::kAfterCompilation);
+    CompileNetwork(CompileStat::kAfterCompilation);
     EXPECT_TRUE(Results());
   });
 }
 
 TEST_F(FusionResultsTest, R160_AKilledProcessLeavesAFileOnlyWhereItIsWrittenAfterCompilation) {
-  for (const FusionExport when : {FusionExport::kAtExit, FusionExport::kAfterCompilation}) {
+  for (const CompileStat when : {CompileStat::kAtExit, CompileStat::kAfterCompilation}) {
     WaitingProcess process([&] {
       std::filesystem::current_path(folder_.path());
       CompileNetwork(when);
     });
     process.Kill();
-    EXPECT_EQ(Results().has_value(), when == FusionExport::kAfterCompilation);
+    EXPECT_EQ(Results().has_value(), when == CompileStat::kAfterCompilation);
   }
   EXPECT_EQ(Results()->size(), 1);
 }
 
 TEST_F(FusionResultsTest, R161_R162_ItTellsMatchesAndEffectsByGroupAndPattern) {
-  InProcess([&] { CompileNetwork(FusionExport::kAtExit); });
+  InProcess([&] { CompileNetwork(CompileStat::kAtExit); });
   const std::optional<Json> results = Results();
   ASSERT_TRUE(results);
   ASSERT_EQ(results->size(), 1);
@@ -126,7 +127,7 @@ TEST_F(FusionResultsTest, R163_AWorkPathHasAFolderForFilesThatCarryTheProcessId)
             (work / "FE" / StrCat(getpid(), "fusion_result.json")).string());
   EXPECT_EQ(FusionResultPath(""),
             (std::filesystem::current_path() / "fusion_result.json").string());
-  InProcess([&] { CompileNetwork(FusionExport::kAtExit, work.string()); });
+  InProcess([&] { CompileNetwork(CompileStat::kAtExit, work.string()); });
   EXPECT_FALSE(Results());
   size_t files = 0;
   for (const auto& file : std::filesystem::directory_iterator(work / "FE")) {
@@ -138,20 +139,33 @@ TEST_F(FusionResultsTest, R163_AWorkPathHasAFolderForFilesThatCarryTheProcessId)
 }
 
 TEST_F(FusionResultsTest, R164_PatternsThatAreOffAreNotInTheFile) {
-  compile::FusionSwitches switches;
-  switches.SwitchOff(FusionPattern::kConvBatchnorm);
-  switches.SwitchOff(FusionPattern::kConvActivation);
-  InProcess([&] { CompileNetwork(FusionExport::kAtExit, {}, switches); });
+  config::FusionSwitches switches;
+  switches.graph_fusion.patterns = {{"ConvBatchnormFusionPass", false}};
+  switches.ub_fusion = {.all_off = true, .patterns = {{"ConvAddFusionPass", true}}};
+  InProcess([&] { CompileNetwork(CompileStat::kAtExit, {}, switches); });
   const Json graph = *Results()->begin();
   EXPECT_FALSE(graph["graph_fusion"].contains("ConvBatchnormFusionPass"));
   EXPECT_FALSE(graph["ub_fusion"].contains("ConvActivationFusionPass"));
   EXPECT_TRUE(graph["ub_fusion"].contains("ConvAddFusionPass"));
 }
 
+TEST_F(FusionResultsTest, R207_ASessionTellsWhichPatternsStayOn) {
+  std::vector<std::string> lines;
+  const LogCapture capture([&](LogLevel level, std::string_view line) {
+    if (level == LogLevel::kWarning) lines.emplace_back(line);
+  });
+  SessionOptions options;
+  options.config.fusion_switches.emplace().graph_fusion.all_off = true;
+  const auto session = MakeSession(options);
+  MustAdd(*session, ConvolutionalNetwork());
+  MustAdd(*session, ConvolutionalNetwork());
+  EXPECT_THAT(lines, testing::ElementsAre(HasSubstr("DeadCodePass")));
+}
+
 TEST_F(FusionResultsTest, SessionsOfOneProcessShareAFile) {
   InProcess([&] {
-    CompileNetwork(FusionExport::kAtExit);
-    CompileNetwork(FusionExport::kAfterCompilation);
+    CompileNetwork(CompileStat::kAtExit);
+    CompileNetwork(CompileStat::kAfterCompilation);
     EXPECT_EQ(Results()->size(), 1) << "the first session's waits for the end";
   });
   EXPECT_EQ(Results()->size(), 2);
@@ -164,7 +178,7 @@ TEST_F(FusionResultsTest, WhatCannotBeWrittenIsAWarning) {
   });
   FusionResults results;
   const std::string nowhere = folder_.Write("file", "x").string() + "/fusion_result.json";
-  results.Add(nowhere, FusionExport::kAfterCompilation, {0, 0}, FusionCounts());
+  results.Add(nowhere, CompileStat::kAfterCompilation, {0, 0}, FusionCounts());
   EXPECT_THAT(lines, testing::ElementsAre(HasSubstr("fusion_result.json")));
 }
 
@@ -173,7 +187,7 @@ TEST_F(FusionResultsTest, AnotherWriterIsWaitedFor) {
   std::optional<FileReplacement> other(*FileReplacement::Begin(path));
   std::thread writer([&] {
     FusionResults results;
-    results.Add(path, FusionExport::kAfterCompilation, {1, 2}, FusionCounts());
+    results.Add(path, CompileStat::kAfterCompilation, {1, 2}, FusionCounts());
   });
   EXPECT_TRUE(other->WriteAt(0, std::as_bytes(std::span("{}", 2))).ok());
   EXPECT_TRUE(other->Commit().ok());
