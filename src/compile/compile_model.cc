@@ -245,7 +245,7 @@ class Compilation {
     if (const auto stored = tuning.store->Find(signature)) {
       const GraphVariant* const variant = FindVariant(*stored);
       if (variant == nullptr) return {};
-      PLIMSOLL_ASSIGN(Attempt tuned, Make(*variant));
+      PLIMSOLL_ASSIGN(Attempt tuned, Make(*variant, highest));
       if (tuned.peak() > highest) return {};
       best = std::move(tuned);
       best.model.fusion.HitRepository(variant->slices ? FusionPattern::kChannelGroup
@@ -262,7 +262,7 @@ class Compilation {
     attempts.push_back(std::move(best));
     for (const GraphVariant& variant : kGraphVariants) {
       if (!variant.slices && !tuning.uneven_split) continue;
-      PLIMSOLL_ASSIGN(Attempt other, Make(variant));
+      PLIMSOLL_ASSIGN(Attempt other, Make(variant, highest));
       if (other.peak() > highest || !seen.insert(SignatureOf(other.model.graph)).second) continue;
       attempts.push_back(std::move(other));
       names.emplace_back(variant.name);
@@ -280,9 +280,13 @@ class Compilation {
     return {};
   }
 
-  Result<Attempt> Make(const GraphVariant& variant) const {
-    PLIMSOLL_ASSIGN(Attempt attempt, Try(variant.layouts));
-    if (variant.slices) PLIMSOLL_TRY(SliceAtPeak(attempt));
+  // With kernels that keep below the peak where they can.
+  Result<Attempt> Make(const GraphVariant& variant, Bytes highest) const {
+    CompileOptions options = options_;
+    options.plain_peak = highest;
+    const Compilation other(options, simplified_, fusion_);
+    PLIMSOLL_ASSIGN(Attempt attempt, other.Try(variant.layouts));
+    if (variant.slices) PLIMSOLL_TRY(other.SliceAtPeak(attempt));
     return attempt;
   }
 

@@ -14,13 +14,25 @@ const FusionPatternRow* FindPattern(std::string_view name) {
   return found == rows.end() ? nullptr : &*found;
 }
 
+// What tells patterns apart: most names end alike.
+std::string WithoutEnding(std::string_view name) {
+  for (const std::string_view ending : {"FusionPass", "Pass"}) {
+    if (name.ends_with(ending)) return std::string(name.substr(0, name.size() - ending.size()));
+  }
+  return std::string(name);
+}
+
 // The pattern that may have been meant; nothing where none is near.
 std::optional<std::string> NearestPattern(std::string_view name, FusionGroup group) {
   std::vector<std::string> known;
   for (const FusionPatternRow& row : FusionPatternTable()) {
-    if (row.group == group) known.emplace_back(row.name);
+    if (row.group == group) known.push_back(WithoutEnding(row.name));
   }
-  return NearestName(name, known);
+  const std::optional<std::string> nearest = NearestName(WithoutEnding(name), known);
+  for (const FusionPatternRow& row : FusionPatternTable()) {
+    if (nearest && WithoutEnding(row.name) == *nearest) return std::string(row.name);
+  }
+  return std::nullopt;
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST(FusionSwitchesTest, NamesOfOtherDevicesAreNotedAndDoNothing) {
                                                 HasSubstr("SoftmaxFusionPass")),
                                  HasSubstr("TbePool2dQuantFusionPass")));
   notes.clear();
-  Read({.patterns = {{"GeluFusionPas", false}}}, {}, &notes);
+  Read({.patterns = {{"GluFusionPass", false}}}, {}, &notes);
   EXPECT_THAT(notes, ElementsAre(HasSubstr("did you mean 'GeluFusionPass'?")));
   notes.clear();
   const FusionSwitches wrong_group = Read({}, {.patterns = {{"GeluFusionPass", false}}}, &notes);

@@ -313,6 +313,8 @@ TEST(SubgraphTuningTest, R236_TheFastestVariantOfTheGraphIsTakenKeptAndUsedLater
   tuned.options.tuning.operators = false;
   tuned.options.tuning.subgraphs = true;
   tuned.options.tuning.make_runnable = Described(made);
+  tuned.options.tuning.high_performance = true;
+  tuned.options.plain_peak = MiB(1);
   tuned.options.tuning.stopwatch = Favouring("plain", 2);
   const auto grouped = [](const CompiledModel& model) {
     return OperatorsOf(model.graph).find("BlockChannels") != std::string::npos ||
@@ -333,6 +335,25 @@ TEST(SubgraphTuningTest, R236_TheFastestVariantOfTheGraphIsTakenKeptAndUsedLater
   EXPECT_FALSE(grouped(later));
   EXPECT_THAT(made, IsEmpty());
   EXPECT_EQ(later.fusion[FusionPattern::kChannelGroup].repository_hits, 1);
+}
+
+TEST(SubgraphTuningTest, R245_OnlyHighPerformanceMayLiftThePeakUpToPlainLives) {
+  for (const bool high_performance : {false, true}) {
+    Compiled tuned;
+    std::vector<int> made;
+    tuned.options.tuning.operators = false;
+    tuned.options.tuning.subgraphs = true;
+    tuned.options.tuning.make_runnable = Described(made);
+    tuned.options.tuning.high_performance = high_performance;
+    tuned.options.tuning.stopwatch = Favouring("plain", 2);
+    tuned.options.plain_peak = MiB(1);
+    Compiled untuned;
+    untuned.options.tuning = {};
+    untuned.options.plain_peak = MiB(1);
+    const Bytes before = FeatureMapPeak(untuned.Model(ConvolutionGraph()).planned);
+    const Bytes after = FeatureMapPeak(tuned.Model(ConvolutionGraph()).planned);
+    EXPECT_LE(after, high_performance ? MiB(1) : before);
+  }
 }
 
 TEST(SubgraphTuningTest, R246_GraphsWithoutSlicesAreTriedOnlyWithUnevenSplit) {
