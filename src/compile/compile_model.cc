@@ -16,6 +16,7 @@
 #include "compile/shapes/shapes.h"
 #include "compile/tuning/operator_tuning.h"
 #include "compile/tuning/subgraph_tuning.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
@@ -67,6 +68,8 @@ class Compilation {
   }
 
  private:
+  const compile::Target& device() const { return options_.plan.lifetimes.target; }
+
   // What kernels and layouts need not go below: nothing where memory comes first. Who forbids to
   // use memory again wants more than plain lives take.
   Bytes Target() const {
@@ -83,13 +86,14 @@ class Compilation {
     attempt.model.fusion = fusion_;
     Graph& graph = attempt.model.graph;
     if (options_.optimise) {
-      PLIMSOLL_ASSIGN(attempt.grouped,
-                      ChooseLayouts(graph, layouts, attempt.model.fusion, options_.switches));
+      PLIMSOLL_ASSIGN(attempt.grouped, ChooseLayouts(graph, layouts, attempt.model.fusion,
+                                                     options_.switches, *device().backend));
     }
     PLIMSOLL_TRY(SpreadBatchLabels(graph, options_.plan.updates));
     PLIMSOLL_TRY(SettleStreams(graph, options_.plan.updates));
     SeparateUpdates(graph, options_.plan.updates);
     if (options_.separate_host_operators) MoveHostOperatorsToOwnStream(graph);
+    PlaceNodes(graph, device(), options_.plan.updates);
     PLIMSOLL_TRY(Plan(attempt));
     PLIMSOLL_TRY(LowerWorkspaces(attempt));
     return attempt;
@@ -272,7 +276,8 @@ class Compilation {
       makers.emplace_back([this, &attempt] { return Runnable(attempt); });
     }
     TunedChoice choice{.signature = signature, .what = "graph", .choice = {}};
-    const Result<size_t> fastest = FastestModel(tuning, makers, names, &choice.gain);
+    const Result<size_t> fastest =
+        FastestModel(tuning, makers, names, options_.deterministic, &choice.gain);
     best = std::move(attempts[fastest.ok() ? *fastest : 0]);
     if (!fastest.ok()) return {};
     choice.choice = names[*fastest];
@@ -298,6 +303,7 @@ class Compilation {
     copy.model.planned = attempt.model.planned;
     copy.model.plan_options = attempt.model.plan_options;
     copy.model.input_fusion_size = options_.plan.input_fusion_size;
+    copy.model.threads = options_.threads;
     PLIMSOLL_TRY(PrepareToRun(copy, options, WorkspacesOf(attempt.model)));
     return options_.tuning.make_runnable(std::move(copy.model), packing.memory());
   }
@@ -361,10 +367,17 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
 }
 
 Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
+  const kernels::ThreadScope threads(options.threads);
   FusionCounts fusion = options.found_before;
-  if (options.optimise) PLIMSOLL_TRY(Simplify(graph, fusion, options.switches));
+  const Target& target = options.plan.lifetimes.target;
+  if (options.optimise) {
+    PLIMSOLL_TRY(Simplify(graph, fusion, options.switches, *target.backend));
+  }
   PLIMSOLL_ASSIGN(CompiledModel model, Compilation(options, std::move(graph), fusion).Run());
+  model.plan_options.searches = nullptr;  // which may go before the model
   model.input_fusion_size = options.plan.input_fusion_size;
+  model.threads = options.threads;
+  model.transfers = CountHostTransfers(model.graph, target, options.plan.updates);
   return model;
 }
 

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "compile/node_site.h"
-#include "kernels/kernel_table.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -108,6 +107,7 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
                       const std::vector<Bytes>& most_workspace,
                       const std::vector<KernelChoice>& choices) {
   const Graph& graph = model.graph;
+  const Target& target = options.plan.lifetimes.target;
   ConstantReaders readers(model.graph, purpose == Purpose::kToRun);
   NoPacking no_packing;
   kernels::PackedWeights* const store =
@@ -118,22 +118,25 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
   for (const graph::Subgraph& body : graph.subgraphs) {
     for (const NodeId id : body.nodes) {
       const Node& node = graph[id];
-      if (!SubgraphsOf(node).empty()) continue;
+      if (!SubgraphsOf(node).empty() || IsTransfer(node)) continue;
+      const kernels::Backend& backend = target.BackendOf(node);
       NodeSite known(graph, id);
       KernelSite& site = known.site();
+      site.deterministic = options.deterministic;
       if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
       if (!choices.empty() && !choices[id.index()].alternative.empty()) {
         const KernelChoice& choice = choices[id.index()];
         site.alternatives.wanted = choice.alternative;
         site.most_workspace = std::min(site.most_workspace, choice.most_workspace);
       }
+      if (!backend.Supports(graph, id)) return kernels::NoKernel(site, backend.name());
       std::optional<PackingRecorder> recorder;
-      const bool packs =
-          store != nullptr && MayPack(node) && options.weight_forms != WeightForms::kPlain;
+      const bool packs = store != nullptr && MayPack(node) && !target.RunsOnHost(node) &&
+                         options.weight_forms != WeightForms::kPlain;
       if (packs) {
         site.packed_weights = &recorder.emplace(*store, site, options.weight_forms, readers);
       }
-      PLIMSOLL_ASSIGN(model.kernels[id.index()], kernels::PrepareKernel(site));
+      PLIMSOLL_ASSIGN(model.kernels[id.index()], backend.Prepare(site));
       if (!recorder) continue;
       model.packed_inputs[id.index()] = recorder->inputs();
       readers.Packed(node, recorder->inputs());

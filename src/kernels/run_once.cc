@@ -25,8 +25,9 @@ TensorInfo InfoOf(const graph::ValueType& type) {
 
 Result<std::vector<HostTensor>> RunOnce(const graph::Graph& graph, graph::NodeId id,
                                         const std::vector<HostTensor>& inputs,
-                                        const AllocateTensor& allocate) {
+                                        const AllocateTensor& allocate, bool deterministic) {
   KernelSite site{.graph = graph, .id = id, .inputs = {}, .outputs = {}};
+  site.deterministic = deterministic;
   std::vector<const void*> read;
   for (const HostTensor& input : inputs) {
     site.inputs.push_back(InfoOf(input));

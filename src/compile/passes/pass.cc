@@ -2,6 +2,7 @@
 
 #include <array>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "compile/passes/common_subexpressions.h"
@@ -32,6 +33,7 @@ struct Pass {
   FusionCounts (*run)(Graph& graph, const FusionSwitches& switches);
   std::array<FusionPattern, 6> patterns;  // that it looks for; the first ones count
   size_t count = 1;
+  std::string_view makes = {};  // nodes of this operator of domain "plimsoll"; empty: of others
 };
 
 // One pass opens the way for another, so these go round until nothing changes.
@@ -47,20 +49,18 @@ constexpr int kMostRounds = 8;
 constexpr Pass kPatterns[] = {
     {FuseActivations, {kGelu, kSwish, kHardSwish}, 3},
     {FuseNormalizations, {kLayerNorm, kRmsNorm}, 2},
-    {FuseAttention, {kAttention}},
+    {FuseAttention, {kAttention}, 1, "FusedAttention"},
     {SinkTransposes, {kTransposeSink}},
 };
 
 constexpr Pass kFusing[] = {
-    {FuseConvolutions, {kConvBatchnorm, kConvAdd, kConvActivation}, 3},
+    {FuseConvolutions, {kConvBatchnorm, kConvAdd, kConvActivation}, 3, "FusedConv"},
     {FuseProducts,
      {kMatMulTranspose, kMatMulScale, kMatMulReshape, kMatMulBiasAdd, kMatMulAdd,
       kMatMulActivation},
-     6},
+     6,
+     "FusedMatMul"},
 };
-
-constexpr Pass kLayout[] = {{GroupChannels, {kChannelGroup}}};
-constexpr Pass kFilledLayout[] = {{GroupFilledChannels, {kChannelGroup}}};
 
 constexpr Pass kFolding[] = {{FoldConstants, {kConstantFold}}};
 constexpr Pass kFoldingBeforeFusing[] = {{FoldBeforeFusing, {kConstantFold}}};
@@ -68,8 +68,9 @@ constexpr Pass kFoldingBeforeFusing[] = {{FoldBeforeFusing, {kConstantFold}}};
 // Passes over one graph, as far as their patterns are on.
 class PassRunner {
  public:
-  PassRunner(Graph& graph, FusionCounts& counts, const FusionSwitches& switches)
-      : graph_(graph), counts_(counts), switches_(switches) {}
+  PassRunner(Graph& graph, FusionCounts& counts, const FusionSwitches& switches,
+             const kernels::Backend& backend)
+      : graph_(graph), counts_(counts), switches_(switches), backend_(backend) {}
 
   // Gives how much was changed.
   int Run(std::span<const Pass> passes) {
@@ -79,7 +80,8 @@ class PassRunner {
       for (size_t i = 0; i < pass.count; ++i) {
         if (switches_.IsOn(pass.patterns[i])) wanted.push_back(pass.patterns[i]);
       }
-      if (wanted.empty()) continue;
+      const bool useful = pass.makes.empty() || backend_.HasOperator("plimsoll", pass.makes, 1);
+      if (wanted.empty() || !useful) continue;
       const FusionCounts found = pass.run(graph_, switches_);
       counts_.AddRun(found, wanted);
       changes += found.effects();
@@ -98,12 +100,14 @@ class PassRunner {
   Graph& graph_;
   FusionCounts& counts_;
   const FusionSwitches& switches_;
+  const kernels::Backend& backend_;
 };
 
 }  // namespace
 
-Status Simplify(Graph& graph, FusionCounts& counts, const FusionSwitches& switches) {
-  PassRunner passes(graph, counts, switches);
+Status Simplify(Graph& graph, FusionCounts& counts, const FusionSwitches& switches,
+                const kernels::Backend& backend) {
+  PassRunner passes(graph, counts, switches, backend);
   passes.Clean(kFoldingBeforeFusing);
   passes.Run(kPatterns);
   passes.Clean(kFoldingBeforeFusing);
@@ -115,13 +119,18 @@ Status Simplify(Graph& graph, FusionCounts& counts, const FusionSwitches& switch
 }
 
 Result<int> ChooseLayouts(Graph& graph, GroupedChannels where, FusionCounts& counts,
-                          const FusionSwitches& switches) {
-  if (where == GroupedChannels::kNowhere) return 0;
-  PassRunner passes(graph, counts, switches);
-  const int grouped =
-      passes.Run(where == GroupedChannels::kWherePossible ? kLayout : kFilledLayout);
+                          const FusionSwitches& switches, const kernels::Backend& backend) {
+  const int together = backend.channels_together();
+  if (where == GroupedChannels::kNowhere || together == 1 || !switches.IsOn(kChannelGroup)) {
+    return 0;
+  }
+  const FusionCounts found = where == GroupedChannels::kWherePossible
+                                 ? GroupChannels(graph, together)
+                                 : GroupFilledChannels(graph, together);
+  counts.AddRun(found, std::array{kChannelGroup});
+  const int grouped = found.effects();
   if (grouped == 0) return 0;
-  passes.Clean(kFolding);
+  PassRunner(graph, counts, switches, backend).Clean(kFolding);
   OverwriteAfterReaders(graph);
   graph = Compact(graph);
   PLIMSOLL_TRY(InferShapes(graph));

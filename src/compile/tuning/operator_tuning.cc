@@ -6,9 +6,8 @@
 
 #include "compile/node_site.h"
 #include "compile/prepare_kernels.h"
-#include "kernels/deterministic.h"
+#include "kernels/backend.h"
 #include "kernels/element_types.h"
-#include "kernels/kernel_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
@@ -110,8 +109,9 @@ class NodeTuning {
     const bool packs = options_.packed_weights != nullptr && MayPack(site.node()) &&
                        options_.weight_forms != WeightForms::kPlain;
     if (packs) site.packed_weights = &packing;
+    site.deterministic = options_.deterministic;
     site.most_workspace = site.alternatives.wanted.empty() ? most_ : std::min(most_, room_);
-    return kernels::PrepareKernel(site);
+    return options_.plan.lifetimes.target.BackendOf(site.node()).Prepare(site);
   }
 
   Status MakeInputs() {
@@ -156,7 +156,7 @@ class NodeTuning {
   bool SameResults(const Trial& trial, const Trial& first) const {
     for (size_t i = 0; i < trial.outputs.size(); ++i) {
       if (first.outputs[i].data == nullptr) continue;
-      if (!Agree(trial.outputs[i], first.outputs[i], kernels::Deterministic())) return false;
+      if (!Agree(trial.outputs[i], first.outputs[i], options_.deterministic)) return false;
     }
     return true;
   }
@@ -221,14 +221,13 @@ Result<std::vector<KernelChoice>> ChooseAlternatives(CompiledModel& model,
   for (const graph::Subgraph& body : graph.subgraphs) {
     for (const NodeId id : body.nodes) {
       const Node& node = graph[id];
-      if (!SubgraphsOf(node).empty()) continue;
+      if (!SubgraphsOf(node).empty() || IsTransfer(node)) continue;
       const Bytes most = most_workspace.empty() ? Bytes(kSaturated) : most_workspace[id.index()];
       NodeTuning tuning(graph, id, options, most, room[id.index()]);
       const std::vector<std::string> names = tuning.Names();
       if (names.empty()) continue;
-      std::string signature =
-          StrCat(SignatureOf(graph, id), options.packed_weights != nullptr,
-                 static_cast<int>(options.weight_forms), kernels::Deterministic());
+      std::string signature = StrCat(SignatureOf(graph, id), options.packed_weights != nullptr,
+                                     static_cast<int>(options.weight_forms), options.deterministic);
       const auto known = found.find(signature);
       if (known != found.end()) {
         choose(id, known->second);

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
-#include "kernels/deterministic.h"
-
 namespace plimsoll::compile {
 namespace {
 
-bool SameOutputs(const RunnableModel& got, const RunnableModel& expected) {
-  return std::ranges::equal(got.outputs, expected.outputs, [](const auto& a, const auto& b) {
-    return Agree(a, b, kernels::Deterministic());
-  });
+bool SameOutputs(const RunnableModel& got, const RunnableModel& expected, bool exactly) {
+  return std::ranges::equal(got.outputs, expected.outputs,
+                            [=](const auto& a, const auto& b) { return Agree(a, b, exactly); });
 }
 
 }  // namespace
@@ -22,7 +19,7 @@ const GraphVariant* FindVariant(std::string_view name) {
 
 Result<size_t> FastestModel(const TuningOptions& options,
                             const std::vector<std::function<Result<RunnableModel>()>>& makers,
-                            const std::vector<std::string>& names, double* gain) {
+                            const std::vector<std::string>& names, bool exactly, double* gain) {
   const Stopwatch stopwatch =
       options.stopwatch ? options.stopwatch : StopwatchFor(options.high_performance);
   *gain = 1;
@@ -32,7 +29,7 @@ Result<size_t> FastestModel(const TuningOptions& options,
   PLIMSOLL_TRY(first.run());
   for (size_t i = 1; i < makers.size(); ++i) {
     const Result<RunnableModel> other = makers[i]();
-    if (!other.ok() || !other->run().ok() || !SameOutputs(*other, first)) continue;
+    if (!other.ok() || !other->run().ok() || !SameOutputs(*other, first, exactly)) continue;
     double gained = 1;
     PLIMSOLL_ASSIGN(
         const size_t winner,

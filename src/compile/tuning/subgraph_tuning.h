@@ -30,9 +30,10 @@ inline constexpr GraphVariant kGraphVariants[] = {
 const GraphVariant* FindVariant(std::string_view name);
 
 // The model that is clearly faster than the first, which stays where none is. Two are in memory at
-// a time. Those that cannot be made, or whose results differ from the first's, do not count.
+// a time. Those that cannot be made, or whose results differ from the first's (Agree), do not
+// count.
 Result<size_t> FastestModel(const TuningOptions& options,
                             const std::vector<std::function<Result<RunnableModel>()>>& makers,
-                            const std::vector<std::string>& names, double* gain);
+                            const std::vector<std::string>& names, bool exactly, double* gain);
 
 }  // namespace plimsoll::compile

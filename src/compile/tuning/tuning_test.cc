@@ -8,7 +8,6 @@
 #include "compile/passes/pass_results_for_tests.h"
 #include "compile/tuning/operator_tuning.h"
 #include "compile/tuning/subgraph_tuning.h"
-#include "kernels/kernel_table.h"
 #include "kernels/parallel.h"
 
 namespace plimsoll::compile {
@@ -215,9 +214,8 @@ TEST(OperatorTuningTest, R246_DeeperTuningTriesEveryAlternative) {
     GraphBuilder b;
     const ValueId x = b.Input("x", FloatTensor({256, 64}));
     b.Output(b.Node("MatMul", {x, Weights(b, "w", {64, 1024})}));
-    kernels::SetThreads(2);
+    tuned.options.threads = 2;
     tuned.Model(Inferred(b));
-    kernels::SetThreads(1);
     return most;
   };
   EXPECT_GT(tried(true), tried(false));
@@ -237,9 +235,8 @@ TEST(OperatorTuningTest, SignaturesTellShapesTypesAttributesAndThreadsApart) {
   EXPECT_NE(plain, signature(9, "MatMul", true));
   EXPECT_NE(plain, signature(8, "MatMul", false));
   EXPECT_NE(plain, signature(8, "Add", true));
-  kernels::SetThreads(2);
+  const kernels::ThreadScope threads(2);
   EXPECT_NE(plain, signature(8, "MatMul", true));
-  kernels::SetThreads(1);
 }
 
 TEST(OperatorTuningTest, ResultsThatDifferDoNotAgree) {
@@ -269,12 +266,12 @@ void ExpectAlternativesAgree(const Graph& graph, size_t least) {
   tuned.options.tuning.high_performance = true;
   tuned.options.plain_peak = Bytes(int64_t{1} << 40);  // no alternative takes too much
   tuned.options.optimise = false;
+  tuned.options.threads = 2;
   tuned.Model(graph);
   EXPECT_GE(names.size(), least + 1) << SignatureOf(graph, id);
 }
 
 TEST(OperatorTuningTest, AlternativesOfProductsAndConvolutionsGiveTheSameResults) {
-  kernels::SetThreads(2);
   for (const int64_t rows : {3, 40, 300}) {
     GraphBuilder b;
     const ValueId x = b.Input("x", FloatTensor({rows, 70}));
@@ -285,7 +282,6 @@ TEST(OperatorTuningTest, AlternativesOfProductsAndConvolutionsGiveTheSameResults
   const ValueId x = b.Input("x", FloatTensor({2, 16, 20, 20}));
   b.Output(b.Node("Conv", {x, Weights(b, "w", {64, 16, 3, 3})}));
   ExpectAlternativesAgree(Inferred(b), 1);
-  kernels::SetThreads(1);
 }
 
 // Convolutions whose channels fill groups of 16.
@@ -379,9 +375,9 @@ TEST(SubgraphTuningTest, AVariantWithOtherResultsDoesNotCount) {
   TuningOptions options;
   options.stopwatch = Favouring("other", 2);
   double gain = 0;
-  EXPECT_EQ(*FastestModel(options, {maker(1), maker(1)}, {"", "other"}, &gain), 1);
+  EXPECT_EQ(*FastestModel(options, {maker(1), maker(1)}, {"", "other"}, false, &gain), 1);
   EXPECT_EQ(gain, 2);
-  EXPECT_EQ(*FastestModel(options, {maker(1), maker(2)}, {"", "other"}, &gain), 0);
+  EXPECT_EQ(*FastestModel(options, {maker(1), maker(2)}, {"", "other"}, false, &gain), 0);
   EXPECT_EQ(gain, 1);
 }
 

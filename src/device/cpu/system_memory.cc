@@ -54,25 +54,16 @@ std::optional<bool> OpensMappingWith(std::string_view line, Address at) {
   return *begin <= at && at < *end;
 }
 
-// Of the first processor.
-std::optional<std::string> ProcessorLine(const std::string& root, std::string_view name) {
-  std::ifstream file(root + "/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos || Trim(line.substr(0, colon)) != name) continue;
-    return std::string(Trim(line.substr(colon + 1)));
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string ProcessorName(const std::string& root) {
-  return ProcessorLine(root, "model name").value_or("processor");
-}
-
-std::string ProcessorFlags(const std::string& root) {
-  return ProcessorLine(root, "flags").value_or("");
+  std::ifstream file(root + "/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos || Trim(line.substr(0, colon)) != "model name") continue;
+    return std::string(Trim(line.substr(colon + 1)));
+  }
+  return "processor";
 }
 
 std::optional<Bytes> KilobyteLine(std::string_view text, std::string_view name) {

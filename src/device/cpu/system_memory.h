@@ -18,8 +18,6 @@ std::optional<Bytes> KilobyteLine(std::string_view text, std::string_view name);
 
 // As the system names it: "AMD EPYC 9654 96-Core Processor". "processor" where it does not tell.
 std::string ProcessorName(const std::string& root = "");
-// What it can do, as the system lists it; empty where it does not.
-std::string ProcessorFlags(const std::string& root = "");
 
 // The system's pool of huge pages of one size.
 struct HugePagePool {

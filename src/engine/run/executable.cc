@@ -1,6 +1,7 @@
 #include "engine/run/executable.h"
 
 #include "base/mapped_pages.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -33,17 +34,29 @@ Status Clear(void* at, Bytes bytes, kernels::Queue& queue, ClearCost* cost) {
   return {};
 }
 
-kernels::Queue& QueueOf(const Executable::Call& call) {
+kernels::Queue& TheHost() {
   static kernels::HostQueue host;
-  return call.queue != nullptr ? *call.queue : host;
+  return host;
 }
 
-// What the host needs to know of the device's memory to go on: waits for it.
-Result<bool> FetchCondition(const void* at, kernels::Queue& queue) {
-  bool condition = false;
-  PLIMSOLL_TRY(queue.Copy(&condition, at, Bytes(sizeof(condition))));
-  PLIMSOLL_TRY(queue.Finish());
-  return condition;
+kernels::Queue& QueueOf(const Executable::Call& call) {
+  return call.queue != nullptr ? *call.queue : TheHost();
+}
+
+const void* HostInput(const Task& task, const Executable::Call& call) {
+  return task.target < call.host_inputs.size() ? call.host_inputs[task.target] : nullptr;
+}
+
+// Whether the calling thread itself reads or writes memory of the host for the task.
+bool IsDoneByHost(const Task& task, const Executable::Call& call) {
+  switch (task.kind) {
+    case Task::Kind::kRun:
+      return task.on_host;
+    case Task::Kind::kFetchInput:
+      return HostInput(task, call) != nullptr;
+    default:
+      return task.kind == Task::Kind::kSkipUnless;
+  }
 }
 
 }  // namespace
@@ -55,11 +68,22 @@ Executable::Executable(compile::CompiledModel model, std::shared_ptr<const void>
       model_(std::move(model)),
       program_(BuildProgram(model_)),
       port_uses_(compile::FindPortUses(model_.graph, model_.planned.buffers)) {
+  const size_t inputs = model_.graph.root().inputs.size();
+  std::vector<bool> on_device(inputs);
+  read_on_host_only_.resize(inputs);
   for (size_t i = 0; i < program_.operands.size(); ++i) {
-    const Place::Base base = program_.operands[i].base;
-    if (base == Place::Base::kInput || base == Place::Base::kOutput) {
+    const Place& place = program_.operands[i];
+    const auto index = static_cast<size_t>(place.index);
+    const bool input = place.base == Place::Base::kInput;
+    const bool host_input = place.base == Place::Base::kHostInput;
+    if (input) on_device[index] = true;
+    if (host_input) read_on_host_only_[index] = true;
+    if (input || host_input || place.base == Place::Base::kOutput) {
       port_operands_.push_back(static_cast<uint32_t>(i));
     }
+  }
+  for (size_t i = 0; i < inputs; ++i) {
+    if (on_device[i]) read_on_host_only_[i] = false;
   }
 }
 
@@ -80,6 +104,7 @@ Status Executable::PlaceConstants(const HoldConstant& hold) {
     const size_t operands = task.kind == Task::Kind::kRun ? task.inputs : 1;
     for (size_t i = 0; i < operands; ++i) {
       const Place& place = program_.operands[task.first + i];
+      if (place.base == Place::Base::kHostConstant) PLIMSOLL_TRY(PlaceHostConstant(place));
       if (place.base != Place::Base::kConstant) continue;
       const bool packed = task.kind == Task::Kind::kRun && i < 64 &&
                           ((model_.packed_inputs[task.node.index()] >> i) & 1) != 0;
@@ -92,6 +117,16 @@ Status Executable::PlaceConstants(const HoldConstant& hold) {
     }
   }
   DropMappedPages(copied);
+  return {};
+}
+
+// Of constants that are missing only their size is known, and nothing runs.
+Status Executable::PlaceHostConstant(const Place& place) {
+  const auto index = static_cast<size_t>(place.index);
+  const graph::ConstantTensor& constant = model_.graph[model_.graph.values[index].constant];
+  host_constants_.resize(model_.graph.values.size());
+  if (constant.missing || host_constants_[index].data != nullptr) return {};
+  PLIMSOLL_ASSIGN(host_constants_[index], kernels::ToHostTensor(constant));
   return {};
 }
 
@@ -111,6 +146,8 @@ void* Executable::AddressOf(const Place& place, std::byte* arena,
       return areas[index] + place.offset;
     case Place::Base::kConstant:
       return constants_[index].data.get();
+    case Place::Base::kHostConstant:
+      return host_constants_[index].data.get();
     default:
       return nullptr;
   }
@@ -128,17 +165,22 @@ void Executable::SetPorts(Addresses& addresses, const Call& call) const {
   for (const uint32_t operand : port_operands_) {
     const Place& place = program_.operands[operand];
     const auto index = static_cast<size_t>(place.index);
-    void* const base = place.base == Place::Base::kInput ? const_cast<void*>(call.inputs[index])
-                                                         : call.outputs[index];
+    void* const base = place.base == Place::Base::kOutput ? call.outputs[index]
+                                                          : const_cast<void*>(call.inputs[index]);
     addresses.operands[operand] =
         base == nullptr ? nullptr : static_cast<std::byte*>(base) + place.offset;
   }
 }
 
-Status Executable::RunTask(const Task& task, const Addresses& addresses, kernels::Queue& queue,
-                           ClearCost* clearing) const {
+Status Executable::RunTask(const Task& task, const Addresses& addresses, const Call& call) const {
   void* const* operands = addresses.operands.data() + task.first;
+  kernels::Queue& queue = task.on_host ? TheHost() : QueueOf(call);
   switch (task.kind) {
+    case Task::Kind::kFetchInput:
+      if (const void* const here = HostInput(task, call)) {
+        return TheHost().Copy(operands[1], here, Bytes(task.bytes));
+      }
+      [[fallthrough]];
     case Task::Kind::kCopy:
       return queue.Copy(operands[1], operands[0], Bytes(task.bytes));
     case Task::Kind::kTransfer: {
@@ -149,12 +191,12 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses, kernels
       return {};
     }
     case Task::Kind::kClear:
-      return Clear(operands[0], Bytes(task.bytes), queue, clearing);
+      return Clear(operands[0], Bytes(task.bytes), queue, call.clearing);
     default: {
-      const kernels::KernelCall call{.inputs = {operands, task.inputs},
-                                     .outputs = {operands + task.inputs, task.outputs},
-                                     .workspace = operands[task.inputs + task.outputs]};
-      return queue.Run(*task.kernel, call);
+      const kernels::KernelCall own{.inputs = {operands, task.inputs},
+                                    .outputs = {operands + task.inputs, task.outputs},
+                                    .workspace = operands[task.inputs + task.outputs]};
+      return queue.Run(*task.kernel, own);
     }
   }
 }
@@ -163,7 +205,14 @@ template <typename Before>
 Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
                         const Before& before) const {
   kernels::Queue& queue = QueueOf(call);
-  for (size_t i = tasks.begin; i < tasks.end;) {
+  // Whether something that was sent may still use memory of the host.
+  bool in_use = true;
+  size_t i = tasks.begin;
+  const auto failed = [&](Status why) {
+    if (call.half_applied != nullptr) *call.half_applied = i >= program_.first_update;
+    return why;
+  };
+  while (i < tasks.end) {
     const Task& task = program_.tasks[i];
     if (!Runs(task, call)) {
       ++i;
@@ -176,16 +225,17 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
     // What fails before the first variable has its new value must be known by then.
     if (i == program_.first_update) PLIMSOLL_TRY(queue.Finish());
     before(task);
+    const bool by_host = IsDoneByHost(task, call);
+    if (by_host && in_use) {
+      if (Status finished = queue.Finish(); !finished.ok()) return failed(std::move(finished));
+    }
+    in_use = (in_use || task.uses_host_memory) && !by_host;
     if (task.kind == Task::Kind::kSkip) {
       i = task.target;
     } else if (task.kind == Task::Kind::kSkipUnless) {
-      PLIMSOLL_ASSIGN(const bool runs, FetchCondition(addresses.operands[task.first], queue));
-      i = runs ? i + 1 : task.target;
+      i = *static_cast<const bool*>(addresses.operands[task.first]) ? i + 1 : task.target;
     } else {
-      if (Status done = RunTask(task, addresses, queue, call.clearing); !done.ok()) {
-        if (call.half_applied != nullptr) *call.half_applied = i >= program_.first_update;
-        return done;
-      }
+      if (Status done = RunTask(task, addresses, call); !done.ok()) return failed(std::move(done));
       ++i;
     }
   }
@@ -194,6 +244,7 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
 
 template <typename Before>
 Status Executable::RunAll(Addresses& addresses, const Call& call, const Before& before) const {
+  const kernels::ThreadScope threads(model_.threads);
   SetPorts(addresses, call);
   const Status walked = Walk(program_.AllTasks(), addresses, call, before);
   const Status finished = QueueOf(call).Finish();

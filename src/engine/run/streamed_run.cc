@@ -134,7 +134,7 @@ Status StreamedRun::Launch(StreamSet& streams, const KernelThreads& threads,
   const int count = segment.stream == 0 ? threads.first : threads.others;
   PLIMSOLL_TRY(streams.Launch(segment.stream, [progress, pending, index, count, &run] {
     if (progress->stop.load()) return;
-    kernels::SetThreads(count);
+    const kernels::ThreadScope threads(count);
     progress->results[index] = run(index);
     if (!progress->results[index].ok()) progress->stop = true;
   }));
@@ -147,6 +147,7 @@ Status StreamedRun::Run(StreamSet& streams, const KernelThreads& threads,
                         Executable::Addresses& addresses, const Executable::Call& call,
                         const Executable::BeforeTask& before) const {
   const bool on_host = executable_->side().host_reachable;
+  const kernels::ThreadScope own(threads.first);
   executable_->SetPorts(addresses, call);
   return on_host ? RunOnHost(streams, threads, addresses, call, before)
                  : RunEnqueued(streams, threads, addresses, call, before);

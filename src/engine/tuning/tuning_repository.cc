@@ -6,13 +6,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <sstream>
 #include <system_error>
 
-#include "device/cpu/system_memory.h"
+#include "engine/cache/program_version.h"
 #include "engine/weights/file_replacement.h"
 #include "engine/weights/weight_hash.h"
-#include "kernels/blocking.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 
@@ -26,14 +24,6 @@ constexpr int kFormat = 1;
 
 std::string HashText(const std::string& text) {
   return HashOf(std::as_bytes(std::span(text))).Text();
-}
-
-// Everything beside the signature that a result holds for.
-const std::string& Surroundings() {
-  static const std::string text =
-      StrCat(PLIMSOLL_VERSION, "\n", device::ProcessorName(), "\n", device::ProcessorFlags(), "\n",
-             kernels::BlockSize(), "\n");
-  return text;
 }
 
 void WarnDamaged(const std::string& path) {
@@ -63,7 +53,7 @@ Result<std::shared_ptr<TuningRepository>> TuningRepository::Open(const std::stri
 }
 
 std::string TuningRepository::KeyOf(const std::string& signature) {
-  return HashText(Surroundings() + signature);
+  return HashText(StrCat(ProgramVersion(), signature));
 }
 
 std::string TuningRepository::TextOf(const Entries& entries) {
