@@ -1,24 +1,29 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <limits>
+#include <ctime>
 
 #include "compile/tuning/tuning.h"
 #include "kernels/element_types.h"
+#include "kernels/parallel.h"
 
 namespace plimsoll::compile {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double kClearly = 1.03;
+
+// Of one thread its processor time, so that others on the machine do not count.
+double Seconds() {
+  timespec now{};
+  clock_gettime(kernels::Threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 // Seconds of `times` runs, for one of them.
 Result<double> TimeOf(const Candidate& candidate, int times) {
-  const Clock::time_point begin = Clock::now();
+  const double begin = Seconds();
   for (int i = 0; i < times; ++i) PLIMSOLL_TRY(candidate.run());
-  return std::chrono::duration<double>(Clock::now() - begin).count() / times;
+  return (Seconds() - begin) / times;
 }
 
 }  // namespace
