@@ -242,16 +242,16 @@ class Compilation {
   // Takes the variant of the whole graph that is known to be fastest, or finds it.
   Status TuneSubgraph(Attempt& best) const {
     const TuningOptions& tuning = options_.tuning;
-    const std::string signature =
-        StrCat("graph ", options_.plan.memory_priority, tuning.high_performance, " ",
-               SignatureOf(best.model.graph));
+    const std::string signature = StrCat(
+        "graph ", options_.plan.memory_priority, tuning.high_performance, options_.deterministic,
+        static_cast<int>(options_.weight_forms), " ", SignatureOf(best.model.graph));
     const Bytes highest = HighestTuned(best);
     if (const auto stored = tuning.store->Find(signature)) {
       const GraphVariant* const variant = FindVariant(*stored);
       if (variant == nullptr) return {};
-      PLIMSOLL_ASSIGN(Attempt tuned, Make(*variant, highest));
-      if (tuned.peak() > highest) return {};
-      best = std::move(tuned);
+      Result<Attempt> tuned = Make(*variant, highest);
+      if (!tuned.ok() || tuned->peak() > highest) return {};
+      best = *std::move(tuned);
       best.model.fusion.HitRepository(variant->slices ? FusionPattern::kChannelGroup
                                                       : FusionPattern::kSliceBySlice);
       return {};
@@ -266,9 +266,10 @@ class Compilation {
     attempts.push_back(std::move(best));
     for (const GraphVariant& variant : kGraphVariants) {
       if (!variant.slices && !tuning.uneven_split) continue;
-      PLIMSOLL_ASSIGN(Attempt other, Make(variant, highest));
-      if (other.peak() > highest || !seen.insert(SignatureOf(other.model.graph)).second) continue;
-      attempts.push_back(std::move(other));
+      Result<Attempt> other = Make(variant, highest);
+      if (!other.ok() || other->peak() > highest) continue;
+      if (!seen.insert(SignatureOf(other->model.graph)).second) continue;
+      attempts.push_back(*std::move(other));
       names.emplace_back(variant.name);
     }
     std::vector<std::function<Result<RunnableModel>()>> makers;

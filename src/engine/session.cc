@@ -140,8 +140,10 @@ Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>
   PLIMSOLL_ASSIGN(std::vector<VariablePort> ports, BindVariables(graph, names));
   const GraphId id(next_++);
   LoadOptions load = load_;
-  load.on_passes = MakeFusionReport(options_.config.export_compile_stat, options_.config.work_path,
-                                    {weights_->session(), id.index()});
+  if (!load.only_plan) {
+    load.on_passes = MakeFusionReport(options_.config.export_compile_stat,
+                                      options_.config.work_path, {weights_->session(), id.index()});
+  }
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
                   LoadedGraph::Load(std::move(graph), load, {memory_, weights_, &variables_}, name,

@@ -239,7 +239,9 @@ Result<std::vector<KernelChoice>> ChooseAlternatives(CompiledModel& model,
         continue;
       }
       const bool wanted = options.tuning.operators && IsSelected(options.tuning, graph, id);
-      if (!wanted || !CanBeMeasured(graph, node)) continue;
+      // In the smaller form constants are packed or not by what others read of them.
+      const bool smaller = options.weight_forms == WeightForms::kSmaller;
+      if (!wanted || smaller || !CanBeMeasured(graph, node)) continue;
       auto choice = tuning.Choose(names);
       if (!choice.ok()) continue;
       choose(id, choice->choice);
