@@ -67,7 +67,10 @@ class FusionCounts {
  public:
   void Took(FusionPattern pattern, int times = 1) { At(pattern).effects += times; }
   void Declined(FusionPattern pattern, int times = 1) { At(pattern).declined += times; }
-  void HitRepository(FusionPattern pattern) { ++At(pattern).repository_hits; }
+  // Nothing where the pattern was not looked for.
+  void HitRepository(FusionPattern pattern) {
+    if (looked_for(pattern)) ++At(pattern).repository_hits;
+  }
 
   const PatternCount& operator[](FusionPattern pattern) const {
     return counts_[static_cast<size_t>(pattern)];

@@ -29,7 +29,8 @@ Json GroupJson(const FusionCounts& counts, FusionGroup group) {
   Json json = Json::object();
   for (const compile::FusionPatternRow& row : compile::FusionPatternTable()) {
     const compile::PatternCount& count = counts[row.pattern];
-    if (row.group != group || !counts.looked_for(row.pattern) || count.matches() == 0) continue;
+    const bool used = count.matches() > 0 || count.repository_hits > 0;
+    if (row.group != group || !counts.looked_for(row.pattern) || !used) continue;
     Json& pattern = json[std::string(row.name)];
     pattern["match_times"] = count.matches();
     pattern["effect_times"] = count.effects;
