@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct LoadOptions {
   bool deterministic = false;   // kernels::KernelSite::deterministic
   int64_t steps = 1;            // iterations_per_loop: of one run of a graph that updates variables
   std::vector<bool> variables;  // by input: keeps its size whatever is opened; empty: none is one
+  compile::TuningOptions tuning;
+  compile::FusionSwitches switches;                             // patterns that passes look for
+  std::function<void(const compile::FusionCounts&)> on_passes;  // told after load and each compile
 };
 
 }  // namespace plimsoll::engine
