@@ -74,6 +74,9 @@ LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device
   load.streams_of = std::move(device);
   load.streams_device = id;
   load.threads = options.threads;
+  DebugSettings debug = DebugSettings::Of(options.config);
+  debug.clock = options.clock;
+  load.debug = std::make_shared<SessionDebug>(debug, DeviceSide::Of(load.streams_of, id));
   return load;
 }
 

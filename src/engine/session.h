@@ -36,6 +36,7 @@ struct SessionOptions {
   std::string device_name;
   // Where feature maps come from; none: from the device, as the policy says. Thread-safe.
   std::shared_ptr<memory::Allocator> allocator;
+  std::shared_ptr<RunClock> clock;  // what limits of time are measured by; none: the system's
 };
 
 // Holds models and runs them on the CPU: add, run, unload by id.

@@ -43,7 +43,8 @@ LoadedGraph::LoadedGraph(Graph graph, const LoadOptions& options,
       memory_(std::move(memory)),
       side_(memory_->side()),
       areas_(memory_->MakeAreas()),
-      ports_(memory_->MakePortMemory()) {}
+      ports_(memory_->MakePortMemory()),
+      debug_(options.debug, name_) {}
 
 Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(Graph graph, const LoadOptions& options,
                                                        std::shared_ptr<FeatureMemory> memory,
@@ -411,10 +412,15 @@ Status LoadedGraph::RunPlanned(Entry& entry, std::span<const TensorView> inputs,
                               : RunOnDevice(entry, inputs, outputs, call, batch);
 }
 
-Status LoadedGraph::RunBound(Entry& entry, const Executable::Call& call) {
-  if (!entry.streamed) return entry.executable->Run(entry.addresses, call);
-  PLIMSOLL_ASSIGN(StreamSet* const streams, Streams(StreamedRun::StreamsOf(*entry.executable)));
-  return entry.streamed->Run(*streams, ThreadsOnStreams(), entry.addresses, call);
+Status LoadedGraph::RunBound(Entry& entry, Executable::Call call) {
+  const auto monitor = debug_.BeginRun(entry.executable->model().graph, entry.streamed.has_value());
+  call.monitor = monitor.get();
+  const auto run = [&]() -> Status {
+    if (!entry.streamed) return entry.executable->Run(entry.addresses, call);
+    PLIMSOLL_ASSIGN(StreamSet* const streams, Streams(StreamedRun::StreamsOf(*entry.executable)));
+    return entry.streamed->Run(*streams, ThreadsOnStreams(), entry.addresses, call);
+  };
+  return monitor == nullptr ? run() : monitor->Finished(run(), call.queue);
 }
 
 Status LoadedGraph::RunOnHost(Entry& entry, std::span<const TensorView> inputs,
@@ -507,7 +513,9 @@ Result<std::vector<HostValue>> LoadedGraph::RunNodeByNode(std::vector<HostValue>
                                                           const std::string& batch) {
   PLIMSOLL_TRY(CheckNodeByNode(graph_));
   if (!interpreter_) interpreter_.emplace(graph_);
+  const auto monitor = debug_.BeginRun(graph_, false);
   Interpreter::Options walk;
+  walk.monitor = monitor.get();
   walk.cancelled = options.cancelled;
   walk.batch = batch;
   walk.allocate = memory_->TensorAllocator();

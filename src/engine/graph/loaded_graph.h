@@ -13,6 +13,7 @@
 #include "compile/passes/pass.h"
 #include "compile/plan_model.h"
 #include "config/run_config.h"
+#include "engine/debug/run_monitor.h"
 #include "engine/graph/input_ranges.h"
 #include "engine/graph/plain_graph.h"
 #include "engine/memory/feature_memory.h"
@@ -49,7 +50,8 @@ struct LoadOptions {
   bool separate_host_operators = false;
   std::shared_ptr<device::Device> streams_of;
   device::DeviceId streams_device;
-  int threads = 1;              // of each kernel that runs on a stream
+  int threads = 1;                      // of each kernel that runs on a stream
+  std::shared_ptr<SessionDebug> debug;  // what looks at runs; null: nothing does
   std::vector<bool> variables;  // by input: keeps its size whatever is opened; empty: none is one
 };
 
@@ -170,7 +172,7 @@ class LoadedGraph {
   Status RunOnDevice(Entry& entry, std::span<const TensorView> inputs,
                      std::span<const TensorView> outputs, Executable::Call call,
                      const std::string& batch);
-  Status RunBound(Entry& entry, const Executable::Call& call);
+  Status RunBound(Entry& entry, Executable::Call call);
   Status RunPlanned(Entry& entry, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs, const RunOptions& options,
                     const std::string& batch, bool* half_applied = nullptr);
@@ -216,6 +218,7 @@ class LoadedGraph {
   Bytes last_feature_map_;
   RunRecord last_run_;
   std::unique_ptr<StreamSet> streams_;  // made when first needed
+  GraphDebug debug_;
 };
 
 }  // namespace plimsoll::engine

@@ -33,16 +33,22 @@ Status Clear(void* at, Bytes bytes, kernels::Queue& queue, ClearCost* cost) {
   return {};
 }
 
+kernels::KernelCall CallOf(const Task& task, void* const* operands) {
+  return {.inputs = {operands, task.inputs},
+          .outputs = {operands + task.inputs, task.outputs},
+          .workspace = operands[task.inputs + task.outputs]};
+}
+
 kernels::Queue& QueueOf(const Executable::Call& call) {
   static kernels::HostQueue host;
   return call.queue != nullptr ? *call.queue : host;
 }
 
 // What the host needs to know of the device's memory to go on: waits for it.
-Result<bool> FetchCondition(const void* at, kernels::Queue& queue) {
+Result<bool> FetchCondition(const void* at, kernels::Queue& queue, TaskMonitor* monitor) {
   bool condition = false;
   PLIMSOLL_TRY(queue.Copy(&condition, at, Bytes(sizeof(condition))));
-  PLIMSOLL_TRY(queue.Finish());
+  PLIMSOLL_TRY(FinishWithin(monitor, TaskMonitor::Wait::kEvent, queue));
   return condition;
 }
 
@@ -150,13 +156,24 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses, kernels
     }
     case Task::Kind::kClear:
       return Clear(operands[0], Bytes(task.bytes), queue, clearing);
-    default: {
-      const kernels::KernelCall call{.inputs = {operands, task.inputs},
-                                     .outputs = {operands + task.inputs, task.outputs},
-                                     .workspace = operands[task.inputs + task.outputs]};
-      return queue.Run(*task.kernel, call);
-    }
+    default:
+      return queue.Run(*task.kernel, CallOf(task, operands));
   }
+}
+
+Status Executable::RunMonitored(size_t index, const Addresses& addresses, kernels::Queue& queue,
+                                const Call& call) const {
+  const Task& task = program_.tasks[index];
+  const bool updates = index >= program_.first_update;
+  if (!updates) PLIMSOLL_TRY(call.monitor->CheckRunTime(model_.graph, task.node));
+  if (task.kind != Task::Kind::kRun) return RunTask(task, addresses, queue, call.clearing);
+  return call.monitor->Run({.graph = model_.graph,
+                            .node = task.node,
+                            .kernel = *task.kernel,
+                            .call = CallOf(task, addresses.operands.data() + task.first),
+                            .queue = queue,
+                            .later = call.queue != nullptr,
+                            .updates_variables = updates});
 }
 
 template <typename Before>
@@ -174,15 +191,20 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
       return Cancelled(model_.graph, task);
     }
     // What fails before the first variable has its new value must be known by then.
-    if (i == program_.first_update) PLIMSOLL_TRY(queue.Finish());
+    if (i == program_.first_update) {
+      PLIMSOLL_TRY(FinishWithin(call.monitor, TaskMonitor::Wait::kStream, queue));
+    }
     before(task);
     if (task.kind == Task::Kind::kSkip) {
       i = task.target;
     } else if (task.kind == Task::Kind::kSkipUnless) {
-      PLIMSOLL_ASSIGN(const bool runs, FetchCondition(addresses.operands[task.first], queue));
+      PLIMSOLL_ASSIGN(const bool runs,
+                      FetchCondition(addresses.operands[task.first], queue, call.monitor));
       i = runs ? i + 1 : task.target;
     } else {
-      if (Status done = RunTask(task, addresses, queue, call.clearing); !done.ok()) {
+      Status done = call.monitor == nullptr ? RunTask(task, addresses, queue, call.clearing)
+                                            : RunMonitored(i, addresses, queue, call);
+      if (!done.ok()) {
         if (call.half_applied != nullptr) *call.half_applied = i >= program_.first_update;
         return done;
       }
@@ -195,11 +217,17 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
 template <typename Before>
 Status Executable::RunAll(Addresses& addresses, const Call& call, const Before& before) const {
   SetPorts(addresses, call);
-  const Status walked = Walk(program_.AllTasks(), addresses, call, before);
-  const Status finished = QueueOf(call).Finish();
+  Status walked = Walk(program_.AllTasks(), addresses, call, before);
+  // A step that updates variables goes to its end.
+  const bool updates = program_.first_update < program_.tasks.size();
+  TaskMonitor* const monitor = updates ? nullptr : call.monitor;
+  const Status finished = FinishWithin(monitor, TaskMonitor::Wait::kStream, QueueOf(call));
+  if (monitor != nullptr && walked.ok() && finished.ok()) {
+    walked = monitor->CheckRunTime(model_.graph, {});
+  }
   if (!walked.ok() || finished.ok()) return walked;
   if (call.half_applied != nullptr) {
-    *call.half_applied = program_.first_update < program_.tasks.size();
+    *call.half_applied = updates;
   }
   return finished;
 }

@@ -1,5 +1,7 @@
 #include "engine/run/stream_set.h"
 
+#include "plimsoll/base/text.h"
+
 namespace plimsoll::engine {
 
 StreamSet::StreamSet(std::shared_ptr<device::Device> device, device::DeviceId id)
@@ -34,6 +36,17 @@ Result<device::EventId> StreamSet::Record(int stream) {
 }
 
 void StreamSet::Forget(device::EventId event) { (void)device_->DestroyEvent(id_, event).ok(); }
+
+Status StreamSet::Synchronize(int stream, TaskMonitor* monitor) {
+  if (monitor != nullptr) {
+    PLIMSOLL_ASSIGN(const device::EventId end, Record(stream));
+    const Status waited = monitor->Await(TaskMonitor::Wait::kStream, StrCat("stream ", stream),
+                                         [&] { return device_->EventReached(id_, end); });
+    Forget(end);
+    PLIMSOLL_TRY(waited);
+  }
+  return Synchronize(stream);
+}
 
 Status StreamSet::Synchronize(int stream) { return device_->SynchronizeStream(id_, At(stream)); }
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <fstream>
 #include <span>
 
+#include "engine/file_size_limit_for_tests.h"
 #include "engine/variables/training_for_tests.h"
 #include "engine/variables/variable_file_format.h"
 #include "engine/weights/file_replacement.h"
@@ -244,20 +244,6 @@ TEST_F(VariableFileTest, WhatIsNoFileIsRefused) {
   EXPECT_EQ(CodeOf(session_->variables().Save(pipe)), "file.write");
   ExpectAsSaved();
 }
-
-// As much as a disk that is full: writes beyond so many bytes of a file fail.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 TEST_F(VariableFileTest, AFullDiskLeavesTheOldFileAndNoOther) {
   ASSERT_EQ(CodeOf(session_->variables().Save(path_)), "");

@@ -1,8 +1,8 @@
 #include <sys/mount.h>
-#include <sys/resource.h>
 
 #include <thread>
 
+#include "engine/file_size_limit_for_tests.h"
 #include "engine/session.h"
 #include "engine/weights/weight_files_for_tests.h"
 #include "plimsoll/base/text.h"
@@ -30,21 +30,6 @@ class SmallDisk {
  private:
   fs::path at_;
   bool mounted_ = false;
-};
-
-// The largest file that this process may write, for as long as the object lives.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t most) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit limited = before_;
-    limited.rlim_cur = most;
-    setrlimit(RLIMIT_FSIZE, &limited);
-  }
-  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
 };
 
 void ExpectRuns(Session& session, GraphId id) {
