@@ -134,8 +134,12 @@ TEST_F(ExceptionDumpTest, OnADeviceOutOfReachAndNodeByNode) {
     const Error error = MustFail(*session, graph, {Floats({4}, {1, 2, 3, 4})});
     EXPECT_EQ(error.code, "test.refused");
     const std::filesystem::path made = OnlyFolderIn(folder.path());
+    EXPECT_NE(error.remedy.find(made.string()), std::string::npos) << error.Text();
     ExpectFloatFile(made / "input.0.npy", {4}, {1, 2, 3, 4});
-    EXPECT_EQ(ContentOf(made / "workspace.bin"), std::string(64, '\7'));
+    // With several streams a small workspace lies on the kernel's stack.
+    if (!several_streams) {
+      EXPECT_EQ(ContentOf(made / "workspace.bin"), std::string(64, '\7'));
+    }
   }
   GraphBuilder builder;
   RegisterCopier();

@@ -18,7 +18,8 @@ namespace plimsoll::engine {
 // A kernel that writes farther away, or through a pointer that it kept, is not caught, and a read
 // that changes no result is not either.
 //
-// The plan, and what is dumped of it, are as without the check. Takes memory for the operands of
+// The plan is as without the check, but for small workspaces, which have a place in it and are not
+// put on the kernel's stack. Takes memory for the operands of
 // one node: of the device where its work is done later, else of the process. Waits for the queue.
 Status RunBetweenGuards(const KernelRun& run, const OperatorTensors& tensors,
                         const DeviceSide& side);

@@ -24,16 +24,23 @@ class Gate {
   void Open() {
     const std::lock_guard lock(mutex_);
     open_ = true;
-    opened_.notify_all();
+    changed_.notify_all();
   }
   void Pass() {
     std::unique_lock lock(mutex_);
-    opened_.wait(lock, [this] { return open_; });
+    arrived_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+  }
+  void AwaitSomebody() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return arrived_; });
   }
 
  private:
   std::mutex mutex_;
-  std::condition_variable opened_;
+  std::condition_variable changed_;
+  bool arrived_ = false;
   bool open_ = false;
 };
 
@@ -165,6 +172,7 @@ TEST_F(TimeoutsTest, R281AStreamThatHangsIsToldAndTheRunEnds) {
     const GraphId id = MustAdd(*session, graph);
     Gate gate;
     std::string told;
+    clock_->on_sleep = [&gate] { gate.AwaitSomebody(); };
     {
       const LogCapture opens([&](LogLevel, std::string_view line) {
         told += line;
@@ -179,6 +187,7 @@ TEST_F(TimeoutsTest, R281AStreamThatHangsIsToldAndTheRunEnds) {
     }
     EXPECT_NE(told.find("'middle'"), std::string::npos) << told;
     EXPECT_NE(told.find("cannot be ended"), std::string::npos) << told;
+    clock_->on_sleep = nullptr;
     ExpectRuns(*session, id);
   }
 }
@@ -205,6 +214,7 @@ TEST_F(TimeoutsTest, R281AnEventThatDoesNotComeEndsTheRun) {
   const GraphId id = MustAdd(*session, graph);
   const std::vector<HostTensor> inputs = {Floats({4}, {1, 2, 3, 4}), Bool(true)};
   Gate gate;
+  clock_->on_sleep = [&gate] { gate.AwaitSomebody(); };
   {
     const LogCapture opens([&](LogLevel, std::string_view) { gate.Open(); });
     const ScopedMisdeed hangs([&gate](const OperatorCall&, Bytes) -> Status {
@@ -217,7 +227,8 @@ TEST_F(TimeoutsTest, R281AnEventThatDoesNotComeEndsTheRun) {
   EXPECT_EQ(ElementsOf(MustRun(*session, id, inputs)[0]), (std::vector<float>{-1, -2, -3, -4}));
 }
 
-// Streams that do their work in the caller's thread, of a device that work is sent to or not.
+// Streams that do their work in the caller's thread, all of it when one is waited for, of a device
+// that work is sent to or not.
 class SentDevice final : public ForwardingDevice {
  public:
   SentDevice(std::shared_ptr<Device> under, bool reachable)
@@ -227,6 +238,7 @@ class SentDevice final : public ForwardingDevice {
     properties.host_reachable = reachable_;
     return properties;
   }
+  Status SynchronizeStream(Id id, device::StreamId) override { return SynchronizeDevice(id); }
 
  private:
   const bool reachable_;

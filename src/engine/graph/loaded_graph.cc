@@ -236,7 +236,9 @@ Status LoadedGraph::MakeGears() {
 Result<compile::CompiledModel> LoadedGraph::CompileGraph(Graph graph, const std::vector<Dims>& dims,
                                                          const std::string& gear) {
   compile::CompileOptions options;
-  options.plain_peak = plain_->Peak(dims);
+  // Workspaces that are looked at lie in the plan, and never on a kernel's stack.
+  const bool looked_at = options_.debug != nullptr && options_.debug->settings.oom.enabled;
+  if (!looked_at) options.plain_peak = plain_->Peak(dims);
   options.plan = options_.plan;
   options.plan.lifetimes.feature_map_moves |= !memory_->KeptWhileLoaded(shapes());
   options.plan.lifetimes.one_shape = takes_one_shape_;
