@@ -202,7 +202,7 @@ void Report(const char* model, const std::vector<Layer>& layers, int rounds) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 20;
-  plimsoll::kernels::SetThreads(1);
+  const plimsoll::kernels::ThreadScope threads(1);
   Report("ResNet-50", ResNet50(), rounds);
   Report("BERT-base, products with weights", BertBase(), rounds);
 }

@@ -11,6 +11,7 @@
 #include "compile/prepare_kernels.h"
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/shapes.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
@@ -65,6 +66,8 @@ class Compilation {
   }
 
  private:
+  const compile::Target& device() const { return options_.plan.lifetimes.target; }
+
   // What kernels and layouts need not go below: nothing where memory comes first. Who forbids to
   // use memory again wants more than plain lives take.
   Bytes Target() const {
@@ -81,12 +84,14 @@ class Compilation {
     attempt.model.passes = passes_;
     Graph& graph = attempt.model.graph;
     if (options_.optimise) {
-      PLIMSOLL_ASSIGN(attempt.grouped, ChooseLayouts(graph, layouts, attempt.model.passes));
+      PLIMSOLL_ASSIGN(attempt.grouped,
+                      ChooseLayouts(graph, layouts, attempt.model.passes, *device().backend));
     }
     PLIMSOLL_TRY(SpreadBatchLabels(graph, options_.plan.updates));
     PLIMSOLL_TRY(SettleStreams(graph, options_.plan.updates));
     SeparateUpdates(graph, options_.plan.updates);
     if (options_.separate_host_operators) MoveHostOperatorsToOwnStream(graph);
+    PlaceNodes(graph, device(), options_.plan.updates);
     PLIMSOLL_TRY(Plan(attempt));
     PLIMSOLL_TRY(LowerWorkspaces(attempt));
     return attempt;
@@ -332,11 +337,16 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
 }
 
 Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
+  const kernels::ThreadScope threads(options.threads);
   std::vector<PassReport> passes;
-  if (options.optimise) PLIMSOLL_TRY(Simplify(graph, passes));
+  const Target& target = options.plan.lifetimes.target;
+  if (options.optimise) PLIMSOLL_TRY(Simplify(graph, passes, *target.backend));
   PLIMSOLL_ASSIGN(CompiledModel model,
                   Compilation(options, std::move(graph), std::move(passes)).Run());
+  model.plan_options.searches = nullptr;  // which may go before the model
   model.input_fusion_size = options.plan.input_fusion_size;
+  model.threads = options.threads;
+  model.transfers = CountHostTransfers(model.graph, target, options.plan.updates);
   return model;
 }
 

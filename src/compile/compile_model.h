@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compile/passes/pass.h"
+#include "compile/placement/place_nodes.h"
 #include "compile/plan_model.h"
 #include "graph/graph.h"
 #include "kernels/kernel.h"
@@ -27,6 +28,8 @@ struct CompileOptions {
   // Where packed constants go; null: kernels read constants as they are.
   kernels::PackedWeights* packed_weights = nullptr;
   WeightForms weight_forms = WeightForms::kPacked;
+  int threads = 1;             // that kernels are prepared for
+  bool deterministic = false;  // kernels::KernelSite::deterministic
   // Told of the graph when its constants are those that kernels will read, before any does; may
   // change where they lie.
   std::function<Status(graph::Graph& graph)> hold_constants;
@@ -44,16 +47,19 @@ struct CompiledModel {
   // more.
   std::vector<uint64_t> packed_inputs;
   PlannedModel planned;
+  HostTransfers transfers;   // between the device and the host, inside a run
   PlanOptions plan_options;  // by which it was planned: kernels' workspaces are among them
   std::vector<PassReport> passes;
   Bytes input_fusion_size;  // as PlanOptions has it
+  int threads = 1;          // that a kernel may use when it runs, at most
 };
 
 // Why a graph cannot be planned as a whole before it runs (a size that only data tells, a value
 // that is no plain tensor, a loop); nothing when it can. Shapes must have been inferred.
 std::optional<std::string> WhyNotPlannable(const graph::Graph& graph);
 
-// Compiles a graph that is plannable. Fails where an operator has no kernel (kUnsupported), where
+// Compiles a graph that is plannable for the device options.plan.lifetimes.target. Fails where an
+// operator has no kernel (kUnsupported), where
 // constants are missing, or where a kernel refuses its site.
 Result<CompiledModel> CompileModel(graph::Graph graph, const CompileOptions& options);
 

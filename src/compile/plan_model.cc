@@ -8,8 +8,8 @@
 #include "compile/order/order_certificate.h"
 #include "compile/order/schedule_builder.h"
 #include "compile/passes/constants.h"
+#include "compile/searches/stored_plan.h"
 #include "plimsoll/base/text.h"
-#include "plimsoll/plan/verifier.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -91,8 +91,9 @@ Result<PlannedModel> Place(const Graph& graph, const PlanDraft& draft, const Sta
   Joins joins(graph, storages, rules);
   joins.Add(draft.root, draft.order);
   for (size_t i = 1; i < graph.subgraphs.size(); ++i) {
-    const BodySchedule body = BuildSchedule(graph, storages, model.constant, SubgraphId(i),
-                                            options.in_place, options.lifetimes.workspaces);
+    const BodySchedule body =
+        BuildSchedule(graph, storages, model.constant, SubgraphId(i), options.in_place,
+                      options.lifetimes.workspaces, *options.lifetimes.target.backend);
     joins.Add(body, FileOrder(body));
   }
   model.order = NodesInOrder(draft.root, draft.order);
@@ -103,10 +104,8 @@ Result<PlannedModel> Place(const Graph& graph, const PlanDraft& draft, const Sta
   PLIMSOLL_ASSIGN(model.buffers, BuildProblem(graph, model.joined, model.timeline, stable, rules,
                                               model.constant, options.lifetimes));
   if (options.gear.empty()) NoteUnknownBatches(options.assigner, model.buffers);
-  PLIMSOLL_ASSIGN(const auto assigner, AssignerFor(options.assigner, model.buffers.problem,
-                                                   options.gear, options.threads));
-  PLIMSOLL_ASSIGN(model.plan, assigner->Assign(model.buffers.problem, options.effort));
-  PLIMSOLL_TRY(plan::Verify(model.buffers.problem, model.plan));
+  PLIMSOLL_ASSIGN(model.plan, AssignOnce(model.buffers.problem, options.assigner, options.gear,
+                                         options.threads, options.effort, options.searches));
   if (CountsAsThePlanDoes(graph, draft, stable, options.lifetimes)) {
     model.order_lower_bound = Bytes(draft.lower_bound);
   }

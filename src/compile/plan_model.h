@@ -12,6 +12,7 @@
 #include "compile/memory/timeline.h"
 #include "compile/order/order_modes.h"
 #include "compile/order/order_search.h"
+#include "compile/searches/search_store.h"
 #include "graph/graph.h"
 #include "plimsoll/base/status.h"
 #include "plimsoll/plan/assigner.h"
@@ -38,6 +39,7 @@ struct PlanOptions {
   std::vector<VariableUpdate> updates;  // each input and each output at most once
   // Inputs that are copied come together up to this size of each; larger ones come alone.
   Bytes input_fusion_size = Bytes(131072);
+  SearchStore* searches = nullptr;  // where answers of searches stay; null: nowhere
 };
 
 // A model whose every byte has its place. Plain data; verified.

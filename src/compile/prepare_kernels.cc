@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "compile/shapes/known_tensor.h"
-#include "kernels/kernel_table.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -151,6 +150,7 @@ class NoPacking : public kernels::PackedWeights {
 Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpose purpose,
                       const std::vector<Bytes>& most_workspace) {
   const Graph& graph = model.graph;
+  const Target& target = options.plan.lifetimes.target;
   ConstantReaders readers(model.graph, purpose == Purpose::kToRun);
   NoPacking no_packing;
   kernels::PackedWeights* const store =
@@ -161,19 +161,22 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
   for (const graph::Subgraph& body : graph.subgraphs) {
     for (const NodeId id : body.nodes) {
       const Node& node = graph[id];
-      if (!SubgraphsOf(node).empty()) continue;
+      if (!SubgraphsOf(node).empty() || IsTransfer(node)) continue;
+      const kernels::Backend& backend = target.BackendOf(node);
       const SiteInputs inputs(graph, node);
       KernelSite site{.graph = graph, .id = id, .inputs = inputs.infos(), .outputs = {}};
+      site.deterministic = options.deterministic;
       site.outputs_cleared = !node.memory.needs_clearing.empty();
       if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
       for (const ValueId output : node.outputs) site.outputs.push_back(InfoOf(graph, output));
+      if (!backend.Supports(graph, id)) return kernels::NoKernel(site, backend.name());
       std::optional<PackingRecorder> recorder;
-      const bool packs =
-          store != nullptr && MayPack(node) && options.weight_forms != WeightForms::kPlain;
+      const bool packs = store != nullptr && MayPack(node) && !target.RunsOnHost(node) &&
+                         options.weight_forms != WeightForms::kPlain;
       if (packs) {
         site.packed_weights = &recorder.emplace(*store, site, options.weight_forms, readers);
       }
-      PLIMSOLL_ASSIGN(model.kernels[id.index()], kernels::PrepareKernel(site));
+      PLIMSOLL_ASSIGN(model.kernels[id.index()], backend.Prepare(site));
       if (!recorder) continue;
       model.packed_inputs[id.index()] = recorder->inputs();
       readers.Packed(node, recorder->inputs());

@@ -3,8 +3,6 @@
 #include <cstdlib>
 
 #include "engine/graph/compile_request.h"
-#include "kernels/deterministic.h"
-#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/fake_device.h"
 #include "plimsoll/device/registry.h"
@@ -51,6 +49,7 @@ Result<std::unique_ptr<device::Device>> MakeDeviceFor(const device::DeviceName& 
                                                               .granularity = kSessionGranularity}));
   if (!only_plan) return device;
   device::FakeOptions numbers;
+  numbers.kind = name.kind;
   numbers.devices = name.id.ordinal + 1;
   numbers.capacity = kEndless;
   numbers.granularity = kSessionGranularity;
@@ -58,8 +57,7 @@ Result<std::unique_ptr<device::Device>> MakeDeviceFor(const device::DeviceName& 
   return std::unique_ptr<device::Device>(std::make_unique<device::FakeDevice>(numbers));
 }
 
-LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device::Device> device,
-                           device::DeviceId id) {
+LoadOptions LoadOptionsFor(const SessionOptions& options, const DeviceSide& side) {
   LoadOptions load = options.load;
   load.plan = PlanOptionsFor(options.config, load.plan);
   load.open_shapes |= options.config.compile_dynamic_mode;
@@ -71,12 +69,12 @@ LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device
   const bool smaller = options.config.memory_config.memory_optimization_policy ==
                        config::MemoryOptimizationPolicy::kMemoryPriority;
   if (!load.weight_forms && smaller) load.weight_forms = compile::WeightForms::kSmaller;
-  load.streams_of = std::move(device);
-  load.streams_device = id;
   load.threads = options.threads;
+  load.deterministic = options.config.deterministic;
+  load.steps = options.config.iterations_per_loop;
   DebugSettings debug = DebugSettings::Of(options.config);
   debug.clock = options.clock;
-  load.debug = std::make_shared<SessionDebug>(debug, DeviceSide::Of(load.streams_of, id));
+  load.debug = std::make_shared<SessionDebug>(std::move(debug), side);
   return load;
 }
 
@@ -85,8 +83,8 @@ LoadOptions LoadOptionsFor(const SessionOptions& options, std::shared_ptr<device
 Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
                  device::DeviceId id)
     : options_(options),
-      weights_(std::make_shared<SessionWeights>(options.config, device, id)),
-      load_(LoadOptionsFor(options, device, id)),
+      weights_(std::make_shared<SessionWeights>(options.config, device, id, options.shared_forms)),
+      load_(LoadOptionsFor(options, DeviceSide::Of(device, id))),
       memory_(std::make_shared<FeatureMemory>(
           device, id, options.config.memory_config.static_memory_policy, options.allocator)),
       gate_(memory_->policy(), options.config.graph_max_parallel_model_num),
@@ -105,11 +103,6 @@ Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) 
   return std::unique_ptr<Session>(new Session(options, std::move(device), id));
 }
 
-void Session::PrepareThread() const {
-  kernels::SetThreads(options_.threads);
-  kernels::SetDeterministic(options_.config.deterministic);
-}
-
 Result<std::shared_ptr<LoadedGraph>> Session::Find(GraphId id) const {
   const std::lock_guard lock(mutex_);
   const auto found = graphs_.find(id);
@@ -122,36 +115,19 @@ Result<std::shared_ptr<LoadedGraph>> Session::Find(GraphId id) const {
                .remedy = "use an id that Add gave and Unload has not taken back"};
 }
 
-std::shared_ptr<GraphVariables> Session::FindVariables(GraphId id) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = graph_variables_.find(id);
-  return found == graph_variables_.end() ? nullptr : found->second;
-}
-
 Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>& variables) {
-  PrepareThread();
   std::vector<VariableName> names = variables;
   if (names.empty() && options_.config.training) {
     PLIMSOLL_ASSIGN(names, VariablesInMetadata(graph));
   }
   PLIMSOLL_ASSIGN(std::vector<VariablePort> ports, BindVariables(graph, names));
-  LoadOptions load = load_;
-  PLIMSOLL_TRY(GraphVariables::Prepare(graph, ports, load));
-  if (!ports.empty() && options_.config.iterations_per_loop > 1) {
-    // Each step of a loop reads the same inputs.
-    load.plan.lifetimes.reuse.inputs.clear();
-  }
   const GraphId id(next_++);
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
-                  LoadedGraph::Load(std::move(graph), load, memory_, weights_, name));
-  std::shared_ptr<GraphVariables> bound;
-  if (!ports.empty()) {
-    PLIMSOLL_ASSIGN(bound, GraphVariables::Bind(loaded, std::move(ports), variables_));
-  }
+                  LoadedGraph::Load(std::move(graph), load_, {memory_, weights_, &variables_}, name,
+                                    std::move(ports)));
   const std::lock_guard lock(mutex_);
   graphs_.emplace(id, std::move(loaded));
-  if (bound != nullptr) graph_variables_.emplace(id, std::move(bound));
   return id;
 }
 
@@ -159,15 +135,11 @@ Result<std::shared_ptr<const Executable>> Session::Compile(GraphId id,
                                                            std::span<const TensorView> inputs,
                                                            std::string* reason) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  PrepareThread();
-  if (const auto variables = FindVariables(id)) return variables->Compile(inputs, reason);
   return graph->Compile(inputs, reason);
 }
 
 Status Session::Reserve(GraphId id, std::span<const TensorView> inputs) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  PrepareThread();
-  if (const auto variables = FindVariables(id)) return variables->Reserve(inputs);
   return graph->Reserve(inputs);
 }
 
@@ -175,10 +147,6 @@ Status Session::Run(GraphId id, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs, const RunOptions& options) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
-  PrepareThread();
-  if (const auto variables = FindVariables(id)) {
-    return variables->Run(inputs, outputs, options, options_.config.iterations_per_loop);
-  }
   return graph->Run(inputs, outputs, options);
 }
 
@@ -186,10 +154,6 @@ Result<std::vector<HostValue>> Session::RunValues(GraphId id, std::vector<HostVa
                                                   const RunOptions& options) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
-  PrepareThread();
-  if (const auto variables = FindVariables(id)) {
-    return variables->RunValues(std::move(inputs), options, options_.config.iterations_per_loop);
-  }
   return graph->RunValues(std::move(inputs), options);
 }
 
@@ -197,7 +161,6 @@ Status Session::Unload(GraphId id) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   const std::lock_guard lock(mutex_);
   graphs_.erase(id);
-  graph_variables_.erase(id);
   return {};
 }
 
@@ -210,8 +173,6 @@ Result<GraphShapes> Session::Shapes(GraphId id) const {
 
 Result<Bytes> Session::FeatureMapSize(GraphId id, std::span<const TensorView> inputs) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  PrepareThread();
-  if (const auto variables = FindVariables(id)) return variables->FeatureMapSize(inputs);
   return graph->FeatureMapSize(inputs);
 }
 
@@ -222,13 +183,11 @@ Status Session::SetFeatureMapBase(GraphId id, std::byte* base, Bytes size) {
 
 Result<std::vector<Port>> Session::Inputs(GraphId id) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  if (const auto variables = FindVariables(id)) return variables->inputs();
   return graph->inputs();
 }
 
 Result<std::vector<Port>> Session::Outputs(GraphId id) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  if (const auto variables = FindVariables(id)) return variables->outputs();
   return graph->outputs();
 }
 
@@ -240,14 +199,12 @@ Result<std::vector<std::string>> Session::Batches(GraphId id) const {
 Result<std::string> Session::BatchFor(GraphId id, std::span<const TensorView> inputs,
                                       const std::string& named) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  if (const auto variables = FindVariables(id)) return variables->BatchFor(inputs, named);
   return graph->BatchFor(inputs, named);
 }
 
 Result<UpdateReport> Session::Updates(GraphId id) const {
-  PLIMSOLL_TRY(Find(id).status());
-  const auto variables = FindVariables(id);
-  return variables == nullptr ? UpdateReport() : variables->report();
+  PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  return graph->updates();
 }
 
 Result<GraphMemory> Session::Memory(GraphId id) const {
@@ -287,7 +244,6 @@ SessionMemory Session::Memory() const {
 
 Result<RunRecord> Session::LastRun(GraphId id) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  if (const auto variables = FindVariables(id)) return variables->SeenOf(graph->last_run());
   return graph->last_run();
 }
 

@@ -13,8 +13,8 @@
 #include "engine/memory/feature_memory.h"
 #include "engine/run/run_gate.h"
 #include "engine/run/run_options.h"
-#include "engine/variables/graph_variables.h"
 #include "engine/variables/variables.h"
+#include "engine/weights/shared_forms.h"
 #include "graph/graph.h"
 #include "plimsoll/base/status.h"
 #include "plimsoll/device/device.h"
@@ -36,6 +36,7 @@ struct SessionOptions {
   std::string device_name;
   // Where feature maps come from; none: from the device, as the policy says. Thread-safe.
   std::shared_ptr<memory::Allocator> allocator;
+  std::shared_ptr<SharedForms> shared_forms;  // of several sessions; none: its own
   std::shared_ptr<RunClock> clock;  // what limits of time are measured by; none: the system's
 };
 
@@ -109,10 +110,7 @@ class Session {
  private:
   Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
           device::DeviceId id);
-  void PrepareThread() const;  // for kernels that the calling thread makes and runs
   Result<std::shared_ptr<LoadedGraph>> Find(GraphId id) const;
-  // The variables of a graph; null where it has none.
-  std::shared_ptr<GraphVariables> FindVariables(GraphId id) const;
 
   const SessionOptions options_;
   const std::shared_ptr<SessionWeights> weights_;
@@ -120,9 +118,8 @@ class Session {
   const std::shared_ptr<FeatureMemory> memory_;
   RunGate gate_;
   Variables variables_;
-  mutable std::mutex mutex_;  // of the tables
+  mutable std::mutex mutex_;  // of the table
   std::map<GraphId, std::shared_ptr<LoadedGraph>> graphs_;
-  std::map<GraphId, std::shared_ptr<GraphVariables>> graph_variables_;
   std::atomic<size_t> next_ = 0;
 };
 

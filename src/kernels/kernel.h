@@ -74,6 +74,9 @@ struct KernelSite {
   // The largest workspace that is welcome. A maker with several implementations takes the fastest
   // that keeps to it; where none does, the one with the smallest workspace.
   Bytes most_workspace = Bytes(kSaturated);
+  // The kernel gives the same bytes for the same input with any number of threads. Else a few
+  // implementations split a sum between threads, and its last bits follow their number.
+  bool deterministic = false;
 
   const graph::Node& node() const { return graph[id]; }
   const graph::Attributes& attributes() const { return node().attributes; }

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/backend.h"
 #include "kernels/cpu/families.h"
 #include "kernels/registered_kernels.h"
-#include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels {
 namespace {
@@ -58,10 +58,7 @@ const KernelRow* FindKernel(std::string_view domain, std::string_view name, int 
 Result<KernelPointer> PrepareKernel(KernelSite& site) {
   const graph::Node& node = site.node();
   const KernelRow* row = FindKernel(node.domain, node.op, node.version);
-  if (row == nullptr) {
-    return site.Unsupported(StrCat("there is no CPU kernel for ", graph::OperatorName(node),
-                                   " of version ", node.version));
-  }
+  if (row == nullptr) return NoKernel(site, HostBackend().name());
   const Bytes most = site.most_workspace;
   site.most_workspace = std::max(most, StackWorkspaceKernel::kMost);
   Result<KernelPointer> made = row->make(site);

@@ -24,7 +24,11 @@ static void __tsan_acquire(void*) {}
 
 namespace plimsoll::kernels {
 
-void SetThreads(int threads) { omp_set_num_threads(std::max(threads, 1)); }
+ThreadScope::ThreadScope(int threads) : before_(Threads()) {
+  omp_set_num_threads(std::max(threads, 1));
+}
+
+ThreadScope::~ThreadScope() { omp_set_num_threads(before_); }
 
 int Threads() { return omp_get_max_threads(); }
 

@@ -5,10 +5,19 @@
 
 namespace plimsoll::kernels {
 
-// How many threads a kernel may use in the calling thread's next runs, oneDNN's included. The
-// waiting of idle threads is passive.
-void SetThreads(int threads);
-int Threads();
+// For as long as it lives, kernels that the calling thread prepares or runs may use this many
+// threads, oneDNN's included; then as many as before. The waiting of idle threads is passive.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads);
+  ~ThreadScope();
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  const int before_;
+};
+int Threads();  // in the innermost scope of the calling thread
 
 // Calls `body(begin, end, context)` over [0, count) in at most Threads() parts of at least `grain`
 // items, each item once; returns when all are done. Parts depend on count, grain and the number of

@@ -25,8 +25,10 @@ TensorInfo InfoOf(const graph::ValueType& type) {
 
 Result<std::vector<HostTensor>> RunOnce(const graph::Graph& graph, graph::NodeId id,
                                         const std::vector<HostTensor>& inputs,
-                                        const AllocateTensor& allocate, const RunPrepared& run) {
+                                        const AllocateTensor& allocate, bool deterministic,
+                                        const RunPrepared& run) {
   KernelSite site{.graph = graph, .id = id, .inputs = {}, .outputs = {}};
+  site.deterministic = deterministic;
   std::vector<const void*> read;
   for (const HostTensor& input : inputs) {
     site.inputs.push_back(InfoOf(input));

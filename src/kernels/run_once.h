@@ -16,10 +16,11 @@ using RunPrepared =
 
 // Prepares a node's kernel for these inputs and runs it. `inputs` are as many as the node lists, of
 // undefined type where one is left out; the types of the node's outputs in the graph say what it
-// makes, as far as shape rules could tell. Gives one tensor per output. `run`: none: Kernel::Run.
+// makes, as far as shape rules could tell. Gives one tensor per output. `deterministic` is the
+// site's. `run`: none: Kernel::Run.
 Result<std::vector<HostTensor>> RunOnce(const graph::Graph& graph, graph::NodeId id,
                                         const std::vector<HostTensor>& inputs,
                                         const AllocateTensor& allocate = AllocateOnHeap,
-                                        const RunPrepared& run = {});
+                                        bool deterministic = false, const RunPrepared& run = {});
 
 }  // namespace plimsoll::kernels

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "config/files/config_file.h"
 #include "config/effective_config.h"
+#include "config/files/config_file.h"
 #include "config/files/shape_ranges.h"
 #include "plimsoll/base/log.h"
 

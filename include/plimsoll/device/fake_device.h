@@ -60,6 +60,7 @@ struct FakeFailure {
 };
 
 struct FakeOptions {
+  std::string kind = "fake";       // what Kind says: it stands for a device of that kind
   int devices = 1;                 // 1 to 64
   Bytes capacity = GiB(80);        // of each device; host memory does not count
   Bytes granularity = MiB(2);      // a power of two
@@ -128,7 +129,7 @@ class FakeDevice : public Device {
   FakeStatistics statistics() const;
   void ResetStatistics();  // the counters and the modelled time; the peak restarts from now
 
-  std::string Kind() const override { return "fake"; }
+  std::string Kind() const override;
   int Count() const override;
   DeviceMemory& memory() override;
   DeviceProperties Properties(DeviceId device) const override;

@@ -117,6 +117,8 @@ struct OperatorSite {
   std::vector<OperatorTensor> outputs;  // likewise
   OperatorAttributes attributes;
   std::string node;  // "node 3 'mine' (com.example::Square)"
+  // The kernel must give the same bytes whatever the number of threads (deterministic=1).
+  bool deterministic = false;
 
   // Errors that name the node: for types or attributes that the operator has no kernel for, and for
   // what cannot be right.

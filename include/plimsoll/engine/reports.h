@@ -47,6 +47,15 @@ struct PlanReport {
   int nodes = 0;                   // that run
   int buffers = 0;
   std::string assigner;  // that placed the buffers
+  // Where the host cannot reach the device: nodes that run on the host (conditions, index
+  // arithmetic, operators that the device has no kernel for), what their memory takes, and copies
+  // between the two inside a run that takes every branch.
+  int64_t host_nodes = 0;
+  Bytes host;           // in memory of the host, wherever the plan puts something there
+  int64_t fetches = 0;  // from the device to the host
+  Bytes fetched;
+  int64_t sends = 0;  // from the host to the device
+  Bytes sent;
   std::vector<Region> regions;
   std::vector<PortUse> ports;  // inputs, then outputs
 };

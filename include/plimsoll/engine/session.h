@@ -32,6 +32,26 @@ enum class WeightForm {
   kPlain,         // as they are
 };
 
+// Lets sessions that keep weights as files (external_weight) hold each packed weight once: give the
+// same object to all of them. A packed weight goes with the last graph that uses it. Thread-safe;
+// may go before the sessions.
+//
+//   const auto shared = std::make_shared<SharedWeights>();
+//   PLIMSOLL_ASSIGN(Session one, Session::Create({.shared_weights = shared}));
+//   PLIMSOLL_ASSIGN(Session other, Session::Create({.shared_weights = shared}));
+class SharedWeights {
+ public:
+  SharedWeights();
+  ~SharedWeights();
+  SharedWeights(const SharedWeights&) = delete;
+  SharedWeights& operator=(const SharedWeights&) = delete;
+
+ private:
+  friend class Session;
+  struct Parts;
+  const std::shared_ptr<Parts> parts_;
+};
+
 struct SessionOptions {
   int threads = 1;  // of each run
   // The device that runs, by its name ("cpu", "far:0": device::ParseDeviceName; a kind may be the
@@ -48,6 +68,8 @@ struct SessionOptions {
   // as the configuration says.
   std::string assigner = {};
   WeightForm weights = WeightForm::kAsConfigured;
+  // Where sessions look for packed weights that another has made; none: each has its own.
+  std::shared_ptr<SharedWeights> shared_weights = {};
   bool optimise = true;  // off: graphs as their files have them, node by node
   // Graphs are planned and not run: no memory is taken, and weights may be missing. Afterwards
   // memory() tells what a session that runs them would take.
@@ -78,8 +100,8 @@ struct RunOptions {
   // the inputs name.
   std::string batch = {};
   // Gives the inputs of each step 0, 1, ... of a loop (iterations_per_loop); the run's own inputs
-  // are left empty then. What it gives must stay until it is called again. Only for graphs with
-  // variables, and for the Run into memory of the caller's.
+  // are left empty then. What it gives must stay until it is called again. A graph that updates no
+  // variables has step 0 alone. Only for the Run into memory of the caller's.
   std::function<Result<std::vector<ConstTensorView>>(int64_t step)> feed = {};
 };
 

@@ -112,6 +112,12 @@ std::string ModelText(const PlanReport& report, bool color) {
                        FormatBytes(row.bytes), row.buffers, row.alignment,
                        row.from_device ? "" : ", not taken from the device");
   }
+  if (report.fetches + report.sends + report.host_nodes > 0) {
+    out +=
+        fmt::format("  on the host: {} nodes; in each run at most {} fetches ({}), {} sends ({})\n",
+                    report.host_nodes, report.fetches, FormatBytes(report.fetched), report.sends,
+                    FormatBytes(report.sent));
+  }
   if (!report.peak_owners.empty()) {
     heading(fmt::format("At the peak, {}", report.peak_node));
     for (size_t i = 0; i < std::min(kShownOwners, report.peak_owners.size()); ++i) {

@@ -6,7 +6,6 @@
 #include "compile/memory/zero_copy.h"
 #include "compile/passes/bodies.h"
 #include "compile/shapes/batch_labels.h"
-#include "kernels/catalogue.h"
 #include "plan/assign/zero_copy.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/plan/problem.h"
@@ -54,7 +53,7 @@ struct Lender {
 class Lending {
  public:
   Lending(const Graph& graph, const JoinedStorages& joined, const Timeline& timeline,
-          const StableValues& stable, const ReuseOptions& options, const ReuseRules& rules)
+          const StableValues& stable, const LifetimeOptions& options, const ReuseRules& rules)
       : graph_(graph),
         joined_(joined),
         timeline_(timeline),
@@ -96,7 +95,7 @@ class Lending {
     const ValueId value = ports[static_cast<size_t>(port)];
     const JoinedStorageId id = joined_.IdOf(value);
     if (!id.valid() || joined_[id].home != home) return;
-    if (!JudgeZeroCopy(graph_, stable_, joined_[id], options_).allowed) return;
+    if (!JudgeZeroCopy(graph_, stable_, joined_[id], options_.reuse).allowed) return;
     if (PortsIn(joined_[id]) != 1 || Lends(id)) return;
     // An output that only one batch makes is not there in runs of the others.
     if (home == Home::kOutput && !BatchOf(graph_, value).empty()) return;
@@ -163,7 +162,8 @@ class Lending {
     const auto reads = std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       return input.valid() && joined_.IdOf(input) == lender.storage;
     });
-    for (const kernels::InPlacePair& pair : kernels::InPlacePairs(graph_, step.node)) {
+    for (const kernels::InPlacePair& pair :
+         options_.target.backend->InPlacePairs(graph_, step.node)) {
       const ValueId input = node.inputs[static_cast<size_t>(pair.input)];
       const ValueId output = node.outputs[static_cast<size_t>(pair.output)];
       const bool from_here = joined_.IdOf(input) == lender.storage && reads == 1;
@@ -198,7 +198,7 @@ class Lending {
   const JoinedStorages& joined_;
   const Timeline& timeline_;
   const StableValues& stable_;
-  const ReuseOptions& options_;
+  const LifetimeOptions& options_;
   const ReuseRules& rules_;
   std::vector<Lender> lenders_;
 };
@@ -245,21 +245,23 @@ void Settle(const Graph& graph, const JoinedStorages& joined, const LentPlace& p
 
 std::vector<bool> LendCallerMemory(const Graph& graph, const JoinedStorages& joined,
                                    const Timeline& timeline, const StableValues& stable,
-                                   const ReuseOptions& options, const ReuseRules& rules,
+                                   const LifetimeOptions& options, const ReuseRules& rules,
                                    PlannedBuffers& planned) {
+  const std::vector<int>& inputs = options.reuse.inputs;
+  const std::vector<int>& outputs = options.reuse.outputs;
   std::vector<bool> lent(joined.all.size());
   if (timeline.steps_of_stream.size() > 1) {
     const auto note = [&](graph::ValueId port) {
       planned.notes.push_back(
           {graph[port].name, "is not used as memory of the run: that runs on several streams"});
     };
-    for (const int port : options.inputs) note(graph.root().inputs[static_cast<size_t>(port)]);
-    for (const int port : options.outputs) note(graph.root().outputs[static_cast<size_t>(port)]);
+    for (const int port : inputs) note(graph.root().inputs[static_cast<size_t>(port)]);
+    for (const int port : outputs) note(graph.root().outputs[static_cast<size_t>(port)]);
     return lent;
   }
   Lending lending(graph, joined, timeline, stable, options, rules);
-  for (const int port : options.inputs) lending.AddInput(port);
-  for (const int port : options.outputs) lending.AddOutput(port);
+  for (const int port : inputs) lending.AddInput(port);
+  for (const int port : outputs) lending.AddOutput(port);
   for (const LentPlace& place : lending.Lend()) {
     Settle(graph, joined, place, planned);
     lent[place.storage.index()] = true;

@@ -107,7 +107,7 @@ class ProblemBuilder {
   Result<PlannedBuffers> Build(const std::vector<bool>& constant) {
     for (const Step& step : timeline_.steps) PLIMSOLL_TRY(CheckClearing(graph_, step.node));
     const std::vector<bool> lent =
-        LendCallerMemory(graph_, joined_, timeline_, stable_, options_.reuse, rules_, planned_);
+        LendCallerMemory(graph_, joined_, timeline_, stable_, options_, rules_, planned_);
     for (size_t i = 0; i < joined_.all.size(); ++i) {
       if (!lent[i]) AddStorage(joined_.all[i]);
     }
@@ -333,7 +333,9 @@ class ProblemBuilder {
       plan::Buffer buffer;
       buffer.name = graph_[id].name + " (workspace)";
       buffer.size = size;
-      buffer.region = planned_.feature_map;
+      buffer.region = options_.target.RunsOnHost(graph_[id])
+                          ? SeparateRegionFor(plan::MemoryType::kHost, {}, planned_)
+                          : planned_.feature_map;
       buffer.exclusive = rules_.Keeps(id);
       buffer.batch = BatchNamed(graph_[id].memory.batch_label);
       buffer.life = LifeAt(timeline_, i);

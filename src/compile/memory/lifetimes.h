@@ -8,6 +8,7 @@
 #include "compile/memory/storage/joined_storages.h"
 #include "compile/memory/timeline.h"
 #include "compile/passes/stable_values.h"
+#include "compile/placement/target.h"
 #include "graph/graph.h"
 #include "plimsoll/plan/problem.h"
 
@@ -28,6 +29,7 @@ struct LifetimeOptions {
   ReuseOptions reuse;
   // What each node's kernel needs while it runs, by node; empty: nothing.
   std::vector<Bytes> workspaces;
+  Target target;  // whose kernels these are
 };
 
 // A problem for plan/, and how to find the graph again in it.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "compile/searches/stored_order.h"
+
 namespace plimsoll::compile {
 namespace {
 
@@ -47,6 +49,7 @@ PlanDrafts::PlanDrafts(const Graph& graph, const std::vector<bool>& constant,
                        const PlanOptions& options)
     : graph_(graph), constant_(constant), options_(options) {
   rules_.kept = rules.kept;
+  rules_.backend = options.lifetimes.target.backend;
   rules_.exclusive = NewValues(graph, options.updates);
   if (!options.lifetimes.one_shape) {
     // Values that must start where they start whatever the shapes.
@@ -67,9 +70,9 @@ PlanDraft PlanDrafts::Make(std::vector<bool> copied) const {
     draft.storages = FindStorages(graph_, constant_, rules);
   }
   draft.copied = std::move(copied);
-  draft.updates = JoinUpdates(graph_, options_.updates, draft.storages);
+  draft.updates = JoinUpdates(graph_, options_.updates, draft.storages, *rules_.backend);
   draft.root = BuildSchedule(graph_, draft.storages, constant_, Graph::kRoot, options_.in_place,
-                             options_.lifetimes.workspaces);
+                             options_.lifetimes.workspaces, *rules_.backend);
   return draft;
 }
 
@@ -79,7 +82,7 @@ void PlanDrafts::Measure(PlanDraft& draft) const {
 
 void PlanDrafts::SetOrder(PlanDraft& draft) const {
   if (options_.search_order) {
-    FoundOrder found = FindOrder(draft.root.schedule, options_.order_effort);
+    FoundOrder found = FindOrderOnce(draft.root.schedule, options_.order_effort, options_.searches);
     draft.order = std::move(found.order);
     draft.lower_bound = found.lower_bound;
   } else {

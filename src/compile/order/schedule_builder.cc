@@ -19,11 +19,12 @@ using graph::ValueId;
 class Builder {
  public:
   Builder(const Graph& graph, const Storages& storages, const std::vector<bool>& constant,
-          bool in_place, const std::vector<Bytes>& workspaces)
+          bool in_place, const std::vector<Bytes>& workspaces, const kernels::Backend& backend)
       : graph_(graph),
         storages_(storages),
         constant_(constant),
         in_place_(in_place),
+        backend_(backend),
         workspaces_(workspaces),
         parts_(DivideStorages(graph, storages)) {
     AddPartValues();
@@ -192,7 +193,7 @@ class Builder {
   void AddInPlace(NodeId id, ScheduleNode& row) const {
     const Node& node = graph_[id];
     if (!IsOrdinary(node.memory)) return;
-    const std::vector<kernels::InPlacePair> pairs = kernels::InPlacePairs(graph_, id);
+    const std::vector<kernels::InPlacePair> pairs = backend_.InPlacePairs(graph_, id);
     for (const kernels::InPlacePair& pair : pairs) {
       const ValueId output = node.outputs[static_cast<size_t>(pair.output)];
       const ValueId input = node.inputs[static_cast<size_t>(pair.input)];
@@ -264,6 +265,7 @@ class Builder {
   const Storages& storages_;
   const std::vector<bool>& constant_;
   bool in_place_;
+  const kernels::Backend& backend_;
   const std::vector<Bytes>& workspaces_;
   const StorageParts parts_;
   std::vector<ScheduleValue> part_values_;
@@ -276,8 +278,8 @@ class Builder {
 
 BodySchedule BuildSchedule(const Graph& graph, const Storages& storages,
                            const std::vector<bool>& constant, SubgraphId body, bool in_place,
-                           const std::vector<Bytes>& workspaces) {
-  return Builder(graph, storages, constant, in_place, workspaces).Build(body);
+                           const std::vector<Bytes>& workspaces, const kernels::Backend& backend) {
+  return Builder(graph, storages, constant, in_place, workspaces, backend).Build(body);
 }
 
 }  // namespace plimsoll::compile

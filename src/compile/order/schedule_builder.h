@@ -5,6 +5,7 @@
 #include "compile/memory/storage/storages.h"
 #include "compile/order/schedule.h"
 #include "graph/graph.h"
+#include "kernels/backend.h"
 
 namespace plimsoll::compile {
 
@@ -12,7 +13,7 @@ namespace plimsoll::compile {
 // indices. Behind them come values that stand for parts of storages (StorageParts). Nodes that
 // depend on constants only are left out. A node with bodies is one row: what its bodies read it
 // reads, what they need inside is its workspace. `workspaces` are what kernels ask for, by node;
-// empty: nothing.
+// empty: nothing. `backend` says which kernels work in place.
 struct BodySchedule {
   Schedule schedule;
   std::vector<graph::NodeId> nodes;
@@ -27,6 +28,7 @@ struct BodySchedule {
 
 BodySchedule BuildSchedule(const graph::Graph& graph, const Storages& storages,
                            const std::vector<bool>& constant, graph::SubgraphId body, bool in_place,
-                           const std::vector<Bytes>& workspaces = {});
+                           const std::vector<Bytes>& workspaces = {},
+                           const kernels::Backend& backend = kernels::HostBackend());
 
 }  // namespace plimsoll::compile

@@ -9,8 +9,8 @@
 #include "compile/shapes/assumed_constants.h"
 #include "compile/shapes/known_tensor.h"
 #include "compile/shapes/shapes.h"
+#include "kernels/backend.h"
 #include "kernels/catalogue.h"
-#include "kernels/kernel_table.h"
 #include "kernels/run_once.h"
 
 namespace plimsoll::compile {
@@ -122,7 +122,7 @@ class Folding {
   bool FoldByKernel(NodeId id) {
     const graph::Node& node = graph_[id];
     if (!kernels::IsDeterministic(node)) return false;
-    if (kernels::FindKernel(node.domain, node.op, node.version) == nullptr) return false;
+    if (!kernels::HostBackend().Supports(graph_, id)) return false;
     if (transposes_ == Transposes::kLeaveToProducts && IsForProducts(node)) return false;
     Bytes read;
     bool assumed = false;
@@ -152,7 +152,9 @@ class Folding {
       if (!input.valid()) continue;
       PLIMSOLL_ASSIGN(inputs.back(), kernels::ToHostTensor(graph_[graph_[input].constant]));
     }
-    PLIMSOLL_ASSIGN(const std::vector<HostTensor> made, kernels::RunOnce(graph_, id, inputs));
+    // Constants are the same whatever the number of threads.
+    PLIMSOLL_ASSIGN(const std::vector<HostTensor> made,
+                    kernels::RunOnce(graph_, id, inputs, kernels::AllocateOnHeap, true));
     std::vector<graph::ConstantTensor> constants;
     for (const HostTensor& tensor : made) constants.push_back(kernels::ToConstant(tensor));
     return constants;

@@ -5,8 +5,8 @@
 #include "compile/memory/zero_copy.h"
 #include "compile/passes/bodies.h"
 #include "graph/operator_row.h"
+#include "kernels/backend.h"
 #include "kernels/host_value.h"
-#include "kernels/kernel_table.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -90,7 +90,7 @@ bool MayUseStreams(const Graph& graph) {
 bool IsHostOperator(const Graph& graph, NodeId id) {
   const Node& node = graph[id];
   if (!SubgraphsOf(node).empty()) return false;
-  if (kernels::FindKernel(node.domain, node.op, node.version) == nullptr) {
+  if (!kernels::HostBackend().Supports(graph, id)) {
     return kernels::FindHostOperator(node.domain, node.op, node.version) != nullptr;
   }
   return AllHoldIndices(graph, node.outputs) &&

@@ -28,7 +28,8 @@ using graph::Graph;
 
 struct Pass {
   std::string_view name;
-  int (*run)(Graph& graph);  // gives how much it changed
+  int (*run)(Graph& graph);     // gives how much it changed
+  std::string_view makes = {};  // nodes of this operator of domain "plimsoll"; empty: of others
 };
 
 // One pass opens the way for another, so these go round until nothing changes.
@@ -44,34 +45,36 @@ constexpr int kMostRounds = 8;
 constexpr Pass kPatterns[] = {
     {"fuse_activations", FuseActivations},
     {"fuse_normalizations", FuseNormalizations},
-    {"fuse_attention", FuseAttention},
+    {"fuse_attention", FuseAttention, "FusedAttention"},
     {"sink_transposes", SinkTransposes},
 };
 
 constexpr Pass kFusing[] = {
-    {"fuse_convolutions", FuseConvolutions},
-    {"fuse_products", FuseProducts},
+    {"fuse_convolutions", FuseConvolutions, "FusedConv"},
+    {"fuse_products", FuseProducts, "FusedMatMul"},
 };
-
-constexpr Pass kLayout[] = {{"channel_groups", GroupChannels}};
-constexpr Pass kFilledLayout[] = {{"channel_groups", GroupFilledChannels}};
 
 constexpr Pass kFolding[] = {{"fold_constants", FoldConstants}};
 constexpr Pass kFoldingBeforeFusing[] = {{"fold_constants", FoldBeforeFusing}};
 
-int RunPasses(Graph& graph, std::span<const Pass> passes, std::vector<PassReport>& reports) {
+void AddReport(std::string_view name, int changed, std::vector<PassReport>& reports) {
+  const auto known = std::find_if(reports.begin(), reports.end(),
+                                  [&](const PassReport& report) { return report.name == name; });
+  if (known != reports.end()) {
+    known->changes += changed;
+  } else {
+    reports.push_back({std::string(name), changed});
+  }
+}
+
+int RunPasses(Graph& graph, std::span<const Pass> passes, std::vector<PassReport>& reports,
+              const kernels::Backend& backend = kernels::HostBackend()) {
   int changes = 0;
   for (const Pass& pass : passes) {
-    const int changed = pass.run(graph);
+    const bool useful = pass.makes.empty() || backend.HasOperator("plimsoll", pass.makes, 1);
+    const int changed = useful ? pass.run(graph) : 0;
     changes += changed;
-    const auto known = std::find_if(reports.begin(), reports.end(), [&](const PassReport& report) {
-      return report.name == pass.name;
-    });
-    if (known != reports.end()) {
-      known->changes += changed;
-    } else {
-      reports.push_back({std::string(pass.name), changed});
-    }
+    AddReport(pass.name, changed, reports);
   }
   return changes;
 }
@@ -85,21 +88,24 @@ void Clean(Graph& graph, std::span<const Pass> folding, std::vector<PassReport>&
 
 }  // namespace
 
-Status Simplify(Graph& graph, std::vector<PassReport>& reports) {
+Status Simplify(Graph& graph, std::vector<PassReport>& reports, const kernels::Backend& backend) {
   Clean(graph, kFoldingBeforeFusing, reports);
-  RunPasses(graph, kPatterns, reports);
+  RunPasses(graph, kPatterns, reports, backend);
   Clean(graph, kFoldingBeforeFusing, reports);
-  RunPasses(graph, kFusing, reports);
+  RunPasses(graph, kFusing, reports, backend);
   Clean(graph, kFolding, reports);
   OverwriteAfterReaders(graph);
   graph = Compact(graph);
   return InferShapes(graph);
 }
 
-Result<int> ChooseLayouts(Graph& graph, GroupedChannels where, std::vector<PassReport>& reports) {
-  if (where == GroupedChannels::kNowhere) return 0;
-  const int grouped =
-      RunPasses(graph, where == GroupedChannels::kWherePossible ? kLayout : kFilledLayout, reports);
+Result<int> ChooseLayouts(Graph& graph, GroupedChannels where, std::vector<PassReport>& reports,
+                          const kernels::Backend& backend) {
+  if (where == GroupedChannels::kNowhere || backend.channels_together() == 1) return 0;
+  const int grouped = where == GroupedChannels::kWherePossible
+                          ? GroupChannels(graph, backend.channels_together())
+                          : GroupFilledChannels(graph, backend.channels_together());
+  AddReport("channel_groups", grouped, reports);
   if (grouped == 0) return 0;
   Clean(graph, kFolding, reports);
   OverwriteAfterReaders(graph);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "kernels/backend.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::compile {
@@ -17,15 +18,17 @@ struct PassReport {
 // Rewrites that hold whatever the sizes of symbolic dimensions turn out to be: constants worked
 // out, dead and repeated nodes dropped, neighbours fused. Shapes must have been inferred; they are
 // correct for every value that is left. The graph holds only what it still needs afterwards, so
-// ids change. Appends a report per pass.
-Status Simplify(graph::Graph& graph, std::vector<PassReport>& reports);
+// ids change. Nodes are fused into operators that the backend has. Appends a report per pass.
+Status Simplify(graph::Graph& graph, std::vector<PassReport>& reports,
+                const kernels::Backend& backend = kernels::HostBackend());
 
 // Where tensors take the form that convolutions are fastest on (GroupChannels).
 enum class GroupedChannels { kWherePossible, kWhereFilled, kNowhere };
 
-// Chooses layouts for one set of sizes, all shapes static, of a graph that has been simplified.
-// Gives how many nodes work on grouped tensors.
+// Chooses layouts for one set of sizes, all shapes static, of a graph that has been simplified: as
+// the backend prefers them. Gives how many nodes work on grouped tensors.
 Result<int> ChooseLayouts(graph::Graph& graph, GroupedChannels where,
-                          std::vector<PassReport>& reports);
+                          std::vector<PassReport>& reports,
+                          const kernels::Backend& backend = kernels::HostBackend());
 
 }  // namespace plimsoll::compile

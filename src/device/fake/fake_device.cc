@@ -36,6 +36,8 @@ FakeDevice::~FakeDevice() {
 int FakeDevice::Count() const { return state_->options.devices; }
 DeviceMemory& FakeDevice::memory() { return *memory_; }
 
+std::string FakeDevice::Kind() const { return state_->options.kind; }
+
 DeviceProperties FakeDevice::Properties(DeviceId) const {
   return {.name = "fake",
           .host_reachable = state_->options.host_reachable,

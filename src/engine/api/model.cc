@@ -4,8 +4,8 @@
 #include <set>
 
 #include "engine/api/model_parts.h"
+#include "kernels/backend.h"
 #include "kernels/host_value.h"
-#include "kernels/kernel_table.h"
 #include "onnx/model_reader.h"
 
 namespace plimsoll {
@@ -19,7 +19,7 @@ PortInfo PortOf(const graph::Value& value) {
 
 bool HasKernel(const graph::Node& node) {
   if (!SubgraphsOf(node).empty()) return true;  // control flow is the engine's
-  return kernels::FindKernel(node.domain, node.op, node.version) != nullptr ||
+  return kernels::HostBackend().HasOperator(node.domain, node.op, node.version) ||
          kernels::FindHostOperator(node.domain, node.op, node.version) != nullptr;
 }
 

@@ -47,7 +47,8 @@ Result<kernels::KernelPointer> MakeProgramKernel(const KernelFunction& make,
   OperatorSite seen{.inputs = TensorsOf(site.inputs),
                     .outputs = TensorsOf(site.outputs),
                     .attributes = OperatorAttributes(site.attributes()),
-                    .node = graph::Describe(site.graph, site.id)};
+                    .node = graph::Describe(site.graph, site.id),
+                    .deterministic = site.deterministic};
   PLIMSOLL_ASSIGN(OperatorKernelPointer kernel, make(seen));
   if (kernel == nullptr) return site.Unsupported("its maker gave no kernel");
   for (size_t i = 0; i < site.outputs.size(); ++i) {

@@ -25,6 +25,7 @@ void AddRegions(const compile::PlannedModel& model, PlanReport& report) {
     row.alignment = region.alignment;
     row.from_device = FromDevice(region);
     row.buffers = buffers[i];
+    if (region.memory_type == plan::MemoryType::kHost) report.host += row.bytes;
     const bool weights = plan::RegionId(i) == model.buffers.weights;
     if (row.from_device && !weights) report.feature_map += row.bytes;
     report.regions.push_back(std::move(row));
@@ -84,6 +85,11 @@ PlanReport MakePlanReport(const Executable& executable, const GraphMemory& memor
   PlanReport report = MakePlanReport(model.graph, model.planned);
   report.ports = PortsOfRoot(model.graph, executable.port_uses());
   report.weights = memory.weights;
+  report.host_nodes = model.transfers.host_nodes;
+  report.fetches = model.transfers.fetches;
+  report.fetched = model.transfers.fetched;
+  report.sends = model.transfers.sends;
+  report.sent = model.transfers.sent;
   for (PlanReport::Region& row : report.regions) {
     if (row.kind == plan::Name(plan::RegionKind::kWeights)) row.bytes = report.weights;
   }

@@ -10,6 +10,7 @@
 #include "engine/api/port_tensors.h"
 #include "engine/run/port_checks.h"
 #include "engine/session.h"
+#include "engine/weights/shared_forms.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/registry.h"
 #include "plimsoll/plan/assigner.h"
@@ -129,6 +130,13 @@ Result<Tensor> Zeros(const graph::Value& input) {
 
 }  // namespace
 
+struct SharedWeights::Parts {
+  engine::SharedForms forms;
+};
+
+SharedWeights::SharedWeights() : parts_(std::make_shared<Parts>()) {}
+SharedWeights::~SharedWeights() = default;
+
 struct Session::Parts {
   std::unique_ptr<engine::Session> session;
   std::mutex views_mutex;
@@ -141,7 +149,11 @@ Session& Session::operator=(Session&& other) noexcept = default;
 Session::~Session() = default;
 
 Result<Session> Session::Create(const SessionOptions& options) {
-  PLIMSOLL_ASSIGN(const engine::SessionOptions made, EngineOptions(options));
+  PLIMSOLL_ASSIGN(engine::SessionOptions made, EngineOptions(options));
+  if (options.shared_weights != nullptr) {
+    const auto& shared = options.shared_weights->parts_;
+    made.shared_forms = std::shared_ptr<engine::SharedForms>(shared, &shared->forms);
+  }
   auto parts = std::make_unique<Parts>();
   PLIMSOLL_ASSIGN(parts->session, engine::Session::Create(made));
   return Session(std::move(parts));

@@ -7,6 +7,8 @@
 #include "onnx/wire/temporary_folder_for_tests.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/fake_device.h"
+#include "plimsoll/device/registry.h"
+#include "plimsoll/device/watched_device.h"
 
 namespace plimsoll {
 namespace api_session_test {
@@ -229,6 +231,28 @@ TEST(ApiSession, FeedsEachStepOfALoop) {
   ASSERT_TRUE(ran.ok()) << ran.error().Text();
   EXPECT_EQ(fed, (std::vector<int64_t>{0, 1, 2}));
   EXPECT_EQ(loaded.session.steps(), 3);
+}
+
+// On a device that the host cannot reach every weight is the device's, which counts them.
+TEST(ApiSession, SessionsHoldTheirWeightsOnceOnRequest) {
+  const onnx::TemporaryFolder work;
+  const auto device =
+      std::make_shared<device::WatchedDevice>(*device::MakeDevice("far", {.devices = 1}));
+  SessionOptions own{
+      .device = device,
+      .config = {{"external_weight", "true"}, {"ASCEND_WORK_PATH", work.path().string()}}};
+  SessionOptions sharing = own;
+  sharing.shared_weights = std::make_shared<SharedWeights>();
+  std::vector<Loaded> loaded;
+  std::vector<Bytes> taken;
+  for (const SessionOptions& options : {sharing, sharing, own}) {
+    const Bytes before = device->taken(device::MemoryType::kDevice);
+    loaded.push_back(Load(Example("tiny_cnn"), options));
+    ASSERT_TRUE(loaded.back().session.Run(loaded.back().graph, Inputs(loaded.back(), 2)).ok());
+    taken.push_back(device->taken(device::MemoryType::kDevice) - before);
+  }
+  EXPECT_EQ(taken[0] - taken[1], loaded[0].session.memory().weights);
+  EXPECT_EQ(taken[2], taken[0]) << "a session that was given nothing to share";
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ class RunMonitor final : public TaskMonitor {
 // What a loaded graph needs for debugging. One run at a time.
 class GraphDebug {
  public:
+  GraphDebug() = default;  // nothing is to be looked at
   GraphDebug(std::shared_ptr<SessionDebug> session, std::string graph)
       : session_(std::move(session)), graph_(std::move(graph)) {}
 
@@ -91,8 +92,8 @@ class GraphDebug {
  private:
   void WarnOfUnknownLayers(const graph::Graph& nodes) const;
 
-  const std::shared_ptr<SessionDebug> session_;  // null: nothing is on
-  const std::string graph_;
+  std::shared_ptr<SessionDebug> session_;
+  std::string graph_;
   int64_t step_ = 0;
 };
 

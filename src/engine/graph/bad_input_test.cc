@@ -272,7 +272,7 @@ TEST_F(BadInputTest, APlanThatDoesNotFitTheDeviceIsRefusedAndASmallerOneRuns) {
                                                       config::StaticMemoryPolicy::kByGraph);
   const auto weights =
       std::make_shared<SessionWeights>(config::RunConfig(), device, device->Current());
-  const auto loaded = LoadedGraph::Load(ImagesGraph(), {}, memory, weights);
+  const auto loaded = LoadedGraph::Load(ImagesGraph(), {}, {memory, weights});
   ASSERT_TRUE(loaded.ok()) << loaded.error().Text();
   for (int run = 0; run < 2; ++run) {
     const auto large = (*loaded)->RunValues(Values({Random({64, 4, 32, 32}, 1)}), {});

@@ -7,7 +7,7 @@
 #include "compile/shapes/shapes.h"
 #include "engine/node_by_node/control_flow.h"
 #include "engine/node_by_node/host_tensors.h"
-#include "kernels/kernel_table.h"
+#include "kernels/backend.h"
 #include "kernels/run_once.h"
 #include "plimsoll/base/text.h"
 
@@ -169,7 +169,7 @@ Status Interpreter::RunNode(NodeId id, const kernels::AllocateTensor& allocate) 
   const auto is_tensor = [&](ValueId value) {
     return !value.valid() || IsTensor(values_[value.index()]);
   };
-  const bool has_kernel = kernels::FindKernel(node.domain, node.op, node.version) != nullptr;
+  const bool has_kernel = kernels::HostBackend().Supports(graph_, id);
   const bool tensors = std::all_of(node.inputs.begin(), node.inputs.end(), is_tensor);
   if (IsControlFlow(node) || (host && !(tensors && has_kernel))) {
     return RunOnHostValues(id, allocate);
@@ -217,7 +217,7 @@ Status Interpreter::RunKernel(NodeId id, const kernels::AllocateTensor& allocate
     };
   }
   PLIMSOLL_ASSIGN(std::vector<HostTensor> made,
-                  kernels::RunOnce(graph_, id, inputs, allocate, run));
+                  kernels::RunOnce(graph_, id, inputs, allocate, options_.deterministic, run));
   const std::vector<ValueId>& outputs = graph_[id].outputs;
   for (size_t i = 0; i < made.size(); ++i) Put(outputs[i], HostValue::Of(std::move(made[i])));
   return {};

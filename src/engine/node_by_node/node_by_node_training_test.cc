@@ -54,6 +54,18 @@ TEST_P(OldValuesTest, AResultIsNeverTheVariablesOwnMemory) {
   EXPECT_EQ(VariableOf(*session, "v"), Elements(count, 2)) << "nor is it the variable's to read";
 }
 
+TEST(NodeByNodeTrainingTest, EveryStepOfALoopReadsTheSameInputs) {
+  SessionOptions options = Training();
+  options.config.iterations_per_loop = 3;
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, KeepsOldValues({2}));
+  const auto made = MustRunValues(*session, id, Values({Floats({2}, {1, 5})}));
+  EXPECT_EQ(VariableOf(*session, "v"), (Elements{3, 15}));
+  EXPECT_EQ(session->variables().steps(), 3);
+  ASSERT_EQ(made.size(), 3U);
+  EXPECT_EQ(ElementsOf(made[0].tensor), (Elements{2, 10})) << "of the last step";
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, OldValuesTest,
                          testing::Values(kernels::Dims{}, kernels::Dims{1}, kernels::Dims{3},
                                          kernels::Dims{2, 2}));

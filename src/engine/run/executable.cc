@@ -1,6 +1,7 @@
 #include "engine/run/executable.h"
 
 #include "base/mapped_pages.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -33,6 +34,11 @@ Status Clear(void* at, Bytes bytes, kernels::Queue& queue, ClearCost* cost) {
   return {};
 }
 
+kernels::Queue& TheHost() {
+  static kernels::HostQueue host;
+  return host;
+}
+
 kernels::KernelCall CallOf(const Task& task, void* const* operands) {
   return {.inputs = {operands, task.inputs},
           .outputs = {operands + task.inputs, task.outputs},
@@ -40,16 +46,23 @@ kernels::KernelCall CallOf(const Task& task, void* const* operands) {
 }
 
 kernels::Queue& QueueOf(const Executable::Call& call) {
-  static kernels::HostQueue host;
-  return call.queue != nullptr ? *call.queue : host;
+  return call.queue != nullptr ? *call.queue : TheHost();
 }
 
-// What the host needs to know of the device's memory to go on: waits for it.
-Result<bool> FetchCondition(const void* at, kernels::Queue& queue, TaskMonitor* monitor) {
-  bool condition = false;
-  PLIMSOLL_TRY(queue.Copy(&condition, at, Bytes(sizeof(condition))));
-  PLIMSOLL_TRY(FinishWithin(monitor, TaskMonitor::Wait::kEvent, queue));
-  return condition;
+const void* HostInput(const Task& task, const Executable::Call& call) {
+  return task.target < call.host_inputs.size() ? call.host_inputs[task.target] : nullptr;
+}
+
+// Whether the calling thread itself reads or writes memory of the host for the task.
+bool IsDoneByHost(const Task& task, const Executable::Call& call) {
+  switch (task.kind) {
+    case Task::Kind::kRun:
+      return task.on_host;
+    case Task::Kind::kFetchInput:
+      return HostInput(task, call) != nullptr;
+    default:
+      return task.kind == Task::Kind::kSkipUnless;
+  }
 }
 
 }  // namespace
@@ -61,11 +74,22 @@ Executable::Executable(compile::CompiledModel model, std::shared_ptr<const void>
       model_(std::move(model)),
       program_(BuildProgram(model_)),
       port_uses_(compile::FindPortUses(model_.graph, model_.planned.buffers)) {
+  const size_t inputs = model_.graph.root().inputs.size();
+  std::vector<bool> on_device(inputs);
+  read_on_host_only_.resize(inputs);
   for (size_t i = 0; i < program_.operands.size(); ++i) {
-    const Place::Base base = program_.operands[i].base;
-    if (base == Place::Base::kInput || base == Place::Base::kOutput) {
+    const Place& place = program_.operands[i];
+    const auto index = static_cast<size_t>(place.index);
+    const bool input = place.base == Place::Base::kInput;
+    const bool host_input = place.base == Place::Base::kHostInput;
+    if (input) on_device[index] = true;
+    if (host_input) read_on_host_only_[index] = true;
+    if (input || host_input || place.base == Place::Base::kOutput) {
       port_operands_.push_back(static_cast<uint32_t>(i));
     }
+  }
+  for (size_t i = 0; i < inputs; ++i) {
+    if (on_device[i]) read_on_host_only_[i] = false;
   }
 }
 
@@ -86,6 +110,7 @@ Status Executable::PlaceConstants(const HoldConstant& hold) {
     const size_t operands = task.kind == Task::Kind::kRun ? task.inputs : 1;
     for (size_t i = 0; i < operands; ++i) {
       const Place& place = program_.operands[task.first + i];
+      if (place.base == Place::Base::kHostConstant) PLIMSOLL_TRY(PlaceHostConstant(place));
       if (place.base != Place::Base::kConstant) continue;
       const bool packed = task.kind == Task::Kind::kRun && i < 64 &&
                           ((model_.packed_inputs[task.node.index()] >> i) & 1) != 0;
@@ -98,6 +123,16 @@ Status Executable::PlaceConstants(const HoldConstant& hold) {
     }
   }
   DropMappedPages(copied);
+  return {};
+}
+
+// Of constants that are missing only their size is known, and nothing runs.
+Status Executable::PlaceHostConstant(const Place& place) {
+  const auto index = static_cast<size_t>(place.index);
+  const graph::ConstantTensor& constant = model_.graph[model_.graph.values[index].constant];
+  host_constants_.resize(model_.graph.values.size());
+  if (constant.missing || host_constants_[index].data != nullptr) return {};
+  PLIMSOLL_ASSIGN(host_constants_[index], kernels::ToHostTensor(constant));
   return {};
 }
 
@@ -117,6 +152,8 @@ void* Executable::AddressOf(const Place& place, std::byte* arena,
       return areas[index] + place.offset;
     case Place::Base::kConstant:
       return constants_[index].data.get();
+    case Place::Base::kHostConstant:
+      return host_constants_[index].data.get();
     default:
       return nullptr;
   }
@@ -134,17 +171,22 @@ void Executable::SetPorts(Addresses& addresses, const Call& call) const {
   for (const uint32_t operand : port_operands_) {
     const Place& place = program_.operands[operand];
     const auto index = static_cast<size_t>(place.index);
-    void* const base = place.base == Place::Base::kInput ? const_cast<void*>(call.inputs[index])
-                                                         : call.outputs[index];
+    void* const base = place.base == Place::Base::kOutput ? call.outputs[index]
+                                                          : const_cast<void*>(call.inputs[index]);
     addresses.operands[operand] =
         base == nullptr ? nullptr : static_cast<std::byte*>(base) + place.offset;
   }
 }
 
-Status Executable::RunTask(const Task& task, const Addresses& addresses, kernels::Queue& queue,
-                           ClearCost* clearing) const {
+Status Executable::RunTask(const Task& task, const Addresses& addresses, const Call& call) const {
   void* const* operands = addresses.operands.data() + task.first;
+  kernels::Queue& queue = task.on_host ? TheHost() : QueueOf(call);
   switch (task.kind) {
+    case Task::Kind::kFetchInput:
+      if (const void* const here = HostInput(task, call)) {
+        return TheHost().Copy(operands[1], here, Bytes(task.bytes));
+      }
+      [[fallthrough]];
     case Task::Kind::kCopy:
       return queue.Copy(operands[1], operands[0], Bytes(task.bytes));
     case Task::Kind::kTransfer: {
@@ -155,24 +197,23 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses, kernels
       return {};
     }
     case Task::Kind::kClear:
-      return Clear(operands[0], Bytes(task.bytes), queue, clearing);
+      return Clear(operands[0], Bytes(task.bytes), queue, call.clearing);
     default:
       return queue.Run(*task.kernel, CallOf(task, operands));
   }
 }
 
-Status Executable::RunMonitored(size_t index, const Addresses& addresses, kernels::Queue& queue,
-                                const Call& call) const {
+Status Executable::RunMonitored(size_t index, const Addresses& addresses, const Call& call) const {
   const Task& task = program_.tasks[index];
   const bool updates = index >= program_.first_update;
   if (!updates) PLIMSOLL_TRY(call.monitor->CheckRunTime(model_.graph, task.node));
-  if (task.kind != Task::Kind::kRun) return RunTask(task, addresses, queue, call.clearing);
+  if (task.kind != Task::Kind::kRun) return RunTask(task, addresses, call);
   return call.monitor->Run({.graph = model_.graph,
                             .node = task.node,
                             .kernel = *task.kernel,
                             .call = CallOf(task, addresses.operands.data() + task.first),
-                            .queue = queue,
-                            .later = call.queue != nullptr,
+                            .queue = task.on_host ? TheHost() : QueueOf(call),
+                            .later = !task.on_host && call.queue != nullptr,
                             .updates_variables = updates});
 }
 
@@ -180,7 +221,14 @@ template <typename Before>
 Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
                         const Before& before) const {
   kernels::Queue& queue = QueueOf(call);
-  for (size_t i = tasks.begin; i < tasks.end;) {
+  // Whether something that was sent may still use memory of the host.
+  bool in_use = true;
+  size_t i = tasks.begin;
+  const auto failed = [&](Status why) {
+    if (call.half_applied != nullptr) *call.half_applied = i >= program_.first_update;
+    return why;
+  };
+  while (i < tasks.end) {
     const Task& task = program_.tasks[i];
     if (!Runs(task, call)) {
       ++i;
@@ -195,19 +243,21 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
       PLIMSOLL_TRY(FinishWithin(call.monitor, TaskMonitor::Wait::kStream, queue));
     }
     before(task);
+    const bool by_host = IsDoneByHost(task, call);
+    if (by_host && in_use) {
+      TaskMonitor* const monitor = i < program_.first_update ? call.monitor : nullptr;
+      Status finished = FinishWithin(monitor, TaskMonitor::Wait::kEvent, queue);
+      if (!finished.ok()) return failed(std::move(finished));
+    }
+    in_use = (in_use || task.uses_host_memory) && !by_host;
     if (task.kind == Task::Kind::kSkip) {
       i = task.target;
     } else if (task.kind == Task::Kind::kSkipUnless) {
-      PLIMSOLL_ASSIGN(const bool runs,
-                      FetchCondition(addresses.operands[task.first], queue, call.monitor));
-      i = runs ? i + 1 : task.target;
+      i = *static_cast<const bool*>(addresses.operands[task.first]) ? i + 1 : task.target;
     } else {
-      Status done = call.monitor == nullptr ? RunTask(task, addresses, queue, call.clearing)
-                                            : RunMonitored(i, addresses, queue, call);
-      if (!done.ok()) {
-        if (call.half_applied != nullptr) *call.half_applied = i >= program_.first_update;
-        return done;
-      }
+      Status done = call.monitor == nullptr ? RunTask(task, addresses, call)
+                                            : RunMonitored(i, addresses, call);
+      if (!done.ok()) return failed(std::move(done));
       ++i;
     }
   }
@@ -216,6 +266,7 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
 
 template <typename Before>
 Status Executable::RunAll(Addresses& addresses, const Call& call, const Before& before) const {
+  const kernels::ThreadScope threads(model_.threads);
   SetPorts(addresses, call);
   Status walked = Walk(program_.AllTasks(), addresses, call, before);
   // A step that updates variables goes to its end.

@@ -49,6 +49,9 @@ class Executable {
   struct Call {
     std::span<const void* const> inputs;  // of the model, in order, aligned to their elements
     std::span<void* const> outputs;
+    // Where the host has an input that `inputs` has on a device out of its reach; null, or empty as
+    // a whole: nowhere.
+    std::span<const void* const> host_inputs = {};
     // Looked at between tasks, until the first variable has its new value: from there a run goes to
     // its end.
     const std::atomic<bool>* cancelled = nullptr;
@@ -81,15 +84,16 @@ class Executable {
   const Program& program() const { return program_; }
   const compile::PortUses& port_uses() const { return port_uses_; }
   const DeviceSide& side() const { return side_; }
+  // Whether an input is read on the host alone, by input.
+  const std::vector<bool>& read_on_host_only() const { return read_on_host_only_; }
   void AddTo(HeldWeights& weights) const;  // constants that kernels read as they are
 
  private:
   Executable(compile::CompiledModel model, std::shared_ptr<const void> packed, DeviceSide side);
   Status PlaceConstants(const HoldConstant& hold);
-  Status RunTask(const Task& task, const Addresses& addresses, kernels::Queue& queue,
-                 ClearCost* clearing) const;
-  Status RunMonitored(size_t index, const Addresses& addresses, kernels::Queue& queue,
-                      const Call& call) const;
+  Status PlaceHostConstant(const Place& place);
+  Status RunTask(const Task& task, const Addresses& addresses, const Call& call) const;
+  Status RunMonitored(size_t index, const Addresses& addresses, const Call& call) const;
   template <typename Before>
   Status Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
               const Before& before) const;
@@ -102,7 +106,9 @@ class Executable {
   Program program_;
   compile::PortUses port_uses_;
   std::vector<uint32_t> port_operands_;
-  std::vector<kernels::HostTensor> constants_;  // by value, where a task reads one
+  std::vector<bool> read_on_host_only_;              // by input
+  std::vector<kernels::HostTensor> constants_;       // by value, where a task reads one
+  std::vector<kernels::HostTensor> host_constants_;  // likewise, where the host does
 };
 
 }  // namespace plimsoll::engine

@@ -10,7 +10,7 @@ Status HostSide::Launch(const std::vector<graph::ValueId>& reads,
                         const std::vector<graph::ValueId>& makes, std::function<Status()> work) {
   PLIMSOLL_TRY(streams_.Launch(StreamSet::kHost, [this, work = std::move(work)] {
     if (!outcome_.ok() || stop_) return;
-    kernels::SetThreads(1);
+    const kernels::ThreadScope one(1);
     outcome_ = work();
   }));
   pending_ = true;

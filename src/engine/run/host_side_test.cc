@@ -54,7 +54,6 @@ TEST_F(HostSideTest, WhatIsReadAndMadeIsTouchedUntilItWasWaitedFor) {
 }
 
 TEST_F(HostSideTest, TheFirstErrorIsToldOnceAndWhatFollowsItIsLeftOut) {
-  const int threads = kernels::Threads();
   HostSide side(streams_);
   ASSERT_TRUE(side.Launch({}, {}, Work("a")).ok());
   ASSERT_TRUE(side.Launch({}, {}, Work("b", Failed("first"))).ok());
@@ -67,7 +66,6 @@ TEST_F(HostSideTest, TheFirstErrorIsToldOnceAndWhatFollowsItIsLeftOut) {
   ASSERT_TRUE(side.Launch({}, {}, Work("e")).ok());
   EXPECT_EQ(CodeOf(side.Finish()), "") << "the error is over";
   EXPECT_EQ(ran_, "abe");
-  kernels::SetThreads(threads);
 }
 
 TEST_F(HostSideTest, WorkThatWasLaunchedEndsBeforeItGoesAway) {

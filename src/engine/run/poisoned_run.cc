@@ -6,7 +6,6 @@
 #include "engine/run/stream_set.h"
 #include "engine/transfer/device_queue.h"
 #include "engine/transfer/port_memory.h"
-#include "kernels/parallel.h"
 #include "kernels/queue.h"
 #include "plimsoll/plan/problem.h"
 
@@ -170,9 +169,9 @@ class PlainMemory {
       (void)side_.device->memory().FreePlain(side_.id, at).ok();
   }
 
-  Result<std::byte*> Take(Bytes size) {
-    PLIMSOLL_ASSIGN(const device::Address at, side_.device->memory().AllocatePlain(
-                                                  side_.id, size, device::MemoryType::kDevice));
+  Result<std::byte*> Take(Bytes size, device::MemoryType type = device::MemoryType::kDevice) {
+    PLIMSOLL_ASSIGN(const device::Address at,
+                    side_.device->memory().AllocatePlain(side_.id, size, type));
     taken_.push_back(at);
     return reinterpret_cast<std::byte*>(at);
   }
@@ -182,15 +181,16 @@ class PlainMemory {
   std::vector<device::Address> taken_;
 };
 
-// `begin`: memory of the program's total, with a guard before it and one behind it.
+// `begin`: memory of the program's total, with a guard before it and one behind it; `areas` lie
+// behind its arena, or elsewhere.
 Result<PoisonedRun> RunPoisonedIn(const Executable& executable, Executable::Call call,
-                                  std::byte* begin, kernels::Queue& queue) {
+                                  std::byte* begin, std::span<std::byte* const> areas,
+                                  kernels::Queue& queue) {
   const int64_t size = executable.program().total().value();
   std::byte* const arena = begin + kGuard;
   ObservedMemory whole(queue, begin);
   PLIMSOLL_TRY(whole.Fill(0, size + 2 * kGuard));
-  Executable::Addresses addresses =
-      executable.Bind(arena, AreasBehind(executable.program(), arena));
+  Executable::Addresses addresses = executable.Bind(arena, areas);
   call.queue = &queue;
   Observer observer(executable, call.batch, ObservedMemory(queue, arena));
   PLIMSOLL_TRY(executable.Run(addresses, call, [&](const Task& task) { observer.Before(task); }));
@@ -213,12 +213,14 @@ Result<PoisonedRun> RunPoisoned(const Executable& executable, const Executable::
     const int64_t size = executable.program().total().value() + 2 * kGuard;
     PLIMSOLL_ASSIGN(const kernels::HostTensor memory,
                     kernels::AllocateOnHeap(graph::DataType::kUint8, {size}));
-    return RunPoisonedIn(executable, call, static_cast<std::byte*>(memory.data.get()), queue);
+    auto* const begin = static_cast<std::byte*>(memory.data.get());
+    const auto areas = AreasBehind(executable.program(), begin + kGuard);
+    return RunPoisonedIn(executable, call, begin, areas, queue);
   }
   PlainMemory memory(side);
   StreamSet stream(side.device, side.id);
   PLIMSOLL_TRY(stream.Grow(1));
-  DeviceQueue queue(side, stream.At(0), kernels::Threads());
+  DeviceQueue queue(side, stream.At(0), executable.model().threads);
   const auto on_host = [](const void* data) { return PortAddress{const_cast<void*>(data), false}; };
   std::vector<PortAddress> read;
   std::vector<PortAddress> written;
@@ -232,7 +234,14 @@ Result<PoisonedRun> RunPoisoned(const Executable& executable, const Executable::
   Executable::Call own = call;
   own.inputs = ports.inputs();
   own.outputs = ports.outputs();
-  PLIMSOLL_ASSIGN(const PoisonedRun seen, RunPoisonedIn(executable, own, begin, queue));
+  own.host_inputs = ports.host_inputs();
+  std::vector<std::byte*> areas = AreasBehind(executable.program(), begin + kGuard);
+  for (size_t i = 0; i < areas.size(); ++i) {
+    const Area& area = executable.program().areas[i];
+    if (area.type != plan::MemoryType::kHost) continue;
+    PLIMSOLL_ASSIGN(areas[i], memory.Take(area.bytes, device::MemoryType::kHost));
+  }
+  PLIMSOLL_ASSIGN(const PoisonedRun seen, RunPoisonedIn(executable, own, begin, areas, queue));
   PLIMSOLL_TRY(ports.Fetch(queue));
   PLIMSOLL_TRY(queue.Finish());
   return seen;

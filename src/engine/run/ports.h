@@ -13,4 +13,9 @@ struct Port {
   std::string batch = {};  // of an output: the batch that makes it; empty: every run does
 };
 
+// Whether a run of the batch makes the output.
+inline bool Makes(const std::string& batch, const Port& output) {
+  return output.batch.empty() || output.batch == batch;
+}
+
 }  // namespace plimsoll::engine

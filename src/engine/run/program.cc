@@ -118,6 +118,21 @@ class Builder {
     return PlaceOf(buffers_.buffer_of[value.index()], buffers_.offset_in_buffer[value.index()]);
   }
 
+  // Where the host reads the value; on a device out of its reach constants are there and here.
+  Place HostPlaceOf(ValueId value) const {
+    Place place = PlaceOf(value);
+    const bool copied = place.base == Place::Base::kConstant && !target().host_reachable;
+    if (copied) place.base = Place::Base::kHostConstant;
+    return place;
+  }
+
+  bool IsHostMemory(const Place& place) const {
+    return place.base == Place::Base::kArea &&
+           program_.areas[static_cast<size_t>(place.index)].type == plan::MemoryType::kHost;
+  }
+
+  const compile::Target& target() const { return model_.plan_options.lifetimes.target; }
+
   uint32_t Operand(const Place& place) {
     program_.operands.push_back(place);
     return static_cast<uint32_t>(program_.operands.size()) - 1;
@@ -129,6 +144,10 @@ class Builder {
 
   void Add(Task task) {
     task.batch = batch_;
+    const bool has_operands = task.kind != Task::Kind::kSkip;
+    for (size_t i = task.first; has_operands && i < program_.operands.size(); ++i) {
+      task.uses_host_memory = task.uses_host_memory || IsHostMemory(program_.operands[i]);
+    }
     program_.tasks.push_back(task);
   }
 
@@ -220,6 +239,7 @@ class Builder {
       NoteStable(id);
       return;
     }
+    if (compile::IsTransfer(node)) return CopyAcross(id);
     for (size_t i = 0; i < node.inputs.size(); ++i) CopyIntoGroup(id, i);
     ClearOutputs(id);
     Task task{.kind = Task::Kind::kRun, .node = id};
@@ -227,12 +247,34 @@ class Builder {
     task.inputs = static_cast<uint16_t>(node.inputs.size());
     task.outputs = static_cast<uint16_t>(node.outputs.size());
     task.first = static_cast<uint32_t>(program_.operands.size());
-    for (size_t i = 0; i < node.inputs.size(); ++i) Operand(PlaceOf(id, true, i));
+    task.on_host = target().RunsOnHost(node);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      Operand(task.on_host ? HostPlaceOf(node.inputs[i]) : PlaceOf(id, true, i));
+    }
     for (size_t i = 0; i < node.outputs.size(); ++i) Operand(OutputOf(id, i));
     Operand(PlaceOf(buffers_.workspace_of[id.index()], Bytes(0)));
     Add(task);
     for (size_t i = 0; i < node.outputs.size(); ++i) CopyOutOfGroup(id, i);
     NoteStable(id);
+  }
+
+  // A Transfer. What the host reads of an input comes from where the caller has that.
+  void CopyAcross(NodeId id) {
+    const ValueId from = graph_[id].inputs[0];
+    const ValueId to = graph_[id].outputs[0];
+    const Bytes bytes = compile::PlannedSize(graph_[to].type);
+    const auto& inputs = graph_.root().inputs;
+    const auto input = std::find(inputs.begin(), inputs.end(), from);
+    if (input == inputs.end() || !target().RunsOnHost(graph_[id])) {
+      return Copy(PlaceOf(from), PlaceOf(to), bytes, id);
+    }
+    if (bytes == Bytes(0)) return;
+    const auto index = static_cast<int32_t>(input - inputs.begin());
+    Task task{.kind = Task::Kind::kFetchInput, .node = id, .bytes = bytes.value()};
+    task.target = static_cast<uint32_t>(index);
+    task.first = Operand({Place::Base::kHostInput, index, 0});
+    Operand(PlaceOf(to));
+    Add(task);
   }
 
   // Where a node reads or writes an operand: in its group, or where the value lies.
@@ -323,7 +365,7 @@ class Builder {
     const Node& node = graph_[id];
     const size_t choice = program_.tasks.size();
     Task skip_unless{.kind = Task::Kind::kSkipUnless, .node = id};
-    skip_unless.first = Operand(PlaceOf(node.inputs[0]));
+    skip_unless.first = Operand(HostPlaceOf(node.inputs[0]));
     Add(skip_unless);
     RunBody(id, node.attributes.Subgraph("then_branch"));
     const size_t over = program_.tasks.size();

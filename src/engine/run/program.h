@@ -14,9 +14,19 @@
 
 namespace plimsoll::engine {
 
-// What an address is counted from.
+// What an address is counted from. What the host reads and writes itself on a device out of its
+// reach lies in an area of type kHost, or is where the host has a constant or an input.
 struct Place {
-  enum class Base { kArena, kArea, kInput, kOutput, kConstant, kNothing };
+  enum class Base {
+    kArena,
+    kArea,
+    kInput,
+    kOutput,
+    kConstant,
+    kHostConstant,
+    kHostInput,  // where the caller has it
+    kNothing
+  };
   Base base = Base::kNothing;
   int32_t index = 0;  // of the area, the input, the output, or the constant's value
   int64_t offset = 0;
@@ -29,6 +39,7 @@ struct Task {
   enum class Kind {
     kRun,         // the kernel, over its operands
     kCopy,        // `bytes` from operand `first` to operand `first + 1`
+    kFetchInput,  // the same, of input `target`, to the host's memory
     kTransfer,    // inputs of the model: Program::transfers[target], from operand `first` on
     kClear,       // `bytes` zeros at operand `first`
     kSkipUnless,  // to `target`, unless the bool at operand `first` is true
@@ -40,7 +51,9 @@ struct Task {
   uint32_t first = 0;  // operand; inputs, then outputs, then the workspace
   uint16_t inputs = 0;
   uint16_t outputs = 0;
-  uint32_t target = 0;  // task, or transfer
+  uint32_t target = 0;            // task, transfer or input
+  bool on_host = false;           // of kRun: the calling thread runs it, in memory of the host
+  bool uses_host_memory = false;  // some operand lies in an area of the host
   int64_t bytes = 0;
   int32_t batch = kEveryBatch;  // the batch that it belongs to, of the program's
 };

@@ -19,7 +19,8 @@ struct RunOptions {
   // the inputs name.
   std::string batch = {};
   // Gives the inputs of each step 0, 1, ... of a loop (iterations_per_loop) in place of the run's
-  // inputs; what it gives must stay until it is called again. Only for graphs with variables.
+  // inputs; what it gives must stay until it is called again. A graph that updates no variables
+  // has step 0 alone.
   std::function<Result<std::span<const TensorView>>(int64_t step)> feed = {};
 };
 

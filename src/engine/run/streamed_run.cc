@@ -148,7 +148,7 @@ Status StreamedRun::Launch(StreamSet& streams, const KernelThreads& threads,
   };
   PLIMSOLL_TRY(streams.Launch(segment.stream, [progress, pending, index, count, run_one] {
     if (progress->stop.load()) return;
-    kernels::SetThreads(count);
+    const kernels::ThreadScope threads(count);
     progress->results[index] = run_one();
     if (!progress->results[index].ok()) progress->stop = true;
   }));
@@ -161,6 +161,7 @@ Status StreamedRun::Run(StreamSet& streams, const KernelThreads& threads,
                         Executable::Addresses& addresses, const Executable::Call& call,
                         const Executable::BeforeTask& before) const {
   const bool on_host = executable_->side().host_reachable;
+  const kernels::ThreadScope own(threads.first);
   executable_->SetPorts(addresses, call);
   return on_host ? RunOnHost(streams, threads, addresses, call, before)
                  : RunEnqueued(streams, threads, addresses, call, before);

@@ -1,9 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <mutex>
-#include <set>
 
+#include "engine/noted_kernels_for_tests.h"
 #include "engine/streams/logged_device_for_tests.h"
 #include "engine/streams/stream_races_for_tests.h"
 #include "engine/streams/streamed_graphs_for_tests.h"
@@ -218,36 +217,17 @@ TEST(StreamedSchedulesTest, KernelsOfEachStreamHaveTheirThreads) {
   EXPECT_EQ(seen[2], 2);
 }
 
-// Notes how many threads the kernels of each launched piece of work may use.
-class ThreadCountingDevice final : public ForwardingDevice {
- public:
-  using ForwardingDevice::ForwardingDevice;
-  std::multiset<int> seen() const {
-    const std::lock_guard lock(mutex_);
-    return seen_;
-  }
-  Status LaunchHost(Id id, device::StreamId stream, std::function<void()> work) override {
-    return under_->LaunchHost(id, stream, [this, work = std::move(work)] {
-      work();
-      const std::lock_guard lock(mutex_);
-      seen_.insert(kernels::Threads());
-    });
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::multiset<int> seen_;
-};
-
 TEST(StreamedSchedulesTest, StreamsOfTheFileUseTheSessionsThreads) {
-  const auto device = std::make_shared<ThreadCountingDevice>(std::make_shared<device::CpuDevice>());
   SessionOptions options = WithoutPasses();
   options.threads = 3;
-  options.device = device;
   const auto session = MakeSession(options);
-  MustRun(*session, MustAdd(*session, Braid(2)), {Random({kSide, kSide}, 3)});
-  EXPECT_GT(device->seen().count(3), 2U);
-  EXPECT_EQ(device->seen().count(3), device->seen().size()) << "on every stream";
+  MustRun(*session, MustAdd(*session, NotedCopies(2)), {Random({4}, 3)});
+  int ran = 0;
+  for (const KernelNote& note : KernelNotes::Of().Take()) {
+    EXPECT_EQ(note.threads, 3) << "on every stream";
+    ran += note.ran ? 1 : 0;
+  }
+  EXPECT_EQ(ran, 2);
 }
 
 }  // namespace streamed_schedules_test

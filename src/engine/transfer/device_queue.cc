@@ -71,7 +71,7 @@ Status DeviceQueue::Run(const kernels::Kernel& kernel, const kernels::KernelCall
     std::vector<void*> reached_outputs;
     for (const void* input : inputs) reached_inputs.push_back(reach(input));
     for (const void* output : outputs) reached_outputs.push_back(reach(output));
-    kernels::SetThreads(threads);
+    const kernels::ThreadScope scope(threads);
     Status done = kernel.Run(
         {.inputs = reached_inputs, .outputs = reached_outputs, .workspace = reach(workspace)});
     if (!done.ok()) failure->Note(std::move(done));

@@ -22,7 +22,7 @@ struct Layout {
     const graph::Graph& graph = executable.model().graph;
     const compile::PortUses& uses = executable.port_uses();
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].on_device) continue;
+      if (inputs[i].on_device || executable.read_on_host_only()[i]) continue;
       travelling.push_back(i);
       sizes.push_back(SizeOfPort(graph, graph.root().inputs[i]));
     }
@@ -76,7 +76,10 @@ Result<PortMemory> PortMemory::Bring(const Executable& executable,
   const std::vector<Bytes>& sizes = layout.sizes;
   const std::vector<int64_t>& input_at = layout.input_at;
   PortMemory ports;
-  for (const PortAddress& input : inputs) ports.inputs_.push_back(input.data);
+  for (const PortAddress& input : inputs) {
+    ports.inputs_.push_back(input.data);
+    ports.host_inputs_.push_back(input.on_device ? nullptr : input.data);
+  }
   for (const PortAddress& output : outputs) ports.outputs_.push_back(output.data);
   std::byte* base = nullptr;
   if (layout.total > Bytes(0)) {

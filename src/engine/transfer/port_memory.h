@@ -21,7 +21,8 @@ struct PortAddress {
 
 // The inputs and outputs of one run on a device whose memory the host cannot reach. Inputs are
 // brought to memory of the device: those of at most `input_fusion_size` bytes packed together, by
-// one copy; larger ones each by its own, where the plan copies them straight to their places.
+// one copy; larger ones each by its own, where the plan copies them straight to their places. Those
+// that the host alone reads stay where they are.
 // Outputs are fetched when the run has ended. What lies on the device already is used as it is.
 class PortMemory {
  public:
@@ -40,6 +41,7 @@ class PortMemory {
   // For Executable::Call.
   std::span<const void* const> inputs() const { return inputs_; }
   std::span<void* const> outputs() const { return outputs_; }
+  std::span<const void* const> host_inputs() const { return host_inputs_; }
   const InputTransfers& transfers() const { return transfers_; }
 
   // Enqueues the copies of outputs to the host.
@@ -53,6 +55,7 @@ class PortMemory {
   };
 
   std::vector<const void*> inputs_;
+  std::vector<const void*> host_inputs_;  // null: on the device alone
   std::vector<void*> outputs_;
   std::vector<Fetched> fetched_;
   std::shared_ptr<void> packed_;  // inputs that travel together, on the host

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <memory>
-#include <mutex>
+#include <cstdint>
+#include <shared_mutex>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "engine/graph/loaded_graph.h"
-#include "engine/run/run_options.h"
+#include "engine/graph/load_options.h"
+#include "engine/run/executable.h"
+#include "engine/run/ports.h"
 #include "engine/run/run_record.h"
 #include "engine/variables/variable_ports.h"
 #include "engine/variables/variables.h"
@@ -19,14 +19,11 @@ namespace plimsoll::engine {
 
 using plimsoll::UpdateReport;
 
-// A graph of a session whose inputs are in part variables: the caller gives the other inputs and
-// gets the outputs that replace no variable. A run of a graph that updates variables is a training
-// step, `steps` of them in a row.
+// The variables of one graph, which may be none: inputs of the graph that the caller does not give,
+// and outputs that replace them, which the caller does not get. Leads from the caller's tensors to
+// the graph's and back.
 //
-// Thread-safe; runs of one graph wait for each other. A step that fails or is cancelled before its
-// first variable is written leaves all as they were; one that fails behind that says so
-// (variables.half_applied), and see Variables. Node by node, and where every new value is copied,
-// variables change only once the step has succeeded.
+// Not thread-safe but for what is const. Runs hold a Lock while they touch variables.
 class GraphVariables {
  public:
   // What loading must know of the graph's variables: what to update, which sizes stay, and that
@@ -35,27 +32,46 @@ class GraphVariables {
   // an input or output that the caller does not see.
   static Status Prepare(const graph::Graph& graph, const std::vector<VariablePort>& ports,
                         LoadOptions& load);
-  // Declares the variables. `graph` was loaded with prepared options; `variables` outlives this.
-  static Result<std::unique_ptr<GraphVariables>> Bind(std::shared_ptr<LoadedGraph> graph,
-                                                      std::vector<VariablePort> ports,
-                                                      Variables& variables);
+  // Declares the variables among these inputs and outputs of a graph that was loaded with prepared
+  // options. `variables` outlives this; it may be null where there are no ports.
+  static Result<GraphVariables> Bind(const std::vector<Port>& inputs,
+                                     const std::vector<Port>& outputs,
+                                     std::vector<VariablePort> ports, Variables* variables);
 
   // What the caller gives and gets.
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
+  Status CheckInputCount(size_t given) const;
+  Status CheckOutputCount(size_t given) const;
+  bool updates() const { return updates_; }  // a run replaces one at least
 
-  Result<std::shared_ptr<const Executable>> Compile(std::span<const TensorView> inputs,
-                                                    std::string* reason);
-  Result<std::string> BatchFor(std::span<const TensorView> inputs, const std::string& named);
-  Result<Bytes> FeatureMapSize(std::span<const TensorView> inputs);
-  Status Reserve(std::span<const TensorView> inputs);
-  Status Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
-             const RunOptions& options, int64_t steps);
-  Result<std::vector<kernels::HostValue>> RunValues(std::vector<kernels::HostValue> inputs,
-                                                    const RunOptions& options, int64_t steps);
+  // The caller's tensors and the variables, in the graph's order; good until the next call. Without
+  // variables these are the caller's own. Allocates nothing once it was called with such tensors.
+  std::span<const TensorView> AllInputs(std::span<const TensorView> given);
+  std::span<const TensorView> AllOutputs(std::span<const TensorView> given);
+  std::vector<TensorView> CopyOfAllInputs(std::span<const TensorView> given) const;
 
-  UpdateReport report() const;                      // for the shapes that were met last
-  RunRecord SeenOf(const RunRecord& record) const;  // of the caller's inputs and outputs alone
+  // What a run holds: alone with the variables where it updates some, next to other readers where
+  // it only reads, nothing where there are none.
+  struct Lock {
+    std::shared_lock<std::shared_mutex> reading;
+    std::unique_lock<std::shared_mutex> writing;
+  };
+  Result<Lock> LockForRun() const;  // fails (variables.half_applied) as Variables::CheckWhole
+
+  // Under that lock. The caller's values and the variables as they are; then the graph's outputs:
+  // variables get their new values, and the caller's are given back, of which none is a variable's
+  // own memory. Where assigning fails, `half_applied` says whether it had begun.
+  Result<std::vector<kernels::HostValue>> AllValues(std::vector<kernels::HostValue> given) const;
+  Result<std::vector<kernels::HostValue>> Assign(std::vector<kernels::HostValue> outputs,
+                                                 bool& half_applied) const;
+  void CountStep() const;  // of a run that updates
+  // The error of step `step` of `steps`; notes what a half applied step may have written.
+  Error Failed(const Error& error, int64_t step, int64_t steps, bool half_applied) const;
+
+  // How variables get their new values; null: node by node.
+  UpdateReport ReportOf(const Executable* executable) const;
+  RunRecord SeenOf(RunRecord record) const;  // of the caller's inputs and outputs alone
 
  private:
   struct Bound {
@@ -63,21 +79,11 @@ class GraphVariables {
     const Variable* variable = nullptr;
   };
 
-  GraphVariables(std::shared_ptr<LoadedGraph> graph, Variables& variables)
-      : graph_(std::move(graph)), variables_(variables) {}
+  GraphVariables() = default;
   Status CheckCount(size_t given, const std::vector<Port>& ports, const char* what) const;
-  void Fill(std::span<const TensorView> inputs, std::span<const TensorView> outputs);
-  Status RunSteps(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
-                  const RunOptions& options, int64_t steps);
-  Result<std::vector<kernels::HostValue>> RunNodeByNode(
-      const std::vector<kernels::HostValue>& inputs, const RunOptions& options, int64_t steps);
   Status Detach(kernels::HostValue& value) const;
-  Status Assign(const std::vector<kernels::HostValue>& outputs, bool& half_applied);
-  Status Failed(const Error& error, int64_t step, int64_t steps, bool half_applied);
 
-  const std::shared_ptr<LoadedGraph> graph_;
-  Variables& variables_;
-  std::mutex mutex_;
+  Variables* variables_ = nullptr;
   bool updates_ = false;
   std::vector<Bound> bound_;
   std::vector<Port> inputs_;

@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/graph/loaded_graph.h"
 #include "engine/variables/variable_memory.h"
 #include "graph/tensor.h"
+#include "kernels/kernel.h"
+#include "plimsoll/base/bytes.h"
 #include "plimsoll/base/status.h"
+#include "plimsoll/base/tensor.h"
 #include "plimsoll/device/device.h"
 
 namespace plimsoll::engine {

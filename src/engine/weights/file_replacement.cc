@@ -103,11 +103,16 @@ Status FileReplacement::WriteAt(uint64_t place, std::span<const std::byte> bytes
 
 Status FileReplacement::Commit() {
   if (fsync(file_) != 0) return Failed(path_, "flushing", errno);
+  PLIMSOLL_TRY(CommitUnflushed());
+  return SyncFolder(path_);
+}
+
+Status FileReplacement::CommitUnflushed() {
   if (std::rename(Partial().c_str(), path_.c_str()) != 0) {
     return Failed(path_, "renaming", errno);
   }
   close(std::exchange(file_, -1));
-  return SyncFolder(path_);
+  return {};
 }
 
 }  // namespace plimsoll::engine

@@ -23,6 +23,9 @@ class FileReplacement {
 
   Status WriteAt(uint64_t place, std::span<const std::byte> bytes);
   Status Commit();
+  // The same without waiting for the disk: a crash of the machine may leave a file with other
+  // bytes, which its readers must be able to tell.
+  Status CommitUnflushed();
 
  private:
   FileReplacement(std::string path, int file) : path_(std::move(path)), file_(file) {}

@@ -9,6 +9,7 @@ namespace plimsoll::engine {
 namespace {
 
 constexpr std::string_view kPlainLayout = "plain";
+constexpr Bytes kLeastKeptOnDisk = KiB(64);  // smaller forms are made as fast as a file is opened
 
 }  // namespace
 
@@ -46,6 +47,30 @@ Result<std::shared_ptr<void>> PackedStore::MakeForm(std::span<const std::byte> c
   return memory;
 }
 
+Result<std::shared_ptr<void>> PackedStore::FormOnDisk(std::span<const std::byte> constant,
+                                                      std::string_view layout, Bytes size,
+                                                      const Fill& fill) {
+  DiskCache& cache = *session_->cache();
+  const auto known = lease_.HashAt(constant);
+  const CacheKey key =
+      CacheKeyFor("packed", StrCat((known ? *known : HashOf(constant)).Text(), " of ",
+                                   constant.size(), " as ", layout, " of ", size.value()));
+  if (const auto mapped = cache.Map(key, size)) {
+    if (!session_->memory().copies()) {
+      return std::const_pointer_cast<void>(std::shared_ptr<const void>(mapped));
+    }
+    return MakeForm(constant, size, [&](void* form) {
+      std::memcpy(form, mapped.get(), static_cast<size_t>(size.value()));
+      return Status();
+    });
+  }
+  return MakeForm(constant, size, [&](void* form) {
+    PLIMSOLL_TRY(fill(form));
+    cache.Keep(key, {static_cast<const std::byte*>(form), static_cast<size_t>(size.value())});
+    return Status();
+  });
+}
+
 Result<SharedForms::Form> PackedStore::FormOf(std::span<const std::byte> constant,
                                               std::string_view layout, Bytes size,
                                               const Fill& fill) {
@@ -53,11 +78,15 @@ Result<SharedForms::Form> PackedStore::FormOf(std::span<const std::byte> constan
   const Key key = KeyOf(constant, layout);
   if (const auto known = forms_.find(key.text); known != forms_.end()) return known->second.held;
   const auto make = [&]() -> Result<SharedForms::Form> {
-    PLIMSOLL_ASSIGN(const std::shared_ptr<void> memory, MakeForm(constant, size, fill));
+    const bool on_disk = session_->cache() != nullptr && makes_ == Makes::kForms &&
+                         layout != kPlainLayout && size >= kLeastKeptOnDisk;
+    PLIMSOLL_ASSIGN(
+        const std::shared_ptr<void> memory,
+        on_disk ? FormOnDisk(constant, layout, size, fill) : MakeForm(constant, size, fill));
     return std::make_shared<const SharedForms::Held>(SharedForms::Held{memory});
   };
   PLIMSOLL_ASSIGN(SharedForms::Form form,
-                  key.shared ? SharedForms::OfProcess().FindOrMake(key.text, make) : make());
+                  key.shared ? session_->forms().FindOrMake(key.text, make) : make());
   forms_.emplace(key.text, Form{form, size, constant, layout != kPlainLayout});
   memories_->push_back(form->memory);
   return form;

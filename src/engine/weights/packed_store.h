@@ -19,11 +19,14 @@ namespace plimsoll::engine {
 // and shapes ask for it, in the session's memory for constants. The plain form's pages are dropped
 // once it is packed. Thread-safe; makers wait for each other.
 //
-// Where the session keeps weights as files, a form is shared with every graph of the process that
-// has the same weight. Otherwise a constant that outlives the store is told by its address, and its
-// forms are the graph's own: telling it by its bytes would read every weight once more. Any other
-// is told by a hash of its bytes, since its memory may be another constant's later, and its forms
-// are shared inside the session.
+// Where the session keeps weights as files, a form is shared with every graph of the sessions that
+// have their SharedForms together and has the same weight. Otherwise a constant that outlives the
+// store is told by its address, and its forms are the graph's own: telling it by its bytes would
+// read every weight once more. Any other is told by a hash of its bytes, since its memory may be
+// another constant's later, and its forms are shared inside the session.
+//
+// A packed form comes from the session's disk cache where that has it, by the constant's bytes and
+// the layout.
 //
 // A store that only counts makes no form: each has an address of its own, with nothing behind it.
 class PackedStore : public kernels::PackedWeights {
@@ -46,6 +49,7 @@ class PackedStore : public kernels::PackedWeights {
   Result<kernels::HostTensor> Hold(const graph::ConstantTensor& constant);
 
   void AddTo(HeldWeights& weights) const;
+  DiskCache* disk_cache() const { return session_->cache(); }  // null: there is none
 
   // What packing costs: the packed constants, and how many bytes they have in either form.
   struct Packed {
@@ -81,6 +85,9 @@ class PackedStore : public kernels::PackedWeights {
   Result<kernels::HostTensor> Counted(const graph::ConstantTensor& constant) const;
   Result<std::shared_ptr<void>> MakeForm(std::span<const std::byte> constant, Bytes size,
                                          const Fill& fill);
+  // From the disk cache, else made and kept there.
+  Result<std::shared_ptr<void>> FormOnDisk(std::span<const std::byte> constant,
+                                           std::string_view layout, Bytes size, const Fill& fill);
 
   const std::shared_ptr<SessionWeights> session_;
   const Makes makes_;

@@ -9,9 +9,10 @@
 namespace plimsoll::engine {
 namespace packed_store_test {
 
-std::shared_ptr<SessionWeights> External(const TemporaryFolder& work) {
+std::shared_ptr<SessionWeights> External(const TemporaryFolder& work,
+                                         std::shared_ptr<SharedForms> forms = nullptr) {
   return std::make_shared<SessionWeights>(WithWeightsIn(work.path()).config, nullptr,
-                                          device::DeviceId{0});
+                                          device::DeviceId{0}, std::move(forms));
 }
 
 std::shared_ptr<SessionWeights> Plain() {
@@ -32,13 +33,15 @@ const void* PackFirst(PackedStore& store, const graph::Graph& graph, int& made,
   return form.ok() ? *form : nullptr;
 }
 
-TEST(PackedStoreTest, SessionsOfAProcessShareFormsOfTheSameWeightAndLayout) {
+TEST(PackedStoreTest, SessionsShareFormsOfTheSameWeightAndLayoutOnRequest) {
   const TemporaryFolder work;
+  const auto forms = std::make_shared<SharedForms>();
   graph::Graph one = Product(1);
   graph::Graph two = Product(1);
   graph::Graph other = Product(2);
-  PackedStore first(External(work));
-  PackedStore second(External(work));
+  PackedStore first(External(work, forms));
+  PackedStore second(External(work, forms));
+  PackedStore separate(External(work));
   ASSERT_TRUE(first.Externalise(one).ok());
   ASSERT_TRUE(second.Externalise(two).ok());
   ASSERT_TRUE(second.Externalise(other).ok());
@@ -49,14 +52,18 @@ TEST(PackedStoreTest, SessionsOfAProcessShareFormsOfTheSameWeightAndLayout) {
   EXPECT_NE(PackFirst(second, other, made), form);
   EXPECT_NE(PackFirst(second, two, made, "another layout"), form);
   EXPECT_EQ(made, 3);
+  ASSERT_TRUE(separate.Externalise(two).ok());
+  EXPECT_NE(PackFirst(separate, two, made), form) << "a session without the others' forms";
+  EXPECT_EQ(made, 4);
 }
 
 TEST(PackedStoreTest, AFormGoesWithItsLastUser) {
   const TemporaryFolder work;
   graph::Graph graph = Product(1);
   int made = 0;
-  auto first = std::make_unique<PackedStore>(External(work));
-  auto second = std::make_unique<PackedStore>(External(work));
+  const auto forms = std::make_shared<SharedForms>();
+  auto first = std::make_unique<PackedStore>(External(work, forms));
+  auto second = std::make_unique<PackedStore>(External(work, forms));
   ASSERT_TRUE(first->Externalise(graph).ok());
   ASSERT_TRUE(second->Externalise(graph).ok());
   PackFirst(*first, graph, made);
@@ -65,7 +72,7 @@ TEST(PackedStoreTest, AFormGoesWithItsLastUser) {
   PackFirst(*second, graph, made);
   EXPECT_EQ(made, 1);
   second.reset();
-  PackedStore third(External(work));
+  PackedStore third(External(work, forms));
   ASSERT_TRUE(third.Externalise(graph).ok());
   PackFirst(third, graph, made);
   EXPECT_EQ(made, 2);

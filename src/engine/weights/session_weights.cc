@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "plimsoll/base/log.h"
+
 namespace plimsoll::engine {
 namespace {
 
@@ -19,10 +21,19 @@ Bytes SumOf(const HeldWeights& weights) {
 }
 
 SessionWeights::SessionWeights(const config::RunConfig& config,
-                               std::shared_ptr<device::Device> device, device::DeviceId id)
+                               std::shared_ptr<device::Device> device, device::DeviceId id,
+                               std::shared_ptr<SharedForms> forms)
     : session_(NextSession()),
-      memory_(std::move(device), id, config.memory_config.variable_use_1g_huge_page) {
+      memory_(std::move(device), id, config.memory_config.variable_use_1g_huge_page),
+      forms_(forms == nullptr ? std::make_shared<SharedForms>() : std::move(forms)) {
   if (config.external_weight) external_.emplace(config.work_path, session_);
+  if (config.cache.mode == config::CacheSettings::Mode::kDisable) return;
+  auto cache = DiskCache::Open(config.cache);
+  if (cache.ok()) {
+    cache_ = *std::move(cache);
+  } else {
+    Log(LogLevel::kWarning, cache.error().Text());
+  }
 }
 
 WeightHash SessionWeights::ShareEqual(graph::ConstantTensor& constant) {

@@ -2,11 +2,6 @@
 
 namespace plimsoll::engine {
 
-SharedForms& SharedForms::OfProcess() {
-  static auto& forms = *new SharedForms;  // sessions may live until the very end
-  return forms;
-}
-
 std::shared_ptr<SharedForms::Slot> SharedForms::SlotOf(const std::string& key) {
   const std::lock_guard lock(mutex_);
   if (slots_.size() >= sweep_at_) {

@@ -11,7 +11,8 @@
 namespace plimsoll::engine {
 
 // Forms of weights by key, each made once for all who hold it at a time: the table itself holds
-// none, so a form goes with its last user. Thread-safe; who asks for a form that another is making
+// none, so a form goes with its last user. A session has one, which several sessions may have
+// together. Thread-safe; who asks for a form that another is making
 // waits for it, makers of different forms do not wait for each other.
 class SharedForms {
  public:
@@ -21,9 +22,6 @@ class SharedForms {
   };
   using Form = std::shared_ptr<const Held>;
   using Make = std::function<Result<Form>()>;
-
-  // The table that all sessions of this process share.
-  static SharedForms& OfProcess();
 
   // The form of this key that somebody holds, else a new one. A failure leaves nothing behind.
   Result<Form> FindOrMake(const std::string& key, const Make& make);

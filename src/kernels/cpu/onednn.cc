@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "kernels/blocking.h"
-#include "kernels/deterministic.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
@@ -254,18 +253,6 @@ class PrimitiveAttributes {
   dnnl_primitive_attr_t raw_ = nullptr;
 };
 
-// The calling thread works alone for as long as this lives.
-class OneThread {
- public:
-  OneThread() { SetThreads(1); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-  ~OneThread() { SetThreads(threads_); }
-
- private:
-  const int threads_ = Threads();
-};
-
 }  // namespace
 
 // Stream and memory objects for one run at a time; their data pointers are set for each run.
@@ -384,8 +371,8 @@ Status Primitive::Run(const Pointers& pointers) const {
     if (argument.arg == state_->destination_argument) data = pointers.destination;
     dnnl_memory_set_data_handle(argument.memory, const_cast<void*>(data));
   }
-  std::optional<OneThread> one;
-  if (state_->in_one_thread) one.emplace();
+  std::optional<ThreadScope> one;
+  if (state_->in_one_thread) one.emplace(1);
   const dnnl_status_t status =
       dnnl_primitive_execute(state_->primitive, set->stream, set->count, set->arguments.data());
   delete state_->spare.exchange(set);
@@ -437,11 +424,11 @@ Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_th
 }  // namespace
 
 Result<Primitive> MakeConvolution(const ConvolutionSpec& spec) {
-  if (!Deterministic() || Threads() == 1) return MakeAnyConvolution(spec, Deterministic());
+  if (!spec.deterministic || Threads() == 1) return MakeAnyConvolution(spec, spec.deterministic);
   // What multiplies matrices splits sums between threads, and what is made for AVX-512 cuts rows
   // for as many threads as there are, which orders sums anew; others only share out their results.
   const auto alone = [&] {
-    const OneThread one;
+    const ThreadScope one(1);
     return MakeAnyConvolution(spec, true);
   };
   Result<Primitive> single = alone();

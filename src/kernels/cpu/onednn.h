@@ -87,6 +87,7 @@ struct ConvolutionSpec {
   Dims pads_begin;
   Dims pads_end;
   Finish finish;
+  bool deterministic = false;  // the same bytes with any number of threads
 };
 Result<Primitive> MakeConvolution(const ConvolutionSpec& spec);
 

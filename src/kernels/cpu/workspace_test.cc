@@ -93,9 +93,8 @@ class WorkspaceOf : public testing::TestWithParam<Family> {};
 
 TEST_P(WorkspaceOf, ShrinksWithoutChangingResults) {
   Dice dice(2026);
-  const int threads = Threads();
   for (int turn = 0; turn < 25; ++turn) {
-    SetThreads(turn % 5 == 0 ? 3 : 1);
+    const ThreadScope threads(turn % 5 == 0 ? 3 : 1);
     const Case one = GetParam().make(dice);
     const auto free = PrepareWithin(one, kUnlimited);
     ASSERT_TRUE(free.ok()) << one.name << ": " << free.error().Text();
@@ -121,7 +120,6 @@ TEST_P(WorkspaceOf, ShrinksWithoutChangingResults) {
       }
     }
   }
-  SetThreads(threads);
 }
 
 INSTANTIATE_TEST_SUITE_P(

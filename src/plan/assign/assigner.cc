@@ -71,6 +71,12 @@ AssignerFactory FindRegisteredAssigner(std::string_view name) {
   return found == table.factories.end() ? nullptr : found->second;
 }
 
+std::vector<std::string> BuiltInAssigners() {
+  std::vector<std::string> names = {"hybrid", "exact", "block", "dynamic_batch"};
+  for (const GreedyOrder order : kGreedyOrders) names.push_back(GreedyMemAssigner(order).name());
+  return names;
+}
+
 }  // namespace
 
 Result<MemoryPlan> MemAssigner::Assign(const Problem& problem, const Effort& effort) const {
@@ -110,9 +116,13 @@ Placement RegionMemAssigner::AssignMemoryWithReuse(const BlockProblem& blocks,
   return placement;
 }
 
+bool IsBuiltInAssigner(std::string_view name) {
+  const std::vector<std::string> names = BuiltInAssigners();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::vector<std::string> AssignerNames() {
-  std::vector<std::string> names = {"hybrid", "exact", "block", "dynamic_batch"};
-  for (const GreedyOrder order : kGreedyOrders) names.push_back(GreedyMemAssigner(order).name());
+  std::vector<std::string> names = BuiltInAssigners();
   AssignerTable& table = RegisteredAssigners();
   const std::lock_guard lock(table.mutex);
   for (const auto& [name, factory] : table.factories) names.push_back(name);

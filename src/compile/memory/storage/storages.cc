@@ -7,7 +7,6 @@
 #include "compile/memory/storage/views.h"
 #include "compile/passes/bodies.h"
 #include "compile/shapes/batch_labels.h"
-#include "kernels/catalogue.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -255,7 +254,7 @@ class Finder {
     const std::vector<NodeId>& nodes = graph_.root().nodes;
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
       if (!IsOrdinary(graph_[*node].memory) || IsKept(*node)) continue;
-      for (const kernels::InPlacePair& pair : kernels::InPlacePairs(graph_, *node)) {
+      for (const kernels::InPlacePair& pair : rules_.backend->InPlacePairs(graph_, *node)) {
         const ValueId output = graph_[*node].outputs[static_cast<size_t>(pair.output)];
         const ValueId input = graph_[*node].inputs[static_cast<size_t>(pair.input)];
         if (JoinIntoOutput(output, input, readers)) break;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "kernels/backend.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/ids.h"
 
@@ -68,6 +69,8 @@ struct StorageRules {
   // would change with the shapes.
   std::vector<bool> standalone = {};
   std::vector<bool> copied = {};  // by node: Concat, Split and the like that move their bytes
+  // Whose kernels work in place.
+  const kernels::Backend* backend = &kernels::HostBackend();
 };
 
 Storages FindStorages(const graph::Graph& graph, const std::vector<bool>& constant,

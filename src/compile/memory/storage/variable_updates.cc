@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "compile/passes/bodies.h"
-#include "kernels/catalogue.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
@@ -28,8 +27,10 @@ struct Uses {
 
 class Joiner {
  public:
-  Joiner(const Graph& graph, const std::vector<VariableUpdate>& updates, Storages& storages)
+  Joiner(const Graph& graph, const std::vector<VariableUpdate>& updates, Storages& storages,
+         const kernels::Backend& backend)
       : graph_(graph),
+        backend_(backend),
         storages_(storages),
         uses_(storages.storages.size()),
         leaves_(graph.values.size()) {
@@ -134,7 +135,7 @@ class Joiner {
   bool OverwritesAsItReads(NodeId id, StorageId old_storage, StorageId new_storage) const {
     const Node& node = graph_[id];
     if (!SubgraphsOf(node).empty()) return false;
-    const auto pairs = kernels::InPlacePairs(graph_, id);
+    const auto pairs = backend_.InPlacePairs(graph_, id);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (!input.valid() || storages_.places[input.index()].storage != old_storage) continue;
@@ -159,6 +160,7 @@ class Joiner {
   }
 
   const Graph& graph_;
+  const kernels::Backend& backend_;
   Storages& storages_;
   std::vector<Uses> uses_;    // by storage, before anything is joined
   std::vector<bool> leaves_;  // by value: the caller gets it
@@ -209,8 +211,8 @@ std::vector<bool> NewValues(const Graph& graph, const std::vector<VariableUpdate
 
 std::vector<PlannedUpdate> JoinUpdates(const Graph& graph,
                                        const std::vector<VariableUpdate>& updates,
-                                       Storages& storages) {
-  Joiner joiner(graph, updates, storages);
+                                       Storages& storages, const kernels::Backend& backend) {
+  Joiner joiner(graph, updates, storages, backend);
   std::vector<PlannedUpdate> planned;
   for (const VariableUpdate& update : updates) planned.push_back(joiner.Join(update));
   return planned;

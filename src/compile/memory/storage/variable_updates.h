@@ -6,6 +6,7 @@
 #include "compile/memory/storage/storages.h"
 #include "compile/memory/timeline.h"
 #include "graph/graph.h"
+#include "kernels/backend.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::compile {
@@ -36,10 +37,12 @@ std::vector<bool> NewValues(const graph::Graph& graph, const std::vector<Variabl
 // order, read the old value for the last time before the new one is first written, or as it is
 // written by a kernel that can do so in place. The nodes that write then stand in
 // `storages.overwrites`, and a schedule keeps them behind the readers. Other new values are held
-// until the run ends, to be copied. Linear in nodes and values.
+// until the run ends, to be copied. `backend` says which kernels work in place. Linear in nodes and
+// values.
 std::vector<PlannedUpdate> JoinUpdates(const graph::Graph& graph,
                                        const std::vector<VariableUpdate>& updates,
-                                       Storages& storages);
+                                       Storages& storages,
+                                       const kernels::Backend& backend = kernels::HostBackend());
 
 // Fails where the order reads an old value after it was overwritten: a bug of ours.
 Status VerifyUpdates(const graph::Graph& graph, const Storages& storages, const Timeline& timeline);

@@ -8,7 +8,6 @@
 #include "compile/passes/layout/channel_group_rules.h"
 #include "compile/passes/rewriter.h"
 #include "compile/shapes/shapes.h"
-#include "kernels/blocking.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -28,11 +27,8 @@ bool IsOurs(const Node& node, std::string_view op) {
 
 class ChannelGrouping {
  public:
-  ChannelGrouping(Graph& graph, bool filled_only)
-      : graph_(graph),
-        rewriter_(graph),
-        group_size_(kernels::BlockSize()),
-        filled_only_(filled_only) {}
+  ChannelGrouping(Graph& graph, int group_size, bool filled_only)
+      : graph_(graph), rewriter_(graph), group_size_(group_size), filled_only_(filled_only) {}
 
   int Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
@@ -238,8 +234,12 @@ class ChannelGrouping {
 
 }  // namespace
 
-int GroupChannels(Graph& graph) { return ChannelGrouping(graph, false).Run(); }
+int GroupChannels(Graph& graph, int group_size) {
+  return ChannelGrouping(graph, group_size, false).Run();
+}
 
-int GroupFilledChannels(Graph& graph) { return ChannelGrouping(graph, true).Run(); }
+int GroupFilledChannels(Graph& graph, int group_size) {
+  return ChannelGrouping(graph, group_size, true).Run();
+}
 
 }  // namespace plimsoll::compile

@@ -212,6 +212,8 @@ constexpr OperatorRow kLayoutRows[] = {
     {"", "Unsqueeze", 13, kNewest, 2, 2, 1, 1, InferUnsqueeze, kViewByHostInput},
     {"", "Transpose", 1, kNewest, 1, 1, 1, 1, InferTranspose, kPermutation},
     {"", "Identity", 1, kNewest, 1, 1, 1, 1, InferIdentity, kView},
+    // From memory of the device to the host's, or back: compile/placement puts it in.
+    {"plimsoll", "Transfer", 1, kNewest, 1, 1, 1, 1, InferIdentity},
 };
 
 }  // namespace

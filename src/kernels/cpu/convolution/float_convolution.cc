@@ -72,6 +72,7 @@ ConvolutionSpec SpecOf(const KernelSite& site, const FloatConvolution& wanted, c
   if (site.has_input(kBias)) spec.finish.bias = Form::Plain({shape.filters});
   spec.finish.adds_destination = site.has_input(kResidual);
   spec.finish.activation = wanted.activation;
+  spec.deterministic = site.deterministic;
   return spec;
 }
 

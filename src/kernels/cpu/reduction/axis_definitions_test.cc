@@ -200,19 +200,17 @@ TEST(AxisDefinitionsTest, PadsOfEveryModeAlsoLongerThanTheTensor) {
 
 // Enough rows and indices for several threads, each of which begins in the middle of both.
 TEST(AxisDefinitionsTest, GatheredRowsAreTheSameInThreads) {
-  const int threads = Threads();
   const HostTensor x = Wavy({7, 5, 4000}, 1);
   const Ints picks = {4, 0, -1, 2, -5, 3, 3, 1, -2, 0, 4};
   const auto count = static_cast<int64_t>(picks.size());
   for (const int some : {1, 2, 3}) {
-    SetThreads(some);
+    const ThreadScope threads(some);
     ExpectDefinition(OneNode{.op = "Gather", .attributes = {{"axis", int64_t{1}}}},
                      {x, Ints64(picks)}, {7, count, 4000}, [&](const Place& place) {
                        const int64_t pick = picks[static_cast<size_t>(place[1])];
                        return At(x, {place[0], pick < 0 ? pick + 5 : pick, place[2]});
                      });
   }
-  SetThreads(threads);
 }
 
 TEST(AxisDefinitionsTest, ScatteredUpdatesLandWhereTheirIndexSays) {

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "config/run_settings.h"
+#include "engine/cache/cache_entry.h"
+#include "engine/cache/cache_limits.h"
+#include "plimsoll/base/bytes.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::engine {
+
+// Compiled graphs and packed weights between processes: op_compiler_cache_mode. FOLDER/kernel_cache
+// holds the entries, FOLDER/op_cache.ini the limits for everyone who uses the folder.
+//
+// The cache may only save work. An entry that is damaged or of another version is made again, and
+// what cannot be written is left out with one warning; no call fails. Any number of processes may
+// use a folder. Thread-safe.
+class DiskCache {
+ public:
+  // Makes the folders. Fails (cache.folder) where that is impossible, and the caller goes without.
+  static Result<std::unique_ptr<DiskCache>> Open(const config::CacheSettings& settings,
+                                                 std::function<FileTime()> now = Now);
+
+  // The bytes of an entry; nothing: there is none.
+  std::optional<std::string> Find(const CacheKey& key);
+  // The bytes of an entry of this size, shared with every process that maps them; null: there is
+  // none.
+  std::shared_ptr<const std::byte> Map(const CacheKey& key, Bytes size);
+  void Keep(const CacheKey& key, std::span<const std::byte> bytes);
+  // After a compilation: entries age, and op_cache.ini is written where it is missing.
+  void Settle();
+
+  struct Counts {
+    int64_t found = 0;
+    int64_t missing = 0;
+    int64_t kept = 0;
+  };
+  Counts counts() const { return {found_, missing_, kept_}; }
+
+ private:
+  DiskCache(const config::CacheSettings& settings, std::function<FileTime()> now);
+  static FileTime Now() { return std::chrono::system_clock::now(); }
+  std::filesystem::path PathOf(const CacheKey& key) const;
+  std::shared_ptr<const std::byte> MapAny(const CacheKey& key, uint64_t* size);
+  void Empty() const;
+
+  const std::filesystem::path folder_;
+  const std::filesystem::path entries_;
+  const config::CacheLimits limits_;
+  const std::function<FileTime()> now_;
+  std::atomic<bool> broken_ = false;  // an entry could not be written: no more are
+  std::atomic<int64_t> found_ = 0;
+  std::atomic<int64_t> missing_ = 0;
+  std::atomic<int64_t> kept_ = 0;
+};
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,186 @@
+#include "engine/graph/graph_compiler.h"
+
+#include <utility>
+
+#include "base/mapped_pages.h"
+#include "compile/memory/streams.h"
+#include "compile/passes/pass.h"
+#include "compile/shapes/assumed_constants.h"
+#include "compile/shapes/batch_labels.h"
+#include "compile/shapes/gear_plan.h"
+#include "compile/shapes/shapes.h"
+#include "engine/cache/stored_searches.h"
+#include "engine/graph/compile_request.h"
+#include "engine/graph/gears.h"
+#include "engine/run/port_checks.h"
+#include "kernels/parallel.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::engine {
+
+using graph::Graph;
+using kernels::Dims;
+
+Result<InputRanges> PrepareGraph(Graph& graph, const LoadOptions& options) {
+  if (options.only_plan) PLIMSOLL_TRY(compile::AssumeMissing(graph));
+  for (const graph::ConstantTensor& constant : graph.constants) {
+    if (constant.missing && !options.only_plan) return kernels::ToHostTensor(constant).error();
+  }
+  PLIMSOLL_TRY(CheckReuseIndexes(graph, options.plan.lifetimes.reuse));
+  PLIMSOLL_ASSIGN(
+      InputRanges ranges,
+      InputRanges::Open(graph, options.open_shapes,
+                        options.dynamic_dims.empty() ? options.shape_ranges : std::nullopt,
+                        options.variables));
+  for (const graph::ValueId input : graph.root().inputs) graph[input].type = graph[input].declared;
+  if (Status inferred = compile::InferShapes(graph); !inferred.ok()) {
+    return ranges.Explain(inferred.error());
+  }
+  PLIMSOLL_TRY(compile::SpreadBatchLabels(graph, options.plan.updates));
+  PLIMSOLL_TRY(compile::SettleStreams(graph, options.plan.updates));
+  return ranges;
+}
+
+GraphCompiler::GraphCompiler(Graph graph, Options options, std::shared_ptr<SessionWeights> weights)
+    : options_(std::move(options)),
+      plain_(graph),
+      graph_(std::move(graph)),
+      packed_(std::move(weights),
+              options_.load.only_plan ? PackedStore::Makes::kCounts : PackedStore::Makes::kForms) {}
+
+Result<std::unique_ptr<GraphCompiler>> GraphCompiler::Make(
+    Graph graph, Options options, std::shared_ptr<SessionWeights> weights) {
+  const kernels::ThreadScope threads(options.load.threads);
+  std::unique_ptr<GraphCompiler> made(
+      new GraphCompiler(std::move(graph), std::move(options), std::move(weights)));
+  if (made->options_.load.optimise) PLIMSOLL_TRY(made->SimplifyGraph());
+  PLIMSOLL_TRY(made->HoldConstants(made->graph_));
+  for (const graph::ConstantTensor& constant : made->graph_.constants) {
+    made->packed_.AddLasting(constant.bytes.data());
+  }
+  return made;
+}
+
+// What passes read of the weights and replaced is needed no more; what is still needed comes back
+// from the file.
+Status GraphCompiler::SimplifyGraph() {
+  const std::vector<graph::ConstantTensor> before = graph_.constants;
+  std::vector<compile::PassReport> reports;
+  PLIMSOLL_TRY(compile::Simplify(graph_, reports, *options_.side.backend));
+  std::vector<std::span<const std::byte>> read;
+  for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
+  DropMappedPages(read);
+  return {};
+}
+
+// Constants as files, where the session keeps them so. Addresses of those that are missing are
+// never another's, so these stay.
+Status GraphCompiler::HoldConstants(Graph& graph) {
+  for (const graph::ConstantTensor& constant : graph.constants) {
+    if (!constant.missing) continue;
+    assumed_.push_back(constant.storage);
+    packed_.AddLasting(constant.bytes.data());
+  }
+  return packed_.Externalise(graph);
+}
+
+Result<Graph> GraphCompiler::GraphFor(const std::vector<Dims>& dims) const {
+  Result<Graph> graph = WithShapes(graph_, dims);
+  if (!graph.ok()) return options_.ranges.Explain(graph.error());
+  return graph;
+}
+
+Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
+                                                           const std::vector<Dims>& dims,
+                                                           const std::string& gear) {
+  const LoadOptions& load = options_.load;
+  compile::CompileOptions options;
+  // Workspaces that are looked at lie in the plan, and never on a kernel's stack.
+  const bool looked_at = load.debug != nullptr && load.debug->settings.oom.enabled;
+  if (!looked_at) options.plain_peak = plain_.Peak(dims);
+  options.plan = load.plan;
+  options.plan.lifetimes.feature_map_moves |= options_.feature_map_moves;
+  options.plan.lifetimes.one_shape = options_.takes_one_shape;
+  options.plan.lifetimes.target = options_.side.target();
+  options.plan.gear = gear;
+  options.optimise = load.optimise;
+  options.packed_weights = load.optimise ? &packed_ : nullptr;
+  options.weight_forms = load.weight_forms.value_or(options.weight_forms);
+  options.threads = load.threads;
+  options.deterministic = load.deterministic;
+  options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
+  options.separate_host_operators = load.separate_host_operators && !options_.takes_one_shape;
+  DiskCache* const cache = packed_.disk_cache();
+  if (cache == nullptr) return compile::CompileModel(std::move(graph), options);
+  StoredSearches searches(*cache);
+  options.plan.searches = &searches;
+  auto model = compile::CompileModel(std::move(graph), options);
+  searches.Save();
+  cache->Settle();
+  return model;
+}
+
+Result<std::shared_ptr<const Executable>> GraphCompiler::Build(compile::CompiledModel model) {
+  const auto hold = [this](const graph::ConstantTensor& constant) {
+    return packed_.Hold(constant);
+  };
+  PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> executable,
+                  Executable::Build(std::move(model), hold, packed_.memories(), options_.side));
+  return executable;
+}
+
+Result<ShapeCache::Entry> GraphCompiler::Compile(std::vector<Dims> dims) {
+  if (failure_) return *failure_;
+  ShapeCache::Entry entry;
+  entry.dims = std::move(dims);
+  PLIMSOLL_ASSIGN(Graph graph, GraphFor(entry.dims));
+  if (auto reason = compile::WhyNotPlannable(graph)) {
+    entry.reason = *std::move(reason);
+    return entry;
+  }
+  if (options_.takes_one_shape) {
+    // No other shapes will come: nobody else holds the constants while they are packed.
+    graph_.constants.clear();
+  }
+  const auto build = [&]() -> Result<std::shared_ptr<const Executable>> {
+    PLIMSOLL_ASSIGN(compile::CompiledModel model, CompileGraph(std::move(graph), entry.dims));
+    return Build(std::move(model));
+  };
+  auto built = build();
+  if (!built.ok()) {
+    if (options_.takes_one_shape) failure_ = built.error();
+    return built.error();
+  }
+  entry.run.executable = *std::move(built);
+  GiveBackFreedHeap();
+  return entry;
+}
+
+Result<std::vector<ShapeCache::Entry>> GraphCompiler::CompileGears() {
+  PLIMSOLL_ASSIGN(const std::vector<Gear> gears, ReadGears(graph_, options_.load.dynamic_dims));
+  options_.load.plan.lifetimes.reuse.multi_batch_inputs = InputsThatDiffer(gears);
+  std::vector<compile::CompiledModel> models;
+  for (const Gear& gear : gears) {
+    PLIMSOLL_ASSIGN(Graph graph, GraphFor(gear.dims));
+    if (auto reason = compile::WhyNotPlannable(graph)) {
+      return BadArgument("config.gears", StrCat("gear ", gear.label), *std::move(reason),
+                         "load it without gears");
+    }
+    PLIMSOLL_ASSIGN(compile::CompiledModel model,
+                    CompileGraph(std::move(graph), gear.dims, gear.label));
+    models.push_back(std::move(model));
+  }
+  std::vector<compile::GearPlan> plans;
+  for (size_t i = 0; i < gears.size(); ++i) plans.push_back({gears[i].label, &models[i].planned});
+  PLIMSOLL_TRY(compile::ShareFeatureMap(plans, options_.load.plan));
+  compile::ShareSeparateRegions(plans);
+  std::vector<ShapeCache::Entry> entries;
+  for (size_t i = 0; i < gears.size(); ++i) {
+    ShapeCache::Entry& entry = entries.emplace_back();
+    entry.dims = gears[i].dims;
+    PLIMSOLL_ASSIGN(entry.run.executable, Build(std::move(models[i])));
+  }
+  return entries;
+}
+
+}  // namespace plimsoll::engine

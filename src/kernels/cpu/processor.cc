@@ -1,0 +1,17 @@
+#include "kernels/processor.h"
+
+#include <dnnl.h>
+#include <hwy/highway.h>
+
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::kernels {
+
+std::string ProcessorAndLibrary() {
+  const dnnl_version_t& version = *dnnl_version();
+  return StrCat("instructions ", static_cast<int64_t>(dnnl_get_effective_cpu_isa()), " ",
+                hwy::SupportedTargets(), ", oneDNN ", version.major, ".", version.minor, ".",
+                version.patch, " ", version.hash);
+}
+
+}  // namespace plimsoll::kernels
