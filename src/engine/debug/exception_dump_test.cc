@@ -45,14 +45,14 @@ class ExceptionDumpTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(ExceptionDumpTest, R131ZeroWritesNothing) {
+TEST_F(ExceptionDumpTest, R131_ZeroWritesNothing) {
   const auto session = MakeSession(Dumping(ExceptionDump::Mode::kOff));
   const ScopedMisdeed refuses(Refuse);
   EXPECT_EQ(MustFail(*session, WithCopier(), {Random({4}, 1)}).Text(), Refusal().Text());
   EXPECT_EQ(FilesBelow(folder_.path()), std::vector<std::string>());
 }
 
-TEST_F(ExceptionDumpTest, R132R133OneWritesTensorsDescriptionsAndWorkspace) {
+TEST_F(ExceptionDumpTest, R132_R133_OneWritesTensorsDescriptionsAndWorkspace) {
   const auto session = MakeSession(Dumping(ExceptionDump::Mode::kCommon));
   const ScopedMisdeed refuses(Refuse);
   const Error error = MustFail(*session, WithCopier(), {Floats({4}, {1, 2, 3, 4})});
@@ -76,7 +76,7 @@ TEST_F(ExceptionDumpTest, R132R133OneWritesTensorsDescriptionsAndWorkspace) {
   EXPECT_NE(error.remedy.find(made.string()), std::string::npos) << error.Text();
 }
 
-TEST_F(ExceptionDumpTest, R134R135TwoWritesTilingBelowTheDevice) {
+TEST_F(ExceptionDumpTest, R134_R135_TwoWritesTilingBelowTheDevice) {
   const auto session = MakeSession(Dumping(ExceptionDump::Mode::kLite));
   const ScopedMisdeed refuses(Refuse);
   MustFail(*session, WithCopier(), {Floats({4}, {1, 2, 3, 4})});
@@ -89,7 +89,7 @@ TEST_F(ExceptionDumpTest, R134R135TwoWritesTilingBelowTheDevice) {
   EXPECT_TRUE(json.contains("implementation"));
 }
 
-TEST_F(ExceptionDumpTest, R133R135FoldersWithoutAName) {
+TEST_F(ExceptionDumpTest, R133_R135_FoldersWithoutAName) {
   EXPECT_EQ(ExceptionFolder({.mode = ExceptionDump::Mode::kCommon, .folder = ""}, 3), ".");
   EXPECT_EQ(ExceptionFolder({.mode = ExceptionDump::Mode::kLite, .folder = ""}, 3),
             "./extra-info/data-dump/3");

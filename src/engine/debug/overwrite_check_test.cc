@@ -46,7 +46,7 @@ decltype(Misdeed::act) Writes(const StrayWrite& stray) {
 }
 
 // The tensor has 16 bytes, the workspace 64.
-TEST(OverwriteCheckTest, R140R141AWriteOutsideIsCaughtByOperandAndOffset) {
+TEST(OverwriteCheckTest, R140_R141_AWriteOutsideIsCaughtByOperandAndOffset) {
   using From = StrayWrite::From;
   const std::vector<StrayWrite> strays = {
       {From::kOutput, 16, "output 0"},          {From::kOutput, -1, "output 0"},
@@ -73,7 +73,7 @@ TEST(OverwriteCheckTest, R140R141AWriteOutsideIsCaughtByOperandAndOffset) {
 }
 
 // Also a byte that happens to be what the zone was filled with.
-TEST(OverwriteCheckTest, R140AnyByteIsSeen) {
+TEST(OverwriteCheckTest, R140_AnyByteIsSeen) {
   for (const int value : {0x5a, 0xa5, 0x00, 0xff}) {
     const auto session = MakeSession(Checking());
     const ScopedMisdeed misdeed([value](const OperatorCall& call, Bytes size) -> Status {
@@ -84,7 +84,7 @@ TEST(OverwriteCheckTest, R140AnyByteIsSeen) {
   }
 }
 
-TEST(OverwriteCheckTest, R140WhatIsInsideIsNotCaught) {
+TEST(OverwriteCheckTest, R140_WhatIsInsideIsNotCaught) {
   const auto session = MakeSession(Checking());
   const ScopedMisdeed misdeed([](const OperatorCall& call, Bytes size) -> Status {
     static_cast<std::byte*>(call.outputs[0])[0] = std::byte{0};
@@ -111,7 +111,7 @@ TEST(OverwriteCheckTest, AWriteToAnInputIsCaught) {
   EXPECT_NE(caught.error().Text().find("byte 5 "), std::string::npos) << caught.error().Text();
 }
 
-TEST(OverwriteCheckTest, R140AReadOutsideThatMattersIsCaught) {
+TEST(OverwriteCheckTest, R140_AReadOutsideThatMattersIsCaught) {
   const auto session = MakeSession(Checking());
   const ScopedMisdeed misdeed([](const OperatorCall& call, Bytes size) -> Status {
     static_cast<uint8_t*>(call.outputs[0])[0] =
@@ -134,7 +134,7 @@ TEST(OverwriteCheckTest, AnOperatorThatCountsItsRunsIsNotCaught) {
   EXPECT_EQ(CodeOf(RunOnce(*session, WithCopier(), {Random({4}, 1)})), "");
 }
 
-TEST(OverwriteCheckTest, R153R154R156OnlyOperatorsThatAreListed) {
+TEST(OverwriteCheckTest, R153_R154_R156_OnlyOperatorsThatAreListed) {
   const ScopedMisdeed misdeed(Writes({StrayWrite::From::kOutput, 16, ""}));
   const auto code = [](config::OperatorList listed) {
     SessionOptions options = Checking();

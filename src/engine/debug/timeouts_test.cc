@@ -82,7 +82,7 @@ class TimeoutsTest : public testing::Test {
   const std::shared_ptr<StandingClock> clock_ = std::make_shared<StandingClock>();
 };
 
-TEST_F(TimeoutsTest, R280AnOperatorThatTakesTooLongEndsTheRun) {
+TEST_F(TimeoutsTest, R280_AnOperatorThatTakesTooLongEndsTheRun) {
   for (const char* device : {"cpu", "far"}) {
     SCOPED_TRACE(device);
     SessionOptions options = Limited(Limits(seconds(90)));
@@ -99,14 +99,14 @@ TEST_F(TimeoutsTest, R280AnOperatorThatTakesTooLongEndsTheRun) {
   }
 }
 
-TEST_F(TimeoutsTest, R280WithoutALimitAnyTimeIsFine) {
+TEST_F(TimeoutsTest, R280_WithoutALimitAnyTimeIsFine) {
   const auto session = MakeSession(Limited({}));
   const GraphId id = MustAdd(*session, WithCopier());
   const ScopedMisdeed slow(Takes(seconds(1000000)));
   ExpectRuns(*session, id);
 }
 
-TEST_F(TimeoutsTest, R281ARunThatTakesTooLongEndsAtTheNextNode) {
+TEST_F(TimeoutsTest, R281_ARunThatTakesTooLongEndsAtTheNextNode) {
   const auto session = MakeSession(Limited(Limits({}, milliseconds(60000))));
   const GraphId id = MustAdd(*session, WithCopier());
   {
@@ -118,7 +118,7 @@ TEST_F(TimeoutsTest, R281ARunThatTakesTooLongEndsAtTheNextNode) {
   ExpectRuns(*session, id);
 }
 
-TEST_F(TimeoutsTest, R281TheLastNodeCountsToo) {
+TEST_F(TimeoutsTest, R281_TheLastNodeCountsToo) {
   RegisterCopier();
   GraphBuilder builder;
   const ValueId x = builder.Input("x", compile::FloatTensor({4}));
@@ -133,14 +133,14 @@ TEST_F(TimeoutsTest, R281TheLastNodeCountsToo) {
                 "stream");
 }
 
-TEST_F(TimeoutsTest, R282WithoutALimitARunMayTakeAnyTime) {
+TEST_F(TimeoutsTest, R282_WithoutALimitARunMayTakeAnyTime) {
   const auto session = MakeSession(Limited(Limits({}, {}, {})));
   const GraphId id = MustAdd(*session, WithCopier());
   const ScopedMisdeed slow(Takes(seconds(1000000)));
   ExpectRuns(*session, id);
 }
 
-TEST_F(TimeoutsTest, R281NodeByNodeToo) {
+TEST_F(TimeoutsTest, R281_NodeByNodeToo) {
   RegisterCopier();
   GraphBuilder builder;
   const ValueId x = builder.Input("x", compile::FloatTensor({4}));
@@ -161,7 +161,7 @@ TEST_F(TimeoutsTest, R281NodeByNodeToo) {
 }
 
 // A kernel that hangs on a stream: the limit is told while it hangs, and the run ends behind it.
-TEST_F(TimeoutsTest, R281AStreamThatHangsIsToldAndTheRunEnds) {
+TEST_F(TimeoutsTest, R281_AStreamThatHangsIsToldAndTheRunEnds) {
   for (const char* device : {"cpu", "far"}) {
     SCOPED_TRACE(device);
     SessionOptions options = Limited(Limits({}, milliseconds(5)));
@@ -193,7 +193,7 @@ TEST_F(TimeoutsTest, R281AStreamThatHangsIsToldAndTheRunEnds) {
 }
 
 // The host waits for the condition of a branch.
-TEST_F(TimeoutsTest, R281AnEventThatDoesNotComeEndsTheRun) {
+TEST_F(TimeoutsTest, R281_AnEventThatDoesNotComeEndsTheRun) {
   RegisterCopier();
   GraphBuilder builder;
   const ValueId x = builder.Input("x", compile::FloatTensor({4}));
@@ -244,7 +244,7 @@ class SentDevice final : public ForwardingDevice {
   const bool reachable_;
 };
 
-TEST_F(TimeoutsTest, R279AnOperatorThatWaitsTooLongForOtherStreamsEndsTheRun) {
+TEST_F(TimeoutsTest, R279_AnOperatorThatWaitsTooLongForOtherStreamsEndsTheRun) {
   for (const bool reachable : {true, false}) {
     SCOPED_TRACE(reachable);
     SessionOptions options = Limited({});  // the default: 120 s
