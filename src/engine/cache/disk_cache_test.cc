@@ -45,9 +45,8 @@ class DiskCacheTest : public testing::Test {
   CacheKey Aged(DiskCache& cache, const std::string& name, int64_t megabytes, minutes ago) const {
     const CacheKey key = CacheKeyFor("packed", name);
     KeepText(cache, key, std::string(static_cast<size_t>(megabytes * kMegabyte) - 4096, 'x'));
-    const auto used =
-        std::chrono::duration_cast<std::chrono::seconds>((now_ - ago).time_since_epoch());
-    const timespec times[2] = {{.tv_sec = used.count(), .tv_nsec = 0},
+    const auto used = std::chrono::nanoseconds((now_ - ago).time_since_epoch()).count();
+    const timespec times[2] = {{.tv_sec = used / 1'000'000'000, .tv_nsec = used % 1'000'000'000},
                                {.tv_sec = 0, .tv_nsec = UTIME_OMIT}};
     utimensat(AT_FDCWD, EntryPath(key).c_str(), times, 0);
     return key;
@@ -241,7 +240,7 @@ TEST_F(DiskCacheTest, R263_WithoutAgeingNothingGoesAndAHitLeavesTheAccessTime) {
   const auto used_at = [&](const CacheKey& key) {
     struct stat about {};
     stat(EntryPath(key).c_str(), &about);
-    return about.st_atim.tv_sec;
+    return std::pair(about.st_atim.tv_sec, about.st_atim.tv_nsec);
   };
   for (const bool ages : {false, true}) {
     settings.limits.max_mb = ages ? 1 : -1;
