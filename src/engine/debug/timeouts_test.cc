@@ -2,6 +2,7 @@
 
 #include "engine/debug/debug_for_tests.h"
 #include "engine/debug/run_monitor.h"
+#include "engine/run/host_side.h"
 #include "engine/streams/scheduled_device_for_tests.h"
 #include "engine/variables/training_for_tests.h"
 #include "plimsoll/device/cpu_device.h"
@@ -264,6 +265,36 @@ TEST_F(TimeoutsTest, R279_AnOperatorThatWaitsTooLongForOtherStreamsEndsTheRun) {
     const ScopedMisdeed not_slower(Takes(seconds(120)));
     ExpectRuns(*session, id);
   }
+}
+
+// Every wait takes too long.
+class NoPatience final : public TaskMonitor {
+ public:
+  Status Run(const KernelRun& run) override { return run.queue.Run(run.kernel, run.call); }
+  Status CheckRunTime(const Graph&, graph::NodeId) override { return {}; }
+  TimePoint Now() override { return {}; }
+  Status CheckStreamWait(TimePoint, int) override { return {}; }
+  Status Await(Wait, std::string_view, const std::function<Result<bool>()>&) override {
+    return Error{ErrorKind::kRunFailed, "run.timeout", "too long", "", "", ""};
+  }
+};
+
+TEST(HostSideTimeoutTest, WorkThatHasNotBegunIsLeftOut) {
+  const auto device = std::make_shared<ScheduledDevice>(std::make_shared<device::CpuDevice>(),
+                                                        std::vector<size_t>{});
+  StreamSet streams(device, device->Current());
+  ASSERT_TRUE(streams.Grow(2).ok());
+  NoPatience monitor;
+  HostSide side(streams, &monitor);
+  bool ran = false;
+  const auto work = [&ran]() -> Status {
+    ran = true;
+    return {};
+  };
+  ASSERT_TRUE(side.Launch({}, {}, work).ok());
+  EXPECT_EQ(CodeOf(side.Finish()), "run.timeout");
+  EXPECT_FALSE(ran);
+  EXPECT_EQ(CodeOf(side.Finish()), "") << "it is over";
 }
 
 // w' = Copier(w + x).

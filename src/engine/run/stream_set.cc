@@ -1,5 +1,7 @@
 #include "engine/run/stream_set.h"
 
+#include <optional>
+
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -39,10 +41,16 @@ void StreamSet::Forget(device::EventId event) { (void)device_->DestroyEvent(id_,
 
 Status StreamSet::Synchronize(int stream, TaskMonitor* monitor) {
   if (monitor != nullptr) {
-    PLIMSOLL_ASSIGN(const device::EventId end, Record(stream));
-    const Status waited = monitor->Await(TaskMonitor::Wait::kStream, StrCat("stream ", stream),
-                                         [&] { return device_->EventReached(id_, end); });
-    Forget(end);
+    std::optional<device::EventId> end;
+    const auto reached = [&]() -> Result<bool> {
+      if (!end) {
+        PLIMSOLL_ASSIGN(end, Record(stream));
+      }
+      return device_->EventReached(id_, *end);
+    };
+    const Status waited =
+        monitor->Await(TaskMonitor::Wait::kStream, StrCat("stream ", stream), reached);
+    if (end) Forget(*end);
     PLIMSOLL_TRY(waited);
   }
   return Synchronize(stream);
