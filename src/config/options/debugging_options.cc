@@ -51,7 +51,6 @@ Option OpDebugConfigRow() {
                  {.holds = AsksForKernelFiles,
                   .text = "dump_bin, dump_cce, dump_loc, ccec_O0, ccec_g and check_flag have no "
                           "effect: kernels are precompiled here"}},
-      .standing = NotSupported("writes outside of tensors are not looked for yet"),
       .meaning =
           "A file that switches on checks of operators, all or those it lists. oom: writes "
           "outside of a tensor are caught. The others concern files of kernels that are "
@@ -84,7 +83,6 @@ std::vector<Option> DebuggingOptions() {
                           },
                       .text = "NPU_COLLECT_PATH is set: 1 holds, and files go to that folder",
                       .without_effect = true}},
-          .standing = NotSupported("failing operators are not dumped yet"),
           .meaning =
               "What is written of an operator that fails. 0: nothing. 1: inputs, outputs, their "
               "descriptions and workspace, in the current folder. 2: inputs, outputs, workspace "

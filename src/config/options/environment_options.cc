@@ -17,7 +17,6 @@ Option CollectPath() {
   Option row = Variable("NPU_COLLECT_PATH", OptionType::kText,
                         "A folder for files on a failing operator. Set: enable_exception_dump is 1 "
                         "whatever it says, and oom in the file of op_debug_config is refused.");
-  row.standing = NotSupported("failing operators are not dumped yet");
   return row;
 }
 

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <span>
 
+#include "engine/file_size_limit_for_tests.h"
 #include "engine/variables/training_for_tests.h"
 #include "engine/variables/variable_file_format.h"
 #include "engine/weights/file_replacement.h"

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "engine/file_size_limit_for_tests.h"
 #include "engine/session.h"
 #include "engine/weights/file_size_limit_for_tests.h"
 #include "engine/weights/weight_files_for_tests.h"
