@@ -235,7 +235,7 @@ TEST(OperatorTuningTest, SignaturesTellShapesTypesAttributesAndThreadsApart) {
   EXPECT_NE(plain, signature(9, "MatMul", true));
   EXPECT_NE(plain, signature(8, "MatMul", false));
   EXPECT_NE(plain, signature(8, "Add", true));
-  const kernels::ThreadScope threads(2);
+  const kernels::ThreadScope threads(kernels::Threads() + 1);
   EXPECT_NE(plain, signature(8, "MatMul", true));
 }
 

@@ -5,9 +5,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,15 +15,13 @@
 #include "engine/debug/run_clock.h"
 #include "engine/random/configured_runs_for_tests.h"
 #include "engine/session_for_tests.h"
-#include "onnx/wire/temporary_folder_for_tests.h"
+#include "engine/weights/weight_files_for_tests.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/engine/operator.h"
 
 // For tests of options for debugging: operators that do what operators must not do, a clock that
 // stands still, and what lies in folders.
 namespace plimsoll::engine {
-
-using onnx::TemporaryFolder;
 
 // Time goes on only when somebody sleeps or says so. Thread-safe.
 class StandingClock final : public RunClock {
@@ -149,22 +145,6 @@ inline std::vector<std::string> FilesBelow(const std::filesystem::path& folder,
   std::vector<std::string> files = FilesBelow(folder);
   std::erase_if(files, [&](const std::string& file) { return !file.ends_with(end); });
   return files;
-}
-
-// The one folder in a folder.
-inline std::filesystem::path OnlyFolderIn(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> found;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.is_directory()) found.push_back(entry.path());
-  }
-  EXPECT_EQ(found.size(), 1U) << folder;
-  return found.empty() ? folder / "none" : found[0];
-}
-
-inline std::string ContentOf(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  EXPECT_TRUE(in) << file;
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 inline void ExpectFloatFile(const std::filesystem::path& file, const Ints& dims,
