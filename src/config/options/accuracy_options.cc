@@ -128,7 +128,6 @@ Option FusionSwitchFileRow() {
       .legal_text =
           "the path, of letters, digits, _, -, . and /, of a JSON file with Switch, a map of "
           "GraphFusion and UBFusion, each a map of pattern names and ALL to on or off",
-      .standing = NotSupported("the file is read and checked, and all patterns stay on"),
       .meaning =
           "A file that switches fusion patterns off. ALL stands for the patterns of its group "
           "that are not named. Some patterns cannot be switched off; runs tell which.",

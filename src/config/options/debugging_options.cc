@@ -98,7 +98,7 @@ std::vector<Option> DebuggingOptions() {
       {
           .name = "debug_dir",
           .type = OptionType::kText,
-          .standing = NotSupported("nothing is written there yet"),
+          .standing = NoEffect("kernels are precompiled here, so there are no files of theirs"),
           .meaning =
               "The folder for files for debugging. Not set: ASCEND_WORK_PATH, else the current "
               "folder. Kernels are precompiled here, so it holds no .o, .json and .cce files.",
@@ -111,7 +111,6 @@ std::vector<Option> DebuggingOptions() {
           .default_value = "0",
           .npu_run_config_default = "1",
           .legal = {.numbers = {0, 1, 2}},
-          .standing = NotSupported("fusion_result.json is not written yet"),
           .meaning =
               "When fusion_result.json is written, in the current folder or as "
               "FE/<pid>fusion_result.json below ASCEND_WORK_PATH. 0: never. 1: when the program "
