@@ -251,7 +251,7 @@ class Compilation {
       if (variant == nullptr) return {};
       Result<Attempt> tuned = Make(*variant, highest);
       if (!tuned.ok() || tuned->peak() > highest) return {};
-      best = *std::move(tuned);
+      Replace(best, *std::move(tuned));
       best.model.fusion.HitRepository(variant->slices ? FusionPattern::kChannelGroup
                                                       : FusionPattern::kSliceBySlice);
       return {};
@@ -279,11 +279,21 @@ class Compilation {
     TunedChoice choice{.signature = signature, .what = "graph", .choice = {}};
     const Result<size_t> fastest =
         FastestModel(tuning, makers, names, options_.deterministic, &choice.gain);
-    best = std::move(attempts[fastest.ok() ? *fastest : 0]);
+    best = std::move(attempts[0]);
     if (!fastest.ok()) return {};
+    if (*fastest > 0) Replace(best, std::move(attempts[*fastest]));
     choice.choice = names[*fastest];
     tuning.store->Keep({choice});
     return {};
+  }
+
+  // What was found for the one and is not done for the other was declined.
+  static void Replace(Attempt& best, Attempt tuned) {
+    for (const FusionPattern pattern : {FusionPattern::kChannelGroup, kSliceBySlice}) {
+      const int left = best.model.fusion[pattern].matches() - tuned.model.fusion[pattern].matches();
+      if (left > 0) tuned.model.fusion.Declined(pattern, left);
+    }
+    best = std::move(tuned);
   }
 
   // With kernels that keep below the peak where they can.
