@@ -277,7 +277,7 @@ def r199_runs_write_their_tensors():
 
 def r212_steps_asked_for_and_steps_done_are_both_reported():
     for loop in (1, 5):
-        told = report("train", EXAMPLES / "tiny_train.onnx", "--steps", 20, "--set", f"iterations_per_loop={loop}")
+        told = report("train", TOP / "examples" / "tiny_train.onnx", "--steps", 20, "--set", f"iterations_per_loop={loop}")
         assert told["steps"] == told["steps_done"] == 20, f"loops of {loop}: {told}"
 
 
