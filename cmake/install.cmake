@@ -1,5 +1,6 @@
 # find_package(plimsoll) gives plimsoll::plan and plimsoll::memory: what they need and no more.
-# find_package(plimsoll COMPONENTS engine) gives plimsoll::engine too, with the libraries that it links.
+# find_package(plimsoll COMPONENTS engine) gives plimsoll::engine too, with the libraries that it links; cli gives
+# plimsoll::cli, the command line as a library, and plimsoll::replay; c gives plimsoll::c, the C API as a shared library.
 include(CMakePackageConfigHelpers)
 
 set(plimsoll_package ${CMAKE_INSTALL_LIBDIR}/cmake/plimsoll)
@@ -23,6 +24,12 @@ if(PLIMSOLL_ENGINE)
   target_link_libraries(plimsoll_engine INTERFACE $<INSTALL_INTERFACE:plimsoll::engine_libraries>)
   plimsoll_export(plimsoll-engine-targets config graph onnx kernels compile engine)
   set(plimsoll_openmp ${OpenMP_CXX_FOUND})
+  target_link_libraries(plimsoll_cli INTERFACE $<INSTALL_INTERFACE:plimsoll::cli_libraries>)
+  plimsoll_export(plimsoll-cli-targets replay cli)
+  set_target_properties(plimsoll_c PROPERTIES EXPORT_NAME c)
+  install(TARGETS plimsoll_c EXPORT plimsoll-c-targets)
+  install(EXPORT plimsoll-c-targets NAMESPACE plimsoll:: DESTINATION ${plimsoll_package})
+  install(FILES include/plimsoll/plimsoll.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plimsoll)
 endif()
 configure_package_config_file(cmake/plimsoll-config.cmake.in plimsoll-config.cmake
   INSTALL_DESTINATION ${plimsoll_package})

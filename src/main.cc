@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cli/program.h"
+#include "plimsoll/cli/command_line.h"
 
 // OpenMP reads how its idle threads wait before main begins. Spinning ones make a shared machine
 // crawl, so without a word from the user a command that runs models starts itself once more with

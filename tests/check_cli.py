@@ -75,12 +75,12 @@ def configuring(folder):
         check(name in names, f"options lists {name}: {names}")
     run("options", "ge.exec.staticMemoryPolicy", says="GE_USE_STATIC_MEMORY; refused together with the option", where="stdout")
     run("options", "static_memory_polcy", code=2, says="did you mean static_memory_policy?")
-    run("options", "--policy", 1, says="2, given as 1", where="stdout")
+    run("options", "--effective", "--policy", 1, says="2, given as 1", where="stdout")
     run("options", "--set", "deterministic=1", "deterministic", says="1 (--set)", where="stdout")
     run("options", "--set", "deterministic", code=2, says="has no '='")
     run("options", "--policy", 5, code=2, says="static_memory_policy (--policy): '5' is not legal; legal: 0, 2, 3, 4")
     run("options", "--policy", 2, "--policy", 3, code=2, says="[config.twice]")
-    run("options", says="environment GE_USE_STATIC_MEMORY", where="stdout", GE_USE_STATIC_MEMORY="3")
+    run("options", "--effective", says="environment GE_USE_STATIC_MEMORY", where="stdout", GE_USE_STATIC_MEMORY="3")
     run("options", says="use static_memory_policy instead", GE_USE_STATIC_MEMORY="3")
     run("options", "--policy", 2, code=2, says="neither wins", GE_USE_STATIC_MEMORY="2")
     run("options", "static_memory_policy", code=2, says="GE_USE_STATIC_MEMORY (environment): '9' is not legal", GE_USE_STATIC_MEMORY="9")
@@ -89,7 +89,7 @@ def configuring(folder):
     rows = {row["name"]: row["in_force"] for row in json.loads(run("options", "--config", settings, "--set", "deterministic=1", "--json"))}
     check(rows["input_fusion_size"]["origin"] == f"{settings}:2:1", f"a value of a file names its place: {rows['input_fusion_size']}")
     check(rows["graph_run_mode"]["value"] == "1", f"an NPURunConfig means training: {rows['graph_run_mode']}")
-    run("options", "--config", settings, "--set", "input_fusion_size=7", says="  --set  ", where="stdout")
+    run("options", "--effective", "--config", settings, "--set", "input_fusion_size=7", says="  --set  ", where="stdout")
     settings.write_text("input_fusion_size = 'much'\n")
     run("options", "--config", settings, code=2, says=f"{settings}:1:1")
     settings.write_text("input_fusion_size = \n")
@@ -104,6 +104,9 @@ def planning(folder):
     check(report["verified"] and report["peak_bytes"] == report["lower_bound_bytes"] > 0, f"tiny_cnn meets its bound: {report['peak_bytes']}")
     check(report["peak_bytes"] <= report["plain_peak_bytes"], "the plan is no worse than plain lives in the file's order")
     check(json.loads(run("plan", cnn, "--json"))["symbols_counted_as_1"] == ["batch"], "plan says which symbols count as 1")
+    branches = json.loads(run("plan", EXAMPLES / "subgraph_output.onnx", "--json", PLIMSOLL_DEVICE="far"))
+    check(branches["host_region_bytes"] == branches["host_bytes"] == 512 and branches["fetches"] == branches["sends"] == 0,
+          f"a condition that is an input lies in the host's region and is not fetched: {branches}")
     passes = {row["name"]: row for row in report["passes"]}
     check(all(row["effect_times"] <= row["match_times"] for row in passes.values()), f"no effect without a match: {passes}")
     check(passes["ConvActivationFusionPass"]["group"] == "UBFusion", f"patterns have groups: {passes}")

@@ -11,6 +11,7 @@
 #include "cli/version.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
+#include "plimsoll/cli/command_line.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -35,8 +36,11 @@ Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage, 3 does not 
 
 int Report(const Error& error) {
   const bool color = ColorAllowed(STDERR_FILENO);
-  std::cerr << StrCat(color ? "\033[31m" : "", "error: ", color ? "\033[0m" : "", error.Text(),
-                      "\n");
+  // Several mistakes have a line each, already fit to be printed.
+  const std::string text = error.code == "config.mistakes"
+                               ? StrCat(error.what, ":", error.why, " [", error.code, "]")
+                               : error.Text();
+  std::cerr << StrCat(color ? "\033[31m" : "", "error: ", color ? "\033[0m" : "", text, "\n");
   return static_cast<int>(error.kind);
 }
 

@@ -31,8 +31,4 @@ void AddConformance(CLI::App& program, Action& action);
 void AddOptions(CLI::App& program, Action& action);
 void AddDoctor(CLI::App& program, Action& action);
 
-// The command line. Data goes to standard output, everything else to standard error. Returns the
-// exit code: 0 ok, 1 run failed, 2 usage, 3 does not fit, 4 unsupported, 5 mismatch, 6 bad file.
-int Main(int argc, char** argv);
-
 }  // namespace plimsoll::cli

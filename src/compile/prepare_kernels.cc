@@ -64,7 +64,9 @@ class PackingRecorder : public kernels::PackedWeights {
  public:
   PackingRecorder(kernels::PackedWeights& store, const KernelSite& site, WeightForms forms,
                   const ConstantReaders& readers)
-      : store_(store), site_(site), forms_(forms), readers_(readers) {}
+      : store_(store), site_(site), forms_(forms), readers_(readers) {
+    store_.BeginNode(site.node());
+  }
 
   // What others read plain stays in memory next to the packed form.
   bool Wants(const void* data, Bytes plain, Bytes packed, Bytes workspace) const override {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,16 +21,22 @@ struct EffectiveValue {
   std::string value;  // empty: not set
   std::string given;  // what was written, where that is another form of the value ("1" for 2)
   Source source = Source::kDefault;
-  std::string origin;  // "default", "environment", or the origin of the setting
-  bool idle = false;   // given, but its condition does not hold, or it has no effect here
+  std::string origin;                     // "default", "environment", or the origin of the setting
+  std::optional<OptionLevel> level = {};  // for which it was given, where somebody said so
+  bool idle = false;  // given, but its condition does not hold, or it has no effect here
+  bool given_by_user() const { return source != Source::kDefault; }
 };
 
 // A resolved configuration with the reason for each value, in the order of the option table.
 struct EffectiveConfig {
   RunConfig config;
   std::vector<EffectiveValue> values;
+  std::vector<std::string> notes;  // what the user should know of it; logged once in a process
 
   const EffectiveValue& of(std::string_view option_name) const;
+  // Whether somebody gave the option, and what is in force, as text.
+  bool Given(std::string_view option_name) const { return of(option_name).given_by_user(); }
+  std::string_view Value(std::string_view option_name) const { return of(option_name).value; }
 };
 
 // As Resolve in settings.h, with the reasons.

@@ -34,7 +34,8 @@ std::string Aligned(const std::vector<Line>& lines) {
 
 std::string OriginText(const EffectiveValue& value) {
   if (value.source == EffectiveValue::Source::kEnvironment) return "environment " + value.key;
-  return value.key == value.option->name ? value.origin : StrCat(value.origin, ", ", value.key);
+  return StrCat(value.origin, value.key == value.option->name ? "" : StrCat(", ", value.key),
+                value.level ? StrCat(", ", LevelName(*value.level)) : "");
 }
 
 std::string ValueText(const EffectiveValue& value) {
@@ -47,7 +48,7 @@ std::string EffectiveConfigText(const EffectiveConfig& effective) {
   std::vector<Line> lines = {{"option", "in force", "from", "legal"}};
   for (const EffectiveValue& value : effective.values) {
     lines.push_back({std::string(value.option->name), ValueText(value), OriginText(value),
-                     LegalText(*value.option)});
+                     ShortLegalText(*value.option)});
   }
   return Aligned(lines);
 }
@@ -61,6 +62,7 @@ std::string EffectiveConfigJson(const EffectiveConfig& effective) {
     if (!value.given.empty()) row["given"] = value.given;
     row["key"] = value.key;
     row["origin"] = value.origin;
+    if (value.level) row["level"] = LevelName(*value.level);
     row["acts"] = !value.idle;
     rows[std::string(value.option->name)] = std::move(row);
   }

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <string>
@@ -13,8 +17,8 @@
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 
-// What the tests of this room share: an environment made of a map, and settings as on a command
-// line.
+// What the tests of this room share: an environment made of a map, settings as on a command line,
+// files that go with the test.
 namespace plimsoll::config {
 
 using Variables = std::map<std::string, std::string, std::less<>>;
@@ -50,6 +54,37 @@ inline Result<EffectiveConfig> ResolveTexts(const std::vector<std::string>& text
   }
   std::cerr << notes.size() << ": " << Join(notes, "|") << "\n";
   std::exit(0);
+}
+
+// A folder for the files of one test.
+class FolderForTests {
+ public:
+  FolderForTests() {
+    static int count = 0;
+    folder_ =
+        std::filesystem::temp_directory_path() / StrCat("plimsoll_config_", getpid(), "_", ++count);
+    std::filesystem::create_directories(folder_);
+  }
+  ~FolderForTests() { std::filesystem::remove_all(folder_); }
+  FolderForTests(const FolderForTests&) = delete;
+  FolderForTests& operator=(const FolderForTests&) = delete;
+
+  std::string path() const { return folder_.string(); }
+  std::string Write(const std::string& name, std::string_view text) const {
+    const std::filesystem::path file = folder_ / name;
+    std::ofstream(file, std::ios::binary) << text;
+    return file.string();
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+// Resolves texts that must be accepted and gives their notes, a line each.
+inline std::string NotesOf(const std::vector<std::string>& texts, const Variables& variables = {}) {
+  const LogCapture quiet([](LogLevel, std::string_view) {});
+  const auto resolved = ResolveTexts(texts, variables);
+  return resolved.ok() ? Join(resolved->notes, "\n") : resolved.error().Text();
 }
 
 // The error's line, or "accepted".

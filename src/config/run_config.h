@@ -84,8 +84,9 @@ struct RunConfig {
   bool batches_share_memory = true;      // ge.plimsoll.batchesShareMemory
   std::string dynamic_dims;      // gears, "1,128;4,128"; empty: those that the model lists, or none
   ExceptionDump exception_dump;  // enable_exception_dump, NPU_COLLECT_PATH
-  OomCheck oom_check;            // oom in the file of op_debug_config
-  std::string debug_dir;         // files for debugging; empty: the current folder
+  std::optional<OpDebugConfig> op_debug_config;  // the file that the option names
+  OomCheck oom_check;                            // oom in the file of op_debug_config
+  std::string debug_dir;                         // files for debugging; empty: the current folder
   CompileStat export_compile_stat = CompileStat::kNever;
   std::optional<FusionSwitches> fusion_switches;  // fusion_switch_file; none: every pattern is on
   PrecisionSettings precision;

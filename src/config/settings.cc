@@ -37,6 +37,7 @@ Status Settings::AddText(std::string_view text, Origin origin) {
 
 void Settings::Append(const Settings& others) {
   settings_.insert(settings_.end(), others.settings_.begin(), others.settings_.end());
+  mistakes_.Add(others.mistakes_);
   npu_run_config_ = npu_run_config_ || others.npu_run_config_;
 }
 

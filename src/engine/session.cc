@@ -71,7 +71,7 @@ compile::FusionSwitches SwitchesFor(const config::FusionSwitches& asked) {
   return switches;
 }
 
-LoadOptions LoadOptionsFor(const SessionOptions& options) {
+LoadOptions LoadOptionsFor(const SessionOptions& options, const DeviceSide& side) {
   LoadOptions load = options.load;
   load.plan = PlanOptionsFor(options.config, load.plan);
   load.open_shapes |= options.config.compile_dynamic_mode;
@@ -86,6 +86,9 @@ LoadOptions LoadOptionsFor(const SessionOptions& options) {
   load.threads = options.threads;
   load.deterministic = options.config.deterministic;
   load.steps = options.config.iterations_per_loop;
+  DebugSettings debug = DebugSettings::Of(options.config);
+  debug.clock = options.clock;
+  load.debug = std::make_shared<SessionDebug>(std::move(debug), side);
   return load;
 }
 
@@ -95,7 +98,7 @@ Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> 
                  device::DeviceId id)
     : options_(options),
       weights_(std::make_shared<SessionWeights>(options.config, device, id, options.shared_forms)),
-      load_(LoadOptionsFor(options)),
+      load_(LoadOptionsFor(options, DeviceSide::Of(device, id))),
       memory_(std::make_shared<FeatureMemory>(
           device, id, options.config.memory_config.static_memory_policy, options.allocator)),
       gate_(memory_->policy(), options.config.graph_max_parallel_model_num),

@@ -46,6 +46,8 @@ class PackedWeights {
  public:
   virtual ~PackedWeights() = default;
   using Fill = std::function<Status(void* packed)>;
+  // Says that what is packed from now on is for this node.
+  virtual void BeginNode(const graph::Node& /*node*/) {}
   // Whether to pack the constant at `data`. A kernel that is told no reads it as it is, and takes
   // `workspace` more in each run.
   virtual bool Wants(const void* /*data*/, Bytes /*plain*/, Bytes /*packed*/,

@@ -60,6 +60,15 @@ struct PlanReport {
   std::vector<PortUse> ports;  // inputs, then outputs
 };
 
+// Where a buffer of a feature map lies, and during which steps of the plan, [begin, end).
+struct PlacedBuffer {
+  std::string name;  // of the value, or of what it is for
+  Offset offset;
+  Bytes size;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
 // What the last planned run of a graph did, and what the graph holds since.
 struct RunReport {
   // Where a value lay that keeps its address from run to run.

@@ -64,6 +64,10 @@ struct SessionOptions {
   // Run configuration (docs/options.md), by name: {{"static_memory_policy", "2"}}. These go before
   // the environment.
   std::map<std::string, std::string> config = {};
+  // The same from files (JSON, TOML), which go before the environment and behind `config`.
+  std::vector<std::string> config_files = {};
+  // The options are those of an explicit NPURunConfig, whose own defaults hold: training, for one.
+  bool npu_run_config = false;
   // Who places buffers: one of plan::AssignerNames(), also one that the program registered; empty:
   // as the configuration says.
   std::string assigner = {};
@@ -124,6 +128,9 @@ class Session {
   // Fails with kind kUsage where an option is unknown or contradicts another, and as the device
   // does.
   static Result<Session> Create(const SessionOptions& options = {});
+  // What these options and the environment amount to, as JSON: {"static_memory_policy": {"value":
+  // "2", "origin": "program", ...}, ...}. Fails where Create would refuse the configuration.
+  static Result<std::string> EffectiveConfigJson(const SessionOptions& options);
   Session(Session&& other) noexcept;
   Session& operator=(Session&& other) noexcept;
   ~Session();
@@ -154,6 +161,9 @@ class Session {
   // Plans a run over inputs of these shapes, whose elements are not looked at, and compiles it
   // ahead of the first run with them. Takes no memory for feature maps.
   Result<PlanReport> Plan(GraphId graph, std::span<const ConstTensorView> inputs);
+  // Where that plan has the buffers of the feature map. Fails with run.dynamic where there is none.
+  Result<std::vector<PlacedBuffer>> PlacedBuffers(GraphId graph,
+                                                  std::span<const ConstTensorView> inputs);
   // Takes the memory that such a run takes, and runs nothing. Fails with run.dynamic where only a
   // run tells how much that is.
   Status Reserve(GraphId graph, std::span<const ConstTensorView> inputs);

@@ -23,11 +23,16 @@ Result<config::EffectiveConfig> ResolveArguments(const ConfigArguments& argument
   using Layer = config::Origin::Layer;
   config::Settings settings;
   for (const std::string& file : arguments.files) {
-    PLIMSOLL_ASSIGN(const config::Settings from_file, config::ReadConfigFile(file));
-    settings.Append(from_file);
+    if (const auto from_file = config::ReadConfigFile(file); from_file.ok()) {
+      settings.Append(*from_file);
+    } else {
+      settings.AddMistake(from_file.error());
+    }
   }
   for (const std::string& text : arguments.settings) {
-    PLIMSOLL_TRY(settings.AddText(text, {Layer::kCommandLine, "--set"}));
+    if (const Status added = settings.AddText(text, {Layer::kCommandLine, "--set"}); !added.ok()) {
+      settings.AddMistake(added.error());
+    }
   }
   for (const ConfigArguments::Short& given : arguments.shorts) {
     for (const std::string& value : given.values) {

@@ -12,7 +12,7 @@ namespace {
 using graph::Graph;
 
 void DescribePeak(const Graph& graph, const compile::PlannedModel& model, PlanReport& report) {
-  const FeatureMapLives lives(model);
+  const engine::FeatureMapLives lives(model);
   report.waterline = lives.waterline();
   const int64_t step = lives.peak_step();
   if (step < 0) return;

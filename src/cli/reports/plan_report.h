@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/reports/feature_map_lives.h"
 #include "compile/memory/technique.h"
 #include "compile/plan_model.h"
+#include "engine/api/feature_map_lives.h"
 #include "engine/run/executable.h"
 #include "engine/session.h"
 #include "graph/graph.h"
@@ -55,7 +55,7 @@ struct PlanReport : plimsoll::PlanReport {
   std::vector<std::string> counted_as_one;  // symbols
   std::vector<Bytes> waterline;             // live bytes of the feature map, step by step
   std::string peak_node;
-  std::vector<FeatureMapLives::Owner> peak_owners;  // largest first
+  std::vector<engine::FeatureMapLives::Owner> peak_owners;  // largest first
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<compile::Technique> techniques;
   std::optional<compile::FusionCounts> fusion;  // of what a run executes

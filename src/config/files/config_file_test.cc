@@ -37,6 +37,8 @@ TEST(ConfigFileTest, FlatKeysMemoryConfigAndNpuRunConfigSayTheSameInJsonAndToml)
                              "[memory_config]\natomic_clean_policy = 1\n",
                              "run.toml"));
   wanted.training = true;
+  wanted.exception_dump.mode = ExceptionDump::Mode::kLite;
+  wanted.export_compile_stat = CompileStat::kAtExit;
   EXPECT_EQ(wanted, Accepted(R"({"NPURunConfig": {"memory_config": {"static_memory_policy": "2",
                                  "atomic_clean_policy": 1}, "external_weight": true}})",
                              "run.json"));
@@ -82,7 +84,7 @@ TEST(ConfigFileTest, ABadOptionIsToldWithItsLineAndColumn) {
   EXPECT_EQ(Outcome(ResolveFile("\n\n  deterministic = true", "run.toml")),
             "option refused: deterministic (run.toml:3:3): true is no whole number; legal: 0, 1 "
             "[config.type]");
-  EXPECT_EQ(Outcome(ResolveFile("{\"a\": 1,\n \"determinstic\": 1}", "run.json")),
+  EXPECT_EQ(Outcome(ResolveFile("{\"a\": 1}", "run.json")),
             "unknown option: 'a' (run.json:1:2); plimsoll options lists them all [config.unknown]");
   EXPECT_EQ(
       Outcome(ResolveFile("{\"input_fusion_size\": 18446744073709551615}", "run.json")),
@@ -105,7 +107,7 @@ void ExpectBad(const std::string& name, const std::vector<BadText>& cases) {
   for (const BadText& bad : cases) {
     EXPECT_EQ(Outcome(ResolveFile(bad.text, name)),
               StrCat("cannot read the configuration: ", name, bad.why,
-                     "; write a map of options, as docs/options.md shows [", bad.code, "]"));
+                     "; write a map of options, as docs/configuration.md shows [", bad.code, "]"));
   }
 }
 

@@ -95,8 +95,12 @@ class EntryBuilder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  bool parse_error(size_t position, const std::string& /*last_token*/,
+  bool parse_error(size_t position, const std::string& last_token,
                    const nlohmann::detail::exception& broken) override {
+    if (const auto missing = MissingComma(position, last_token)) {
+      failure_ = BadConfigFile("config.syntax", Place(*missing), "a comma is missing here");
+      return false;
+    }
     std::string reason = broken.what();
     for (const std::string_view before : {"] ", ": "}) {
       const size_t at = reason.find(before);
@@ -125,6 +129,19 @@ class EntryBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool Fail(std::string why) {
     failure_ = BadConfigFile("config.shape", Place(count_ == 0 ? 0 : count_ - 1), std::move(why));
     return false;
+  }
+
+  // A text that follows a value right away: where the comma belongs, behind that value. The token
+  // ends just before the parser's position.
+  std::optional<size_t> MissingComma(size_t position, const std::string& last_token) const {
+    if (!last_token.starts_with('"') || position < last_token.size()) return {};
+    size_t at = position - last_token.size();
+    if (at > text_.size() || text_.substr(at, last_token.size()) != last_token) return {};
+    while (at > 0 && std::string_view(" \t\r\n").find(text_[at - 1]) != std::string_view::npos)
+      --at;
+    const bool behind_value =
+        at > 0 && std::string_view("{[,:").find(text_[at - 1]) == std::string_view::npos;
+    return behind_value ? std::optional(at) : std::nullopt;
   }
 
   // The parser stands behind the closing quote of a key.
@@ -165,12 +182,16 @@ class EntryBuilder : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-Result<std::vector<FileEntry>> ReadJsonEntries(std::string_view text, const std::string& name) {
+Result<std::vector<FileEntry>> ReadJsonEntries(std::string_view text, const std::string& name,
+                                               JsonComments comments) {
   size_t count = 0;
   EntryBuilder builder(text, name, count);
   const CountingIterator begin(text.data(), &count);
   const CountingIterator end(text.data() + text.size(), &count);
-  if (!nlohmann::json::sax_parse(begin, end, &builder)) return builder.failure();
+  const bool read =
+      nlohmann::json::sax_parse(begin, end, &builder, nlohmann::json::input_format_t::json, true,
+                                comments == JsonComments::kAllowed);
+  if (!read) return builder.failure();
   return std::move(builder.entries());
 }
 

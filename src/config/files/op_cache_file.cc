@@ -13,7 +13,7 @@ constexpr std::string_view kRemainRatio = "remain_cache_size_ratio";
 
 }  // namespace
 
-bool IsCacheSize(int64_t megabytes) { return megabytes == -1 || megabytes >= 1; }
+bool IsCacheSize(int64_t megabytes) { return megabytes >= -1; }
 bool IsRemainRatio(int64_t percent) { return percent >= 1 && percent <= 100; }
 
 CacheLimits ReadOpCacheIni(std::string_view text, const std::string& name, Mistakes& mistakes) {
@@ -32,10 +32,10 @@ CacheLimits ReadOpCacheIni(std::string_view text, const std::string& name, Mista
     const std::optional<int64_t> number = ParseInteger(entry.value);
     const bool fits = number && (is_size ? IsCacheSize(*number) : IsRemainRatio(*number));
     if (target || !fits) {
-      mistakes.Add(FileMistake(
-          entry.place, target ? StrCat(entry.key, " comes a second time")
-                              : StrCat(entry.key, "=", entry.value, " is not ",
-                                       is_size ? "-1 or a number from 1" : "from 1 to 100")));
+      mistakes.Add(FileMistake(entry.place,
+                               target ? StrCat(entry.key, " comes a second time")
+                                      : StrCat(entry.key, "=", entry.value, " is not ",
+                                               is_size ? "a number from -1" : "from 1 to 100")));
       continue;
     }
     target = number;

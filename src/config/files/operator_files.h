@@ -39,7 +39,7 @@ CacheLimits ReadOpCacheIni(std::string_view text, const std::string& name, Mista
 // What op_cache.ini holds for these limits.
 std::string OpCacheIniText(const CacheLimits& limits);
 
-// max_op_cache_size: -1 or from 1; remain_cache_size_ratio: 1 to 100.
+// max_op_cache_size: from -1; remain_cache_size_ratio: 1 to 100.
 bool IsCacheSize(int64_t megabytes);
 bool IsRemainRatio(int64_t percent);
 

@@ -5,7 +5,7 @@
 namespace plimsoll::config {
 namespace shape_ranges_test {
 
-TEST(ShapeRangesTest, TheDocumentsExampleIsRead) {
+TEST(ShapeRangesTest, R305_TheDocumentsExampleIsRead) {
   const auto ranges = ParseShapeRanges(
       "getnext:[128 ,3~5, 2~128, -1],[64 ,3~5, 2~128, -1];data:[128 ,3~5, 2~128, -1]");
   ASSERT_TRUE(ranges.ok()) << ranges.error().Text();
@@ -34,7 +34,7 @@ TEST(ShapeRangesTest, WhatIsReadIsWrittenBackWithoutBlanks) {
   }
 }
 
-TEST(ShapeRangesTest, WhatIsWrongIsToldWithItsCharacter) {
+TEST(ShapeRangesTest, R305_R306_R308_WhatIsWrongIsToldWithItsCharacter) {
   struct Case {
     const char* given;
     const char* why;

@@ -32,6 +32,15 @@ std::vector<Option> BasicOptions() {
               },
       },
       {
+          .name = "distribute",
+          .level = OptionLevel::kGlobal,
+          .type = OptionType::kChoice,
+          .legal = {.words = {"ParameterServerStrategy"}},
+          .legal_text = "a ParameterServerStrategy object, or the name of that class",
+          .standing = NoEffect(kOneDevice),
+          .meaning = "The strategy of distributed training with parameter servers and workers.",
+      },
+      {
           .name = "deterministic",
           .type = OptionType::kNumber,
           .default_value = "0",
@@ -41,16 +50,6 @@ std::vector<Option> BasicOptions() {
                      "numbers are not fixed by it: give them a seed too.",
           .apply = [](const OptionValue& value,
                       RunConfig& config) { config.deterministic = std::get<int64_t>(value) == 1; },
-      },
-      {
-          .name = "ASCEND_WORK_PATH",
-          .group = OptionGroup::kEnvironment,
-          .type = OptionType::kText,
-          .environment = EnvironmentVariable{.name = "ASCEND_WORK_PATH"},
-          .meaning = "The folder below which a session writes its files, external weights for one. "
-                     "Not set: the current folder.",
-          .apply = [](const OptionValue& value,
-                      RunConfig& config) { config.work_path = std::get<std::string>(value); },
       },
   };
 }

@@ -1,6 +1,6 @@
 #include "config/options/option_rows.h"
 
-// How memory is taken and given back: the four of MemoryConfig, and weights.
+// How memory is taken and given back: MemoryConfig and its four fields, weights, inputs.
 namespace plimsoll::config {
 namespace {
 
@@ -25,8 +25,9 @@ Option StaticMemoryPolicyRow() {
               .deprecation = "GE_USE_STATIC_MEMORY will go; use static_memory_policy instead"},
       .conflicts = {{.other = "graph_max_parallel_model_num",
                      .holds =
-                         [](const RunConfig& config) {
-                           return SharesOneArena(config) && config.graph_max_parallel_model_num > 1;
+                         [](const EffectiveConfig& in_force) {
+                           return SharesOneArena(in_force.config) &&
+                                  in_force.config.graph_max_parallel_model_num > 1;
                          },
                      .why = "under policies 2 and 4 graphs share memory and run one at a time",
                      .remedy = "use policy 0 or 3, or graph_max_parallel_model_num=1"}},
@@ -65,7 +66,7 @@ Option VariableUse1gHugePageRow() {
 
 }  // namespace
 
-std::vector<Option> MemoryOptions() {
+std::vector<Option> MemoryConfigFields() {
   return {
       {
           .name = "atomic_clean_policy",
@@ -101,6 +102,18 @@ std::vector<Option> MemoryOptions() {
               },
       },
       VariableUse1gHugePageRow(),
+  };
+}
+
+std::vector<Option> MemoryOptions() {
+  return {
+      {
+          .name = "memory_config",
+          .type = OptionType::kObject,
+          .legal_text = "a MemoryConfig, given by its fields: memory_config.static_memory_policy=2",
+          .meaning = "How the session takes memory: an object of the class MemoryConfig.",
+          .fields = OptionGroup::kMemoryConfig,
+      },
       {
           .name = "external_weight",
           .default_value = "False",
@@ -112,6 +125,7 @@ std::vector<Option> MemoryOptions() {
       },
       {
           .name = "input_fusion_size",
+          .level = OptionLevel::kGraph,
           .type = OptionType::kNumber,
           .default_value = "131072",
           .legal = {.least = 0, .most = 33554432},

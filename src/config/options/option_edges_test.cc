@@ -34,7 +34,7 @@ TEST(OptionEdgesTest, ARangeOfNumbersHasBothItsEnds) {
     }
     EXPECT_FALSE(Takes(option, "9223372036854775808")) << option.name;
   }
-  EXPECT_EQ(ranges, 4) << "the rows that take a range";
+  EXPECT_EQ(ranges, 12) << "the rows that take a range";
   constexpr int64_t kInt = 2147483647;
   const auto expect = [](std::string_view name, int64_t least, int64_t most) {
     const Option* option = FindOption(name);
@@ -46,6 +46,14 @@ TEST(OptionEdgesTest, ARangeOfNumbersHasBothItsEnds) {
   expect("input_fusion_size", 0, 32 << 20);
   expect("iterations_per_loop", 1, std::numeric_limits<int64_t>::max());
   expect("graph_max_parallel_model_num", 1, kInt);
+  expect("local_rank_id", 0, kInt);
+  expect("hccl_timeout", 1, 17340);
+  expect("op_wait_timeout", 1, kInt);
+  expect("op_execute_timeout", 1, kInt);
+  expect("stream_sync_timeout", -1, kInt);
+  expect("event_sync_timeout", -1, kInt);
+  expect("ASCEND_MAX_OP_CACHE_SIZE", -1, std::numeric_limits<int64_t>::max());
+  expect("ASCEND_REMAIN_CACHE_SIZE_RATIO", 1, 100);
 }
 
 TEST(OptionEdgesTest, AListOfNumbersHasOnlyItsOwn) {

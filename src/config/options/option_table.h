@@ -12,7 +12,8 @@ namespace plimsoll::config {
 // *_options.cc; nothing else knows options by name. Thread-safe; the first call builds the table.
 std::span<const Option> OptionTable();
 
-// The row with this name or further key; null when there is none.
+// The row with this name or further key, or that of a field behind its object
+// (memory_config.static_memory_policy); null when there is none.
 const Option* FindOption(std::string_view key);
 
 // The same, or an error that proposes the nearest name. `origin` says who asks.

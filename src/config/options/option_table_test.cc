@@ -21,7 +21,7 @@ TEST(OptionTableTest, EveryKeyBelongsToOneRowAndEveryRowExplainsItself) {
     EXPECT_EQ(FindOption(option.name), &option);
     EXPECT_FALSE(option.meaning.empty()) << option.name;
     EXPECT_FALSE(LegalText(option).empty()) << option.name;
-    EXPECT_EQ(option.standing == Standing::kActs, option.standing_reason.empty()) << option.name;
+    EXPECT_EQ(option.standing.acts(), option.standing.reason.empty()) << option.name;
   }
 }
 

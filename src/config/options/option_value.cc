@@ -1,10 +1,17 @@
 #include "config/options/option_value.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cassert>
+#include <filesystem>
 #include <set>
+#include <thread>
 
 #include "config/files/batch_strategies.h"
+#include "config/files/config_entries.h"
 #include "config/files/shape_ranges.h"
+#include "config/files/short_texts.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::config {
@@ -27,6 +34,11 @@ bool HasControlCharacter(std::string_view text) {
       text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
+constexpr std::string_view kPathCharacters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./";
+
+int64_t CoreCount() { return std::max<int64_t>(1, std::thread::hardware_concurrency()); }
+
 // Reads one given value as the type of one option. A function a type; each refuses what the type
 // does not take.
 class ValueChecker {
@@ -34,29 +46,51 @@ class ValueChecker {
   ValueChecker(const Option& option, const SettingValue& given, std::string_view where)
       : option_(option), given_(given), where_(where) {}
 
-  Result<CheckedValue> Check() const {
+  std::optional<CheckedValue> Check(Mistakes& mistakes) const {
+    if (option_.type == OptionType::kFile) return CheckFile(mistakes);
+    auto checked = CheckPlain();
+    if (checked.ok()) return std::move(*checked);
+    mistakes.Add(checked.error());
+    return {};
+  }
+
+ private:
+  Result<CheckedValue> CheckPlain() const {
     switch (option_.type) {
       case OptionType::kSwitch:
         return CheckSwitch();
       case OptionType::kNumber:
         return CheckNumber();
+      case OptionType::kSize:
+        return CheckSize();
       case OptionType::kChoice:
         return CheckChoice();
       case OptionType::kText:
         return CheckText();
+      case OptionType::kPath:
+        return CheckPath();
+      case OptionType::kFolder:
+        return CheckFolder();
       case OptionType::kNumberList:
         return CheckNumberList();
       case OptionType::kNameList:
         return CheckNameList();
       case OptionType::kShapeRanges:
-        return CheckShapeRanges();
+        return CheckParsed(ParseShapeRanges);
       case OptionType::kBatchStrategies:
-        return CheckBatchStrategies();
+        return CheckParsed(ParseBatchStrategies);
+      case OptionType::kEngineCounts:
+        return CheckParsed(
+            [](std::string_view text) { return ParseEngineCounts(text, CoreCount()); });
+      case OptionType::kSteps:
+        return CheckParsed(ParseSteps);
+      case OptionType::kFile:
+      case OptionType::kObject:
+        break;
     }
     return WrongType();
   }
 
- private:
   Result<CheckedValue> CheckSwitch() const {
     const auto* truth = std::get_if<bool>(&given_);
     const auto* text = std::get_if<std::string>(&given_);
@@ -80,13 +114,28 @@ class ValueChecker {
                           ? *read >= legal.least && *read <= legal.most
                           : std::ranges::find(legal.numbers, *read) != legal.numbers.end();
     if (!fits) return NotLegal();
-    return CheckedValue{*read, StrCat(*read)};
+    const int64_t in_force = option_.in_force ? option_.in_force(*read) : *read;
+    return CheckedValue{in_force, StrCat(in_force)};
   }
 
+  Result<CheckedValue> CheckSize() const {
+    if (const auto* number = std::get_if<int64_t>(&given_)) {
+      if (*number < 0) return NotLegal();
+      return CheckedValue{*number, StrCat(*number)};
+    }
+    const auto* text = std::get_if<std::string>(&given_);
+    if (!text) return WrongType();
+    const auto size = ParseSizeProduct(*text);
+    if (!size.ok()) return NotUnderstood(size.error());
+    return CheckedValue{*size, StrCat(*size)};
+  }
+
+  // A word; "true" and "false" may be given as truth values, "None" as nothing.
   Result<CheckedValue> CheckChoice() const {
     const auto* text = std::get_if<std::string>(&given_);
-    if (!text && !std::holds_alternative<std::monostate>(given_)) return WrongType();
-    const std::string word = text ? *text : "None";
+    const auto* truth = std::get_if<bool>(&given_);
+    if (!text && !truth && !std::holds_alternative<std::monostate>(given_)) return WrongType();
+    const std::string word = text ? *text : truth ? StrCat(*truth) : "None";
     const auto& words = option_.legal.words;
     if (std::ranges::find(words, word) == words.end()) return text ? NotLegal() : WrongType();
     return CheckedValue{word, word};
@@ -97,6 +146,71 @@ class ValueChecker {
     if (!text) return WrongType();
     if (HasControlCharacter(*text)) return NotLegal();
     return CheckedValue{*text, *text};
+  }
+
+  Result<CheckedValue> CheckPath() const {
+    const auto* text = std::get_if<std::string>(&given_);
+    if (!text) return WrongType();
+    PLIMSOLL_TRY(RefuseOtherCharacters(*text));
+    if (text->empty()) return NotLegal();
+    return CheckedValue{*text, *text};
+  }
+
+  Status RefuseOtherCharacters(const std::string& path) const {
+    const size_t at = path.find_first_not_of(kPathCharacters);
+    if (at == std::string::npos) return {};
+    return Refuse("config.value", StrCat(ShownValue(given_), " holds '", path.substr(at, 1), "'"));
+  }
+
+  Result<CheckedValue> CheckFolder() const {
+    const auto* text = std::get_if<std::string>(&given_);
+    if (!text) return WrongType();
+    std::error_code ignored;
+    if (HasControlCharacter(*text) || !std::filesystem::is_directory(*text, ignored)) {
+      return Refuse("config.value", StrCat(ShownValue(given_), " is no folder"));
+    }
+    if (access(text->c_str(), R_OK | W_OK | X_OK) != 0) {
+      return Refuse("config.value", StrCat(ShownValue(given_), " cannot be read and written"));
+    }
+    return CheckedValue{*text, *text};
+  }
+
+  // Reads the file; its mistakes name the option, the place and what is legal.
+  std::optional<CheckedValue> CheckFile(Mistakes& mistakes) const {
+    assert(option_.read != nullptr);
+    const auto* path = std::get_if<std::string>(&given_);
+    if (!path || path->empty() || HasControlCharacter(*path)) {
+      mistakes.Add(path ? NotLegal() : WrongType());
+      return {};
+    }
+    if (option_.legal.plain_path) {
+      if (const Status plain = RefuseOtherCharacters(*path); !plain.ok()) {
+        mistakes.Add(plain);
+        return {};
+      }
+    }
+    std::error_code ignored;
+    const auto kind = std::filesystem::status(*path, ignored).type();
+    if (kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::socket ||
+        kind == std::filesystem::file_type::character ||
+        kind == std::filesystem::file_type::block) {
+      mistakes.Add(Refuse("config.file", StrCat(ShownValue(given_), " is no regular file")));
+      return {};
+    }
+    const auto text = ReadSmallFile(*path);
+    if (!text.ok()) {
+      mistakes.Add(Refuse("config.file", StrCat(ShownValue(given_), ": ", text.error().why)));
+      return {};
+    }
+    Mistakes found;
+    OptionValue value = option_.read(*text, *path, found);
+    for (Error mistake : found.all()) {
+      mistake.where = StrCat(where_, ", ", mistake.where);
+      mistake.remedy = StrCat("legal: ", LegalText(option_));
+      mistakes.Add(std::move(mistake));
+    }
+    if (!found.empty()) return {};
+    return CheckedValue{std::move(value), *path};
   }
 
   Result<CheckedValue> CheckNumberList() const {
@@ -117,30 +231,23 @@ class ValueChecker {
     PLIMSOLL_ASSIGN(std::vector<std::string> names, Parts());
     for (const std::string& name : names) {
       if (name.empty() || HasControlCharacter(name)) return NotLegal();
+      const auto& words = option_.legal.words;
+      if (words.empty() || std::ranges::find(words, name) != words.end()) continue;
+      return Refuse("config.value", StrCat("'", Cut(name), "' is not legal"));
     }
     std::string text = Join(names, ",");
     return CheckedValue{std::move(names), std::move(text)};
   }
 
-  Result<CheckedValue> CheckShapeRanges() const {
-    const auto* text = std::get_if<std::string>(&given_);
-    if (!text) return WrongType();
-    const auto ranges = ParseShapeRanges(*text);
-    if (!ranges.ok()) {
-      return Refuse("config.value", StrCat(ShownValue(given_), ", ", ranges.error().why));
-    }
-    return CheckedValue{*ranges, Text(*ranges)};
-  }
-
-  Result<CheckedValue> CheckBatchStrategies() const {
+  // A text that `parse` understands, shown in the one form that Text gives it.
+  template <typename Parse>
+  Result<CheckedValue> CheckParsed(Parse parse) const {
     const auto* text = std::get_if<std::string>(&given_);
     if (!text) return WrongType();
     if (HasControlCharacter(*text)) return NotLegal();
-    const auto strategies = ParseBatchStrategies(*text);
-    if (!strategies.ok()) {
-      return Refuse("config.value", StrCat(ShownValue(given_), ", ", strategies.error().why));
-    }
-    return CheckedValue{*strategies, Text(*strategies)};
+    const auto parsed = parse(*text);
+    if (!parsed.ok()) return NotUnderstood(parsed.error());
+    return CheckedValue{*parsed, Text(*parsed)};
   }
 
   // A list as it is, or text split at commas with blanks around them dropped; no text is no part.
@@ -157,6 +264,9 @@ class ValueChecker {
   Error NotLegal() const {
     return Refuse("config.value", StrCat(ShownValue(given_), " is not legal"));
   }
+  Error NotUnderstood(const Error& error) const {
+    return Refuse("config.value", StrCat(ShownValue(given_), ", ", error.why));
+  }
   Error WrongType() const {
     return Refuse("config.type", StrCat(ShownValue(given_), " is no ", TypeName(option_.type)));
   }
@@ -172,9 +282,17 @@ class ValueChecker {
 
 }  // namespace
 
+std::optional<CheckedValue> CheckValue(const Option& option, const SettingValue& given,
+                                       std::string_view where, Mistakes& mistakes) {
+  return ValueChecker(option, given, where).Check(mistakes);
+}
+
 Result<CheckedValue> CheckValue(const Option& option, const SettingValue& given,
                                 std::string_view where) {
-  return ValueChecker(option, given, where).Check();
+  Mistakes mistakes;
+  auto checked = CheckValue(option, given, where, mistakes);
+  if (!checked) return mistakes.ToStatus();
+  return std::move(*checked);
 }
 
 std::string ShownValue(const SettingValue& given) {

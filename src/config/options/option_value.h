@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "config/mistakes.h"
 #include "config/options/option.h"
 #include "plimsoll/base/status.h"
 
@@ -22,8 +24,11 @@ struct CheckedValue {
   std::string text;
 };
 
-// Checks a value against a row. `where` names key and origin in the error, which has the code
-// config.type or config.value and lists what is legal. Linear in the length of the value.
+// Checks a value against a row; a file that it names is read. `where` names key and origin in the
+// errors, which have the code config.type, config.value or one of files and list what is legal.
+// Nothing where there is a mistake. Linear in the length of the value and of the file.
+std::optional<CheckedValue> CheckValue(const Option& option, const SettingValue& given,
+                                       std::string_view where, Mistakes& mistakes);
 Result<CheckedValue> CheckValue(const Option& option, const SettingValue& given,
                                 std::string_view where);
 

@@ -7,19 +7,22 @@ namespace {
 constexpr std::string_view kAssigner = "ge.plimsoll.memoryAssigner";
 
 // Whether an assigner is named that takes no knobs of block reuse.
-bool NamesNoBlockReuse(const RunConfig& config) {
-  return !config.memory_assigner.empty() && config.memory_assigner != "block";
+bool NamesNoBlockReuse(const EffectiveConfig& in_force) {
+  const std::string& assigner = in_force.config.memory_assigner;
+  return !assigner.empty() && assigner != "block";
 }
 
 // Whether an assigner is named that does not place batches one by one.
-bool NamesNoBatches(const RunConfig& config) {
-  return NamesNoBlockReuse(config) && config.memory_assigner != "dynamic_batch";
+bool NamesNoBatches(const EffectiveConfig& in_force) {
+  return NamesNoBlockReuse(in_force) && in_force.config.memory_assigner != "dynamic_batch";
 }
 
-Option Knob(std::string_view name, std::string_view meaning, bool (*conflict)(const RunConfig&),
+Option Knob(std::string_view name, std::string_view meaning,
+            bool (*conflict)(const EffectiveConfig&),
             void (*apply)(const OptionValue&, RunConfig&)) {
   return {.name = name,
           .group = OptionGroup::kGraphEngine,
+          .level = OptionLevel::kGraph,
           .type = OptionType::kNumber,
           .legal = {.numbers = {0, 1}},
           .conflicts = {{.other = kAssigner,
@@ -38,8 +41,8 @@ std::vector<Option> Knobs() {
           "ge.plimsoll.useRange",
           "Block reuse: 1: a free block serves only buffers of its own size range (the same "
           "power of two). 0, where nothing is set: any that fits in it.",
-          [](const RunConfig& config) {
-            return config.block_reuse.use_range && NamesNoBlockReuse(config);
+          [](const EffectiveConfig& in_force) {
+            return in_force.config.block_reuse.use_range && NamesNoBlockReuse(in_force);
           },
           [](const OptionValue& value, RunConfig& config) {
             config.block_reuse.use_range = IsOn(value);
@@ -48,8 +51,8 @@ std::vector<Option> Knobs() {
           "ge.plimsoll.ascendingSort",
           "Block reuse: 1: buffers that one node allocates are placed smallest first. 0, where "
           "nothing is set: largest first.",
-          [](const RunConfig& config) {
-            return config.block_reuse.ascending_sort && NamesNoBlockReuse(config);
+          [](const EffectiveConfig& in_force) {
+            return in_force.config.block_reuse.ascending_sort && NamesNoBlockReuse(in_force);
           },
           [](const OptionValue& value, RunConfig& config) {
             config.block_reuse.ascending_sort = IsOn(value);
@@ -58,8 +61,8 @@ std::vector<Option> Knobs() {
           "ge.plimsoll.reuseFirstRelease",
           "Block reuse: 1: of the free blocks that are large enough, the one released first. 0, "
           "where nothing is set: the smallest.",
-          [](const RunConfig& config) {
-            return config.block_reuse.reuse_first_release && NamesNoBlockReuse(config);
+          [](const EffectiveConfig& in_force) {
+            return in_force.config.block_reuse.reuse_first_release && NamesNoBlockReuse(in_force);
           },
           [](const OptionValue& value, RunConfig& config) {
             config.block_reuse.reuse_first_release = IsOn(value);
@@ -68,8 +71,8 @@ std::vector<Option> Knobs() {
           "ge.plimsoll.memoryPriorityMode",
           "Block reuse: 1, where nothing is set: free blocks may grow, and blocks overlay each "
           "other where their lives allow. 0: blocks keep their size and lie one behind the other.",
-          [](const RunConfig& config) {
-            return config.block_reuse.memory_priority_mode && NamesNoBlockReuse(config);
+          [](const EffectiveConfig& in_force) {
+            return in_force.config.block_reuse.memory_priority_mode && NamesNoBlockReuse(in_force);
           },
           [](const OptionValue& value, RunConfig& config) {
             config.block_reuse.memory_priority_mode = IsOn(value);
@@ -80,6 +83,7 @@ std::vector<Option> Knobs() {
 Option MemoryAssigner() {
   return {.name = kAssigner,
           .group = OptionGroup::kGraphEngine,
+          .level = OptionLevel::kGraph,
           .type = OptionType::kChoice,
           .legal = {.words = {"hybrid", "exact", "block", "dynamic_batch", "greedy_by_size",
                               "greedy_by_breadth", "greedy_by_area", "greedy_by_length",
@@ -97,11 +101,13 @@ std::vector<Option> Batches() {
       {
           .name = "ge.plimsoll.batchStrategies",
           .group = OptionGroup::kGraphEngine,
+          .level = OptionLevel::kGraph,
           .type = OptionType::kBatchStrategies,
           .conflicts = {{.other = kAssigner,
                          .holds =
-                             [](const RunConfig& config) {
-                               return !config.batch_strategies.empty() && NamesNoBatches(config);
+                             [](const EffectiveConfig& in_force) {
+                               return !in_force.config.batch_strategies.empty() &&
+                                      NamesNoBatches(in_force);
                              },
                          .why = "this assigner does not place batches one by one",
                          .remedy = "use ge.plimsoll.memoryAssigner=dynamic_batch or block, or "
@@ -117,6 +123,7 @@ std::vector<Option> Batches() {
       {
           .name = "ge.plimsoll.mergeContinuousBatches",
           .group = OptionGroup::kGraphEngine,
+          .level = OptionLevel::kGraph,
           .type = OptionType::kNumber,
           .default_value = "1",
           .legal = {.numbers = {0, 1}},
@@ -129,6 +136,7 @@ std::vector<Option> Batches() {
       {
           .name = "ge.plimsoll.batchesShareMemory",
           .group = OptionGroup::kGraphEngine,
+          .level = OptionLevel::kGraph,
           .type = OptionType::kNumber,
           .default_value = "1",
           .legal = {.numbers = {0, 1}},

@@ -16,6 +16,7 @@ std::vector<Option> ReuseOptions() {
       {
           .name = "ge.featureBaseRefreshable",
           .group = OptionGroup::kGraphEngine,
+          .level = OptionLevel::kGraph,
           .type = OptionType::kNumber,
           .default_value = "0",
           .legal = {.numbers = {0, 1}},
@@ -30,6 +31,7 @@ std::vector<Option> ReuseOptions() {
       {
           .name = "ge.exec.inputReuseMemIndexes",
           .group = OptionGroup::kGraphEngine,
+          .level = OptionLevel::kGraph,
           .type = OptionType::kNumberList,
           .meaning = "Inputs of the graph, counted from 0, whose memory the graph may write over "
                      "once they have been read.",
@@ -39,6 +41,7 @@ std::vector<Option> ReuseOptions() {
       {
           .name = "ge.exec.outputReuseMemIndexes",
           .group = OptionGroup::kGraphEngine,
+          .level = OptionLevel::kGraph,
           .type = OptionType::kNumberList,
           .meaning =
               "Outputs of the graph, counted from 0, whose memory the graph may use for other "
@@ -49,6 +52,7 @@ std::vector<Option> ReuseOptions() {
       {
           .name = "ge.exec.disableReuseMemory",
           .group = OptionGroup::kGraphEngine,
+          .level = OptionLevel::kGraph,
           .type = OptionType::kNumber,
           .default_value = "0",
           .legal = {.numbers = {0, 1}},
@@ -60,20 +64,9 @@ std::vector<Option> ReuseOptions() {
               },
       },
       {
-          .name = "OP_NO_REUSE_MEM",
-          .group = OptionGroup::kEnvironment,
-          .type = OptionType::kNameList,
-          .environment = EnvironmentVariable{.name = "OP_NO_REUSE_MEM"},
-          .meaning =
-              "Names of nodes and of operator types whose outputs share memory with nothing.",
-          .apply =
-              [](const OptionValue& value, RunConfig& config) {
-                config.no_reuse_nodes = std::get<std::vector<std::string>>(value);
-              },
-      },
-      {
           .name = "ge.topoSortingMode",
           .group = OptionGroup::kGraphEngine,
+          .level = OptionLevel::kGraph,
           .type = OptionType::kNumber,
           .legal = {.numbers = {0, 1, 2, 3}},
           .meaning = "The order in which nodes run: 0 breadth first, 1 depth first, 2 depth first "

@@ -2,16 +2,12 @@
 
 // Shapes that change between runs, and operators that run on the host.
 namespace plimsoll::config {
-namespace {
 
-constexpr std::string_view kNoReplacement = "the option will go, nothing replaces it";
-
-}  // namespace
-
-std::vector<Option> ShapeOptions() {
+std::vector<Option> DynamicShapeOptions() {
   return {
       {
           .name = "ac_parallel_enable",
+          .level = OptionLevel::kGraph,
           .type = OptionType::kNumber,
           .default_value = "0",
           .legal = {.numbers = {0, 1}},
@@ -25,6 +21,7 @@ std::vector<Option> ShapeOptions() {
       },
       {
           .name = "compile_dynamic_mode",
+          .level = OptionLevel::kGraph,
           .default_value = "False",
           .meaning =
               "True: every dimension of every input counts as unknown (-1), so a static-shape "
@@ -32,13 +29,19 @@ std::vector<Option> ShapeOptions() {
           .apply = [](const OptionValue& value,
                       RunConfig& config) { config.compile_dynamic_mode = std::get<bool>(value); },
       },
+  };
+}
+
+std::vector<Option> MixedComputingOptions() {
+  return {
       {
           .name = "mix_compile_mode",
           .default_value = "False",
           .conflicts = {{.other = "iterations_per_loop",
                          .holds =
-                             [](const RunConfig& config) {
-                               return config.mix_compile_mode && config.iterations_per_loop != 1;
+                             [](const EffectiveConfig& in_force) {
+                               return in_force.config.mix_compile_mode &&
+                                      in_force.config.iterations_per_loop != 1;
                              },
                          .why = "with operators on the host each step returns to it",
                          .remedy = "use iterations_per_loop=1, or mix_compile_mode=False"}},
@@ -48,9 +51,16 @@ std::vector<Option> ShapeOptions() {
           .apply = [](const OptionValue& value,
                       RunConfig& config) { config.mix_compile_mode = std::get<bool>(value); },
       },
+  };
+}
+
+// Arguments that the documents name in passing.
+std::vector<Option> FurtherOptions() {
+  return {
       {
           .name = "dynamic_dims",
           .other_keys = {"ge.dynamicDims"},
+          .level = OptionLevel::kGraph,
           .type = OptionType::kText,
           .meaning =
               "Gears: sets of sizes that a graph with open shapes is compiled for when it is "
@@ -61,39 +71,18 @@ std::vector<Option> ShapeOptions() {
                       RunConfig& config) { config.dynamic_dims = std::get<std::string>(value); },
       },
       {
-          .name = "dynamic_input",
-          .default_value = "False",
-          .standing = Standing::kDeprecated,
-          .standing_reason = kNoReplacement,
-          .meaning = "True: inputs change their shape within dynamic_inputs_shape_range.",
-      },
-      {
-          .name = "dynamic_graph_execute_mode",
-          .type = OptionType::kChoice,
-          .default_value = "dynamic_execute",
-          .legal = {.words = {"dynamic_execute"}},
-          .condition = Condition{.other = "dynamic_input", .value = "True"},
-          .standing = Standing::kDeprecated,
-          .standing_reason = kNoReplacement,
-          .meaning = "How a graph with dynamic inputs is compiled: dynamic_execute, the only way, "
-                     "compiles it for dynamic_inputs_shape_range.",
-      },
-      {
-          .name = "dynamic_inputs_shape_range",
-          .type = OptionType::kShapeRanges,
-          .condition = Condition{.other = "dynamic_input", .value = "True"},
-          .standing = Standing::kDeprecated,
-          .standing_reason = kNoReplacement,
-          .meaning =
-              "The shapes that inputs may have: getnext: lists dataset inputs, data: lists "
-              "placeholders, split by a semicolon; a shape is a list in brackets, where 4 is "
-              "a fixed size, 3~5 a range with both ends, -1 any size, and [] a scalar.",
-          .apply =
-              [](const OptionValue& value, RunConfig& config) {
-                config.dynamic_inputs_shape_range = std::get<ShapeRanges>(value);
-              },
+          .name = "session_config",
+          .type = OptionType::kText,
+          .legal_text = "any object, or any text without control characters",
+          .standing = NoEffect("it belongs to another framework"),
+          .meaning = "The session object of a framework, as examples of the documents give it.",
       },
   };
+}
+
+bool AsksForDynamicShapes(const EffectiveConfig& in_force) {
+  return in_force.config.compile_dynamic_mode || in_force.Value("dynamic_input") == "True" ||
+         in_force.Given("dynamic_dims");
 }
 
 }  // namespace plimsoll::config

@@ -4,7 +4,10 @@
 #include <cstring>
 #include <mutex>
 
+#include "config/effective_config.h"
+#include "config/files/config_file.h"
 #include "config/settings.h"
+#include "engine/api/feature_map_lives.h"
 #include "engine/api/model_parts.h"
 #include "engine/api/plan_report.h"
 #include "engine/api/port_tensors.h"
@@ -32,10 +35,20 @@ std::optional<compile::WeightForms> WeightFormsOf(WeightForm form) {
   return std::nullopt;
 }
 
+Result<config::Settings> SettingsOf(const SessionOptions& options) {
+  config::Settings settings;
+  for (const std::string& file : options.config_files) {
+    PLIMSOLL_ASSIGN(const config::Settings from_file, config::ReadConfigFile(file));
+    settings.Append(from_file);
+  }
+  for (const auto& [name, value] : options.config) settings.Set(name, value);
+  if (options.npu_run_config) settings.UseNpuRunConfigDefaults();
+  return settings;
+}
+
 Result<engine::SessionOptions> EngineOptions(const SessionOptions& options) {
   engine::SessionOptions made;
-  config::Settings settings;
-  for (const auto& [name, value] : options.config) settings.Set(name, value);
+  PLIMSOLL_ASSIGN(const config::Settings settings, SettingsOf(options));
   PLIMSOLL_ASSIGN(made.config, config::Resolve(settings, config::ProcessEnvironment()));
   if (!options.assigner.empty()) {
     PLIMSOLL_TRY(plan::MakeAssigner(options.assigner).status());
@@ -141,6 +154,18 @@ struct Session::Parts {
   std::unique_ptr<engine::Session> session;
   std::mutex views_mutex;
   std::vector<TensorView> views;  // kept between runs, so that a run allocates none
+
+  // What runs over these inputs; run.dynamic of `what` where only the run tells its sizes.
+  Result<std::shared_ptr<const engine::Executable>> Planned(GraphId graph,
+                                                            std::span<const TensorView> inputs,
+                                                            const std::string& what) {
+    std::string reason;
+    PLIMSOLL_ASSIGN(auto executable, session->Compile(graph, inputs, &reason));
+    if (executable != nullptr) return executable;
+    return engine::BadArgument("run.dynamic", what,
+                               StrCat("their sizes are known only after the run: ", reason),
+                               "let the run make them");
+  }
 };
 
 Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -157,6 +182,13 @@ Result<Session> Session::Create(const SessionOptions& options) {
   auto parts = std::make_unique<Parts>();
   PLIMSOLL_ASSIGN(parts->session, engine::Session::Create(made));
   return Session(std::move(parts));
+}
+
+Result<std::string> Session::EffectiveConfigJson(const SessionOptions& options) {
+  PLIMSOLL_ASSIGN(const config::Settings settings, SettingsOf(options));
+  PLIMSOLL_ASSIGN(const config::EffectiveConfig effective,
+                  config::MakeEffectiveConfig(settings, config::ProcessEnvironment()));
+  return config::EffectiveConfigJson(effective);
 }
 
 Result<GraphId> Session::Add(const Model& model, const std::vector<VariableName>& variables) {
@@ -197,13 +229,7 @@ Result<std::vector<Tensor>> Session::MakeOutputs(GraphId graph,
                                                  std::span<const ConstTensorView> inputs,
                                                  const std::string& batch) {
   const std::vector<TensorView> views = EngineViews(inputs);
-  std::string reason;
-  PLIMSOLL_ASSIGN(const auto executable, parts_->session->Compile(graph, views, &reason));
-  if (executable == nullptr) {
-    return engine::BadArgument("run.dynamic", "outputs",
-                               StrCat("their sizes are known only after the run: ", reason),
-                               "let the run make them");
-  }
+  PLIMSOLL_ASSIGN(const auto executable, parts_->Planned(graph, views, "outputs"));
   PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, parts_->session->Outputs(graph));
   PLIMSOLL_ASSIGN(const std::string runs, parts_->session->BatchFor(graph, views, batch));
   return engine::MakeOutputs(*executable, ports, runs);
@@ -220,6 +246,13 @@ Result<PlanReport> Session::Plan(GraphId graph, std::span<const ConstTensorView>
   }
   PLIMSOLL_ASSIGN(const engine::GraphMemory memory, parts_->session->Memory(graph));
   return engine::MakePlanReport(*executable, memory);
+}
+
+Result<std::vector<PlacedBuffer>> Session::PlacedBuffers(GraphId graph,
+                                                         std::span<const ConstTensorView> inputs) {
+  PLIMSOLL_ASSIGN(const auto executable,
+                  parts_->Planned(graph, EngineViews(inputs), "buffers of the plan"));
+  return engine::FeatureMapLives(executable->model().planned).Placed();
 }
 
 Status Session::Reserve(GraphId graph, std::span<const ConstTensorView> inputs) {

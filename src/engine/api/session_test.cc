@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "onnx/wire/temporary_folder_for_tests.h"
@@ -253,6 +256,46 @@ TEST(ApiSession, SessionsHoldTheirWeightsOnceOnRequest) {
   }
   EXPECT_EQ(taken[0] - taken[1], loaded[0].session.memory().weights);
   EXPECT_EQ(taken[2], taken[0]) << "a session that was given nothing to share";
+}
+
+TEST(ApiSession, PlacedBuffersLieInsideThePeakAndNeverShareBytes) {
+  Loaded loaded = Load(Example("tiny_cnn"));
+  const std::vector<Tensor> inputs = Inputs(loaded, 3);
+  const auto plan = loaded.session.Plan(loaded.graph, ConstViewsOf(inputs));
+  const auto placed = loaded.session.PlacedBuffers(loaded.graph, ConstViewsOf(inputs));
+  ASSERT_TRUE(placed.ok()) << placed.error().Text();
+  ASSERT_FALSE(placed->empty());
+  Bytes highest;
+  for (const PlacedBuffer& a : *placed) {
+    EXPECT_LT(a.begin, a.end) << a.name;
+    highest = std::max(highest, Bytes((a.offset + a.size).value()));
+    for (const PlacedBuffer& b : *placed) {
+      const bool together = a.begin < b.end && b.begin < a.end;
+      const bool apart = a.offset + a.size <= b.offset || b.offset + b.size <= a.offset;
+      EXPECT_TRUE(&a == &b || !together || apart) << a.name << " and " << b.name;
+    }
+  }
+  EXPECT_LE(highest, plan->peak);
+  EXPECT_EQ(highest.RoundUp(512), plan->peak);
+}
+
+TEST(ApiSession, FilesGoBeforeTheEnvironmentAndBehindThePrograms) {
+  const onnx::TemporaryFolder folder;
+  const std::string file = (folder.path() / "run.toml").string();
+  std::ofstream(file) << "deterministic = 1\nstatic_memory_policy = 3\n";
+  const auto in_force = [&](const SessionOptions& options, const std::string& name) {
+    const auto text = Session::EffectiveConfigJson(options);
+    EXPECT_TRUE(text.ok()) << text.error().Text();
+    return nlohmann::json::parse(*text).at(name).at("value").get<std::string>();
+  };
+  const SessionOptions both{.config = {{"static_memory_policy", "2"}}, .config_files = {file}};
+  EXPECT_EQ(in_force(both, "deterministic"), "1");
+  EXPECT_EQ(in_force(both, "static_memory_policy"), "2");
+  EXPECT_EQ(in_force({}, "graph_run_mode"), "0");
+  EXPECT_EQ(in_force({.npu_run_config = true}, "graph_run_mode"), "1");
+  EXPECT_TRUE(Session::Create(both).ok());
+  EXPECT_EQ(Session::Create({.config_files = {file + ".none"}}).error().kind, ErrorKind::kBadFile);
+  EXPECT_FALSE(Session::EffectiveConfigJson({.config = {{"nothing", "2"}}}).ok());
 }
 
 }  // namespace

@@ -96,7 +96,9 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
                                                            const std::string& gear) {
   const LoadOptions& load = options_.load;
   compile::CompileOptions options;
-  options.plain_peak = plain_.Peak(dims);
+  // Workspaces that are looked at lie in the plan, and never on a kernel's stack.
+  const bool looked_at = load.debug != nullptr && load.debug->settings.oom.enabled;
+  if (!looked_at) options.plain_peak = plain_.Peak(dims);
   options.plan = load.plan;
   options.plan.lifetimes.feature_map_moves |= options_.feature_map_moves;
   options.plan.lifetimes.one_shape = options_.takes_one_shape;

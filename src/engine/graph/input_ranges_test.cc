@@ -112,7 +112,7 @@ TEST(InputRangesTest, R126_ConstantsMadeForTheOldShapeAreNamedWhenTheyRefuseAnot
   MustRun(*session, id, {Random({6, 4}, 1)});
 }
 
-TEST(InputRangesTest, ARunOutsideTheRangeIsRefusedWithTheRangeNamed) {
+TEST(InputRangesTest, R304_R306_ARunOutsideTheRangeIsRefusedWithTheRangeNamed) {
   const auto session = MakeSession(Under(Ranges({}, {{{3, 5}, kAny}})));
   const GraphId id = MustAdd(*session, ByItsOwnSize());
   for (const int64_t rows : {3, 4, 5}) MustRun(*session, id, {Random({rows, 11}, 1)});
@@ -126,7 +126,7 @@ TEST(InputRangesTest, ARunOutsideTheRangeIsRefusedWithTheRangeNamed) {
   }
 }
 
-TEST(InputRangesTest, ASizeGivenAsANumberIsFixed) {
+TEST(InputRangesTest, R306_ASizeGivenAsANumberIsFixed) {
   const auto session = MakeSession(Under(Ranges({}, {{Exactly(4), {1, 6}}})));
   const GraphId id = MustAdd(*session, ByItsOwnSize());
   EXPECT_EQ((*(*session->Inputs(id))[0].type.shape)[0], Dim(4));
@@ -143,7 +143,8 @@ Graph TwoInputs() {
   return builder.Build();
 }
 
-TEST(InputRangesTest, PlaceholdersAreMeantInAlphabeticalOrderAndDatasetInputsInTheModels) {
+TEST(InputRangesTest,
+     R309_R311_PlaceholdersAreMeantInAlphabeticalOrderAndDatasetInputsInTheModels) {
   const auto accepts = [](const config::RunConfig& config, int64_t b, int64_t a) {
     const auto session = MakeSession(Under(config));
     const GraphId id = MustAdd(*session, TwoInputs());
@@ -174,7 +175,7 @@ TEST(InputRangesTest, ARangeThatTheModelCannotTakeIsToldWhenItIsLoaded) {
   EXPECT_NE(added.error().why.find("x float32[2,3]"), std::string::npos) << added.error().why;
 }
 
-TEST(InputRangesTest, RangesThatDoNotFitTheModelAreRefused) {
+TEST(InputRangesTest, R307_RangesThatDoNotFitTheModelAreRefused) {
   struct Case {
     config::RunConfig config;
     const char* why;

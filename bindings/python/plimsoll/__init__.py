@@ -1,0 +1,49 @@
+"""Plimsoll: a graph engine that plans every byte of an ONNX model before it runs.
+
+    from plimsoll import InferenceSession, MemoryConfig, NPURunConfig, plan
+
+    config = NPURunConfig(memory_config=MemoryConfig(static_memory_policy=4), graph_run_mode=0)
+    session = InferenceSession("model.onnx", config=config)
+    outputs = session.run(None, {"x": array})
+    session.plan.peak_bytes
+
+NumPy is imported by the first call that needs an array, not by this package."""
+import os as _os
+
+
+def _load_native():
+    # OpenMP reads how its idle threads wait when it is loaded. Spinning ones make a shared machine crawl, so without a word from
+    # the user ours sleep; the variable is taken away again, since other libraries of the process read it too.
+    unset = "OMP_WAIT_POLICY" not in _os.environ
+    if unset:
+        _os.environ["OMP_WAIT_POLICY"] = "passive"
+    try:
+        from plimsoll import _native
+    finally:
+        if unset:
+            del _os.environ["OMP_WAIT_POLICY"]
+    return _native
+
+
+__version__: str = _load_native().version
+
+from plimsoll.binding import IOBinding, OrtValue, empty  # noqa: E402
+from plimsoll.config import DumpConfig, ExperimentalConfig, MemoryConfig, NPURunConfig, ProfilingConfig  # noqa: E402
+from plimsoll.errors import (BadFileError, DoesNotFitError, Error, MismatchError, NoEffectWarning, RunError,  # noqa: E402
+                             UnsupportedError, UsageError)
+from plimsoll.packing import Packing, Planner, pack  # noqa: E402
+from plimsoll.plans import Plan, plan  # noqa: E402
+from plimsoll.session import (ExecutionMode, GraphOptimizationLevel, InferenceSession, NodeArg, RunOptions,  # noqa: E402
+                              SessionOptions, get_available_providers, get_device)
+
+__all__ = ["BadFileError", "DoesNotFitError", "DumpConfig", "Error", "ExecutionMode", "ExperimentalConfig",
+           "GraphOptimizationLevel", "IOBinding", "InferenceSession", "MemoryConfig", "MismatchError", "NPURunConfig",
+           "NoEffectWarning", "NodeArg", "OrtValue", "Packing", "Plan", "Planner", "ProfilingConfig", "RunError", "RunOptions",
+           "SessionOptions", "UnsupportedError", "UsageError", "empty", "get_available_providers", "get_device", "pack", "plan", "replay"]
+
+
+def __getattr__(name):
+    if name == "replay":
+        import plimsoll.replay as replay
+        return replay
+    raise AttributeError(f"module 'plimsoll' has no attribute {name!r}")

@@ -1,0 +1,174 @@
+#include "cli/commands/options_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "config/options/option_table.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using config::EffectiveConfig;
+using config::EffectiveValue;
+using config::Option;
+using nlohmann::ordered_json;
+
+constexpr size_t kTextWidth = 88;
+constexpr size_t kLabelWidth = 14;
+constexpr size_t kNameWidth = 34;
+constexpr size_t kDefaultWidth = 22;
+constexpr size_t kStandingWidth = 15;
+
+std::string EnvironmentText(const Option& option) {
+  const config::EnvironmentVariable& variable = *option.environment;
+  if (variable.name == option.name) return std::string(variable.name);
+  return StrCat(variable.name, variable.excludes_option ? "; refused together with the option"
+                                                        : "; the option wins over it");
+}
+
+// "label         text", the text broken at blanks and its further lines indented.
+std::string Paragraph(std::string_view label, std::string_view text) {
+  std::string out = fmt::format("{:<{}}", label, kLabelWidth);
+  size_t column = kLabelWidth;
+  bool first = true;
+  for (const std::string_view word : Split(text, ' ')) {
+    const bool breaks = !first && column + 1 + word.size() > kTextWidth;
+    if (breaks) {
+      out += "\n" + std::string(kLabelWidth, ' ');
+      column = kLabelWidth;
+    } else if (!first) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    first = false;
+  }
+  return out + "\n";
+}
+
+// "deprecated", "no effect": the standing up to its reason.
+std::string StandingWord(const Option& option) {
+  const std::string text = StandingText(option);
+  const std::string word = text.substr(0, text.find(':'));
+  return word == "no effect on this device" ? "no effect" : word;
+}
+
+ordered_json TextOrNull(std::string_view text) {
+  return text.empty() ? ordered_json() : ordered_json(text);
+}
+
+// The key of the graph engine, where one is known.
+std::string_view GraphEngineKey(const Option& option) {
+  if (option.name.starts_with("ge.")) return option.name;
+  const auto key = std::ranges::find_if(
+      option.other_keys, [](std::string_view name) { return name.starts_with("ge."); });
+  return key == option.other_keys.end() ? std::string_view() : *key;
+}
+
+// `in_force` has a key for each option, or none where nothing is.
+ordered_json RowJson(const Option& option, const ordered_json& in_force) {
+  const std::string_view seed_default =
+      option.npu_run_config_default.empty() ? option.default_value : option.npu_run_config_default;
+  ordered_json row = {
+      {"name", option.name},
+      {"key", TextOrNull(GraphEngineKey(option))},
+      {"keys", ordered_json::array({option.name})},
+      {"group", GroupName(option.group)},
+      {"section", option.section},
+      {"seed_index", option.seed_index < 0 ? ordered_json() : ordered_json(option.seed_index)},
+      {"level", LevelName(option.level)},
+      {"type", TypeName(option.type)},
+      {"default", TextOrNull(option.default_value)},
+      {"seed_default", TextOrNull(seed_default)},
+      {"legal", LegalText(option)},
+      {"legal_words", ordered_json::array()},
+      {"env", nullptr},
+      {"conflicts", ordered_json::array()},
+      {"needs", nullptr},
+      {"since", option.since},
+      {"deprecated", TextOrNull(option.deprecated)},
+      {"standing", StandingText(option)},
+      {"meaning", option.meaning}};
+  for (const std::string_view key : option.other_keys) row["keys"].push_back(key);
+  for (const std::string_view word : option.legal.words) row["legal_words"].push_back(word);
+  for (const int64_t number : option.legal.numbers) row["legal_words"].push_back(StrCat(number));
+  if (option.environment) row["env"] = option.environment->name;
+  for (const config::Conflict& conflict : option.conflicts) {
+    row["conflicts"].push_back({{"option", conflict.other}, {"why", conflict.why}});
+  }
+  if (option.condition) {
+    row["needs"] = StrCat(option.condition->other, "=", option.condition->value);
+  }
+  row["in_force"] = in_force.value(std::string(option.name), ordered_json());
+  return row;
+}
+
+ordered_json InForce(const EffectiveConfig* effective) {
+  return effective ? ordered_json::parse(EffectiveConfigJson(*effective)) : ordered_json::object();
+}
+
+}  // namespace
+
+std::string DefaultText(const Option& option) {
+  if (option.npu_run_config_default.empty()) {
+    return option.default_value.empty() ? "not set" : std::string(option.default_value);
+  }
+  return StrCat(option.default_value, "; ", option.npu_run_config_default,
+                " inside an explicit NPURunConfig");
+}
+
+std::string OptionListText() {
+  std::string out;
+  std::string_view section;
+  for (const Option& option : config::OptionTable()) {
+    if (option.section != section) {
+      out += StrCat(out.empty() ? "" : "\n", option.section, "\n");
+      section = option.section;
+    }
+    const std::string given =
+        option.default_value.empty() ? "-" : std::string(option.default_value);
+    out += fmt::format("  {:<{}}{:<{}}{:<{}}{}\n", option.name, kNameWidth, given, kDefaultWidth,
+                       StandingWord(option), kStandingWidth, ShortLegalText(option));
+  }
+  return out;
+}
+
+std::string OptionText(const Option& option, const EffectiveConfig* effective) {
+  std::string out = StrCat(option.name, "\n", Paragraph("  meaning", option.meaning));
+  if (!option.other_keys.empty()) out += Paragraph("  also", Join(option.other_keys, ", "));
+  out += Paragraph("  belongs to", GroupName(option.group));
+  out += Paragraph("  level", LevelName(option.level));
+  out += Paragraph("  type", TypeName(option.type));
+  out += Paragraph("  legal", LegalText(option));
+  out += Paragraph("  default", DefaultText(option));
+  if (option.environment) out += Paragraph("  environment", EnvironmentText(option));
+  for (const config::Conflict& conflict : option.conflicts) {
+    out += Paragraph("  conflicts", StrCat(conflict.other, ": ", conflict.why));
+  }
+  if (option.condition) {
+    out += Paragraph("  needs", StrCat(option.condition->other, "=", option.condition->value));
+  }
+  out += Paragraph("  standing", StandingText(option));
+  if (effective != nullptr) {
+    const EffectiveValue& value = effective->of(option.name);
+    out += Paragraph("  in force", StrCat(ValueText(value), " (", OriginText(value), ")"));
+  }
+  return out;
+}
+
+std::string OptionListJson(const EffectiveConfig* effective) {
+  const ordered_json in_force = InForce(effective);
+  ordered_json list = ordered_json::array();
+  for (const Option& option : config::OptionTable()) list.push_back(RowJson(option, in_force));
+  return list.dump(2) + "\n";
+}
+
+std::string OptionJson(const Option& option, const EffectiveConfig* effective) {
+  return RowJson(option, InForce(effective)).dump(2) + "\n";
+}
+
+}  // namespace plimsoll::cli

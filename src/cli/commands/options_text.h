@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/effective_config.h"
+
+// The option table as people and programs read it. All of it is made from the rows alone.
+namespace plimsoll::cli {
+
+// A line for each option: name, default, legal values, standing in a word or two.
+std::string OptionListText();
+
+// One option in full; with what is in force where that is known.
+std::string OptionText(const config::Option& option, const config::EffectiveConfig* effective);
+
+// A list of rows, or one row, as JSON; `effective` may be null, and then nothing is in force.
+std::string OptionListJson(const config::EffectiveConfig* effective);
+std::string OptionJson(const config::Option& option, const config::EffectiveConfig* effective);
+
+// docs/options.md.
+std::string OptionMarkdown();
+
+// A script by which bash completes commands, the names behind `options` and `--set`, and the values
+// behind `--set NAME=`.
+std::string OptionCompletion(const std::vector<std::string>& commands);
+
+// "1; 2 inside an explicit NPURunConfig", "not set".
+std::string DefaultText(const config::Option& option);
+
+}  // namespace plimsoll::cli
