@@ -104,6 +104,13 @@ def planning(folder):
     check(report["verified"] and report["peak_bytes"] == report["lower_bound_bytes"] > 0, f"tiny_cnn meets its bound: {report['peak_bytes']}")
     check(report["peak_bytes"] <= report["plain_peak_bytes"], "the plan is no worse than plain lives in the file's order")
     check(json.loads(run("plan", cnn, "--json"))["symbols_counted_as_1"] == ["batch"], "plan says which symbols count as 1")
+    branches = json.loads(run("plan", EXAMPLES / "subgraph_output.onnx", "--json", PLIMSOLL_DEVICE="far"))
+    check(branches["host_region_bytes"] == branches["host_bytes"] == 512 and branches["fetches"] == branches["sends"] == 0,
+          f"a condition that is an input lies in the host's region and is not fetched: {branches}")
+    passes = {row["name"]: row for row in report["passes"]}
+    check(all(row["effect_times"] <= row["match_times"] for row in passes.values()), f"no effect without a match: {passes}")
+    check(passes["ConvActivationFusionPass"]["group"] == "UBFusion", f"patterns have groups: {passes}")
+    check(any(row["effect_times"] > 0 for row in passes.values()), f"tiny_cnn has something to fuse: {passes}")
     run("plan", cnn, "--shape", "batch=8", "--limit", "100KiB", code=3, says="highest at node")
     run("plan", cnn, "--limit", "1 parsec", code=2)
     run("plan", cnn, "--limit", "1GiB")

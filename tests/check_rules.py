@@ -20,10 +20,11 @@ PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 VARIABLE = "GE_USE_STATIC_MEMORY"
 
 
-def ask(*arguments, code=0, **variables):
+def ask(*arguments, code=0, cwd=None, **variables):
     """Standard output and standard error of a command that ends with this code."""
     plain = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, env={**plain, **variables})
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, cwd=cwd,
+                          env={**plain, **variables})
     assert done.returncode == code, f"{arguments} {variables}: exit {done.returncode}, not {code}: {done.stderr.strip()[:400]}"
     return done.stdout, done.stderr
 
@@ -196,6 +197,96 @@ def r121_r122_r123_small_inputs_come_in_one_transfer():
         assert "10 inputs of 1.25 MiB in 7 transfers, 4 fused" in ask("run", model, "--set", "input_fusion_size=102400")[0]
     told = report("run", *CNN)
     assert told["input_transfers"] == 0, "what is used in place needs no transfer"
+
+
+def picked_row(folder, row):
+    """A run of a model that picks a row of four, and fails where there is none of that number."""
+    folder = pathlib.Path(folder)
+    inputs = [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4, 2]),
+              onnx.helper.make_tensor_value_info("row", onnx.TensorProto.INT64, [])]
+    output = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2])
+    nodes = [onnx.helper.make_node("Neg", ["x"], ["n"], "first"), onnx.helper.make_node("Gather", ["n", "row"], ["y"], "pick", axis=0)]
+    graph = onnx.helper.make_graph(nodes, "picked", inputs, [output])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)]), folder / "picked.onnx")
+    np.save(folder / "x.npy", np.arange(8, dtype=np.float32).reshape(4, 2))
+    np.save(folder / "row.npy", np.int64(row))
+    return "run", folder / "picked.onnx", "--plain", "--input", f"x={folder}/x.npy", "--input", f"row={folder}/row.npy"
+
+
+def failed_operator(folder, extra):
+    """What a failing run left in a folder: its files, and the array of its first input."""
+    made = list(pathlib.Path(folder).glob("exception_info.Gather.pick.*"))
+    assert len(made) == 1, made
+    files = sorted(path.name for path in made[0].iterdir())
+    assert files == sorted([extra, "input.0.npy", "input.1.npy", "output.0.npy"]), files
+    assert np.array_equal(np.load(made[0] / "input.0.npy"), -np.arange(8, dtype=np.float32).reshape(4, 2))
+    assert np.load(made[0] / "input.1.npy") == 1000
+    return made[0]
+
+
+def r131_r132_r133_a_failing_operator_leaves_its_tensors_in_the_current_folder():
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as here:
+        ask(*picked_row(folder, 1000), "--set", "enable_exception_dump=0", code=1, cwd=here)
+        assert not os.listdir(here)
+        error = ask(*picked_row(folder, 1000), "--set", "enable_exception_dump=1", code=1, cwd=here)[1]
+        made = failed_operator(here, "description.json")
+        assert made.name in error and "Gather" in error, error
+        tensors = json.loads((made / "description.json").read_text())["tensors"]
+        assert [(one["shape"], one["type"], one["format"]) for one in tensors] == [
+            ([4, 2], "float32", "ND"), ([], "int64", "ND"), ([2], "float32", "ND")], tensors
+
+
+def r134_r135_the_lite_dump_lies_below_the_device():
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as work:
+        asked = (*picked_row(folder, 1000), "--set", "enable_exception_dump=2")
+        ask(*asked, code=1, cwd=here)
+        tiling = json.loads((failed_operator(f"{here}/extra-info/data-dump/0", "tiling.json") / "tiling.json").read_text())
+        assert tiling["attributes"] == {"axis": 0} and tiling["implementation"], tiling
+        ask(*asked, code=1, cwd=here, ASCEND_WORK_PATH=work)
+        failed_operator(f"{work}/extra-info/data-dump/0", "tiling.json")
+
+
+def r136_the_variable_rules_over_the_option():
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as collected:
+        for mode in (0, 2):
+            into = f"{collected}/{mode}"
+            ask(*picked_row(folder, 1000), "--set", f"enable_exception_dump={mode}", code=1, cwd=here, NPU_COLLECT_PATH=into)
+            failed_operator(into, "description.json")
+        assert not os.listdir(here)
+
+
+def r140_r153_a_run_under_oom_gives_the_same():
+    with tempfile.TemporaryDirectory() as folder:
+        for line in ("", "op_debug_list = OpType::Gather,first\n"):
+            (pathlib.Path(folder) / "oom.cfg").write_text("op_debug_config = oom\n" + line)
+            ask(*picked_row(folder, 2), "--set", f"op_debug_config={folder}/oom.cfg", "--output", folder)
+            assert np.array_equal(np.load(f"{folder}/y.npy"), [-4, -5])
+
+
+def r199_runs_write_their_tensors():
+    with tempfile.TemporaryDirectory() as folder:
+        fields = {"enable_dump": "True", "dump_path": f"{folder}/dump", "dump_mode": "all", "dump_layer": "first other"}
+        given = [word for name, value in fields.items() for word in ("--set", f"dump_config.{name}={value}")]
+        error = ask(*picked_row(folder, 2), *given)[1]
+        assert "'other'" in error, error
+        files = {path.name: np.load(path) for path in pathlib.Path(folder, "dump").glob("*/*/0/*.npy")}
+        x = np.arange(8, dtype=np.float32).reshape(4, 2)
+        assert files.keys() == {"Neg.first.input.0.npy", "Neg.first.output.0.npy"}, files.keys()
+        assert np.array_equal(files["Neg.first.input.0.npy"], x) and np.array_equal(files["Neg.first.output.0.npy"], -x)
+
+
+def r212_steps_asked_for_and_steps_done_are_both_reported():
+    for loop in (1, 5):
+        told = report("train", EXAMPLES / "tiny_train.onnx", "--steps", 20, "--set", f"iterations_per_loop={loop}")
+        assert told["steps"] == told["steps_done"] == 20, f"loops of {loop}: {told}"
+
+
+def r280_a_limit_that_is_kept_changes_nothing():
+    with tempfile.TemporaryDirectory() as folder:
+        limits = [word for name in ("op_execute_timeout=3600", "op_wait_timeout=3600", "stream_sync_timeout=3600000",
+                                    "event_sync_timeout=3600000") for word in ("--set", name)]
+        ask(*picked_row(folder, 2), *limits, "--output", folder)
+        assert np.array_equal(np.load(f"{folder}/y.npy"), [-4, -5])
 
 
 def main():

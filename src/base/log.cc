@@ -19,7 +19,8 @@ struct Logger {
 };
 
 Logger& TheLogger() {
-  static Logger logger;
+  // Outlives whatever runs at the end of the process.
+  static Logger& logger = *new Logger;
   return logger;
 }
 

@@ -1,7 +1,10 @@
 #include "compile/compile_model.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
+#include "compile/attempt.h"
 #include "compile/memory/streams.h"
 #include "compile/passes/bodies.h"
 #include "compile/passes/compact.h"
@@ -11,6 +14,8 @@
 #include "compile/prepare_kernels.h"
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/shapes.h"
+#include "compile/tuning/operator_tuning.h"
+#include "compile/tuning/subgraph_tuning.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
@@ -24,44 +29,41 @@ using graph::NodeId;
 using graph::ValueId;
 using graph::ValueType;
 
+constexpr FusionPattern kSliceBySlice = FusionPattern::kSliceBySlice;
+
 bool IsPlainTensor(const ValueType& type) {
   return type.is_tensor() && type.data_type != DataType::kString && type.shape &&
          graph::IsStatic(*type.shape);
 }
 
-// One way to bring a graph to kernels and a plan, as far as it takes to know its peak.
-struct Attempt {
-  CompiledModel model;  // kernels to be looked at
-  GroupedChannels layouts = GroupedChannels::kNowhere;
-  int grouped = 0;                    // nodes that work on grouped tensors
-  std::vector<Bytes> most_workspace;  // by node; empty: as much as kernels like
-  Bytes lowered_by;                   // what smaller workspaces took off the peak
-  int regions = 0;                    // that run slice by slice
-  Bytes sliced_by;                    // what that took off the peak
-
-  Bytes peak() const { return FeatureMapPeak(model.planned); }
-};
-
 // Looks for a way whose peak is not above that of plain lives: the fastest layouts and kernels
 // first, and those that need less where these need too much.
 class Compilation {
  public:
-  Compilation(const CompileOptions& options, Graph simplified, std::vector<PassReport> passes)
-      : options_(options), simplified_(std::move(simplified)), passes_(std::move(passes)) {}
+  Compilation(const CompileOptions& options, Graph simplified, const FusionCounts& fusion)
+      : options_(options), simplified_(std::move(simplified)), fusion_(fusion) {}
 
   Result<CompiledModel> Run() {
     PLIMSOLL_ASSIGN(Attempt best, Try(GroupedChannels::kWherePossible));
     const Bytes first = best.peak();
+    const int possible = best.grouped;
     for (const GroupedChannels layouts :
          {GroupedChannels::kWhereFilled, GroupedChannels::kNowhere}) {
       if (best.peak() <= Target() || best.grouped == 0) break;
       PLIMSOLL_ASSIGN(Attempt other, Try(layouts));
       if (other.peak() < best.peak()) best = std::move(other);
     }
+    if (best.layouts == GroupedChannels::kNowhere && possible > 0) {
+      best.model.fusion.Declined(FusionPattern::kChannelGroup, possible);
+    }
     PLIMSOLL_TRY(SliceAtPeak(best));
+    if (options_.tuning.store != nullptr) {
+      PLIMSOLL_TRY(TuneSubgraph(best));
+      PLIMSOLL_TRY(TuneOperators(best));
+    }
     simplified_ = {};  // holds no constants while they are packed
     PLIMSOLL_TRY(Finish(best));
-    AddTechniques(best, first);
+    AddTechniques(best, first, options_.plain_peak);
     return std::move(best.model);
   }
 
@@ -81,11 +83,11 @@ class Compilation {
     Attempt attempt;
     attempt.layouts = layouts;
     attempt.model.graph = simplified_;
-    attempt.model.passes = passes_;
+    attempt.model.fusion = fusion_;
     Graph& graph = attempt.model.graph;
     if (options_.optimise) {
-      PLIMSOLL_ASSIGN(attempt.grouped,
-                      ChooseLayouts(graph, layouts, attempt.model.passes, *device().backend));
+      PLIMSOLL_ASSIGN(attempt.grouped, ChooseLayouts(graph, layouts, attempt.model.fusion,
+                                                     options_.switches, *device().backend));
     }
     PLIMSOLL_TRY(SpreadBatchLabels(graph, options_.plan.updates));
     PLIMSOLL_TRY(SettleStreams(graph, options_.plan.updates));
@@ -103,8 +105,11 @@ class Compilation {
     constexpr size_t kMostNodes = 20'000;  // beyond that each round takes too long
     const bool one_stream = best.model.planned.timeline.steps_of_stream.size() < 2;
     const bool small = best.model.planned.order.size() <= kMostNodes;
-    if (!options_.optimise || !one_stream || !small) return {};
+    if (!options_.optimise || !options_.switches.IsOn(kSliceBySlice)) return {};
+    if (!one_stream || !small) return {};
     const Bytes before = best.peak();
+    FusionCounts found;
+    int declined = 0;  // in the last round
     for (int round = 0; round < kMostRounds; ++round) {
       const std::vector<ValueId> seeds = LargeAtPeak(best.model);
       bool lower = false;
@@ -115,9 +120,10 @@ class Compilation {
         Attempt sliced;
         sliced.layouts = best.layouts;
         sliced.grouped = best.grouped;
-        sliced.model.passes = best.model.passes;
+        sliced.model.fusion = best.model.fusion;
         sliced.model.graph = best.model.graph;
         const Sliced made = SliceRegions(sliced.model.graph, seeds, sizes);
+        declined = made.declined + made.regions;
         if (made.regions == 0) break;
         OverwriteAfterReaders(sliced.model.graph);
         sliced.model.graph = Compact(sliced.model.graph);
@@ -130,46 +136,21 @@ class Compilation {
         if (!lower) continue;
         sliced.regions = best.regions + made.regions;
         sliced.sliced_by = before - sliced.peak();
+        found.Took(kSliceBySlice, made.regions);
+        declined = made.declined;
         best = std::move(sliced);
         break;
       }
       if (!lower) break;
     }
+    found.Declined(kSliceBySlice, declined);
+    best.model.fusion.AddRun(found, std::array{kSliceBySlice});
     return {};
   }
 
-  // Values that live at the highest steps, the largest first.
-  static std::vector<ValueId> LargeAtPeak(const CompiledModel& model) {
-    const PlannedModel& planned = model.planned;
-    const std::vector<Bytes> live = LiveBytes(planned);
-    if (live.empty()) return {};
-    const Bytes peak = *std::max_element(live.begin(), live.end());
-    std::vector<int64_t> high_before(live.size() + 1);  // how many steps before this are high
-    for (size_t i = 0; i < live.size(); ++i) {
-      high_before[i + 1] = high_before[i] + (live[i] * 10 >= peak * 9 ? 1 : 0);
-    }
-    std::vector<int64_t> begin(model.graph.values.size(), -1);
-    std::vector<int64_t> end(model.graph.values.size(), -1);
-    for (const Access& access : planned.timeline.accesses) {
-      if (begin[access.value.index()] < 0) begin[access.value.index()] = access.step;
-      end[access.value.index()] = access.step + 1;
-    }
-    std::vector<ValueId> large;
-    const auto size = [&](ValueId value) { return PlannedSize(model.graph[value].type); };
-    for (size_t i = 0; i < model.graph.values.size(); ++i) {
-      const ValueId value(i);
-      if (begin[i] < 0 || !model.graph[value].producer.valid() || size(value) * 16 < peak) continue;
-      const bool high =
-          high_before[static_cast<size_t>(end[i])] > high_before[static_cast<size_t>(begin[i])];
-      if (high) large.push_back(value);
-    }
-    std::stable_sort(large.begin(), large.end(),
-                     [&](ValueId a, ValueId b) { return size(a) > size(b); });
-    return large;
-  }
-
   Status Plan(Attempt& attempt) const {
-    PLIMSOLL_TRY(PrepareKernels(attempt.model, options_, Purpose::kToLook, attempt.most_workspace));
+    PLIMSOLL_TRY(PrepareKernels(attempt.model, options_, Purpose::kToLook, attempt.most_workspace,
+                                attempt.choices));
     return PlanWithKernels(attempt.model);
   }
 
@@ -180,14 +161,6 @@ class Compilation {
     PLIMSOLL_ASSIGN(model.planned, PlanModel(model.graph, plan));
     model.plan_options = std::move(plan);
     return {};
-  }
-
-  static std::vector<Bytes> WorkspacesOf(const CompiledModel& model) {
-    std::vector<Bytes> workspaces(model.graph.nodes.size());
-    for (size_t i = 0; i < model.kernels.size(); ++i) {
-      if (model.kernels[i] != nullptr) workspaces[i] = model.kernels[i]->workspace();
-    }
-    return workspaces;
   }
 
   // Tells kernels that lift the peak above the target to take less, where they can; at last all of
@@ -203,7 +176,7 @@ class Compilation {
       Attempt lower;
       lower.most_workspace = std::move(most);
       lower.model.graph = attempt.model.graph;
-      lower.model.passes = attempt.model.passes;
+      lower.model.fusion = attempt.model.fusion;
       PLIMSOLL_TRY(Plan(lower));
       most = WorkspacesToKeep(lower);
       if (lower.peak() >= attempt.peak()) continue;
@@ -246,67 +219,135 @@ class Compilation {
   // The attempt's kernels, ready to run. Where one needs another workspace than it seemed, the plan
   // is made again.
   Status Finish(Attempt& attempt) const {
+    const std::vector<Bytes> planned = WorkspacesOf(attempt.model);
+    attempt.model.kernels.clear();
+    if (options_.hold_constants) PLIMSOLL_TRY(options_.hold_constants(attempt.model.graph));
+    return PrepareToRun(attempt, options_, planned);
+  }
+
+  Status PrepareToRun(Attempt& attempt, const CompileOptions& options,
+                      const std::vector<Bytes>& planned) const {
     CompiledModel& model = attempt.model;
-    const std::vector<Bytes> planned = WorkspacesOf(model);
-    model.kernels.clear();
-    if (options_.hold_constants) PLIMSOLL_TRY(options_.hold_constants(model.graph));
-    PLIMSOLL_TRY(PrepareKernels(model, options_, Purpose::kToRun, attempt.most_workspace));
+    PLIMSOLL_TRY(
+        PrepareKernels(model, options, Purpose::kToRun, attempt.most_workspace, attempt.choices));
     return WorkspacesOf(model) == planned ? Status() : PlanWithKernels(model);
   }
 
-  void AddTechniques(Attempt& attempt, Bytes first) const {
-    std::vector<Technique>& techniques = attempt.model.planned.techniques;
-    if (attempt.grouped > 0 || attempt.layouts != GroupedChannels::kWherePossible) {
-      Technique layouts;
-      layouts.name = "grouped channels";
-      layouts.taken = attempt.grouped;
-      if (attempt.layouts != GroupedChannels::kWherePossible) {
-        layouts.declined = 1;
-        layouts.reason = StrCat("with them everywhere the peak would be ", FormatBytes(first));
-      }
-      techniques.push_back(std::move(layouts));
-    }
-    if (attempt.regions > 0) {
-      Technique slices;
-      slices.name = "slice by slice";
-      slices.taken = attempt.regions;
-      slices.gained = attempt.sliced_by;
-      techniques.push_back(std::move(slices));
-    }
-    NameWorkspaceAbovePlain(attempt.model);
-    const int lowered =
-        static_cast<int>(std::count_if(attempt.most_workspace.begin(), attempt.most_workspace.end(),
-                                       [](Bytes most) { return most != Bytes(kSaturated); }));
-    if (lowered == 0) return;
-    Technique workspaces;
-    workspaces.name = "kernels with smaller workspaces";
-    workspaces.taken = lowered;
-    workspaces.gained = attempt.lowered_by;
-    techniques.push_back(std::move(workspaces));
+  // The highest peak that tuning may lead to.
+  Bytes HighestTuned(const Attempt& best) const {
+    const bool to_plain = options_.tuning.high_performance && !options_.plan.memory_priority;
+    return std::max(best.peak(), to_plain ? options_.plain_peak.value_or(Bytes(0)) : Bytes(0));
   }
 
-  // Where the peak is above plain lives after all, it is a workspace that lifts it.
-  void NameWorkspaceAbovePlain(CompiledModel& model) const {
-    const Bytes above =
-        FeatureMapPeak(model.planned) - options_.plain_peak.value_or(Bytes(kSaturated));
-    const std::vector<Bytes> live = LiveBytes(model.planned);
-    if (above <= Bytes(0) || live.empty()) return;
-    const auto top = std::max_element(live.begin(), live.end());
-    const NodeId node = model.planned.timeline.steps[static_cast<size_t>(top - live.begin())].node;
-    const auto& kernel = model.kernels[node.index()];
-    if (kernel == nullptr || kernel->workspace() == Bytes(0)) return;
-    Technique workspace;
-    workspace.name = StrCat("workspace of ", FormatBytes(kernel->workspace()), " at ",
-                            Describe(model.graph, node));
-    workspace.taken = 1;
-    workspace.gained = Bytes(0) - above;
-    workspace.reason = StrCat("holds ", kernel->workspace_purpose(), " and cannot be smaller");
-    model.planned.techniques.push_back(std::move(workspace));
+  // Takes the variant of the whole graph that is known to be fastest, or finds it.
+  Status TuneSubgraph(Attempt& best) const {
+    const TuningOptions& tuning = options_.tuning;
+    const std::string signature = StrCat(
+        "graph ", options_.plan.memory_priority, tuning.high_performance, options_.deterministic,
+        static_cast<int>(options_.weight_forms), " ", SignatureOf(best.model.graph));
+    const Bytes highest = HighestTuned(best);
+    if (const auto stored = tuning.store->Find(signature)) {
+      const GraphVariant* const variant = FindVariant(*stored);
+      if (variant == nullptr) return {};
+      Result<Attempt> tuned = Make(*variant, highest);
+      if (!tuned.ok() || tuned->peak() > highest) return {};
+      Replace(best, *std::move(tuned));
+      best.model.fusion.HitRepository(variant->slices ? FusionPattern::kChannelGroup
+                                                      : FusionPattern::kSliceBySlice);
+      return {};
+    }
+    const auto& nodes = best.model.graph.root().nodes;
+    const bool wanted = std::ranges::any_of(
+        nodes, [&](NodeId id) { return IsSelected(tuning, best.model.graph, id); });
+    if (!tuning.subgraphs || !tuning.make_runnable || !wanted) return {};
+    std::vector<Attempt> attempts;
+    std::vector<std::string> names = {""};
+    std::set<std::string> seen = {SignatureOf(best.model.graph)};
+    attempts.push_back(std::move(best));
+    for (const GraphVariant& variant : kGraphVariants) {
+      if (!variant.slices && !tuning.uneven_split) continue;
+      Result<Attempt> other = Make(variant, highest);
+      if (!other.ok() || other->peak() > highest) continue;
+      if (!seen.insert(SignatureOf(other->model.graph)).second) continue;
+      attempts.push_back(*std::move(other));
+      names.emplace_back(variant.name);
+    }
+    std::vector<std::function<Result<RunnableModel>()>> makers;
+    for (const Attempt& attempt : attempts) {
+      makers.emplace_back([this, &attempt] { return Runnable(attempt); });
+    }
+    TunedChoice choice{.signature = signature, .what = "graph", .choice = {}};
+    const Result<size_t> fastest =
+        FastestModel(tuning, makers, names, options_.deterministic, &choice.gain);
+    best = std::move(attempts[0]);
+    if (!fastest.ok()) return {};
+    if (*fastest > 0) Replace(best, std::move(attempts[*fastest]));
+    choice.choice = names[*fastest];
+    tuning.store->Keep({choice});
+    return {};
+  }
+
+  // What was found for the one and is not done for the other was declined.
+  static void Replace(Attempt& best, Attempt tuned) {
+    for (const FusionPattern pattern : {FusionPattern::kChannelGroup, kSliceBySlice}) {
+      const int left = best.model.fusion[pattern].matches() - tuned.model.fusion[pattern].matches();
+      if (left > 0) tuned.model.fusion.Declined(pattern, left);
+    }
+    best = std::move(tuned);
+  }
+
+  // With kernels that keep below the peak where they can.
+  Result<Attempt> Make(const GraphVariant& variant, Bytes highest) const {
+    CompileOptions options = options_;
+    options.plain_peak = highest;
+    const Compilation other(options, simplified_, fusion_);
+    PLIMSOLL_ASSIGN(Attempt attempt, other.Try(variant.layouts));
+    if (variant.slices) PLIMSOLL_TRY(other.SliceAtPeak(attempt));
+    return attempt;
+  }
+
+  Result<RunnableModel> Runnable(const Attempt& attempt) const {
+    TemporaryPacking packing;
+    CompileOptions options = options_;
+    if (options.packed_weights != nullptr) options.packed_weights = &packing;
+    Attempt copy = attempt.Again();
+    copy.model.planned = attempt.model.planned;
+    copy.model.plan_options = attempt.model.plan_options;
+    copy.model.input_fusion_size = options_.plan.input_fusion_size;
+    copy.model.threads = options_.threads;
+    PLIMSOLL_TRY(PrepareToRun(copy, options, WorkspacesOf(attempt.model)));
+    return options_.tuning.make_runnable(std::move(copy.model), packing.memory());
+  }
+
+  // Takes alternatives of kernels as far as they keep the peak where it may be.
+  Status TuneOperators(Attempt& best) const {
+    const Bytes highest = HighestTuned(best);
+    const std::vector<Bytes> before = WorkspacesOf(best.model);
+    PLIMSOLL_ASSIGN(std::vector<KernelChoice> choices,
+                    ChooseAlternatives(best.model, options_, best.most_workspace,
+                                       WorkspacesWithin(best.model, highest)));
+    for (const bool only_smaller : {false, true}) {
+      const bool any = std::ranges::any_of(
+          choices, [](const KernelChoice& choice) { return !choice.alternative.empty(); });
+      if (!any) return {};
+      Attempt tuned = best.Again();
+      tuned.choices = choices;
+      PLIMSOLL_TRY(Plan(tuned));
+      if (tuned.peak() <= highest) {
+        best = std::move(tuned);
+        return {};
+      }
+      const std::vector<Bytes> after = WorkspacesOf(tuned.model);
+      for (size_t i = 0; i < choices.size() && !only_smaller; ++i) {
+        if (after[i] > before[i]) choices[i] = {};
+      }
+    }
+    return {};
   }
 
   const CompileOptions& options_;
   Graph simplified_;
-  std::vector<PassReport> passes_;
+  const FusionCounts fusion_;
 };
 
 }  // namespace
@@ -338,11 +379,12 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
 
 Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   const kernels::ThreadScope threads(options.threads);
-  std::vector<PassReport> passes;
+  FusionCounts fusion = options.found_before;
   const Target& target = options.plan.lifetimes.target;
-  if (options.optimise) PLIMSOLL_TRY(Simplify(graph, passes, *target.backend));
-  PLIMSOLL_ASSIGN(CompiledModel model,
-                  Compilation(options, std::move(graph), std::move(passes)).Run());
+  if (options.optimise) {
+    PLIMSOLL_TRY(Simplify(graph, fusion, options.switches, *target.backend));
+  }
+  PLIMSOLL_ASSIGN(CompiledModel model, Compilation(options, std::move(graph), fusion).Run());
   model.plan_options.searches = nullptr;  // which may go before the model
   model.input_fusion_size = options.plan.input_fusion_size;
   model.threads = options.threads;

@@ -8,6 +8,7 @@
 #include "compile/passes/pass.h"
 #include "compile/placement/place_nodes.h"
 #include "compile/plan_model.h"
+#include "compile/tuning/tuning.h"
 #include "graph/graph.h"
 #include "kernels/kernel.h"
 #include "plimsoll/base/status.h"
@@ -24,6 +25,8 @@ enum class WeightForms {
 struct CompileOptions {
   PlanOptions plan;
   bool optimise = true;                  // off: the graph runs as it is, node by node
+  FusionSwitches switches;               // patterns that passes look for
+  FusionCounts found_before;             // by passes over this graph when it was loaded
   bool separate_host_operators = false;  // on a stream of their own, where they are independent
   // Where packed constants go; null: kernels read constants as they are.
   kernels::PackedWeights* packed_weights = nullptr;
@@ -36,6 +39,7 @@ struct CompileOptions {
   // What plain lives take in the file's order: the peak is kept from being above it. Nothing: not
   // known, and the fastest kernels are taken.
   std::optional<Bytes> plain_peak;
+  TuningOptions tuning;
 };
 
 // A model that is ready to run inside a plan: every node that runs has its kernel, every byte its
@@ -49,9 +53,9 @@ struct CompiledModel {
   PlannedModel planned;
   HostTransfers transfers;   // between the device and the host, inside a run
   PlanOptions plan_options;  // by which it was planned: kernels' workspaces are among them
-  std::vector<PassReport> passes;
-  Bytes input_fusion_size;  // as PlanOptions has it
-  int threads = 1;          // that a kernel may use when it runs, at most
+  FusionCounts fusion;       // what passes found, from loading on
+  Bytes input_fusion_size;   // as PlanOptions has it
+  int threads = 1;           // that a kernel may use when it runs, at most
 };
 
 // Why a graph cannot be planned as a whole before it runs (a size that only data tells, a value

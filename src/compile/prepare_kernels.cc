@@ -4,7 +4,7 @@
 #include <bit>
 #include <optional>
 
-#include "compile/shapes/known_tensor.h"
+#include "compile/node_site.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -15,41 +15,6 @@ using graph::NodeId;
 using graph::ValueId;
 using kernels::KernelSite;
 using kernels::TensorInfo;
-
-TensorInfo InfoOf(const Graph& graph, ValueId id) {
-  TensorInfo info;
-  if (!id.valid()) return info;
-  const graph::Value& value = graph[id];
-  info.type = value.type.data_type;
-  info.dims = graph::StaticDims(*value.type.shape);
-  if (value.constant.valid()) {
-    info.constant = true;
-    info.data = graph[value.constant].bytes.data();
-    info.assumed = graph[value.constant].missing;
-  }
-  return info;
-}
-
-// The inputs of a node, with the elements that shape inference knows of those that are no
-// constants. They are there for as long as the object.
-class SiteInputs {
- public:
-  SiteInputs(const Graph& graph, const Node& node) {
-    for (const ValueId input : node.inputs) {
-      TensorInfo& info = infos_.emplace_back(InfoOf(graph, input));
-      if (!info.present() || info.constant) continue;
-      const std::optional<kernels::HostTensor> known = KnownTensor(graph[input]);
-      if (!known) continue;
-      info.data = known->data.get();
-      held_.push_back(*known);
-    }
-  }
-  const std::vector<TensorInfo>& infos() const { return infos_; }
-
- private:
-  std::vector<TensorInfo> infos_;
-  std::vector<kernels::HostTensor> held_;
-};
 
 // Lets go of constants as soon as every node that reads them has packed them.
 class ConstantReaders {
@@ -99,7 +64,9 @@ class PackingRecorder : public kernels::PackedWeights {
  public:
   PackingRecorder(kernels::PackedWeights& store, const KernelSite& site, WeightForms forms,
                   const ConstantReaders& readers)
-      : store_(store), site_(site), forms_(forms), readers_(readers) {}
+      : store_(store), site_(site), forms_(forms), readers_(readers) {
+    store_.BeginNode(site.node());
+  }
 
   // What others read plain stays in memory next to the packed form.
   bool Wants(const void* data, Bytes plain, Bytes packed, Bytes workspace) const override {
@@ -130,25 +97,17 @@ class PackingRecorder : public kernels::PackedWeights {
   uint64_t inputs_ = 0;
 };
 
+}  // namespace
+
 // A packed constant lies where its packed form does, which is no place in a group.
 bool MayPack(const Node& node) {
   return node.memory.continuous_input == graph::MemoryAttributes::Continuous::kNone &&
          !node.memory.no_address_refresh;
 }
 
-// Says yes to every packing and does none: for kernels that are made to be looked at.
-class NoPacking : public kernels::PackedWeights {
- public:
-  Result<const void*> Pack(const void*, Bytes, std::string_view, Bytes, const Fill&) override {
-    return static_cast<const void*>(this);
-  }
-  void Forget(const void*, Bytes) override {}
-};
-
-}  // namespace
-
 Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpose purpose,
-                      const std::vector<Bytes>& most_workspace) {
+                      const std::vector<Bytes>& most_workspace,
+                      const std::vector<KernelChoice>& choices) {
   const Graph& graph = model.graph;
   const Target& target = options.plan.lifetimes.target;
   ConstantReaders readers(model.graph, purpose == Purpose::kToRun);
@@ -163,12 +122,15 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
       const Node& node = graph[id];
       if (!SubgraphsOf(node).empty() || IsTransfer(node)) continue;
       const kernels::Backend& backend = target.BackendOf(node);
-      const SiteInputs inputs(graph, node);
-      KernelSite site{.graph = graph, .id = id, .inputs = inputs.infos(), .outputs = {}};
+      NodeSite known(graph, id);
+      KernelSite& site = known.site();
       site.deterministic = options.deterministic;
-      site.outputs_cleared = !node.memory.needs_clearing.empty();
       if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
-      for (const ValueId output : node.outputs) site.outputs.push_back(InfoOf(graph, output));
+      if (!choices.empty() && !choices[id.index()].alternative.empty()) {
+        const KernelChoice& choice = choices[id.index()];
+        site.alternatives.wanted = choice.alternative;
+        site.most_workspace = std::min(site.most_workspace, choice.most_workspace);
+      }
       if (!backend.Supports(graph, id)) return kernels::NoKernel(site, backend.name());
       std::optional<PackingRecorder> recorder;
       const bool packs = store != nullptr && MayPack(node) && !target.RunsOnHost(node) &&

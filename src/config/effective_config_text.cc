@@ -48,7 +48,7 @@ std::string EffectiveConfigText(const EffectiveConfig& effective) {
   std::vector<Line> lines = {{"option", "in force", "from", "legal"}};
   for (const EffectiveValue& value : effective.values) {
     lines.push_back({std::string(value.option->name), ValueText(value), OriginText(value),
-                     LegalText(*value.option)});
+                     ShortLegalText(*value.option)});
   }
   return Aligned(lines);
 }

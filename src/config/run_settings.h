@@ -122,6 +122,9 @@ struct DumpSettings {
   Mode mode = Mode::kOutput;
   Data data = Data::kTensor;
   std::vector<std::string> layers;  // names of nodes; empty: all
+  // enable_dump_debug with a dump_debug_mode that covers kernels (all, aicore_overflow): tells the
+  // first operator of a run that makes NaN or infinity of finite numbers.
+  bool find_overflow = false;
 
   bool TakesStep(int64_t step) const {
     return steps.empty() || std::ranges::any_of(steps, [step](const Steps& range) {

@@ -2,7 +2,10 @@
 
 #include <cstdlib>
 
+#include "engine/fusion/fusion_results.h"
 #include "engine/graph/compile_request.h"
+#include "engine/tuning/open_tuning.h"
+#include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/fake_device.h"
 #include "plimsoll/device/registry.h"
@@ -57,7 +60,18 @@ Result<std::unique_ptr<device::Device>> MakeDeviceFor(const device::DeviceName& 
   return std::unique_ptr<device::Device>(std::make_unique<device::FakeDevice>(numbers));
 }
 
-LoadOptions LoadOptionsFor(const SessionOptions& options) {
+// What cannot be done as asked is a line in the log.
+compile::FusionSwitches SwitchesFor(const config::FusionSwitches& asked) {
+  const auto group = [](const config::FusionGroup& from) {
+    return compile::GroupSwitches{from.all_off, from.patterns};
+  };
+  std::vector<std::string> notes;
+  compile::FusionSwitches switches(group(asked.graph_fusion), group(asked.ub_fusion), notes);
+  for (const std::string& note : notes) Log(LogLevel::kWarning, note);
+  return switches;
+}
+
+LoadOptions LoadOptionsFor(const SessionOptions& options, const DeviceSide& side) {
   LoadOptions load = options.load;
   load.plan = PlanOptionsFor(options.config, load.plan);
   load.open_shapes |= options.config.compile_dynamic_mode;
@@ -72,6 +86,9 @@ LoadOptions LoadOptionsFor(const SessionOptions& options) {
   load.threads = options.threads;
   load.deterministic = options.config.deterministic;
   load.steps = options.config.iterations_per_loop;
+  DebugSettings debug = DebugSettings::Of(options.config);
+  debug.clock = options.clock;
+  load.debug = std::make_shared<SessionDebug>(std::move(debug), side);
   return load;
 }
 
@@ -81,7 +98,7 @@ Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> 
                  device::DeviceId id)
     : options_(options),
       weights_(std::make_shared<SessionWeights>(options.config, device, id, options.shared_forms)),
-      load_(LoadOptionsFor(options)),
+      load_(LoadOptionsFor(options, DeviceSide::Of(device, id))),
       memory_(std::make_shared<FeatureMemory>(
           device, id, options.config.memory_config.static_memory_policy, options.allocator)),
       gate_(memory_->policy(), options.config.graph_max_parallel_model_num),
@@ -97,7 +114,13 @@ Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) 
     named = name.id;
   }
   PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device, named));
-  return std::unique_ptr<Session>(new Session(options, std::move(device), id));
+  SessionOptions own = options;
+  if (own.load.tuning.store == nullptr) {
+    PLIMSOLL_ASSIGN(own.load.tuning, OpenTuning(options.config.aoe));
+  }
+  if (options.config.fusion_switches)
+    own.load.switches = SwitchesFor(*options.config.fusion_switches);
+  return std::unique_ptr<Session>(new Session(own, std::move(device), id));
 }
 
 Result<std::shared_ptr<LoadedGraph>> Session::Find(GraphId id) const {
@@ -119,9 +142,23 @@ Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>
   }
   PLIMSOLL_ASSIGN(std::vector<VariablePort> ports, BindVariables(graph, names));
   const GraphId id(next_++);
+  LoadOptions load = load_;
+  if (load.shape_ranges && ranges_taken_.exchange(true)) {
+    Log(LogLevel::kWarning,
+        StrCat("dynamic_inputs_shape_range acts on one graph, the first of the session, and not on "
+               "graph ",
+               id.index(),
+               ": give that one a session with ranges of its own, as "
+               "set_graph_exec_config does in the documents"));
+    load.shape_ranges.reset();
+  }
+  if (!load.only_plan) {
+    load.on_passes = MakeFusionReport(options_.config.export_compile_stat,
+                                      options_.config.work_path, {weights_->session(), id.index()});
+  }
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
-                  LoadedGraph::Load(std::move(graph), load_, {memory_, weights_, &variables_}, name,
+                  LoadedGraph::Load(std::move(graph), load, {memory_, weights_, &variables_}, name,
                                     std::move(ports)));
   const std::lock_guard lock(mutex_);
   graphs_.emplace(id, std::move(loaded));

@@ -37,6 +37,7 @@ struct SessionOptions {
   // Where feature maps come from; none: from the device, as the policy says. Thread-safe.
   std::shared_ptr<memory::Allocator> allocator;
   std::shared_ptr<SharedForms> shared_forms;  // of several sessions; none: its own
+  std::shared_ptr<RunClock> clock;  // what limits of time are measured by; none: the system's
 };
 
 // Holds models and runs them on the CPU: add, run, unload by id.
@@ -120,6 +121,7 @@ class Session {
   mutable std::mutex mutex_;  // of the table
   std::map<GraphId, std::shared_ptr<LoadedGraph>> graphs_;
   std::atomic<size_t> next_ = 0;
+  std::atomic<bool> ranges_taken_ = false;  // a graph has dynamic_inputs_shape_range
 };
 
 }  // namespace plimsoll::engine

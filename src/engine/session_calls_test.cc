@@ -5,11 +5,9 @@
 #include <thread>
 
 #include "engine/hooked_allocator_for_tests.h"
-#include "engine/noted_kernels_for_tests.h"
 #include "engine/random/configured_runs_for_tests.h"
 #include "engine/random/typed_graphs_for_tests.h"
 #include "engine/variables/training_for_tests.h"
-#include "kernels/parallel.h"
 
 // Every call of a session: what it refuses, that a refusal changes nothing, and what it tells of
 // runs and memory.
@@ -314,46 +312,6 @@ TEST(SessionCallsTest, AGraphThatIsUnloadedInTheMiddleOfARunGoesWhenItEnds) {
   EXPECT_EQ(BytesOf(got[0]), BytesOf(expected[0]));
   EXPECT_EQ(CodeOf(session->Memory(id).status()), "session.graph");
   EXPECT_EQ(allocator->statistics().allocated, Bytes(0));
-}
-
-// Calls of two sessions take turns in one thread: each prepares and runs kernels as its own says,
-// and leaves the thread as the caller had it.
-TEST(SessionCallsTest, EveryCallPreparesAndRunsKernelsAsItsSessionSays) {
-  SessionOptions exact;
-  exact.threads = 3;
-  exact.config.deterministic = true;
-  const HostTensor x = Random({4}, 1);
-  const kernels::ThreadScope callers(5);
-  for (const auto& [name, call] : CallsWithInputs()) {
-    if (name == "BatchFor") continue;
-    for (const SessionOptions& options : {exact, SessionOptions()}) {
-      const auto session = MakeSession(options);
-      const GraphId id = MustAdd(*session, NotedCopies());
-      EXPECT_EQ(kernels::Threads(), 5) << "Add";
-      (void)call(*session, id, Views({x})).ok();
-      EXPECT_EQ(kernels::Threads(), 5) << name;
-      const std::vector<KernelNote> notes = KernelNotes::Of().Take();
-      EXPECT_FALSE(notes.empty()) << name;
-      EXPECT_EQ(name == "RunValues", !notes.empty() && notes.back().ran) << name;
-      for (const KernelNote& note : notes) {
-        EXPECT_EQ(note.threads, options.threads) << name;
-        EXPECT_EQ(note.deterministic, options.config.deterministic) << name;
-      }
-    }
-  }
-}
-
-// The same where kernels are prepared as the walk reaches their nodes.
-TEST(SessionCallsTest, NodeByNodeRunsPrepareKernelsAsTheirSessionSays) {
-  SessionOptions exact;
-  exact.threads = 3;
-  exact.config.deterministic = true;
-  const auto session = MakeSession(exact);
-  MustRun(*session, MustAdd(*session, NotedCopies(1, true)), {Random({4}, 1)});
-  const std::vector<KernelNote> notes = KernelNotes::Of().Take();
-  ASSERT_FALSE(notes.empty());
-  EXPECT_TRUE(notes.back().ran);
-  for (const KernelNote& note : notes) EXPECT_TRUE(note.threads == 3 && note.deterministic);
 }
 
 // A graph of one shape hands its constants to its one plan; where that cannot be made, every call

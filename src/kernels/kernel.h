@@ -46,6 +46,8 @@ class PackedWeights {
  public:
   virtual ~PackedWeights() = default;
   using Fill = std::function<Status(void* packed)>;
+  // Says that what is packed from now on is for this node.
+  virtual void BeginNode(const graph::Node& /*node*/) {}
   // Whether to pack the constant at `data`. A kernel that is told no reads it as it is, and takes
   // `workspace` more in each run.
   virtual bool Wants(const void* /*data*/, Bytes /*plain*/, Bytes /*packed*/,
@@ -61,6 +63,19 @@ class PackedWeights {
   virtual void Forget(const void* data, Bytes size) = 0;
 };
 
+// The ways in which a maker can make a kernel besides the one that it takes by itself. Each has a
+// name that says what is different, and gives results that differ by rounding at most.
+struct Alternatives {
+  std::string_view wanted = {};               // empty, or unknown: the maker's own way
+  std::vector<std::string>* names = nullptr;  // where given: takes in the names of all there are
+
+  // For makers: there is an alternative of this name. Whether it is the one to take.
+  bool Offer(std::string_view name) const {
+    if (names != nullptr) names->emplace_back(name);
+    return !wanted.empty() && wanted == name;
+  }
+};
+
 // Where a kernel is to run: one node, with everything that is known of its tensors.
 struct KernelSite {
   const graph::Graph& graph;
@@ -74,6 +89,7 @@ struct KernelSite {
   // The largest workspace that is welcome. A maker with several implementations takes the fastest
   // that keeps to it; where none does, the one with the smallest workspace.
   Bytes most_workspace = Bytes(kSaturated);
+  Alternatives alternatives = {};
   // The kernel gives the same bytes for the same input with any number of threads. Else a few
   // implementations split a sum between threads, and its last bits follow their number.
   bool deterministic = false;

@@ -21,6 +21,10 @@ class Queue {
   // Waits until everything is done, and fails as the first of it failed; what was sent after that
   // was left out. Errors are told once.
   virtual Status Finish() = 0;
+  // Whether everything is done already; waits for nothing.
+  virtual Result<bool> IsDone() { return true; }
+  // Kernels that have not begun are left out, and Finish fails so, unless something failed before.
+  virtual void Cancel(const Error& /*reason*/) {}
 };
 
 // Does everything at once, in memory that the host reaches.

@@ -25,7 +25,8 @@ TensorInfo InfoOf(const graph::ValueType& type) {
 
 Result<std::vector<HostTensor>> RunOnce(const graph::Graph& graph, graph::NodeId id,
                                         const std::vector<HostTensor>& inputs,
-                                        const AllocateTensor& allocate, bool deterministic) {
+                                        const AllocateTensor& allocate, bool deterministic,
+                                        const RunPrepared& run) {
   KernelSite site{.graph = graph, .id = id, .inputs = {}, .outputs = {}};
   site.deterministic = deterministic;
   std::vector<const void*> read;
@@ -47,8 +48,8 @@ Result<std::vector<HostTensor>> RunOnce(const graph::Graph& graph, graph::NodeId
   }
   PLIMSOLL_ASSIGN(const HostTensor workspace,
                   allocate(graph::DataType::kUint8, {kernel->workspace().value()}));
-  PLIMSOLL_TRY(
-      kernel->Run({.inputs = read, .outputs = written, .workspace = workspace.data.get()}));
+  const KernelCall call{.inputs = read, .outputs = written, .workspace = workspace.data.get()};
+  PLIMSOLL_TRY(run ? run(site, *kernel, call) : kernel->Run(call));
   return made;
 }
 

@@ -21,7 +21,6 @@ constexpr size_t kLabelWidth = 14;
 constexpr size_t kNameWidth = 34;
 constexpr size_t kDefaultWidth = 22;
 constexpr size_t kStandingWidth = 15;
-constexpr size_t kLongestLegal = 64;
 
 std::string EnvironmentText(const Option& option) {
   const config::EnvironmentVariable& variable = *option.environment;
@@ -132,10 +131,8 @@ std::string OptionListText() {
     }
     const std::string given =
         option.default_value.empty() ? "-" : std::string(option.default_value);
-    std::string legal = LegalText(option);
-    if (legal.size() > kLongestLegal) legal = legal.substr(0, kLongestLegal - 3) + "...";
     out += fmt::format("  {:<{}}{:<{}}{:<{}}{}\n", option.name, kNameWidth, given, kDefaultWidth,
-                       StandingWord(option), kStandingWidth, legal);
+                       StandingWord(option), kStandingWidth, ShortLegalText(option));
   }
   return out;
 }

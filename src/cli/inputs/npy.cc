@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/debug/npy_format.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -15,27 +16,6 @@ namespace {
 using graph::DataType;
 using kernels::Dims;
 using kernels::HostTensor;
-
-constexpr std::string_view kMagic = "\x93NUMPY";
-
-struct TypeName {
-  std::string_view text;  // as NumPy writes it
-  DataType type;
-};
-constexpr std::array<TypeName, 14> kTypes = {{{"<f4", DataType::kFloat32},
-                                              {"<f8", DataType::kFloat64},
-                                              {"<f2", DataType::kFloat16},
-                                              {"|i1", DataType::kInt8},
-                                              {"<i2", DataType::kInt16},
-                                              {"<i4", DataType::kInt32},
-                                              {"<i8", DataType::kInt64},
-                                              {"|u1", DataType::kUint8},
-                                              {"<u2", DataType::kUint16},
-                                              {"<u4", DataType::kUint32},
-                                              {"<u8", DataType::kUint64},
-                                              {"|b1", DataType::kBool},
-                                              {"<c8", DataType::kComplex64},
-                                              {"<c16", DataType::kComplex128}}};
 
 Error BadNpy(const std::filesystem::path& file, std::string why) {
   return Error{.kind = ErrorKind::kBadFile,
@@ -71,10 +51,7 @@ std::optional<Dims> ParseDims(std::string_view text) {
 
 std::optional<DataType> ParseType(std::string_view text) {
   if (text.size() < 4) return std::nullopt;
-  const std::string_view name = text.substr(1, text.size() - 2);
-  const auto found = std::find_if(kTypes.begin(), kTypes.end(),
-                                  [&](const TypeName& row) { return row.text == name; });
-  return found == kTypes.end() ? std::nullopt : std::optional(found->type);
+  return engine::NpyType(text.substr(1, text.size() - 2));
 }
 
 }  // namespace
@@ -84,7 +61,7 @@ Result<HostTensor> ReadNpy(const std::filesystem::path& file) {
   if (!in) return BadNpy(file, "it cannot be opened");
   std::array<char, 8> start{};
   if (!in.read(start.data(), start.size()) ||
-      std::string_view(start.data(), kMagic.size()) != kMagic) {
+      std::string_view(start.data(), engine::kNpyMagic.size()) != engine::kNpyMagic) {
     return BadNpy(file, "it does not begin as an .npy file does");
   }
   const int length_bytes = start[6] == 1 ? 2 : 4;
@@ -131,23 +108,10 @@ Status WriteNpy(const std::filesystem::path& file, const HostTensor& tensor) {
                  .why = std::move(why),
                  .remedy = ""};
   };
-  const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& candidate) {
-    return candidate.type == tensor.type;
-  });
-  if (row == kTypes.end()) {
-    return failed(StrCat("NumPy has no ", graph::Name(tensor.type)));
-  }
-  std::string shape = Join(tensor.dims, ", ");
-  if (tensor.dims.size() == 1) shape += ",";
-  std::string header =
-      StrCat("{'descr': '", row->text, "', 'fortran_order': False, 'shape': (", shape, "), }");
-  constexpr size_t kPrefix = 10;
-  constexpr size_t kAlignment = 64;
-  while ((kPrefix + header.size() + 1) % kAlignment != 0) header += ' ';
-  header += '\n';
+  const auto header = engine::NpyHeader(tensor.type, tensor.dims);
+  if (!header) return failed(StrCat("NumPy has no ", graph::Name(tensor.type)));
   std::ofstream out(file, std::ios::binary);
-  out << kMagic << '\x01' << '\x00' << static_cast<char>(header.size() % 256)
-      << static_cast<char>(header.size() / 256) << header;
+  out << *header;
   out.write(static_cast<const char*>(tensor.data.get()), tensor.size().value());
   out.close();
   if (!out) return failed("the write failed");

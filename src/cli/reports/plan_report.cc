@@ -67,6 +67,7 @@ PlanReport MakePlanReport(const engine::Executable& executable, const engine::Gr
   PlanReport report = MakePlanReport(model.graph, model.planned);
   static_cast<plimsoll::PlanReport&>(report) = engine::MakePlanReport(executable, memory);
   report.packed = memory.packed;
+  report.fusion = model.fusion;
   return report;
 }
 

@@ -58,6 +58,7 @@ struct PlanReport : plimsoll::PlanReport {
   std::vector<engine::FeatureMapLives::Owner> peak_owners;  // largest first
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<compile::Technique> techniques;
+  std::optional<compile::FusionCounts> fusion;  // of what a run executes
   MergedBatches merged_batches;
   std::optional<Clearing> clearing;
 };

@@ -16,6 +16,21 @@ Json PackedJson(const engine::PackedStore::Packed& packed) {
           {"more_bytes", packed.more().value()}, {"reason", kWhatPackingBuys}};
 }
 
+// Every pattern that is on.
+Json FusionJson(const compile::FusionCounts& counts) {
+  Json json = Json::array();
+  for (const compile::FusionPatternRow& row : compile::FusionPatternTable()) {
+    if (!counts.looked_for(row.pattern)) continue;
+    const compile::PatternCount& count = counts[row.pattern];
+    json.push_back({{"name", row.name},
+                    {"group", compile::Name(row.group)},
+                    {"match_times", count.matches()},
+                    {"effect_times", count.effects},
+                    {"repository_hit_times", count.repository_hits}});
+  }
+  return json;
+}
+
 Json ModelJson(const PlanReport& report) {
   const bool program = report.subject == PlanReport::Subject::kProgram;
   Json json = {{"file", report.file},
@@ -65,6 +80,7 @@ Json ModelJson(const PlanReport& report) {
                                   {"gained_bytes", technique.gained.value()},
                                   {"reason", technique.reason}});
   }
+  if (report.fusion) json["passes"] = FusionJson(*report.fusion);
   json["regions"] = Json::array();
   for (const auto& row : report.regions) {
     json["regions"].push_back({{"name", row.name},

@@ -139,10 +139,9 @@ bool MayBeCompared(const graph::ConstantTensor& constant) {
   return !graph::IsFloating(constant.type) || constant.ElementCount() <= 1;
 }
 
-int MergeConstants(Rewriter& rewriter) {
+void MergeConstants(Rewriter& rewriter, FusionCounts& counts) {
   Graph& graph = rewriter.graph();
   FirstOfKind<ValueId> first;
-  int merged = 0;
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const ValueId id(i);
     if (!graph[id].constant.valid() || graph[id].home != Graph::kRoot) continue;
@@ -153,9 +152,8 @@ int MergeConstants(Rewriter& rewriter) {
     });
     if (same == id) continue;
     rewriter.ReplaceUses(id, same);
-    ++merged;
+    counts.Took(FusionPattern::kCommonSubexpression);
   }
-  return merged;
 }
 
 bool Merge(Rewriter& rewriter, NodeId id, NodeId same) {
@@ -175,25 +173,30 @@ bool Merge(Rewriter& rewriter, NodeId id, NodeId same) {
   return true;
 }
 
-int MergeBody(Rewriter& rewriter, SubgraphId body) {
+void MergeBody(Rewriter& rewriter, SubgraphId body, FusionCounts& counts) {
   const Graph& graph = rewriter.graph();
   FirstOfKind<NodeId> first;
-  int merged = 0;
   for (const NodeId id : rewriter.NodesOf(body)) {
-    for (const SubgraphId inner : SubgraphsOf(graph[id])) merged += MergeBody(rewriter, inner);
+    for (const SubgraphId inner : SubgraphsOf(graph[id])) MergeBody(rewriter, inner, counts);
     const NodeId same =
         first.Find(id, [&](std::string& key, NodeId node) { return AppendNode(key, graph[node]); });
-    if (same != id && Merge(rewriter, id, same)) ++merged;
+    if (same == id) continue;
+    if (Merge(rewriter, id, same)) {
+      counts.Took(FusionPattern::kCommonSubexpression);
+    } else {
+      counts.Declined(FusionPattern::kCommonSubexpression);
+    }
   }
-  return merged;
 }
 
 }  // namespace
 
-int MergeCommonSubexpressions(Graph& graph) {
+FusionCounts MergeCommonSubexpressions(Graph& graph, const FusionSwitches& /*switches*/) {
   Rewriter rewriter(graph);
-  const int constants = MergeConstants(rewriter);
-  return constants + MergeBody(rewriter, Graph::kRoot);
+  FusionCounts counts;
+  MergeConstants(rewriter, counts);
+  MergeBody(rewriter, Graph::kRoot, counts);
+  return counts;
 }
 
 }  // namespace plimsoll::compile

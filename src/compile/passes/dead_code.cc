@@ -23,8 +23,7 @@ class Sweep {
   explicit Sweep(Graph& graph) : graph_(graph), needed_(graph.values.size()) {}
 
   // Backwards, so that every reader has been judged before what it reads.
-  int Body(SubgraphId body) {
-    int dropped = 0;
+  void Body(SubgraphId body) {
     for (const ValueId output : graph_[body].outputs) Need(output);
     std::vector<NodeId> kept;
     const std::vector<NodeId> nodes = graph_[body].nodes;
@@ -35,17 +34,19 @@ class Sweep {
       });
       if (!needed && MayVanish(node)) {
         graph_[*id].home = SubgraphId();
-        ++dropped;
+        counts_.Took(FusionPattern::kDeadCode);
         continue;
       }
+      if (!needed) counts_.Declined(FusionPattern::kDeadCode);
       kept.push_back(*id);
-      for (const SubgraphId inner : SubgraphsOf(node)) dropped += Body(inner);
+      for (const SubgraphId inner : SubgraphsOf(node)) Body(inner);
       for (const ValueId value : ReadsOf(graph_, *id)) Need(value);
     }
     std::reverse(kept.begin(), kept.end());
     graph_[body].nodes = std::move(kept);
-    return dropped;
   }
+
+  const FusionCounts& counts() const { return counts_; }
 
  private:
   void Need(ValueId value) {
@@ -54,10 +55,15 @@ class Sweep {
 
   Graph& graph_;
   std::vector<bool> needed_;
+  FusionCounts counts_;
 };
 
 }  // namespace
 
-int RemoveDeadCode(Graph& graph) { return Sweep(graph).Body(Graph::kRoot); }
+FusionCounts RemoveDeadCode(Graph& graph, const FusionSwitches& /*switches*/) {
+  Sweep sweep(graph);
+  sweep.Body(Graph::kRoot);
+  return sweep.counts();
+}
 
 }  // namespace plimsoll::compile

@@ -35,9 +35,9 @@ class Folding {
   Folding(Graph& graph, Transposes transposes)
       : graph_(graph), rewriter_(graph), transposes_(transposes) {}
 
-  int Run() {
+  FusionCounts Run() {
     Body(Graph::kRoot, /*contents_hold=*/true);
-    return folded_;
+    return counts_;
   }
 
  private:
@@ -51,7 +51,7 @@ class Folding {
       if (!inner.empty() || !MayRewrite(graph_[id])) continue;
       if (FoldStored(id) || (contents_hold && FoldKnown(id)) || FoldAsWindow(id) ||
           FoldByKernel(id)) {
-        ++folded_;
+        counts_.Took(FusionPattern::kConstantFold);
       }
     }
   }
@@ -123,7 +123,6 @@ class Folding {
     const graph::Node& node = graph_[id];
     if (!kernels::IsDeterministic(node)) return false;
     if (!kernels::HostBackend().Supports(graph_, id)) return false;
-    if (transposes_ == Transposes::kLeaveToProducts && IsForProducts(node)) return false;
     Bytes read;
     bool assumed = false;
     for (const ValueId input : node.inputs) {
@@ -134,15 +133,21 @@ class Folding {
       assumed |= constant.missing;
       read += constant.Size();
     }
-    if (!InferAgain(id) || WouldGrow(node, read)) return false;
+    const bool left = transposes_ == Transposes::kLeaveToProducts && IsForProducts(node);
+    if (left || !InferAgain(id) || WouldGrow(node, read)) return Decline();
     const auto made = assumed ? AssumeOutputs(id) : RunOnce(id);
-    if (!made.ok()) return false;
+    if (!made.ok()) return Decline();
     const std::vector<ValueId> outputs = node.outputs;
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i].valid()) rewriter_.MakeConstant(outputs[i], (*made)[i]);
     }
     Retire(id);
     return true;
+  }
+
+  bool Decline() {
+    counts_.Declined(FusionPattern::kConstantFold);
+    return false;
   }
 
   Result<std::vector<graph::ConstantTensor>> RunOnce(NodeId id) const {
@@ -239,14 +244,16 @@ class Folding {
   Graph& graph_;
   Rewriter rewriter_;
   Transposes transposes_;
-  int folded_ = 0;
+  FusionCounts counts_;
 };
 
 }  // namespace
 
-int FoldConstants(Graph& graph) { return Folding(graph, Folding::Transposes::kFold).Run(); }
+FusionCounts FoldConstants(Graph& graph, const FusionSwitches& /*switches*/) {
+  return Folding(graph, Folding::Transposes::kFold).Run();
+}
 
-int FoldBeforeFusing(Graph& graph) {
+FusionCounts FoldBeforeFusing(Graph& graph, const FusionSwitches& /*switches*/) {
   return Folding(graph, Folding::Transposes::kLeaveToProducts).Run();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -9,10 +10,10 @@ namespace plimsoll::compile {
 // already knows as numbers. A node without a kernel, with data that is not there or that a kernel
 // refuses stays; so does one that would blow up a small constant into a large one, which is better
 // made when it is needed. Gives how many nodes became constants.
-int FoldConstants(graph::Graph& graph);
+FusionCounts FoldConstants(graph::Graph& graph, const FusionSwitches& switches = {});
 
 // The same, but leaves large Transposes that only matrix products read: a product takes them in,
 // and a copy of the weight is never made.
-int FoldBeforeFusing(graph::Graph& graph);
+FusionCounts FoldBeforeFusing(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

@@ -50,16 +50,20 @@ void MoveOut(Graph& graph, NodeId owner, SubgraphId branch) {
   graph[branch].nodes.clear();
 }
 
-bool InlineOne(Graph& graph, SubgraphId body) {
+// `declined` counts those that are left.
+bool InlineOne(Graph& graph, SubgraphId body, int& declined) {
   for (const NodeId id : graph[body].nodes) {
     const SubgraphId branch = TakenBranch(graph, graph[id]);
     if (!branch.valid()) {
       for (const SubgraphId inner : SubgraphsOf(graph[id])) {
-        if (InlineOne(graph, inner)) return true;
+        if (InlineOne(graph, inner, declined)) return true;
       }
       continue;
     }
-    if (!CanInline(graph, Rewriter(graph), graph[id], branch)) continue;
+    if (!CanInline(graph, Rewriter(graph), graph[id], branch)) {
+      ++declined;
+      continue;
+    }
     MoveOut(graph, id, branch);
     const std::vector<ValueId> returned = std::move(graph[branch].outputs);
     graph[branch].outputs.clear();
@@ -76,10 +80,15 @@ bool InlineOne(Graph& graph, SubgraphId body) {
 
 }  // namespace
 
-int InlineBranches(Graph& graph) {
-  int inlined = 0;
-  while (InlineOne(graph, Graph::kRoot)) ++inlined;
-  return inlined;
+FusionCounts InlineBranches(Graph& graph, const FusionSwitches& /*switches*/) {
+  FusionCounts counts;
+  int declined = 0;
+  while (InlineOne(graph, Graph::kRoot, declined)) {
+    counts.Took(FusionPattern::kBranchInline);
+    declined = 0;
+  }
+  counts.Declined(FusionPattern::kBranchInline, declined);
+  return counts;
 }
 
 }  // namespace plimsoll::compile

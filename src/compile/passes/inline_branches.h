@@ -1,11 +1,12 @@
 #pragma once
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
 
 // Puts the branch that is taken in the place of every `If` whose condition is a constant. Gives how
 // many there were.
-int InlineBranches(graph::Graph& graph);
+FusionCounts InlineBranches(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

@@ -54,13 +54,19 @@ class Merging {
  public:
   explicit Merging(Graph& graph) : graph_(graph), rewriter_(graph) {}
 
-  int Run() {
+  FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
       for (const NodeId id : rewriter_.NodesOf(body)) {
-        if (!rewriter_.IsDropped(id) && MayRewrite(graph_[id]) && Visit(id)) ++changed_;
+        if (rewriter_.IsDropped(id) || !MayRewrite(graph_[id])) continue;
+        blocked_ = false;
+        if (Visit(id)) {
+          counts_.Took(FusionPattern::kViewMerge);
+        } else if (blocked_) {
+          counts_.Declined(FusionPattern::kViewMerge);
+        }
       }
     }
-    return changed_;
+    return counts_;
   }
 
  private:
@@ -125,6 +131,12 @@ class Merging {
     return true;
   }
 
+  // A pattern is there and cannot be changed: the sizes are open, or others read what would vanish.
+  bool Block() {
+    blocked_ = true;
+    return false;
+  }
+
   // Reshape(Transpose(x)) as Transpose(Reshape(x)).
   bool ViewBeforeTranspose(NodeId id) {
     const ValueId transposed = graph_[id].inputs[0];
@@ -153,7 +165,7 @@ class Merging {
       return false;
     }
     const ValueId view = SeenAs(source, std::move(viewed), id);
-    if (!view.valid()) return false;
+    if (!view.valid()) return Block();
     graph_[id].op = "Transpose";
     SetPermutation(id, std::move(moved));
     rewriter_.SetInputs(id, {view});
@@ -221,7 +233,7 @@ class Merging {
   bool MakeReshape(NodeId id, ValueId source) {
     const std::optional<std::vector<int64_t>> target =
         ReshapeTarget(*ShapeOf(graph_, source), OutputShape(id));
-    if (!target) return false;
+    if (!target) return Block();
     Node& node = graph_[id];
     const ValueId shape =
         rewriter_.AddInt64s(id, StrCat(graph_[node.outputs[0]].name, "/shape"), *target);
@@ -238,7 +250,8 @@ class Merging {
 
   Graph& graph_;
   Rewriter rewriter_;
-  int changed_ = 0;
+  bool blocked_ = false;  // the node looked at is one that was found and left
+  FusionCounts counts_;
 };
 
 }  // namespace
@@ -266,6 +279,8 @@ std::optional<std::vector<int64_t>> ReshapeTarget(const Shape& from, const Shape
   return target;
 }
 
-int MergeViews(Graph& graph) { return Merging(graph).Run(); }
+FusionCounts MergeViews(Graph& graph, const FusionSwitches& /*switches*/) {
+  return Merging(graph).Run();
+}
 
 }  // namespace plimsoll::compile

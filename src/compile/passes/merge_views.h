@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -14,7 +15,7 @@ namespace plimsoll::compile {
 //   a Reshape of the leading dimensions goes before the Transpose of the last two, and one that
 //   adds leading ones before any Transpose, so that it meets the views there.
 // Gives how many nodes were changed.
-int MergeViews(graph::Graph& graph);
+FusionCounts MergeViews(graph::Graph& graph, const FusionSwitches& switches = {});
 
 // The second input of a Reshape (without allowzero) that leads from one shape to the other,
 // whatever the symbols in them stand for; nothing where there is none.

@@ -85,29 +85,33 @@ ValueId Original(const Graph& graph, const Rewriter& rewriter, const Node& node,
   return UntouchedOperand(graph, node);
 }
 
-int CleanBody(Rewriter& rewriter, SubgraphId body, bool steady) {
+void CleanBody(Rewriter& rewriter, SubgraphId body, bool steady, FusionCounts& counts) {
   Graph& graph = rewriter.graph();
-  int removed = 0;
   for (const NodeId id : rewriter.NodesOf(body)) {
     for (const SubgraphId inner : SubgraphsOf(graph[id])) {
-      removed += CleanBody(rewriter, inner, steady && Is(graph[id], "If"));
+      CleanBody(rewriter, inner, steady && Is(graph[id], "If"), counts);
     }
     if (!MayRewrite(graph[id])) continue;
     const ValueId original = Original(graph, rewriter, graph[id], steady);
-    if (!original.valid() || rewriter.IsOverwritten(original)) continue;
+    if (!original.valid()) continue;
     const ValueId output = graph[id].outputs[0];
-    if (rewriter.IsOverwritten(output) || !rewriter.StandIn(output, original)) continue;
+    if (rewriter.IsOverwritten(original) || rewriter.IsOverwritten(output) ||
+        !rewriter.StandIn(output, original)) {
+      counts.Declined(FusionPattern::kNoOpRemove);
+      continue;
+    }
     rewriter.Drop(id);
-    ++removed;
+    counts.Took(FusionPattern::kNoOpRemove);
   }
-  return removed;
 }
 
 }  // namespace
 
-int RemoveNoOps(Graph& graph) {
+FusionCounts RemoveNoOps(Graph& graph, const FusionSwitches& /*switches*/) {
   Rewriter rewriter(graph);
-  return CleanBody(rewriter, Graph::kRoot, /*steady=*/true);
+  FusionCounts counts;
+  CleanBody(rewriter, Graph::kRoot, /*steady=*/true, counts);
+  return counts;
 }
 
 }  // namespace plimsoll::compile

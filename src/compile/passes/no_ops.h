@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -8,6 +9,6 @@ namespace plimsoll::compile {
 // is there, Dropout outside training, Transpose by the identity, views that keep the shape, Expand
 // to the shape that is there, arithmetic and logic with a neutral constant that changes no shape.
 // Gives how many went.
-int RemoveNoOps(graph::Graph& graph);
+FusionCounts RemoveNoOps(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

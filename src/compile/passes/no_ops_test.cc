@@ -62,7 +62,7 @@ TEST(NoOpsTest, ADropoutThatMayTrainStays) {
       builder.Input("t", graph::ValueType::Tensor(graph::DataType::kBool, Shape{}));
   builder.Output(builder.Node("Dropout", {x, ValueId(), training}));
   Graph graph = Inferred(builder);
-  EXPECT_EQ(RemoveNoOps(graph), 0);
+  EXPECT_EQ(RemoveNoOps(graph).effects(), 0);
 }
 
 // `reader` makes its output of the bytes of its input 0.
@@ -84,7 +84,7 @@ TEST(NoOpsTest, WhatIsOverwrittenByReferenceStaysAValueOfItsOwn) {
     builder.Output(value);
   }
   Graph graph = Inferred(builder);
-  EXPECT_EQ(RemoveNoOps(graph), 0);
+  EXPECT_EQ(RemoveNoOps(graph).effects(), 0);
   EXPECT_EQ(OperatorsOf(graph), "Identity Neg Relu Cast Abs Exp");
 }
 
@@ -97,7 +97,7 @@ TEST(CommonSubexpressionsTest, WhatIsOverwrittenByReferenceIsMadeForItself) {
     Overwrite(builder, read[overwritten]);
     for (const ValueId value : read) builder.Output(value);
     Graph graph = Inferred(builder);
-    EXPECT_EQ(MergeCommonSubexpressions(graph), 0) << overwritten;
+    EXPECT_EQ(MergeCommonSubexpressions(graph).effects(), 0) << overwritten;
   }
 }
 
@@ -110,7 +110,7 @@ TEST(CommonSubexpressionsTest, TheSameWorkIsDoneOnce) {
   builder.Output(builder.Node("Add", {softmax(1), softmax(1)}));
   builder.Output(softmax(0));
   Graph graph = Inferred(builder);
-  EXPECT_EQ(MergeCommonSubexpressions(graph), 1);
+  EXPECT_EQ(MergeCommonSubexpressions(graph).effects(), 1);
   EXPECT_EQ(OperatorsOf(graph), "Softmax Add Softmax");
   EXPECT_EQ(MakerOfOutput(graph).inputs[0], MakerOfOutput(graph).inputs[1]);
 }
@@ -121,7 +121,7 @@ TEST(CommonSubexpressionsTest, TwoOutputsOfTheModelStayTwo) {
   builder.Output(builder.Node("Relu", {x}));
   builder.Output(builder.Node("Relu", {x}));
   Graph graph = Inferred(builder);
-  EXPECT_EQ(MergeCommonSubexpressions(graph), 0);
+  EXPECT_EQ(MergeCommonSubexpressions(graph).effects(), 0);
   EXPECT_EQ(OperatorsOf(graph), "Relu Relu");
 }
 
@@ -130,7 +130,7 @@ TEST(CommonSubexpressionsTest, RandomNumbersAreDrawnAsOftenAsBefore) {
   const auto drawn = [&] { return builder.Node("RandomNormal", {}, With("shape", Ints{2})); };
   builder.Output(builder.Node("Add", {drawn(), drawn()}));
   Graph graph = Inferred(builder);
-  EXPECT_EQ(MergeCommonSubexpressions(graph), 0);
+  EXPECT_EQ(MergeCommonSubexpressions(graph).effects(), 0);
 }
 
 TEST(MergeViewsTest, TheDetourOfATransposeThroughThreeDimensionsIsOneTranspose) {
@@ -141,7 +141,7 @@ TEST(MergeViewsTest, TheDetourOfATransposeThroughThreeDimensionsIsOneTranspose) 
   const ValueId turned = builder.Node("Transpose", {flat}, With("perm", Ints{0, 2, 1}));
   builder.Output(builder.Node("Reshape", {turned, builder.Int64s("b", {2, 3, 4, 5})}));
   Graph graph = Inferred(builder);
-  while (MergeViews(graph) + RemoveNoOps(graph) > 0) {
+  while (MergeViews(graph).effects() + RemoveNoOps(graph).effects() > 0) {
   }
   EXPECT_EQ(OperatorsOf(graph), "Transpose");
   EXPECT_EQ(*MakerOfOutput(graph).attributes.Ints("perm"), (Ints{0, 2, 3, 1}));
@@ -159,7 +159,7 @@ TEST(MergeViewsTest, AComputedTargetThatIsTheSameForEverySizeIsAConstant) {
       builder.Node("Concat", {sizes, builder.Int64s("h", {3, 4})}, With("axis", int64_t{0}));
   builder.Output(builder.Node("Reshape", {x, target}));
   Graph graph = Inferred(builder);
-  EXPECT_EQ(MergeViews(graph), 1);
+  EXPECT_EQ(MergeViews(graph).effects(), 1);
   EXPECT_EQ(OperatorsOf(graph), "Reshape");
   EXPECT_TRUE(InferShapes(graph).ok());
   EXPECT_EQ(graph[graph.root().outputs[0]].type, FloatTensor({batch, sequence, 3, 4}));
@@ -171,7 +171,7 @@ TEST(MergeViewsTest, ATransposeOfOnesIsAView) {
   const ValueId turned = builder.Node("Transpose", {x}, With("perm", Ints{1, 0, 2}));
   builder.Output(builder.Node("Squeeze", {turned, builder.Int64s("axis", {1})}));
   Graph graph = Inferred(builder);
-  while (MergeViews(graph) > 0) {
+  while (MergeViews(graph).effects() > 0) {
   }
   EXPECT_EQ(OperatorsOf(graph), "Reshape");
   EXPECT_EQ(graph[graph.root().outputs[0]].type, FloatTensor({5, 4}));

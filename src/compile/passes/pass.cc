@@ -1,8 +1,9 @@
 #include "compile/passes/pass.h"
 
-#include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "compile/passes/common_subexpressions.h"
 #include "compile/passes/compact.h"
@@ -26,88 +27,110 @@ namespace {
 
 using graph::Graph;
 
+using enum FusionPattern;
+
 struct Pass {
-  std::string_view name;
-  int (*run)(Graph& graph);     // gives how much it changed
+  FusionCounts (*run)(Graph& graph, const FusionSwitches& switches);
+  std::array<FusionPattern, 6> patterns;  // that it looks for; the first ones count
+  size_t count = 1;
   std::string_view makes = {};  // nodes of this operator of domain "plimsoll"; empty: of others
 };
 
 // One pass opens the way for another, so these go round until nothing changes.
 constexpr Pass kCleaning[] = {
-    {"inline_branches", InlineBranches}, {"remove_no_ops", RemoveNoOps},
-    {"merge_views", MergeViews},         {"common_subexpressions", MergeCommonSubexpressions},
-    {"dead_code", RemoveDeadCode},
+    {InlineBranches, {kBranchInline}}, {RemoveNoOps, {kNoOpRemove}},
+    {MergeViews, {kViewMerge}},        {MergeCommonSubexpressions, {kCommonSubexpression}},
+    {RemoveDeadCode, {kDeadCode}},
 };
 constexpr int kMostRounds = 8;
 
 // What exporters write out as many nodes, and what stands between nodes that could be fused.
 // Attention comes before Transposes move, since it takes them in.
 constexpr Pass kPatterns[] = {
-    {"fuse_activations", FuseActivations},
-    {"fuse_normalizations", FuseNormalizations},
-    {"fuse_attention", FuseAttention, "FusedAttention"},
-    {"sink_transposes", SinkTransposes},
+    {FuseActivations, {kGelu, kSwish, kHardSwish}, 3},
+    {FuseNormalizations, {kLayerNorm, kRmsNorm}, 2},
+    {FuseAttention, {kAttention}, 1, "FusedAttention"},
+    {SinkTransposes, {kTransposeSink}},
 };
 
 constexpr Pass kFusing[] = {
-    {"fuse_convolutions", FuseConvolutions, "FusedConv"},
-    {"fuse_products", FuseProducts, "FusedMatMul"},
+    {FuseConvolutions, {kConvBatchnorm, kConvAdd, kConvActivation}, 3, "FusedConv"},
+    {FuseProducts,
+     {kMatMulTranspose, kMatMulScale, kMatMulReshape, kMatMulBiasAdd, kMatMulAdd,
+      kMatMulActivation},
+     6,
+     "FusedMatMul"},
 };
 
-constexpr Pass kFolding[] = {{"fold_constants", FoldConstants}};
-constexpr Pass kFoldingBeforeFusing[] = {{"fold_constants", FoldBeforeFusing}};
+constexpr Pass kFolding[] = {{FoldConstants, {kConstantFold}}};
+constexpr Pass kFoldingBeforeFusing[] = {{FoldBeforeFusing, {kConstantFold}}};
 
-void AddReport(std::string_view name, int changed, std::vector<PassReport>& reports) {
-  const auto known = std::find_if(reports.begin(), reports.end(),
-                                  [&](const PassReport& report) { return report.name == name; });
-  if (known != reports.end()) {
-    known->changes += changed;
-  } else {
-    reports.push_back({std::string(name), changed});
-  }
-}
+// Passes over one graph, as far as their patterns are on.
+class PassRunner {
+ public:
+  PassRunner(Graph& graph, FusionCounts& counts, const FusionSwitches& switches,
+             const kernels::Backend& backend)
+      : graph_(graph), counts_(counts), switches_(switches), backend_(backend) {}
 
-int RunPasses(Graph& graph, std::span<const Pass> passes, std::vector<PassReport>& reports,
-              const kernels::Backend& backend = kernels::HostBackend()) {
-  int changes = 0;
-  for (const Pass& pass : passes) {
-    const bool useful = pass.makes.empty() || backend.HasOperator("plimsoll", pass.makes, 1);
-    const int changed = useful ? pass.run(graph) : 0;
-    changes += changed;
-    AddReport(pass.name, changed, reports);
+  // Gives how much was changed.
+  int Run(std::span<const Pass> passes) {
+    int changes = 0;
+    for (const Pass& pass : passes) {
+      std::vector<FusionPattern> wanted;
+      for (size_t i = 0; i < pass.count; ++i) {
+        if (switches_.IsOn(pass.patterns[i])) wanted.push_back(pass.patterns[i]);
+      }
+      const bool useful = pass.makes.empty() || backend_.HasOperator("plimsoll", pass.makes, 1);
+      if (wanted.empty() || !useful) continue;
+      const FusionCounts found = pass.run(graph_, switches_);
+      counts_.AddRun(found, wanted);
+      changes += found.effects();
+    }
+    return changes;
   }
-  return changes;
-}
 
-void Clean(Graph& graph, std::span<const Pass> folding, std::vector<PassReport>& reports) {
-  for (int round = 0; round < kMostRounds; ++round) {
-    const int folded = RunPasses(graph, folding, reports);
-    if (folded + RunPasses(graph, kCleaning, reports) == 0) return;
+  void Clean(std::span<const Pass> folding) {
+    for (int round = 0; round < kMostRounds; ++round) {
+      const int folded = Run(folding);
+      if (folded + Run(kCleaning) == 0) return;
+    }
   }
-}
+
+ private:
+  Graph& graph_;
+  FusionCounts& counts_;
+  const FusionSwitches& switches_;
+  const kernels::Backend& backend_;
+};
 
 }  // namespace
 
-Status Simplify(Graph& graph, std::vector<PassReport>& reports, const kernels::Backend& backend) {
-  Clean(graph, kFoldingBeforeFusing, reports);
-  RunPasses(graph, kPatterns, reports, backend);
-  Clean(graph, kFoldingBeforeFusing, reports);
-  RunPasses(graph, kFusing, reports, backend);
-  Clean(graph, kFolding, reports);
+Status Simplify(Graph& graph, FusionCounts& counts, const FusionSwitches& switches,
+                const kernels::Backend& backend) {
+  PassRunner passes(graph, counts, switches, backend);
+  passes.Clean(kFoldingBeforeFusing);
+  passes.Run(kPatterns);
+  passes.Clean(kFoldingBeforeFusing);
+  passes.Run(kFusing);
+  passes.Clean(kFolding);
   OverwriteAfterReaders(graph);
   graph = Compact(graph);
   return InferShapes(graph);
 }
 
-Result<int> ChooseLayouts(Graph& graph, GroupedChannels where, std::vector<PassReport>& reports,
-                          const kernels::Backend& backend) {
-  if (where == GroupedChannels::kNowhere || backend.channels_together() == 1) return 0;
-  const int grouped = where == GroupedChannels::kWherePossible
-                          ? GroupChannels(graph, backend.channels_together())
-                          : GroupFilledChannels(graph, backend.channels_together());
-  AddReport("channel_groups", grouped, reports);
+Result<int> ChooseLayouts(Graph& graph, GroupedChannels where, FusionCounts& counts,
+                          const FusionSwitches& switches, const kernels::Backend& backend) {
+  const int together = backend.channels_together();
+  if (where == GroupedChannels::kNowhere || together == 1 || !switches.IsOn(kChannelGroup)) {
+    return 0;
+  }
+  const FusionCounts found = where == GroupedChannels::kWherePossible
+                                 ? GroupChannels(graph, together)
+                                 : GroupFilledChannels(graph, together);
+  counts.AddRun(found, std::array{kChannelGroup});
+  const int grouped = found.effects();
   if (grouped == 0) return 0;
-  Clean(graph, kFolding, reports);
+  PassRunner(graph, counts, switches, backend).Clean(kFolding);
   OverwriteAfterReaders(graph);
   graph = Compact(graph);
   PLIMSOLL_TRY(InferShapes(graph));

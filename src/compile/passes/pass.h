@@ -1,25 +1,19 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
+#include "compile/passes/fusion_patterns.h"
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 #include "kernels/backend.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::compile {
 
-// What one pass did.
-struct PassReport {
-  std::string name;
-  int changes = 0;
-};
-
 // Rewrites that hold whatever the sizes of symbolic dimensions turn out to be: constants worked
-// out, dead and repeated nodes dropped, neighbours fused. Shapes must have been inferred; they are
-// correct for every value that is left. The graph holds only what it still needs afterwards, so
-// ids change. Nodes are fused into operators that the backend has. Appends a report per pass.
-Status Simplify(graph::Graph& graph, std::vector<PassReport>& reports,
+// out, dead and repeated nodes dropped, neighbours fused, as far as the patterns are on and into
+// operators that the backend has. Shapes must have been inferred; they are correct for every value
+// that is left. The graph holds only what it still needs afterwards, so ids change. Adds what it
+// found to `counts`.
+Status Simplify(graph::Graph& graph, FusionCounts& counts, const FusionSwitches& switches = {},
                 const kernels::Backend& backend = kernels::HostBackend());
 
 // Where tensors take the form that convolutions are fastest on (GroupChannels).
@@ -27,8 +21,8 @@ enum class GroupedChannels { kWherePossible, kWhereFilled, kNowhere };
 
 // Chooses layouts for one set of sizes, all shapes static, of a graph that has been simplified: as
 // the backend prefers them. Gives how many nodes work on grouped tensors.
-Result<int> ChooseLayouts(graph::Graph& graph, GroupedChannels where,
-                          std::vector<PassReport>& reports,
+Result<int> ChooseLayouts(graph::Graph& graph, GroupedChannels where, FusionCounts& counts,
+                          const FusionSwitches& switches = {},
                           const kernels::Backend& backend = kernels::HostBackend());
 
 }  // namespace plimsoll::compile

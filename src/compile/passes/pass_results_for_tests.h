@@ -5,6 +5,7 @@
 #include <random>
 
 #include "compile/graph_for_tests.h"
+#include "compile/passes/fusion_switches.h"
 #include "kernels/run_once.h"
 
 // For tests of passes: what a graph computes, node by node, before and after.
@@ -120,13 +121,13 @@ inline void ExpectSameResults(const graph::Graph& before, const graph::Graph& af
   }
 }
 
-using Pass = int (*)(graph::Graph& graph);
+using Pass = FusionCounts (*)(graph::Graph& graph, const FusionSwitches& switches);
 
 // The operators that a pass leaves. What the model computes must be the same before and after, and
 // a pass that says it changed nothing must leave every operator.
 inline std::string Left(Pass pass, const graph::Graph& before) {
   graph::Graph after = before;
-  const int changes = pass(after);
+  const int changes = pass(after, {}).effects();
   const Status inferred = InferShapes(after);
   EXPECT_TRUE(inferred.ok()) << (inferred.ok() ? "" : inferred.error().Text());
   if (changes == 0) {

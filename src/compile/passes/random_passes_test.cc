@@ -198,8 +198,20 @@ class RandomNodes {
 
 using Changes = std::map<std::string, int>;
 
-void Add(const std::vector<PassReport>& reports, Changes& changes) {
-  for (const PassReport& report : reports) changes[report.name] += report.changes;
+void Add(const FusionCounts& counts, Changes& changes) {
+  for (const FusionPatternRow& row : FusionPatternTable()) {
+    if (!counts.looked_for(row.pattern)) continue;
+    changes[std::string(row.name)] += counts[row.pattern].effects;
+  }
+}
+
+FusionSwitches RandomSwitches(uint32_t seed) {
+  std::mt19937 random(seed);
+  FusionSwitches switches;
+  for (const FusionPatternRow& row : FusionPatternTable()) {
+    if (row.always_on_because.empty() && random() % 2 == 0) switches.SwitchOff(row.pattern);
+  }
+  return switches;
 }
 
 TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
@@ -207,26 +219,44 @@ TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     const Graph before = RandomNodes(seed).Make();
     Graph after = before;
-    std::vector<PassReport> reports;
-    ASSERT_TRUE(Simplify(after, reports).ok()) << seed;
+    FusionCounts counts;
+    ASSERT_TRUE(Simplify(after, counts).ok()) << seed;
     ExpectSameResults(before, after, kPrecision);
     ASSERT_FALSE(HasFailure()) << "seed " << seed << ": " << OperatorsOf(before) << " became "
                                << OperatorsOf(after);
-    Add(reports, changes);
+    Add(counts, changes);
   }
   // A pass that finds less than it did, or more, shows here.
-  EXPECT_EQ(changes, (Changes{{"common_subexpressions", 140},
-                              {"dead_code", 704},
-                              {"fold_constants", 237},
-                              {"fuse_activations", 90},
-                              {"fuse_attention", 0},
-                              {"fuse_convolutions", 116},
-                              {"fuse_normalizations", 28},
-                              {"fuse_products", 39},
-                              {"inline_branches", 0},
-                              {"merge_views", 27},
-                              {"remove_no_ops", 81},
-                              {"sink_transposes", 28}}));
+  EXPECT_EQ(changes, (Changes{{"AttentionFusionPass", 0},       {"BranchInlinePass", 0},
+                              {"CommonSubexpressionPass", 140}, {"ConstantFoldPass", 237},
+                              {"ConvActivationFusionPass", 25}, {"ConvAddFusionPass", 2},
+                              {"ConvBatchnormFusionPass", 89},  {"DeadCodePass", 704},
+                              {"GeluFusionPass", 51},           {"HardSwishFusionPass", 5},
+                              {"LayerNormFusionPass", 21},      {"MatMulActivationFusionPass", 16},
+                              {"MatMulAddFusionPass", 1},       {"MatMulBiasAddFusionPass", 0},
+                              {"MatMulReshapePass", 11},        {"MatMulScaleFusionPass", 9},
+                              {"MatMulTransposeFusionPass", 2}, {"NoOpRemovePass", 81},
+                              {"RmsNormFusionPass", 7},         {"SwishFusionPass", 34},
+                              {"TransposeSinkPass", 28},        {"ViewMergePass", 27}}));
+}
+
+TEST(RandomPassesTest, R203_R205_AnyPatternsSwitchedOffLeaveTheSameResults) {
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    const Graph before = RandomNodes(seed).Make();
+    Graph after = before;
+    FusionCounts counts;
+    const FusionSwitches switches = RandomSwitches(seed);
+    ASSERT_TRUE(Simplify(after, counts, switches).ok()) << seed;
+    ASSERT_TRUE(ChooseLayouts(after, GroupedChannels::kWherePossible, counts, switches).ok());
+    ExpectSameResults(before, after, kPrecision);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed << ": " << OperatorsOf(before) << " became "
+                               << OperatorsOf(after);
+    for (const FusionPatternRow& row : FusionPatternTable()) {
+      if (switches.IsOn(row.pattern)) continue;
+      EXPECT_FALSE(counts.looked_for(row.pattern)) << row.name;
+      EXPECT_EQ(counts[row.pattern], PatternCount()) << row.name;
+    }
+  }
 }
 
 TEST(RandomPassesTest, GraphsWithGroupedChannelsComputeTheSame) {
@@ -234,16 +264,15 @@ TEST(RandomPassesTest, GraphsWithGroupedChannelsComputeTheSame) {
   for (uint32_t seed = 0; seed < 100; ++seed) {
     const Graph before = RandomNodes(seed + 100'000).Make();
     Graph after = before;
-    std::vector<PassReport> reports;
-    ASSERT_TRUE(Simplify(after, reports).ok()) << seed;
-    reports.clear();
+    FusionCounts counts;
+    ASSERT_TRUE(Simplify(after, counts).ok()) << seed;
     const auto where =
         seed % 2 == 0 ? GroupedChannels::kWherePossible : GroupedChannels::kWhereFilled;
-    ASSERT_TRUE(ChooseLayouts(after, where, reports).ok()) << seed;
+    ASSERT_TRUE(ChooseLayouts(after, where, counts).ok()) << seed;
     ExpectSameResults(before, after, kPrecision);
     ASSERT_FALSE(HasFailure()) << "seed " << seed << ": " << OperatorsOf(before) << " became "
                                << OperatorsOf(after);
-    grouped += reports.front().changes;
+    grouped += counts[FusionPattern::kChannelGroup].effects;
   }
   EXPECT_GT(grouped, 20);
 }

@@ -25,13 +25,14 @@ class Sinking {
  public:
   explicit Sinking(Graph& graph) : graph_(graph), rewriter_(graph) {}
 
-  int Run() {
+  FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
       for (const NodeId id : rewriter_.NodesOf(body)) {
-        if (!rewriter_.IsDropped(id) && MayRewrite(graph_[id]) && Visit(id)) ++moved_;
+        if (rewriter_.IsDropped(id) || !MayRewrite(graph_[id])) continue;
+        if (Visit(id)) counts_.Took(FusionPattern::kTransposeSink);
       }
     }
-    return moved_;
+    return counts_;
   }
 
  private:
@@ -69,7 +70,7 @@ class Sinking {
 
   // The permutation by which every operand that is no constant was transposed; null where there is
   // none, or where no Transpose would vanish.
-  const AxisOrder* CommonPermutation(NodeId id, size_t rank) const {
+  const AxisOrder* CommonPermutation(NodeId id, size_t rank) {
     const AxisOrder* common = nullptr;
     bool vanishes = false;
     for (const ValueId operand : graph_[id].inputs) {
@@ -83,7 +84,9 @@ class Sinking {
       common = perm;
       vanishes = vanishes || rewriter_.HasOneReader(operand);
     }
-    return vanishes ? common : nullptr;
+    if (vanishes || common == nullptr) return common;
+    counts_.Declined(FusionPattern::kTransposeSink);
+    return nullptr;
   }
 
   // What the operand was before the Transpose by `perm`.
@@ -120,11 +123,13 @@ class Sinking {
 
   Graph& graph_;
   Rewriter rewriter_;
-  int moved_ = 0;
+  FusionCounts counts_;
 };
 
 }  // namespace
 
-int SinkTransposes(Graph& graph) { return Sinking(graph).Run(); }
+FusionCounts SinkTransposes(Graph& graph, const FusionSwitches& /*switches*/) {
+  return Sinking(graph).Run();
+}
 
 }  // namespace plimsoll::compile

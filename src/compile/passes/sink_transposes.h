@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -8,6 +9,6 @@ namespace plimsoll::compile {
 // operator over Transposes by one permutation (and constants, which are transposed back) becomes
 // the same operator over what they transpose, followed by one Transpose. Only where a Transpose
 // vanishes by it. Gives how many operators were moved.
-int SinkTransposes(graph::Graph& graph);
+FusionCounts SinkTransposes(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

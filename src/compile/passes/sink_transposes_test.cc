@@ -233,7 +233,7 @@ TEST(NoOpsRulesTest, NodesWithRequestsForTheirMemoryStay) {
   builder.graph()[builder.graph()[same].producer].memory.fixed_address = true;
   builder.Output(builder.Node("Neg", {same}));
   Graph graph = Inferred(builder);
-  EXPECT_EQ(RemoveNoOps(graph), 0);
+  EXPECT_EQ(RemoveNoOps(graph).effects(), 0);
 }
 
 // Two nodes of one input that differ in one thing only.
@@ -300,7 +300,7 @@ TEST(CommonSubexpressionsRulesTest, NodesOfOtherBatchesOrStreamsAreNotMerged) {
   builder.graph()[builder.graph()[b].producer].memory.stream = 1;
   builder.Output(builder.Node("Add", {a, b}));
   Graph graph = Inferred(builder);
-  EXPECT_EQ(MergeCommonSubexpressions(graph), 0);
+  EXPECT_EQ(MergeCommonSubexpressions(graph).effects(), 0);
 }
 
 TEST(CommonSubexpressionsRulesTest, OutputsLeftOutCount) {
@@ -313,7 +313,7 @@ TEST(CommonSubexpressionsRulesTest, OutputsLeftOutCount) {
   builder.Output(builder.Node("Abs", {second[0]}));
   Graph graph = Inferred(builder);
   graph.nodes[graph[second[1]].producer.index()].outputs[1] = ValueId();
-  EXPECT_EQ(MergeCommonSubexpressions(graph), 0);
+  EXPECT_EQ(MergeCommonSubexpressions(graph).effects(), 0);
 }
 
 TEST(CommonSubexpressionsRulesTest, AReturnedValueAmongSeveralKeepsItsNode) {

@@ -130,8 +130,9 @@ TEST(PlaceNodesTest, ArithmeticThatNeedsDataOfTheDeviceStaysThereWithAllThatFeed
   GraphBuilder builder;
   const ValueId x = builder.Input("x", kFloats);
   const ValueId flag = builder.Input("flag", kFlag);
+  const ValueId positive = IsPositive(builder, x);
   const ValueId opposite = builder.Node("Not", {flag});
-  const ValueId both = builder.Node("And", {opposite, IsPositive(builder, x)});
+  const ValueId both = builder.Node("And", {opposite, positive});
   builder.Output(Choose(builder, builder.Node("Not", {both}), x));
   const Placed placed = Place(builder);
   EXPECT_EQ(placed.transfers.host_nodes, 0);

@@ -64,6 +64,8 @@ TEST(MapFilesTest, R205_AllSwitchesOffItsOwnGroupOnly) {
       MustRead(ReadFusionSwitches, R"({"Switch":{"GraphFusion":{"ALL":"off"}}})");
   EXPECT_FALSE(switches.graph_fusion.IsOn("SoftmaxFusionPass"));
   EXPECT_TRUE(switches.ub_fusion.IsOn("SoftmaxFusionPass"));
+  EXPECT_TRUE(MustRead(ReadFusionSwitches, R"({"Switch":{"GraphFusion":{"ALL":"on"}}})")
+                  .graph_fusion.IsOn("SoftmaxFusionPass"));
 }
 
 TEST(MapFilesTest, R206_WhatIsOnBesideAllStaysOnWhereverItStands) {

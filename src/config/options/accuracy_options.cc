@@ -128,7 +128,6 @@ Option FusionSwitchFileRow() {
       .legal_text =
           "the path, of letters, digits, _, -, . and /, of a JSON file with Switch, a map of "
           "GraphFusion and UBFusion, each a map of pattern names and ALL to on or off",
-      .standing = NotSupported("the file is read and checked, and all patterns stay on"),
       .meaning =
           "A file that switches fusion patterns off. ALL stands for the patterns of its group "
           "that are not named. Some patterns cannot be switched off; runs tell which.",
@@ -172,7 +171,6 @@ std::vector<Option> AccuracyComparisonOptions() {
           .name = "dump_config",
           .type = OptionType::kObject,
           .legal_text = "a DumpConfig, given by its fields: dump_config.enable_dump=True",
-          .standing = NotSupported("tensors are not dumped yet"),
           .meaning = "Which tensors runs write: an object of the class DumpConfig.",
           .fields = OptionGroup::kDumpConfig,
       },
@@ -189,7 +187,8 @@ std::vector<Option> AccuracyComparisonOptions() {
                              },
                          .why = "it is for inference only",
                          .remedy = "use graph_run_mode=0, or quant_dumpable=0"}},
-          .standing = NotSupported("tensors are not dumped yet"),
+          .standing =
+              NoEffect("no pass fuses quantisation, so what it reads can be dumped either way"),
           .meaning = "1: tensors before quantisation can be dumped. 0: they may be optimised away.",
       },
       FusionSwitchFileRow(),

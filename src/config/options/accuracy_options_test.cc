@@ -137,6 +137,8 @@ TEST(AccuracyOptionsTest, R190_TypesOfOperatorsComeFromAFile) {
   ASSERT_TRUE(Accepted({"customize_dtypes=" + file}).precision.custom_dtypes);
   EXPECT_THAT(Outcome(ResolveTexts({"customize_dtypes=" + folder.path()})),
               HasSubstr("it is a folder"));
+  EXPECT_THAT(Outcome(ResolveTexts({"customize_dtypes=/dev/zero"})),
+              HasSubstr("is no regular file"));
   EXPECT_THAT(
       Outcome(ResolveTexts({"customize_dtypes=/nowhere.cfg"})),
       HasSubstr("customize_dtypes (--set): '/nowhere.cfg': No such file or directory; legal: "
@@ -171,6 +173,15 @@ TEST(AccuracyOptionsTest, R199_DumpConfigIsAnObjectGivenByItsFields) {
                                        DumpSettings::Data::kStats,
                                        {"conv1", "fc"}}));
   EXPECT_EQ(Accepted({}).dump, DumpSettings());
+  EXPECT_EQ(Accepted({"dump_layer=conv1 fc  last"}).dump.layers,
+            (std::vector<std::string>{"conv1", "fc", "last"}));
+  EXPECT_TRUE(Accepted({"enable_dump_debug=True"}).dump.find_overflow);
+  EXPECT_TRUE(
+      Accepted({"enable_dump_debug=True", "dump_debug_mode=aicore_overflow"}).dump.find_overflow);
+  EXPECT_FALSE(
+      Accepted({"enable_dump_debug=True", "dump_debug_mode=atomic_overflow"}).dump.find_overflow);
+  EXPECT_THAT(Outcome(ResolveTexts({"dump_debug_mode=none"})),
+              HasSubstr("legal: aicore_overflow, atomic_overflow, all"));
   EXPECT_THAT(Outcome(ResolveTexts({"dump_config=1"})),
               HasSubstr("dump_config (--set): '1' is no object; legal: a DumpConfig, given by its "
                         "fields"));

@@ -6,9 +6,6 @@
 namespace plimsoll::config {
 namespace {
 
-constexpr Standing kNoTuning = NotSupported("kernels are not chosen by measurement yet");
-constexpr Standing kNoCache = NotSupported("compiled graphs are not cached yet");
-
 Option AoeConfigFileRow() {
   return {
       .name = "aoe_config_file",
@@ -33,7 +30,6 @@ Option AoeConfigFileRow() {
                          },
                      .why = "the feature nonhomo_split needs aoe_mode=1",
                      .remedy = "set aoe_mode=1, or take the feature out of the file"}},
-      .standing = kNoTuning,
       .meaning =
           "A file that says which operators are tuned: those named and those of the types "
           "listed, whole words, with the names after compilation; a fused operator with one of "
@@ -79,7 +75,6 @@ Option CacheModeRow() {
                         return in_force.config.cache.always_compiled.has_value();
                       },
                   .text = "operators of op_debug_list are compiled again, the others cached"}},
-      .standing = kNoCache,
       .meaning =
           "Whether compiled graphs and packed weights are kept on disk and used again. force "
           "empties the cache first. disable neither reads nor writes. disable or force is "
@@ -112,7 +107,6 @@ std::vector<Option> AoeOptions() {
                           "there are no gradients to split in one process; by hand they are split "
                           "by set_split_strategy_by_idx or set_split_strategy_by_size",
                       .without_effect = true}},
-          .standing = kNoTuning,
           .meaning =
               "What is tuned by measurement: 1 subgraphs, 2 operators, 4 the split of gradients "
               "for set_split_strategy_by_idx. It wins over AOE_MODE. Not set: nothing.",
@@ -124,7 +118,6 @@ std::vector<Option> AoeOptions() {
       {
           .name = "work_path",
           .type = OptionType::kFolder,
-          .standing = kNoTuning,
           .meaning =
               "The folder for files of tuning; it is not made. Without / in front it lies below "
               "the current folder. Not set: the current folder.",
@@ -141,7 +134,6 @@ std::vector<Option> CompilationOptions() {
       {
           .name = "op_compiler_cache_dir",
           .type = OptionType::kPath,
-          .standing = kNoCache,
           .meaning =
               "The folder in which kernel_cache holds the cache; both are made where they are "
               "missing. Its file op_cache.ini, which holds for everybody who uses the folder, "

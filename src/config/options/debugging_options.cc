@@ -51,7 +51,6 @@ Option OpDebugConfigRow() {
                  {.holds = AsksForKernelFiles,
                   .text = "dump_bin, dump_cce, dump_loc, ccec_O0, ccec_g and check_flag have no "
                           "effect: kernels are precompiled here"}},
-      .standing = NotSupported("writes outside of tensors are not looked for yet"),
       .meaning =
           "A file that switches on checks of operators, all or those it lists. oom: writes "
           "outside of a tensor are caught. The others concern files of kernels that are "
@@ -84,7 +83,6 @@ std::vector<Option> DebuggingOptions() {
                           },
                       .text = "NPU_COLLECT_PATH is set: 1 holds, and files go to that folder",
                       .without_effect = true}},
-          .standing = NotSupported("failing operators are not dumped yet"),
           .meaning =
               "What is written of an operator that fails. 0: nothing. 1: inputs, outputs, their "
               "descriptions and workspace, in the current folder. 2: inputs, outputs, workspace "
@@ -100,7 +98,7 @@ std::vector<Option> DebuggingOptions() {
       {
           .name = "debug_dir",
           .type = OptionType::kText,
-          .standing = NotSupported("nothing is written there yet"),
+          .standing = NoEffect("kernels are precompiled here, so there are no files of theirs"),
           .meaning =
               "The folder for files for debugging. Not set: ASCEND_WORK_PATH, else the current "
               "folder. Kernels are precompiled here, so it holds no .o, .json and .cce files.",
@@ -113,7 +111,6 @@ std::vector<Option> DebuggingOptions() {
           .default_value = "0",
           .npu_run_config_default = "1",
           .legal = {.numbers = {0, 1, 2}},
-          .standing = NotSupported("fusion_result.json is not written yet"),
           .meaning =
               "When fusion_result.json is written, in the current folder or as "
               "FE/<pid>fusion_result.json below ASCEND_WORK_PATH. 0: never. 1: when the program "

@@ -1,12 +1,11 @@
 #include "config/options/option_rows.h"
+#include "plimsoll/base/text.h"
 
 // DumpConfig and ProfilingConfig, by their fields.
 namespace plimsoll::config {
 namespace {
 
-constexpr Standing kNoDump = NotSupported("tensors are not dumped yet");
 constexpr Standing kNoProfiling = NotSupported("the recorder is not switched on by it yet");
-constexpr Standing kNoOverflow = NoEffect("operators of this device do not report overflows");
 
 Option DumpField(std::string_view name, OptionType type, std::string_view default_value,
                  std::string_view meaning, void (*apply)(const OptionValue&, RunConfig&)) {
@@ -14,7 +13,6 @@ Option DumpField(std::string_view name, OptionType type, std::string_view defaul
           .group = OptionGroup::kDumpConfig,
           .type = type,
           .default_value = default_value,
-          .standing = apply ? kNoDump : kNoOverflow,
           .meaning = meaning,
           .apply = apply};
 }
@@ -30,6 +28,18 @@ Option DumpChoice(std::string_view name, std::vector<std::string_view> words,
 }  // namespace
 
 std::vector<Option> DumpConfigFields() {
+  Option layers =
+      DumpField("dump_layer", OptionType::kNameList, "",
+                "Names of nodes whose tensors are written. Not set: all.",
+                [](const OptionValue& value, RunConfig& config) {
+                  config.dump.layers.clear();
+                  for (const std::string& names : std::get<std::vector<std::string>>(value)) {
+                    for (const std::string_view name : Split(names, ' ')) {
+                      if (!name.empty()) config.dump.layers.emplace_back(name);
+                    }
+                  }
+                });
+  layers.legal_text = "names split by blanks or commas";
   return {
       DumpField("enable_dump", OptionType::kSwitch, "False", "True: runs write tensors.",
                 [](const OptionValue& value, RunConfig& config) {
@@ -54,9 +64,19 @@ std::vector<Option> DumpConfigFields() {
                                                          : DumpSettings::Mode::kAll;
                  }),
       DumpField("enable_dump_debug", OptionType::kSwitch, "False",
-                "True: tensors of operators that overflow are written.", nullptr),
-      DumpField("dump_debug_mode", OptionType::kText, "all",
-                "Which overflows enable_dump_debug looks for.", nullptr),
+                "True: the first operator of a run that makes NaN or infinity is told, and its "
+                "tensors are written.",
+                [](const OptionValue& value, RunConfig& config) {
+                  config.dump.find_overflow = std::get<bool>(value);
+                }),
+      DumpChoice("dump_debug_mode", {"aicore_overflow", "atomic_overflow", "all"}, "all",
+                 "Which overflows enable_dump_debug looks for: those of kernels, or all. No "
+                 "operator here adds atomically, so atomic_overflow finds none.",
+                 [](const OptionValue& value, RunConfig& config) {
+                   if (std::get<std::string>(value) == "atomic_overflow") {
+                     config.dump.find_overflow = false;
+                   }
+                 }),
       DumpChoice("dump_data", {"tensor", "stats"}, "tensor",
                  "What is written of a tensor: all of it, or its statistics.",
                  [](const OptionValue& value, RunConfig& config) {
@@ -64,11 +84,7 @@ std::vector<Option> DumpConfigFields() {
                                           ? DumpSettings::Data::kStats
                                           : DumpSettings::Data::kTensor;
                  }),
-      DumpField("dump_layer", OptionType::kNameList, "",
-                "Names of nodes whose tensors are written. Not set: all.",
-                [](const OptionValue& value, RunConfig& config) {
-                  config.dump.layers = std::get<std::vector<std::string>>(value);
-                }),
+      layers,
   };
 }
 

@@ -17,7 +17,6 @@ Option CollectPath() {
   Option row = Variable("NPU_COLLECT_PATH", OptionType::kText,
                         "A folder for files on a failing operator. Set: enable_exception_dump is 1 "
                         "whatever it says, and oom in the file of op_debug_config is refused.");
-  row.standing = NotSupported("failing operators are not dumped yet");
   return row;
 }
 
@@ -25,7 +24,6 @@ Option CachePath() {
   Option row = Variable("ASCEND_CACHE_PATH", OptionType::kText,
                         "The folder in which kernel_cache_<host id> holds the cache of compiled "
                         "graphs, where op_compiler_cache_dir is not given.");
-  row.standing = NotSupported("compiled graphs are not cached yet");
   return row;
 }
 
@@ -34,7 +32,6 @@ Option CacheSize() {
                         "MB that the cache may take before files age that nobody used for half an "
                         "hour; -1: none ages. Not set: 500. op_cache.ini is read first.");
   row.legal = {.least = -1};
-  row.standing = NotSupported("compiled graphs are not cached yet");
   return row;
 }
 
@@ -43,7 +40,6 @@ Option RemainRatio() {
                         "Percent of the cache that stay when space runs short. Not set: 50. "
                         "op_cache.ini is read first.");
   row.legal = {.least = 1, .most = 100};
-  row.standing = NotSupported("compiled graphs are not cached yet");
   return row;
 }
 

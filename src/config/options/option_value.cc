@@ -189,6 +189,14 @@ class ValueChecker {
         return {};
       }
     }
+    std::error_code ignored;
+    const auto kind = std::filesystem::status(*path, ignored).type();
+    if (kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::socket ||
+        kind == std::filesystem::file_type::character ||
+        kind == std::filesystem::file_type::block) {
+      mistakes.Add(Refuse("config.file", StrCat(ShownValue(given_), " is no regular file")));
+      return {};
+    }
     const auto text = ReadSmallFile(*path);
     if (!text.ok()) {
       mistakes.Add(Refuse("config.file", StrCat(ShownValue(given_), ": ", text.error().why)));

@@ -8,7 +8,6 @@
 namespace plimsoll::config {
 namespace {
 
-constexpr Standing kNoWatch = NotSupported("the time that runs take is not watched yet");
 constexpr int64_t kLongest = std::numeric_limits<int32_t>::max();
 
 // The collective timeout is kept in steps of 68 seconds.
@@ -65,7 +64,6 @@ Option StreamSyncTimeoutRow() {
                      .why = "among several processes streams must wait longer than the collective "
                             "timeout; this one is in milliseconds, that one in seconds",
                      .remedy = "raise stream_sync_timeout, or use -1"}},
-      .standing = kNoWatch,
       .meaning =
           "Milliseconds that a run waits for a stream before it fails; -1: no limit. Among "
           "several processes (distribute or local_rank_id given) it must be longer than "
@@ -115,8 +113,7 @@ std::vector<Option> TimeoutOptions() {
           .type = OptionType::kNumber,
           .default_value = "120",
           .legal = {.least = 1, .most = kLongest},
-          .standing = kNoWatch,
-          .meaning = "Seconds that an operator waits for what it needs.",
+          .meaning = "Seconds that an operator may wait for other streams before the run fails.",
           .apply =
               [](const OptionValue& value, RunConfig& config) {
                 config.timeouts.op_wait = std::chrono::seconds(std::get<int64_t>(value));
@@ -126,8 +123,7 @@ std::vector<Option> TimeoutOptions() {
           .name = "op_execute_timeout",
           .type = OptionType::kNumber,
           .legal = {.least = 1, .most = kLongest},
-          .standing = kNoWatch,
-          .meaning = "Seconds that an operator may run. Not set: no limit.",
+          .meaning = "Seconds that an operator may run before the run fails. Not set: no limit.",
           .apply =
               [](const OptionValue& value, RunConfig& config) {
                 config.timeouts.op_execute = std::chrono::seconds(std::get<int64_t>(value));
@@ -139,7 +135,6 @@ std::vector<Option> TimeoutOptions() {
           .type = OptionType::kNumber,
           .default_value = "-1",
           .legal = {.least = -1, .most = kLongest},
-          .standing = kNoWatch,
           .meaning = "Milliseconds that a run waits for an event before it fails; -1: no limit.",
           .apply = [](const OptionValue& value,
                       RunConfig& config) { config.timeouts.event_sync = Milliseconds(value); },

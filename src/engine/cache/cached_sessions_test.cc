@@ -81,6 +81,17 @@ TEST_F(CachedSessionsTest, R251_DisabledNothingIsReadOrWritten) {
   EXPECT_TRUE(NamesIn(folder_.path()).empty());
 }
 
+TEST_F(CachedSessionsTest, R255_OperatorsOfTheDebugListAreCompiledAgainAndOthersCached) {
+  SessionOptions options = Cached();
+  options.config.cache.always_compiled = config::OperatorList{.names = {}, .types = {"MatMul"}};
+  const std::vector<float> plain = RunOnce(options, LargeProducts());
+  EXPECT_TRUE(Entries("packed").empty());
+  EXPECT_EQ(Entries("searches").size(), 1U);
+  options.config.cache.always_compiled->types = {"Conv"};
+  EXPECT_EQ(RunOnce(options, LargeProducts()), plain);
+  EXPECT_EQ(Entries("packed").size(), 3U);
+}
+
 TEST_F(CachedSessionsTest, OtherWeightsAreOtherEntries) {
   RunOnce(Cached(), LargeProducts(1));
   EXPECT_EQ(RunOnce(Cached(), LargeProducts(50)), RunOnce({}, LargeProducts(50)));

@@ -22,6 +22,7 @@ DiskCache::DiskCache(const config::CacheSettings& settings, std::function<FileTi
     : folder_(settings.folder),
       entries_(folder_ / kEntries),
       limits_(settings.limits),
+      always_compiled_(settings.always_compiled),
       now_(std::move(now)) {}
 
 Result<std::unique_ptr<DiskCache>> DiskCache::Open(const config::CacheSettings& settings,
@@ -41,6 +42,10 @@ Result<std::unique_ptr<DiskCache>> DiskCache::Open(const config::CacheSettings& 
   }
   if (settings.mode == config::CacheSettings::Mode::kForce) cache->Empty();
   return cache;
+}
+
+bool DiskCache::IsPassedBy(std::string_view name, std::string_view op) const {
+  return always_compiled_ && always_compiled_->Holds(name, op);
 }
 
 fs::path DiskCache::PathOf(const CacheKey& key) const { return entries_ / key.FileName(); }

@@ -38,6 +38,9 @@ class DiskCache {
   // After a compilation: entries age, and op_cache.ini is written where it is missing.
   void Settle();
 
+  // Whether forms of this operator are made anew whatever the cache has: those of op_debug_list.
+  bool IsPassedBy(std::string_view name, std::string_view op) const;
+
   struct Counts {
     int64_t found = 0;
     int64_t missing = 0;
@@ -55,6 +58,7 @@ class DiskCache {
   const std::filesystem::path folder_;
   const std::filesystem::path entries_;
   const config::CacheLimits limits_;
+  const std::optional<config::OperatorList> always_compiled_;
   const std::function<FileTime()> now_;
   std::atomic<bool> broken_ = false;  // an entry could not be written: no more are
   std::atomic<int64_t> found_ = 0;

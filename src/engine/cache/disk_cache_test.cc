@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/weights/file_size_limit_for_tests.h"
+#include "engine/file_size_limit_for_tests.h"
 #include "engine/weights/weight_files_for_tests.h"
 #include "plimsoll/base/log.h"
 

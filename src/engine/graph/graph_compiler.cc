@@ -65,8 +65,9 @@ Result<std::unique_ptr<GraphCompiler>> GraphCompiler::Make(
 // from the file.
 Status GraphCompiler::SimplifyGraph() {
   const std::vector<graph::ConstantTensor> before = graph_.constants;
-  std::vector<compile::PassReport> reports;
-  PLIMSOLL_TRY(compile::Simplify(graph_, reports, *options_.side.backend));
+  const LoadOptions& load = options_.load;
+  PLIMSOLL_TRY(compile::Simplify(graph_, found_, load.switches, *options_.side.backend));
+  if (load.on_passes) load.on_passes(found_);
   std::vector<std::span<const std::byte>> read;
   for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
   DropMappedPages(read);
@@ -95,25 +96,32 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
                                                            const std::string& gear) {
   const LoadOptions& load = options_.load;
   compile::CompileOptions options;
-  options.plain_peak = plain_.Peak(dims);
+  // Workspaces that are looked at lie in the plan, and never on a kernel's stack.
+  const bool looked_at = load.debug != nullptr && load.debug->settings.oom.enabled;
+  if (!looked_at) options.plain_peak = plain_.Peak(dims);
   options.plan = load.plan;
   options.plan.lifetimes.feature_map_moves |= options_.feature_map_moves;
   options.plan.lifetimes.one_shape = options_.takes_one_shape;
   options.plan.lifetimes.target = options_.side.target();
   options.plan.gear = gear;
   options.optimise = load.optimise;
+  options.switches = load.switches;
+  options.found_before = found_;
+  if (options_.side.host_reachable) options.tuning = load.tuning;
+  if (load.only_plan) options.tuning.subgraphs = options.tuning.operators = false;
   options.packed_weights = load.optimise ? &packed_ : nullptr;
   options.weight_forms = load.weight_forms.value_or(options.weight_forms);
   options.threads = load.threads;
   options.deterministic = load.deterministic;
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   options.separate_host_operators = load.separate_host_operators && !options_.takes_one_shape;
+  std::optional<StoredSearches> searches;
   DiskCache* const cache = packed_.disk_cache();
-  if (cache == nullptr) return compile::CompileModel(std::move(graph), options);
-  StoredSearches searches(*cache);
-  options.plan.searches = &searches;
+  if (cache != nullptr) options.plan.searches = &searches.emplace(*cache);
   auto model = compile::CompileModel(std::move(graph), options);
-  searches.Save();
+  if (model.ok() && load.on_passes) load.on_passes(model->fusion);
+  if (cache == nullptr) return model;
+  searches->Save();
   cache->Settle();
   return model;
 }

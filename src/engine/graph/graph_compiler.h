@@ -65,6 +65,7 @@ class GraphCompiler {
   Options options_;
   const PlainGraph plain_;
   graph::Graph graph_;
+  compile::FusionCounts found_;  // by passes when the graph was simplified
   PackedStore packed_;
   std::vector<std::shared_ptr<const void>> assumed_;  // addresses of constants that are missing
   std::optional<Error> failure_;                      // of compiling the one shape

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "compile/compile_model.h"
 #include "compile/plan_model.h"
 #include "config/run_config.h"
+#include "engine/debug/run_monitor.h"
 
 namespace plimsoll::engine {
 
@@ -27,10 +30,14 @@ struct LoadOptions {
   // ac_parallel_enable: host operators of graphs with open sizes run in parallel with the others,
   // on streams of the session's device.
   bool separate_host_operators = false;
-  int threads = 1;              // of each kernel, where it is prepared and where it runs
-  bool deterministic = false;   // kernels::KernelSite::deterministic
-  int64_t steps = 1;            // iterations_per_loop: of one run of a graph that updates variables
+  int threads = 1;             // of each kernel, where it is prepared and where it runs
+  bool deterministic = false;  // kernels::KernelSite::deterministic
+  int64_t steps = 1;           // iterations_per_loop: of one run of a graph that updates variables
+  std::shared_ptr<SessionDebug> debug;  // what looks at runs; null: nothing does
   std::vector<bool> variables;  // by input: keeps its size whatever is opened; empty: none is one
+  compile::TuningOptions tuning;
+  compile::FusionSwitches switches;                             // patterns that passes look for
+  std::function<void(const compile::FusionCounts&)> on_passes;  // told after load and each compile
 };
 
 }  // namespace plimsoll::engine

@@ -39,7 +39,8 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(graph::Graph graph,
   const GraphRunner::Options runs{.threads = ThreadsFor(graph, load.threads),
                                   .deterministic = load.deterministic,
                                   .separate_host_operators = load.separate_host_operators,
-                                  .input_fusion_size = load.plan.input_fusion_size};
+                                  .input_fusion_size = load.plan.input_fusion_size,
+                                  .debug = GraphDebug(load.debug, name)};
   PLIMSOLL_ASSIGN(auto compiler,
                   GraphCompiler::Make(std::move(graph),
                                       {.load = load,

@@ -92,22 +92,22 @@ void ExpectClose(const HostTensor& got, const HostTensor& expected, const std::s
   EXPECT_LT(std::sqrt(error / norm), 1e-4) << name;
 }
 
-using Pass = Status (*)(Graph&, std::vector<compile::PassReport>&);
+using Pass = Status (*)(Graph&, compile::FusionCounts&);
 
-Status SimplifyForHost(Graph& graph, std::vector<compile::PassReport>& reports) {
-  return compile::Simplify(graph, reports);
+Status SimplifyForHost(Graph& graph, compile::FusionCounts& counts) {
+  return compile::Simplify(graph, counts);
 }
 
-Status Specialise(Graph& graph, std::vector<compile::PassReport>& reports) {
-  PLIMSOLL_TRY(compile::Simplify(graph, reports));
-  return ChooseLayouts(graph, compile::GroupedChannels::kWherePossible, reports).status();
+Status Specialise(Graph& graph, compile::FusionCounts& counts) {
+  PLIMSOLL_TRY(compile::Simplify(graph, counts));
+  return ChooseLayouts(graph, compile::GroupedChannels::kWherePossible, counts).status();
 }
 
 // Gives the graph after the pass.
 Graph ExpectSameResults(const Graph& before, Pass pass, const Symbols& symbols = {}) {
   Graph after = before;
-  std::vector<compile::PassReport> reports;
-  const Status done = pass(after, reports);
+  compile::FusionCounts counts;
+  const Status done = pass(after, counts);
   EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().Text());
   const std::vector<HostValue> inputs = RandomInputs(before, symbols);
   const std::vector<HostValue> expected = MustRun(before, inputs);
@@ -329,8 +329,8 @@ TEST(PassesTest, ChannelsThatDoNotFillTheirBlocksGiveTheSameResults) {
 }
 
 // Every tensor that can be made slice by slice is.
-Status SliceAll(Graph& graph, std::vector<compile::PassReport>& reports) {
-  PLIMSOLL_TRY(Specialise(graph, reports));
+Status SliceAll(Graph& graph, compile::FusionCounts& counts) {
+  PLIMSOLL_TRY(Specialise(graph, counts));
   std::vector<ValueId> seeds;
   for (size_t i = 0; i < graph.values.size(); ++i) seeds.push_back(ValueId(i));
   EXPECT_GT(compile::SliceRegions(graph, seeds, {.slices = 3}).regions, 0);

@@ -64,7 +64,9 @@ Result<std::byte*> AreaMemory::Take(const Area& area) {
     return base();
   }
   const device::MemoryType type = DeviceType(area.type);
-  if (area.grows && held.size == Bytes(0) && held.range.size == Bytes(0)) {
+  // Ranges are the device's: what the host touches must lie where it reaches it.
+  const bool reserves = !held.of_host || device_->Properties(id_).host_reachable;
+  if (area.grows && reserves && held.size == Bytes(0) && held.range.size == Bytes(0)) {
     PLIMSOLL_TRY(Reserve(held, area.bytes));
   }
   if (held.range.size > Bytes(0)) {
@@ -75,7 +77,10 @@ Result<std::byte*> AreaMemory::Take(const Area& area) {
     return base();
   }
   if (held.size > Bytes(0)) {
-    if (area.stable) return CannotStay(area, held.size, "the device cannot reserve addresses");
+    if (area.stable)
+      return CannotStay(area, held.size,
+                        reserves ? "the device cannot reserve addresses"
+                                 : "the host does not reach addresses that the device reserves");
     PLIMSOLL_TRY(device_->SynchronizeDevice(id_));
     PLIMSOLL_TRY(FreePlain(held));
   }

@@ -18,7 +18,8 @@ namespace plimsoll::engine {
 // The memory of one graph outside its feature map, kept until the object dies: of the type that
 // each area asks for, P2P memory as P2P. An area that is stable keeps its base in every program of
 // the graph. One that grows too has a range of reserved addresses and grows by mapping; where the
-// device cannot reserve addresses, it stays as large as it was when first taken.
+// device cannot reserve addresses, or the host could not touch its memory in them, it stays as
+// large as it was when first taken.
 //
 // Not thread-safe, but several may count into one ledger. Keeps the device alive, and gives
 // everything back after the device was synchronised.

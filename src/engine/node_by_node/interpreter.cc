@@ -56,7 +56,7 @@ Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& optio
   options_ = options;
   if (options.streams != nullptr) {
     if (independent_.empty()) independent_ = compile::IndependentHostOperators(graph_);
-    side_.emplace(*options.streams);
+    side_.emplace(*options.streams, options.monitor);
   }
   auto outputs = RunBody(Graph::kRoot, std::move(inputs));
   side_.reset();
@@ -92,6 +92,7 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
                    .why = "",
                    .remedy = ""};
     }
+    if (options_.monitor != nullptr) PLIMSOLL_TRY(options_.monitor->CheckRunTime(graph_, node));
     PLIMSOLL_TRY(id == Graph::kRoot && side_ ? Visit(node) : RunNode(node, options_.allocate));
     Release(last_reads_[node.index()]);
   }
@@ -187,7 +188,12 @@ Status Interpreter::RunOnHostValues(NodeId id, const kernels::AllocateTensor& al
     PLIMSOLL_TRY(RunControlFlow(
         site, [this](SubgraphId body, Values inputs) { return RunBody(body, std::move(inputs)); }));
   } else {
-    PLIMSOLL_TRY(kernels::FindHostOperator(node.domain, node.op, node.version)(site));
+    Status done = kernels::FindHostOperator(node.domain, node.op, node.version)(site);
+    if (options_.monitor != nullptr) {
+      done = options_.monitor->HostOperatorRan(TensorsOf(graph_, id, site.inputs, site.outputs),
+                                               std::move(done));
+    }
+    PLIMSOLL_TRY(done);
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) Put(node.outputs[i], std::move(site.outputs[i]));
   return {};
@@ -197,8 +203,21 @@ Status Interpreter::RunKernel(NodeId id, const kernels::AllocateTensor& allocate
   PLIMSOLL_TRY(compile::InferNode(graph_, id));
   std::vector<HostTensor> inputs;
   for (const HostValue& value : InputsOf(id)) inputs.push_back(value.tensor);
+  kernels::RunPrepared run;
+  if (options_.monitor != nullptr) {
+    run = [&](const kernels::KernelSite& site, const kernels::Kernel& kernel,
+              const kernels::KernelCall& call) {
+      kernels::HostQueue queue;
+      return options_.monitor->Run({.graph = graph_,
+                                    .node = id,
+                                    .kernel = kernel,
+                                    .call = call,
+                                    .queue = queue,
+                                    .site = &site});
+    };
+  }
   PLIMSOLL_ASSIGN(std::vector<HostTensor> made,
-                  kernels::RunOnce(graph_, id, inputs, allocate, options_.deterministic));
+                  kernels::RunOnce(graph_, id, inputs, allocate, options_.deterministic, run));
   const std::vector<ValueId>& outputs = graph_[id].outputs;
   for (size_t i = 0; i < made.size(); ++i) Put(outputs[i], HostValue::Of(std::move(made[i])));
   return {};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/debug/run_monitor.h"
 #include "engine/run/host_side.h"
 #include "engine/run/stream_set.h"
 #include "engine/weights/session_weights.h"
@@ -36,7 +37,8 @@ class Interpreter {
     StreamSet* streams = nullptr;  // two of them; null: everything runs in the walk
     // Nodes of other batches are left out, and what they make is absent; none: every node runs.
     std::optional<std::string> batch = {};
-    bool deterministic = false;  // kernels::KernelSite::deterministic
+    bool deterministic = false;     // kernels::KernelSite::deterministic
+    RunMonitor* monitor = nullptr;  // looks at the run; null: nothing does
     // Told of each value as it is made, by the thread that makes it.
     std::function<void(graph::ValueId, const kernels::HostValue&)> observe = {};
   };

@@ -1,7 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+
 #include "engine/models_for_tests.h"
+#include "engine/noted_kernels_for_tests.h"
 #include "engine/random/configured_runs_for_tests.h"
+#include "kernels/parallel.h"
 
 // deterministic=1: the same bytes for the same input, run after run and with any number of threads.
 namespace plimsoll::engine {
@@ -190,6 +195,74 @@ TEST(DeterministicTest, R113_RandomNumbersNeedASeed) {
   for (const std::optional<float> seed : {std::optional<float>(3.0F), std::optional<float>()}) {
     EXPECT_EQ(noise(seed, true), noise(seed, false));
   }
+}
+
+// The session's threads and determinism, as kernels of one call of it saw them.
+void ExpectNotesOf(const SessionOptions& options, const std::string& call, bool ran) {
+  const std::vector<KernelNote> notes = KernelNotes::Of().Take();
+  ASSERT_FALSE(notes.empty()) << call;
+  EXPECT_EQ(notes.back().ran, ran) << call;
+  for (const KernelNote& note : notes) {
+    EXPECT_EQ(note.threads, options.threads) << call;
+    EXPECT_EQ(note.deterministic, options.config.deterministic) << call;
+  }
+}
+
+// Calls of two sessions take turns in one thread: each prepares and runs kernels as its own says,
+// and leaves the thread as the caller had it.
+TEST(DeterministicTest, EveryCallPreparesAndRunsKernelsAsItsSessionSays) {
+  const std::map<std::string, std::function<Status(Session&, GraphId)>> calls = {
+      {"Compile", [](auto& session,
+                     GraphId id) { return session.Compile(id, Views({Random({4}, 1)})).status(); }},
+      {"Reserve",
+       [](auto& session, GraphId id) { return session.Reserve(id, Views({Random({4}, 1)})); }},
+      {"RunValues",
+       [](auto& session, GraphId id) {
+         return session.RunValues(id, Values({Random({4}, 1)})).status();
+       }},
+  };
+  SessionOptions exact;
+  exact.threads = 3;
+  exact.config.deterministic = true;
+  const kernels::ThreadScope callers(5);
+  for (const auto& [name, call] : calls) {
+    for (const SessionOptions& options : {exact, SessionOptions()}) {
+      const auto session = MakeSession(options);
+      const GraphId id = MustAdd(*session, NotedCopies());
+      EXPECT_EQ(kernels::Threads(), 5) << "Add";
+      EXPECT_EQ(CodeOf(call(*session, id)), "") << name;
+      EXPECT_EQ(kernels::Threads(), 5) << name;
+      ExpectNotesOf(options, name, name == "RunValues");
+    }
+  }
+}
+
+// The same where kernels are prepared as the walk reaches their nodes.
+TEST(DeterministicTest, NodeByNodeRunsPrepareKernelsAsTheirSessionSays) {
+  SessionOptions exact;
+  exact.threads = 3;
+  exact.config.deterministic = true;
+  for (const SessionOptions& options : {exact, SessionOptions()}) {
+    const auto session = MakeSession(options);
+    MustRun(*session, MustAdd(*session, NotedCopies(1, true)), {Random({4}, 1)});
+    ExpectNotesOf(options, "RunValues", true);
+  }
+}
+
+// A compiled graph that is run without its session.
+TEST(DeterministicTest, AnExecutableRunsWithTheThreadsThatItWasPreparedFor) {
+  SessionOptions options;
+  options.threads = 3;
+  const auto session = MakeSession(options);
+  const HostTensor x = Random({4}, 1);
+  const HostTensor made = Random({4}, 2);
+  const auto executable = session->Compile(MustAdd(*session, NotedCopies()), Views({x}));
+  ASSERT_TRUE(executable.ok() && *executable != nullptr);
+  const std::vector<const void*> from = {x.data.get()};
+  const std::vector<void*> to = {made.data.get()};
+  const kernels::ThreadScope callers(5);
+  ASSERT_TRUE(RunPoisoned(**executable, {.inputs = from, .outputs = to}).ok());
+  ExpectNotesOf(options, "RunPoisoned", true);
 }
 
 }  // namespace deterministic_test

@@ -39,6 +39,12 @@ kernels::Queue& TheHost() {
   return host;
 }
 
+kernels::KernelCall CallOf(const Task& task, void* const* operands) {
+  return {.inputs = {operands, task.inputs},
+          .outputs = {operands + task.inputs, task.outputs},
+          .workspace = operands[task.inputs + task.outputs]};
+}
+
 kernels::Queue& QueueOf(const Executable::Call& call) {
   return call.queue != nullptr ? *call.queue : TheHost();
 }
@@ -192,13 +198,23 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses, const C
     }
     case Task::Kind::kClear:
       return Clear(operands[0], Bytes(task.bytes), queue, call.clearing);
-    default: {
-      const kernels::KernelCall own{.inputs = {operands, task.inputs},
-                                    .outputs = {operands + task.inputs, task.outputs},
-                                    .workspace = operands[task.inputs + task.outputs]};
-      return queue.Run(*task.kernel, own);
-    }
+    default:
+      return queue.Run(*task.kernel, CallOf(task, operands));
   }
+}
+
+Status Executable::RunMonitored(size_t index, const Addresses& addresses, const Call& call) const {
+  const Task& task = program_.tasks[index];
+  const bool updates = index >= program_.first_update;
+  if (!updates) PLIMSOLL_TRY(call.monitor->CheckRunTime(model_.graph, task.node));
+  if (task.kind != Task::Kind::kRun) return RunTask(task, addresses, call);
+  return call.monitor->Run({.graph = model_.graph,
+                            .node = task.node,
+                            .kernel = *task.kernel,
+                            .call = CallOf(task, addresses.operands.data() + task.first),
+                            .queue = task.on_host ? TheHost() : QueueOf(call),
+                            .later = !task.on_host && call.queue != nullptr,
+                            .updates_variables = updates});
 }
 
 template <typename Before>
@@ -223,11 +239,15 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
       return Cancelled(model_.graph, task);
     }
     // What fails before the first variable has its new value must be known by then.
-    if (i == program_.first_update) PLIMSOLL_TRY(queue.Finish());
+    if (i == program_.first_update) {
+      PLIMSOLL_TRY(FinishWithin(call.monitor, TaskMonitor::Wait::kStream, queue));
+    }
     before(task);
     const bool by_host = IsDoneByHost(task, call);
     if (by_host && in_use) {
-      if (Status finished = queue.Finish(); !finished.ok()) return failed(std::move(finished));
+      TaskMonitor* const monitor = i < program_.first_update ? call.monitor : nullptr;
+      Status finished = FinishWithin(monitor, TaskMonitor::Wait::kEvent, queue);
+      if (!finished.ok()) return failed(std::move(finished));
     }
     in_use = (in_use || task.uses_host_memory) && !by_host;
     if (task.kind == Task::Kind::kSkip) {
@@ -235,7 +255,9 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
     } else if (task.kind == Task::Kind::kSkipUnless) {
       i = *static_cast<const bool*>(addresses.operands[task.first]) ? i + 1 : task.target;
     } else {
-      if (Status done = RunTask(task, addresses, call); !done.ok()) return failed(std::move(done));
+      Status done = call.monitor == nullptr ? RunTask(task, addresses, call)
+                                            : RunMonitored(i, addresses, call);
+      if (!done.ok()) return failed(std::move(done));
       ++i;
     }
   }
@@ -246,11 +268,17 @@ template <typename Before>
 Status Executable::RunAll(Addresses& addresses, const Call& call, const Before& before) const {
   const kernels::ThreadScope threads(model_.threads);
   SetPorts(addresses, call);
-  const Status walked = Walk(program_.AllTasks(), addresses, call, before);
-  const Status finished = QueueOf(call).Finish();
+  Status walked = Walk(program_.AllTasks(), addresses, call, before);
+  // A step that updates variables goes to its end.
+  const bool updates = program_.first_update < program_.tasks.size();
+  TaskMonitor* const monitor = updates ? nullptr : call.monitor;
+  const Status finished = FinishWithin(monitor, TaskMonitor::Wait::kStream, QueueOf(call));
+  if (monitor != nullptr && walked.ok() && finished.ok()) {
+    walked = monitor->CheckRunTime(model_.graph, {});
+  }
   if (!walked.ok() || finished.ok()) return walked;
   if (call.half_applied != nullptr) {
-    *call.half_applied = program_.first_update < program_.tasks.size();
+    *call.half_applied = updates;
   }
   return finished;
 }

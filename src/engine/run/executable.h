@@ -11,6 +11,7 @@
 #include "compile/memory/port_uses.h"
 #include "engine/run/program.h"
 #include "engine/run/run_record.h"
+#include "engine/run/task_monitor.h"
 #include "engine/transfer/device_side.h"
 #include "engine/weights/session_weights.h"
 #include "kernels/host_value.h"
@@ -61,6 +62,7 @@ class Executable {
     int32_t batch = kEveryBatch;
     // Does what touches memory; null: at once, on the host.
     kernels::Queue* queue = nullptr;
+    TaskMonitor* monitor = nullptr;  // looks at the run; null: nothing does
   };
   // Fails with run.cancelled, or with what a kernel says of its data; outputs are unspecified then.
   // Variables are inputs that the run leaves with new values (PlanOptions::updates); the output
@@ -91,6 +93,7 @@ class Executable {
   Status PlaceConstants(const HoldConstant& hold);
   Status PlaceHostConstant(const Place& place);
   Status RunTask(const Task& task, const Addresses& addresses, const Call& call) const;
+  Status RunMonitored(size_t index, const Addresses& addresses, const Call& call) const;
   template <typename Before>
   Status Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
               const Before& before) const;

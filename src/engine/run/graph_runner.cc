@@ -14,7 +14,11 @@ namespace plimsoll::engine {
 using kernels::HostValue;
 
 GraphRunner::GraphRunner(const Options& options, const DeviceSide& side, RunMemory memory)
-    : options_(options), side_(side), memory_(std::move(memory)), streams_(side.device, side.id) {}
+    : options_(options),
+      debug_(options.debug),
+      side_(side),
+      memory_(std::move(memory)),
+      streams_(side.device, side.id) {}
 
 Result<StreamSet*> GraphRunner::Streams(size_t count) {
   PLIMSOLL_TRY(streams_.Grow(count));
@@ -76,10 +80,15 @@ Status GraphRunner::Run(BoundExecutable& bound, const Call& call) {
   return side_.host_reachable ? RunOnHost(bound, call, run) : RunOnDevice(bound, call, run);
 }
 
-Status GraphRunner::RunBound(BoundExecutable& bound, const Executable::Call& call) {
-  if (!bound.streamed) return bound.executable->Run(bound.addresses, call);
-  PLIMSOLL_ASSIGN(StreamSet* const streams, Streams(StreamedRun::StreamsOf(*bound.executable)));
-  return bound.streamed->Run(*streams, options_.threads, bound.addresses, call);
+Status GraphRunner::RunBound(BoundExecutable& bound, Executable::Call call) {
+  const auto monitor = debug_.BeginRun(bound.executable->model().graph, bound.streamed.has_value());
+  call.monitor = monitor.get();
+  const auto run = [&]() -> Status {
+    if (!bound.streamed) return bound.executable->Run(bound.addresses, call);
+    PLIMSOLL_ASSIGN(StreamSet* const streams, Streams(StreamedRun::StreamsOf(*bound.executable)));
+    return bound.streamed->Run(*streams, options_.threads, bound.addresses, call);
+  };
+  return monitor == nullptr ? run() : monitor->Finished(run(), call.queue);
 }
 
 Status GraphRunner::RunOnHost(BoundExecutable& bound, const Call& call, Executable::Call run) {
@@ -149,7 +158,9 @@ Result<std::vector<HostValue>> GraphRunner::RunNodeByNode(const graph::Graph& gr
   const kernels::ThreadScope threads(options_.threads.first);
   PLIMSOLL_TRY(CheckNodeByNode(graph));
   if (!interpreter_) interpreter_.emplace(graph);
+  const auto monitor = debug_.BeginRun(graph, false);
   Interpreter::Options walk;
+  walk.monitor = monitor.get();
   walk.cancelled = cancelled;
   walk.batch = batch;
   walk.allocate = memory_.TensorAllocator();

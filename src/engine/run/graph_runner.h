@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/debug/run_monitor.h"
 #include "engine/memory/run_memory.h"
 #include "engine/node_by_node/interpreter.h"
 #include "engine/run/bound_executable.h"
@@ -31,6 +32,7 @@ class GraphRunner {
     bool deterministic = false;  // of kernels that node by node runs prepare
     bool separate_host_operators = false;
     Bytes input_fusion_size;
+    GraphDebug debug;
   };
   GraphRunner(const Options& options, const DeviceSide& side, RunMemory memory);
 
@@ -65,11 +67,12 @@ class GraphRunner {
  private:
   Result<StreamSet*> Streams(size_t count);
   Status Bind(BoundExecutable& bound, std::byte* arena);
-  Status RunBound(BoundExecutable& bound, const Executable::Call& call);
+  Status RunBound(BoundExecutable& bound, Executable::Call call);
   Status RunOnHost(BoundExecutable& bound, const Call& call, Executable::Call run);
   Status RunOnDevice(BoundExecutable& bound, const Call& call, Executable::Call run);
 
   const Options options_;
+  GraphDebug debug_;
   const DeviceSide side_;
   RunMemory memory_;
   StreamSet streams_;

@@ -9,7 +9,7 @@ HostSide::~HostSide() { (void)Finish().ok(); }
 Status HostSide::Launch(const std::vector<graph::ValueId>& reads,
                         const std::vector<graph::ValueId>& makes, std::function<Status()> work) {
   PLIMSOLL_TRY(streams_.Launch(StreamSet::kHost, [this, work = std::move(work)] {
-    if (!outcome_.ok()) return;
+    if (!outcome_.ok() || stop_) return;
     const kernels::ThreadScope one(1);
     outcome_ = work();
   }));
@@ -21,11 +21,17 @@ Status HostSide::Launch(const std::vector<graph::ValueId>& reads,
 
 Status HostSide::Finish() {
   if (!pending_) return {};
-  PLIMSOLL_TRY(streams_.Synchronize(StreamSet::kHost));
+  const Status waited = streams_.Synchronize(StreamSet::kHost, monitor_);
+  if (!waited.ok()) {
+    stop_ = true;
+    PLIMSOLL_TRY(streams_.Synchronize(StreamSet::kHost));
+  }
+  stop_ = false;
   pending_ = false;
   read_.clear();
   made_.clear();
-  return std::exchange(outcome_, Status());
+  Status outcome = std::exchange(outcome_, Status());
+  return outcome.ok() ? waited : outcome;
 }
 
 }  // namespace plimsoll::engine

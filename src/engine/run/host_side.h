@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <set>
 #include <vector>
@@ -14,7 +15,9 @@ namespace plimsoll::engine {
 // that they read and make are not the walk's to touch. For one thread; the work runs in another.
 class HostSide {
  public:
-  explicit HostSide(StreamSet& streams) : streams_(streams) {}
+  // `monitor`: limits how long Finish waits; may be null.
+  explicit HostSide(StreamSet& streams, TaskMonitor* monitor = nullptr)
+      : streams_(streams), monitor_(monitor) {}
   ~HostSide();
   HostSide(const HostSide&) = delete;
   HostSide& operator=(const HostSide&) = delete;
@@ -26,11 +29,14 @@ class HostSide {
   bool Makes(graph::ValueId value) const { return made_.contains(value); }
   bool Touches(graph::ValueId value) const { return Makes(value) || read_.contains(value); }
 
-  // Waits for all of it. The first error, in the order of launching.
+  // Waits for all of it. The first error, in the order of launching; run.timeout when it took
+  // longer than the monitor allows: work that has begun is waited for nevertheless.
   Status Finish();
 
  private:
   StreamSet& streams_;
+  TaskMonitor* const monitor_;
+  std::atomic<bool> stop_ = false;  // work that has not begun is left out
   std::set<graph::ValueId> read_;
   std::set<graph::ValueId> made_;
   bool pending_ = false;

@@ -1,5 +1,9 @@
 #include "engine/run/stream_set.h"
 
+#include <optional>
+
+#include "plimsoll/base/text.h"
+
 namespace plimsoll::engine {
 
 StreamSet::StreamSet(std::shared_ptr<device::Device> device, device::DeviceId id)
@@ -34,6 +38,23 @@ Result<device::EventId> StreamSet::Record(int stream) {
 }
 
 void StreamSet::Forget(device::EventId event) { (void)device_->DestroyEvent(id_, event).ok(); }
+
+Status StreamSet::Synchronize(int stream, TaskMonitor* monitor) {
+  if (monitor != nullptr) {
+    std::optional<device::EventId> end;
+    const auto reached = [&]() -> Result<bool> {
+      if (!end) {
+        PLIMSOLL_ASSIGN(end, Record(stream));
+      }
+      return device_->EventReached(id_, *end);
+    };
+    const Status waited =
+        monitor->Await(TaskMonitor::Wait::kStream, StrCat("stream ", stream), reached);
+    if (end) Forget(*end);
+    PLIMSOLL_TRY(waited);
+  }
+  return Synchronize(stream);
+}
 
 Status StreamSet::Synchronize(int stream) { return device_->SynchronizeStream(id_, At(stream)); }
 

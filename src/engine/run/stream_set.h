@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/run/task_monitor.h"
 #include "plimsoll/base/status.h"
 #include "plimsoll/device/device.h"
 
@@ -34,6 +35,9 @@ class StreamSet {
   Result<device::EventId> Record(int stream);
   void Forget(device::EventId event);
   Status Synchronize(int stream);
+  // The same under the monitor's limit: fails with run.timeout while the stream goes on. Null:
+  // without limit.
+  Status Synchronize(int stream, TaskMonitor* monitor);
 
  private:
   const std::shared_ptr<device::Device> device_;

@@ -89,7 +89,8 @@ class Cutter {
 // What one run shares between its segments, and with work that outlives a device's failure to wait
 // for it.
 struct StreamedRun::Progress {
-  explicit Progress(size_t segments) : results(segments), clearing(segments), events(segments) {}
+  Progress(size_t segments, size_t streams)
+      : results(segments), clearing(segments), events(segments), idle_since(streams) {}
 
   // Work that was launched and has neither ended nor been dropped.
   void Begin() {
@@ -110,6 +111,8 @@ struct StreamedRun::Progress {
   std::vector<Status> results;      // each written by one segment
   std::vector<ClearCost> clearing;  // likewise
   std::vector<std::optional<device::EventId>> events;
+  // By stream, each written by that stream: the end of its last segment. Under a monitor alone.
+  std::vector<TaskMonitor::TimePoint> idle_since;
   std::mutex mutex;
   std::condition_variable ended;
   int pending = 0;
@@ -124,7 +127,7 @@ size_t StreamedRun::StreamsOf(const Executable& executable) {
 
 Status StreamedRun::Launch(StreamSet& streams, const KernelThreads& threads,
                            const std::shared_ptr<Progress>& progress, size_t index,
-                           const std::function<Status(size_t)>& run) const {
+                           TaskMonitor* monitor, const std::function<Status(size_t)>& run) const {
   const Segment& segment = segments_[index];
   for (const size_t awaited : segment.after) {
     PLIMSOLL_TRY(streams.Wait(segment.stream, *progress->events[awaited]));
@@ -132,10 +135,21 @@ Status StreamedRun::Launch(StreamSet& streams, const KernelThreads& threads,
   progress->Begin();
   const std::shared_ptr<void> pending(nullptr, [progress](void*) { progress->End(); });
   const int count = segment.stream == 0 ? threads.first : threads.others;
-  PLIMSOLL_TRY(streams.Launch(segment.stream, [progress, pending, index, count, &run] {
+  const auto launched = monitor == nullptr ? TaskMonitor::TimePoint() : monitor->Now();
+  const auto run_one = [&segment, progress, index, monitor, launched, &run]() -> Status {
+    if (monitor == nullptr) return run(index);
+    TaskMonitor::TimePoint& idle_since = progress->idle_since[static_cast<size_t>(segment.stream)];
+    if (!segment.after.empty()) {
+      PLIMSOLL_TRY(monitor->CheckStreamWait(std::max(launched, idle_since), segment.stream));
+    }
+    Status done = run(index);
+    idle_since = monitor->Now();
+    return done;
+  };
+  PLIMSOLL_TRY(streams.Launch(segment.stream, [progress, pending, index, count, run_one] {
     if (progress->stop.load()) return;
     const kernels::ThreadScope threads(count);
-    progress->results[index] = run(index);
+    progress->results[index] = run_one();
     if (!progress->results[index].ok()) progress->stop = true;
   }));
   if (!segment.awaited) return {};
@@ -166,7 +180,7 @@ Status StreamedRun::RunEnqueued(StreamSet& streams, const KernelThreads& threads
   }
   const auto finish = [&](Status done) {
     for (DeviceQueue& queue : queues) {
-      const Status finished = queue.Finish();
+      const Status finished = FinishWithin(call.monitor, TaskMonitor::Wait::kStream, queue);
       // What failed first is the reason, not that others were left out.
       if (done.ok() || done.error().code == "run.cancelled") done = finished.ok() ? done : finished;
     }
@@ -179,8 +193,22 @@ Status StreamedRun::RunEnqueued(StreamSet& streams, const KernelThreads& threads
   std::vector<std::optional<device::EventId>> events(segments_.size());
   const auto enqueue = [&](size_t index) -> Status {
     const Segment& segment = segments_[index];
+    const bool timed = call.monitor != nullptr && !segment.after.empty();
+    const auto since = timed ? std::make_shared<TaskMonitor::TimePoint>() : nullptr;
+    if (timed) {
+      PLIMSOLL_TRY(streams.Launch(segment.stream,
+                                  [since, monitor = call.monitor] { *since = monitor->Now(); }));
+    }
     for (const size_t awaited : segment.after) {
       PLIMSOLL_TRY(streams.Wait(segment.stream, *events[awaited]));
+    }
+    if (timed) {
+      DeviceQueue& queue = queues[static_cast<size_t>(segment.stream)];
+      PLIMSOLL_TRY(
+          streams.Launch(segment.stream, [since, &segment, &queue, monitor = call.monitor] {
+            const Status waited = monitor->CheckStreamWait(*since, segment.stream);
+            if (!waited.ok()) queue.Cancel(waited.error());
+          }));
     }
     own.queue = &queues[static_cast<size_t>(segment.stream)];
     for (const Program::Range& range : segment.tasks) {
@@ -205,7 +233,7 @@ Status StreamedRun::RunEnqueued(StreamSet& streams, const KernelThreads& threads
 Status StreamedRun::RunOnHost(StreamSet& streams, const KernelThreads& threads,
                               Executable::Addresses& addresses, const Executable::Call& call,
                               const Executable::BeforeTask& before) const {
-  const auto progress = std::make_shared<Progress>(segments_.size());
+  const auto progress = std::make_shared<Progress>(segments_.size(), StreamsOf(*executable_));
   const Program& program = executable_->program();
   PLIMSOLL_TRY(executable_->RunTasks(program.Prologue(), addresses, call, before));
   const std::function<Status(size_t)> run = [&](size_t index) -> Status {
@@ -219,11 +247,11 @@ Status StreamedRun::RunOnHost(StreamSet& streams, const KernelThreads& threads,
   };
   Status done;
   for (size_t i = 0; i < segments_.size() && done.ok(); ++i) {
-    done = Launch(streams, threads, progress, i, run);
+    done = Launch(streams, threads, progress, i, call.monitor, run);
   }
   if (!done.ok()) progress->stop = true;
   for (size_t stream = 0; stream < StreamsOf(*executable_); ++stream) {
-    const Status finished = streams.Synchronize(static_cast<int>(stream));
+    const Status finished = streams.Synchronize(static_cast<int>(stream), call.monitor);
     if (!finished.ok()) progress->stop = true;
     if (done.ok()) done = finished;
   }

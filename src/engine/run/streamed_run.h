@@ -57,7 +57,7 @@ class StreamedRun {
                      Executable::Addresses& addresses, const Executable::Call& call,
                      const Executable::BeforeTask& before) const;
   Status Launch(StreamSet& streams, const KernelThreads& threads,
-                const std::shared_ptr<Progress>& progress, size_t index,
+                const std::shared_ptr<Progress>& progress, size_t index, TaskMonitor* monitor,
                 const std::function<Status(size_t)>& run) const;
 
   std::shared_ptr<const Executable> executable_;

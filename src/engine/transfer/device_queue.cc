@@ -90,7 +90,25 @@ Status DeviceQueue::Fill(void* at, uint8_t value, Bytes size) {
   return side_.device->Fill(side_.id, stream_, reinterpret_cast<Address>(at), value, size);
 }
 
+// Nothing is sent between IsDone and Finish.
+Result<bool> DeviceQueue::IsDone() {
+  if (!asked_) {
+    PLIMSOLL_ASSIGN(asked_, side_.device->RecordEvent(side_.id, stream_));
+  }
+  return side_.device->EventReached(side_.id, *asked_);
+}
+
+void DeviceQueue::Cancel(const Error& reason) { failure_->Note(reason); }
+
+void DeviceQueue::ForgetEvent() {
+  if (!asked_) return;
+  // A device that refuses leaves nothing to be done about it here.
+  (void)side_.device->DestroyEvent(side_.id, *asked_).ok();
+  asked_.reset();
+}
+
 Status DeviceQueue::Finish() {
+  ForgetEvent();
   Status finished = side_.device->SynchronizeStream(side_.id, stream_);
   Status first = failure_->WaitAndTake();
   return first.ok() ? finished : first;

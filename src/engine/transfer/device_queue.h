@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "engine/transfer/device_side.h"
 #include "kernels/queue.h"
@@ -27,12 +28,17 @@ class DeviceQueue final : public kernels::Queue {
   Status Copy(void* to, const void* from, Bytes size) override;
   Status Fill(void* at, uint8_t value, Bytes size) override;
   Status Finish() override;
+  Result<bool> IsDone() override;
+  void Cancel(const Error& reason) override;
 
  private:
+  void ForgetEvent();
+
   const DeviceSide side_;
   const device::StreamId stream_;
   const int threads_;
   const std::shared_ptr<Failure> failure_;
+  std::optional<device::EventId> asked_;  // behind everything that was sent before IsDone
 };
 
 }  // namespace plimsoll::engine

@@ -1,15 +1,20 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <random>
 #include <set>
 
+#include "engine/api/plan_report.h"
 #include "engine/forwarding_device_for_tests.h"
 #include "engine/models_for_tests.h"
+#include "engine/random/configured_runs_for_tests.h"
+#include "engine/random/random_graph_for_tests.h"
 #include "engine/run/poisoned_run.h"
 #include "engine/streams/streamed_graphs_for_tests.h"
 #include "engine/variables/training_for_tests.h"
 #include "kernels/backend.h"
 #include "plimsoll/device/far_device.h"
+#include "plimsoll/device/registry.h"
 
 // What runs on the host beside a device out of its reach, and the copies that this costs.
 namespace plimsoll::engine {
@@ -132,7 +137,13 @@ void ExpectSameAsOnCpu(WatchedSession& session, const Graph& graph,
   for (int run = 0; run < 2; ++run) {
     const auto got = MustRun(*session, id, inputs);
     ASSERT_EQ(got.size(), expected.size());
-    for (size_t i = 0; i < got.size(); ++i) ExpectClose(got[i], expected[i]);
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (got[i].type == DataType::kFloat32) {
+        ExpectClose(got[i], expected[i]);
+      } else {
+        EXPECT_EQ(BytesOf(got[i]), BytesOf(expected[i]));
+      }
+    }
   }
 }
 
@@ -259,6 +270,21 @@ TEST(PlacementTest, AnInputThatLiesOnTheDeviceIsFetched) {
   ASSERT_TRUE(device.memory().FreePlain(first, at).ok());
 }
 
+TEST(PlacementTest, AConditionThatKeepsItsAddressLiesWhereTheHostReachesIt) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", compile::FloatTensor({graph::Dim::Symbol("n"), 4}));
+  const ValueId y = Choose(builder, SumIsAbove(builder, x, 0), x);
+  builder.graph()[builder.graph()[y].producer].memory.no_address_refresh = true;
+  builder.Output(y);
+  const Graph graph = builder.Build();
+  WatchedSession session;
+  for (const int64_t rows : {2, 40, 3}) {
+    ExpectSameAsOnCpu(session, graph, {Random({rows, 4}, 7)});
+  }
+  const GraphId id = MustAdd(*session, graph);
+  for (const int64_t rows : {2, 40, 3}) MustRun(*session, id, {Random({rows, 4}, 7)});
+}
+
 TEST(PlacementTest, AnAxisThatOnlyARunKnowsReachesTheKernel) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", compile::FloatTensor({3, 4}));
@@ -291,6 +317,33 @@ TEST(PlacementTest, AnOperatorThatTheBackendLacksRunsOnTheHost) {
   EXPECT_GT(session.backend().asked, 0);
   EXPECT_GT(session.backend().asked_for_pairs, 0);
   EXPECT_GE(session.backend().prepared, 2);
+  const PlanReport report =
+      MakePlanReport(**session->Compile(id, Views(inputs)), *session->Memory(id));
+  EXPECT_EQ(report.host_nodes, 1);
+  EXPECT_EQ(report.fetches + report.sends, 2);
+  EXPECT_EQ(report.fetched + report.sent, planned.fetched + planned.sent);
+  EXPECT_EQ(report.host * 2, session->Memory().host) << "what is planned is taken, by two graphs";
+}
+
+TEST(PlacementTest, APlanIsMadeWithTheKernelsOfItsDevice) {
+  ASSERT_TRUE(device::RegisterDeviceKind("placement_test_far", [](const auto&) {
+                return std::unique_ptr<device::Device>(std::make_unique<device::FarDevice>());
+              }).ok());
+  ASSERT_TRUE(kernels::RegisterBackend("placement_test_far",
+                                       std::make_unique<IncompleteBackend>(
+                                           std::set<std::string, std::less<>>{"Softmax"}))
+                  .ok());
+  SessionOptions options;
+  options.device_name = "placement_test_far";
+  options.load.only_plan = true;
+  const auto session = MakeSession(options);
+  GraphBuilder builder;
+  const ValueId x = builder.Node("Relu", {builder.Input("x", compile::FloatTensor({4}))});
+  builder.Output(builder.Node("Neg", {builder.Node("Softmax", {x})}));
+  const GraphId id = MustAdd(*session, builder.Build());
+  const auto executable = *session->Compile(id, {{View(Floats({4}, {1, 2, 3, 4}))}});
+  EXPECT_EQ(executable->model().transfers.fetches, 1);
+  EXPECT_EQ(executable->model().transfers.sends, 1);
 }
 
 TEST(PlacementTest, WhateverABackendLacksEverythingRuns) {
@@ -310,6 +363,29 @@ TEST(PlacementTest, WhateverABackendLacksEverythingRuns) {
   }
   WatchedSession tanh_on_host({"Tanh"});
   ExpectSameAsOnCpu(tanh_on_host, Braid(3), {Random({kBraidSide, kBraidSide}, 5)});
+}
+
+TEST(PlacementTest, RandomGraphsGiveTheSameWhateverABackendLacks) {
+  constexpr int64_t kColumns = 70;
+  std::mt19937 random(1);
+  int64_t transfers = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    const Graph graph = RandomGraph(seed, kColumns).Draw();
+    std::set<std::string, std::less<>> missing = {"none of these"};
+    for (const graph::Node& node : graph.nodes) {
+      if (random() % 3 == 0) missing.insert(node.op);
+    }
+    SessionOptions options;
+    options.load.optimise = seed % 2 == 0;
+    WatchedSession session(missing, options);
+    const auto inputs = RandomGraph::Inputs(RandomGraph::kRows, kColumns, seed);
+    ExpectSameAsOnCpu(session, graph, inputs);
+    if (HasFailure()) return;
+    const auto planned = session.PlannedTransfers(MustAdd(*session, graph), inputs);
+    transfers += planned.fetches + planned.sends;
+  }
+  EXPECT_GT(transfers, 300);
 }
 
 TEST(PlacementTest, VariablesAreUpdatedByNodesOnTheHost) {

@@ -89,6 +89,26 @@ TEST(TrainingTest, AListedInputIsThereForEveryStepOfALoop) {
   EXPECT_EQ(CodeOf(MakeSession(options)->Add(MomentumStep()).status()), "config.index");
 }
 
+TEST(TrainingTest, AFeedGivesAGraphWithoutVariablesItsOneStep) {
+  SessionOptions options;
+  options.config.iterations_per_loop = 3;
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, AddOne({2}));
+  const HostTensor x = Floats({2}, {1, 2});
+  const HostTensor made = Floats({2}, {0, 0});
+  const std::vector<TensorView> from = Views({x});
+  int calls = 0;
+  RunOptions run;
+  run.feed = [&](int64_t) -> Result<std::span<const TensorView>> {
+    ++calls;
+    return std::span<const TensorView>(from);
+  };
+  EXPECT_EQ(CodeOf(session->Run(id, {}, Views({made}), run)), "");
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(ElementsOf(made), (Elements{2, 3}));
+  EXPECT_EQ(CodeOf(session->Run(id, from, Views({made}), run)), "run.inputs") << "given twice";
+}
+
 TEST(TrainingTest, R209_AFeedGivesEachStepOfALoopItsInputs) {
   SessionOptions options = Training();
   options.config.iterations_per_loop = 4;

@@ -11,10 +11,10 @@
 #include <fstream>
 #include <span>
 
+#include "engine/file_size_limit_for_tests.h"
 #include "engine/variables/training_for_tests.h"
 #include "engine/variables/variable_file_format.h"
 #include "engine/weights/file_replacement.h"
-#include "engine/weights/file_size_limit_for_tests.h"
 #include "onnx/wire/temporary_folder_for_tests.h"
 #include "plimsoll/device/cpu_device.h"
 #include "plimsoll/device/watched_device.h"

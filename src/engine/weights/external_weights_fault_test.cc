@@ -2,8 +2,8 @@
 
 #include <thread>
 
+#include "engine/file_size_limit_for_tests.h"
 #include "engine/session.h"
-#include "engine/weights/file_size_limit_for_tests.h"
 #include "engine/weights/weight_files_for_tests.h"
 #include "plimsoll/base/text.h"
 

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "engine/weights/file_size_signal.h"
@@ -78,6 +80,16 @@ Result<FileReplacement> FileReplacement::Begin(std::string path) {
   FileReplacement replacement(std::move(path), file);
   if (ftruncate(file, 0) != 0) return Failed(partial, "emptying it", errno);
   return replacement;
+}
+
+Result<FileReplacement> FileReplacement::BeginWhenFree(const std::string& path) {
+  constexpr int kMostTries = 50;
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  for (int tries = 1;; ++tries) {
+    Result<FileReplacement> begun = Begin(path);
+    if (begun.ok() || begun.error().code != "file.busy" || tries == kMostTries) return begun;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 FileReplacement::FileReplacement(FileReplacement&& other) noexcept

@@ -17,6 +17,8 @@ namespace plimsoll::engine {
 class FileReplacement {
  public:
   static Result<FileReplacement> Begin(std::string path);
+  // Waits a moment, half a second at most, while another process writes it.
+  static Result<FileReplacement> BeginWhenFree(const std::string& path);
   FileReplacement(FileReplacement&& other) noexcept;
   FileReplacement& operator=(FileReplacement&&) = delete;
   ~FileReplacement();

@@ -79,7 +79,7 @@ Result<SharedForms::Form> PackedStore::FormOf(std::span<const std::byte> constan
   if (const auto known = forms_.find(key.text); known != forms_.end()) return known->second.held;
   const auto make = [&]() -> Result<SharedForms::Form> {
     const bool on_disk = session_->cache() != nullptr && makes_ == Makes::kForms &&
-                         layout != kPlainLayout && size >= kLeastKeptOnDisk;
+                         layout != kPlainLayout && size >= kLeastKeptOnDisk && !past_cache_;
     PLIMSOLL_ASSIGN(
         const std::shared_ptr<void> memory,
         on_disk ? FormOnDisk(constant, layout, size, fill) : MakeForm(constant, size, fill));
@@ -98,6 +98,11 @@ Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string
                                             static_cast<size_t>(plain.value()));
   PLIMSOLL_ASSIGN(const SharedForms::Form form, FormOf(constant, layout, packed, fill));
   return session_->memory().side().WorkPointer(form->memory.get());
+}
+
+void PackedStore::BeginNode(const graph::Node& node) {
+  const std::lock_guard lock(mutex_);
+  past_cache_ = session_->cache() != nullptr && session_->cache()->IsPassedBy(node.name, node.op);
 }
 
 void PackedStore::Forget(const void* data, Bytes size) {

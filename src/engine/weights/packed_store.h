@@ -38,6 +38,7 @@ class PackedStore : public kernels::PackedWeights {
   Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
                            const Fill& fill) override;
   void Forget(const void* data, Bytes size) override;
+  void BeginNode(const graph::Node& node) override;
 
   // Puts the graph's constants into files, where the session keeps weights so: for as long as the
   // store, they are views on those.
@@ -92,6 +93,7 @@ class PackedStore : public kernels::PackedWeights {
   const std::shared_ptr<SessionWeights> session_;
   const Makes makes_;
   mutable std::mutex mutex_;
+  bool past_cache_ = false;  // forms of the node that is prepared are not asked of the disk cache
   std::set<const void*> lasting_;
   std::map<const void*, WeightHash> counted_;  // constants that would be files
   // Before the forms: a shared form must go before the weight that others compare theirs with.

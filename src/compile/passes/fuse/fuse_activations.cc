@@ -16,6 +16,8 @@ using graph::NodeId;
 using graph::SubgraphId;
 using graph::ValueId;
 
+using enum FusionPattern;
+
 // The operator set in which each became a standard operator.
 constexpr int kGeluSince = 20;
 constexpr int kSwishSince = 24;
@@ -23,17 +25,18 @@ constexpr int kHardSwishSince = 14;
 
 class ActivationFusing {
  public:
-  explicit ActivationFusing(Graph& graph) : graph_(graph), rewriter_(graph) {}
+  ActivationFusing(Graph& graph, const FusionSwitches& switches)
+      : graph_(graph), switches_(switches), rewriter_(graph) {}
 
-  int Run() {
+  FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
       for (const NodeId id : rewriter_.NodesOf(body)) {
         if (rewriter_.IsDropped(id) || !MayRewrite(graph_[id])) continue;
-        if (Is(graph_[id], "Add")) FuseGelu(id);
+        if (Is(graph_[id], "Add") && switches_.IsOn(kGelu)) FuseGelu(id);
         if (Is(graph_[id], "Mul")) FuseGated(id);
       }
     }
-    return fused_;
+    return counts_;
   }
 
  private:
@@ -94,18 +97,19 @@ class ActivationFusing {
   // At 1 + erf(...) or 1 + tanh(...): climbs the products above until they are 0.5 * x * it.
   void FuseGelu(NodeId id) {
     const ValueId curve = OtherOperand(id, 1);
-    if (!curve.valid() || !rewriter_.HasOneReader(curve)) return;
+    if (!curve.valid()) return;
     const NodeId erf = Maker(curve, "Erf", id);
     const NodeId tanh = Maker(curve, "Tanh", id);
     if (!erf.valid() && !tanh.valid()) return;
     const ValueId x = erf.valid() ? ErrorFunctionArgument(erf) : TanhArgument(tanh);
     if (!x.valid()) return;
+    if (!rewriter_.HasOneReader(curve)) return counts_.Declined(kGelu);
     bool has_half = false;
     bool has_x = false;
     NodeId top = id;
     while (!has_half || !has_x) {
       const ValueId product = graph_[top].outputs[0];
-      if (!rewriter_.HasOneReader(product)) return;
+      if (!rewriter_.HasOneReader(product)) return counts_.Declined(kGelu);
       const NodeId mul = rewriter_.readers(product)[0];
       if (!Is(graph_[mul], "Mul") || !MayRewrite(graph_[mul]) ||
           graph_[mul].home != graph_[id].home) {
@@ -124,9 +128,10 @@ class ActivationFusing {
       }
       top = mul;
     }
-    if (!SameType(graph_, x, graph_[top].outputs[0])) return;
+    if (!SameType(graph_, x, graph_[top].outputs[0])) return counts_.Declined(kGelu);
     graph::Attributes attributes;
     attributes.Set("approximate", std::string(erf.valid() ? "none" : "tanh"));
+    counts_.Took(kGelu);
     Become(top, "Gelu", kGeluSince, x, std::move(attributes));
   }
 
@@ -134,18 +139,27 @@ class ActivationFusing {
   void FuseGated(NodeId id) {
     for (const ValueId x : graph_[id].inputs) {
       const ValueId gate = Other(id, x);
-      if (gate == x || !rewriter_.HasOneReader(gate)) continue;
+      if (gate == x) continue;
       const NodeId sigmoid = Maker(gate, "Sigmoid", id);
-      if (sigmoid.valid() && graph_[sigmoid].inputs[0] == x) {
+      if (sigmoid.valid() && graph_[sigmoid].inputs[0] == x && MayFuse(kSwish, gate)) {
         return Become(id, "Swish", kSwishSince, x, {});
       }
       const NodeId hard = Maker(gate, "HardSigmoid", id);
       if (hard.valid() && graph_[hard].inputs[0] == x &&
           NearlyEqual(graph_[hard].attributes.Float("alpha", 0.2), 1.0 / 6) &&
-          NearlyEqual(graph_[hard].attributes.Float("beta", 0.5), 0.5)) {
+          NearlyEqual(graph_[hard].attributes.Float("beta", 0.5), 0.5) &&
+          MayFuse(kHardSwish, gate)) {
         return Become(id, "HardSwish", kHardSwishSince, x, {});
       }
     }
+  }
+
+  // Counts a gate that was found. Whether it may vanish.
+  bool MayFuse(FusionPattern pattern, ValueId gate) {
+    if (!switches_.IsOn(pattern)) return false;
+    const bool vanishes = rewriter_.HasOneReader(gate);
+    vanishes ? counts_.Took(pattern) : counts_.Declined(pattern);
+    return vanishes;
   }
 
   void Become(NodeId id, std::string op, int since, ValueId x, graph::Attributes attributes) {
@@ -156,16 +170,18 @@ class ActivationFusing {
     node.attributes = std::move(attributes);
     rewriter_.SetInputs(id, {x});
     for (const ValueId input : old) rewriter_.DropUnused(graph_[input].producer);
-    ++fused_;
   }
 
   Graph& graph_;
+  const FusionSwitches& switches_;
   Rewriter rewriter_;
-  int fused_ = 0;
+  FusionCounts counts_;
 };
 
 }  // namespace
 
-int FuseActivations(Graph& graph) { return ActivationFusing(graph).Run(); }
+FusionCounts FuseActivations(Graph& graph, const FusionSwitches& switches) {
+  return ActivationFusing(graph, switches).Run();
+}
 
 }  // namespace plimsoll::compile

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -7,6 +8,6 @@ namespace plimsoll::compile {
 // Activations that exporters write out become one node each: Gelu by the error function and by
 // tanh, x * Sigmoid(x) as Swish, x * HardSigmoid(x) as HardSwish. Constants are checked to the
 // precision of a float. Gives how many were found.
-int FuseActivations(graph::Graph& graph);
+FusionCounts FuseActivations(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

@@ -275,7 +275,7 @@ TEST(FuseActivationsTest, TheNewOperatorIsThereInItsOperatorSet) {
   const ValueId x = X(builder);
   builder.Output(builder.Node("Mul", {x, builder.Node("Sigmoid", {x})}));
   Graph graph = Inferred(builder);
-  EXPECT_EQ(FuseActivations(graph), 1);
+  EXPECT_EQ(FuseActivations(graph).effects(), 1);
   EXPECT_EQ(MakerOfOutput(graph).op, "Swish");
   EXPECT_GE(MakerOfOutput(graph).version, 24);
 }

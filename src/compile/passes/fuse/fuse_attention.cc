@@ -48,16 +48,19 @@ class AttentionFusing {
  public:
   explicit AttentionFusing(Graph& graph) : graph_(graph), rewriter_(graph) {}
 
-  int Run() {
+  FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
       for (const NodeId id : rewriter_.NodesOf(body)) {
         if (rewriter_.IsDropped(id) || !MayRewrite(graph_[id])) continue;
         if (!Is(graph_[id], "MatMul")) continue;
         home_ = body;
-        if (const std::optional<Attention> found = Find(id)) Fuse(id, *found);
+        if (const std::optional<Attention> found = Find(id)) {
+          counts_.Took(FusionPattern::kAttention);
+          Fuse(id, *found);
+        }
       }
     }
-    return fused_;
+    return counts_;
   }
 
  private:
@@ -69,11 +72,16 @@ class AttentionFusing {
     return value.valid() && rewriter_.HasOneReader(value) ? Maker(value, op) : NodeId();
   }
 
-  std::optional<Attention> Find(NodeId id) const {
+  std::optional<Attention> Find(NodeId id) {
     const ValueId weights = graph_[id].inputs[0];
     if (!IsFloat32(graph_, weights) || Rank(weights) != 4) return std::nullopt;
     const NodeId softmax = FindSoftmax(weights);
-    if (!softmax.valid()) return std::nullopt;
+    if (!softmax.valid()) {
+      // Scores that somebody else reads too stay in memory.
+      const bool shared = Maker(weights, "Softmax").valid() && !rewriter_.HasOneReader(weights);
+      if (shared) counts_.Declined(FusionPattern::kAttention);
+      return std::nullopt;
+    }
     Attention found;
     found.v = graph_[id].inputs[1];
     ValueId scores = graph_[softmax].inputs[0];
@@ -91,7 +99,9 @@ class AttentionFusing {
     if (!product.valid()) return std::nullopt;
     found.q = WithoutScale(graph_[product].inputs[0], found.scale);
     found.k = WithoutScale(graph_[product].inputs[1], found.scale);
-    return Fits(found) ? std::optional(found) : std::nullopt;
+    if (Fits(found)) return found;
+    counts_.Declined(FusionPattern::kAttention);
+    return std::nullopt;
   }
 
   size_t Rank(ValueId value) const {
@@ -241,7 +251,6 @@ class AttentionFusing {
     node.attributes = std::move(attributes);
     rewriter_.SetInputs(last, std::move(inputs));
     for (const ValueId input : old) rewriter_.DropUnused(graph_[input].producer);
-    ++fused_;
   }
 
   // The Transpose to [batch, rows, heads, width] that alone reads the result.
@@ -273,11 +282,13 @@ class AttentionFusing {
   Graph& graph_;
   Rewriter rewriter_;
   SubgraphId home_;
-  int fused_ = 0;
+  FusionCounts counts_;
 };
 
 }  // namespace
 
-int FuseAttention(Graph& graph) { return AttentionFusing(graph).Run(); }
+FusionCounts FuseAttention(Graph& graph, const FusionSwitches& /*switches*/) {
+  return AttentionFusing(graph).Run();
+}
 
 }  // namespace plimsoll::compile

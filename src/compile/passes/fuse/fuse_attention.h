@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -10,6 +11,6 @@ namespace plimsoll::compile {
 // together with the Transposes that bring Q, K, V and the result to and from [batch, heads, rows,
 // width], and with the Expand that repeats the heads of K and V. float32, four dimensions. Gives
 // how many were found.
-int FuseAttention(graph::Graph& graph);
+FusionCounts FuseAttention(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

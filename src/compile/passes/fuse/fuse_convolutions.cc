@@ -18,6 +18,8 @@ using graph::NodeId;
 using graph::SubgraphId;
 using graph::ValueId;
 
+using enum FusionPattern;
+
 enum Input : size_t { kX, kWeights, kBias, kResidual, kInputs };
 
 bool IsConvolution(const Node& node) {
@@ -32,9 +34,10 @@ ValueId InputOf(const Node& node, size_t index) {
 
 class ConvolutionFusing {
  public:
-  explicit ConvolutionFusing(Graph& graph) : graph_(graph), rewriter_(graph) {}
+  ConvolutionFusing(Graph& graph, const FusionSwitches& switches)
+      : graph_(graph), switches_(switches), rewriter_(graph) {}
 
-  int Run() {
+  FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
       const std::vector<NodeId> nodes = rewriter_.NodesOf(body);
       place_.assign(graph_.nodes.size(), 0);
@@ -43,7 +46,7 @@ class ConvolutionFusing {
         while (id.valid() && IsCandidate(id)) id = TakeOver(id);
       }
     }
-    return fused_;
+    return counts_;
   }
 
  private:
@@ -59,12 +62,42 @@ class ConvolutionFusing {
   NodeId TakeOver(NodeId id) {
     const ValueId made = graph_[id].outputs[0];
     const NodeId reader = OnlyReader(rewriter_, made, graph_[id].home);
-    if (!reader.valid()) return {};
-    if (TakeLine(id, reader) || TakeResidual(id, reader) || TakeActivation(id, reader)) {
-      ++fused_;
+    if (!reader.valid()) {
+      for (const NodeId other : rewriter_.readers(made)) Decline(other, made);
+      return {};
+    }
+    if (Take(kConvBatchnorm, &ConvolutionFusing::TakeLine, id, reader) ||
+        Take(kConvAdd, &ConvolutionFusing::TakeResidual, id, reader) ||
+        Take(kConvActivation, &ConvolutionFusing::TakeActivation, id, reader)) {
       return reader;
     }
+    Decline(reader, made);
     return {};
+  }
+
+  bool Take(FusionPattern pattern, bool (ConvolutionFusing::*take)(NodeId, NodeId), NodeId id,
+            NodeId reader) {
+    if (!switches_.IsOn(pattern) || !(this->*take)(id, reader)) return false;
+    counts_.Took(pattern);
+    return true;
+  }
+
+  // Counts what `reader` does to a convolution's result where it is of a kind that could be fused.
+  void Decline(NodeId reader, ValueId made) {
+    const Node& node = graph_[reader];
+    const ValueId other = OtherInput(node, made);
+    if (Is(node, "BatchNormalization") && node.inputs[0] == made) {
+      counts_.Declined(kConvBatchnorm);
+    } else if (IsArithmetic(node) && other.valid()) {
+      const bool constant = graph_[other].constant.valid();
+      if (constant || Is(node, "Add")) counts_.Declined(constant ? kConvBatchnorm : kConvAdd);
+    } else if (ActivationAttributes(graph_, node) && node.inputs[0] == made) {
+      counts_.Declined(kConvActivation);
+    }
+  }
+
+  static bool IsArithmetic(const Node& node) {
+    return Is(node, "Add") || Is(node, "Sub") || Is(node, "Mul") || Is(node, "Div");
   }
 
   // Into weights and bias.
@@ -148,13 +181,16 @@ class ConvolutionFusing {
   }
 
   Graph& graph_;
+  const FusionSwitches& switches_;
   Rewriter rewriter_;
   std::vector<size_t> place_;  // by node: where it stood in its body
-  int fused_ = 0;
+  FusionCounts counts_;
 };
 
 }  // namespace
 
-int FuseConvolutions(Graph& graph) { return ConvolutionFusing(graph).Run(); }
+FusionCounts FuseConvolutions(Graph& graph, const FusionSwitches& switches) {
+  return ConvolutionFusing(graph, switches).Run();
+}
 
 }  // namespace plimsoll::compile

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -8,6 +9,6 @@ namespace plimsoll::compile {
 // BatchNormalization and arithmetic with a constant a channel go into weights and bias; a bias, the
 // sum with another tensor of the same shape and an activation go into plimsoll::FusedConv. The
 // fused node stands where the last of them stood. Gives how many nodes were taken over.
-int FuseConvolutions(graph::Graph& graph);
+FusionCounts FuseConvolutions(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

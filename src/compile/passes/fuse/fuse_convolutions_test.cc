@@ -164,7 +164,7 @@ TEST(FuseConvolutionsTest, ANormalizationThatLearnsStays) {
   builder.Output(made[0]);
   builder.Output(made[1]);
   Graph graph = Inferred(builder);
-  EXPECT_EQ(FuseConvolutions(graph), 0);
+  EXPECT_EQ(FuseConvolutions(graph).effects(), 0);
 }
 
 TEST(FuseConvolutionsTest, TheSumWithAnotherTensorGoesInOnce) {
@@ -215,7 +215,7 @@ TEST(FuseConvolutionsTest, OfTwoThatAreAddedTheLaterTakesTheSum) {
   const Graph before = Inferred(builder);
   EXPECT_EQ(Left(FuseConvolutions, before), "Conv " + kFused);
   Graph after = before;
-  ASSERT_EQ(FuseConvolutions(after), 1);
+  ASSERT_EQ(FuseConvolutions(after).effects(), 1);
   const Node& node = MakerOfOutput(after);
   ASSERT_EQ(node.inputs.size(), 4u);
   EXPECT_EQ(after[node.inputs[1]].name, "second");
@@ -327,7 +327,7 @@ TEST(FuseConvolutionsTest, DoublesStay) {
       builder.Input("w", ValueType::Tensor(DataType::kFloat64, graph::Shape{2, 2, 1, 1}));
   builder.Output(builder.Node("Relu", {builder.Node("Conv", {x, w})}));
   Graph graph = Inferred(builder);
-  EXPECT_EQ(FuseConvolutions(graph), 0);
+  EXPECT_EQ(FuseConvolutions(graph).effects(), 0);
 }
 
 TEST(FuseConvolutionsTest, NodesWithRequestsForTheirMemoryOrStreamStay) {

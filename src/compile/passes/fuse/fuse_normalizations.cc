@@ -15,6 +15,8 @@ using graph::NodeId;
 using graph::SubgraphId;
 using graph::ValueId;
 
+using enum FusionPattern;
+
 constexpr int kLayerNormalizationSince = 17;
 constexpr int kRmsNormalizationSince = 23;
 
@@ -27,16 +29,17 @@ struct Standardized {
 
 class NormalizationFusing {
  public:
-  explicit NormalizationFusing(Graph& graph) : graph_(graph), rewriter_(graph) {}
+  NormalizationFusing(Graph& graph, const FusionSwitches& switches)
+      : graph_(graph), switches_(switches), rewriter_(graph) {}
 
-  int Run() {
+  FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
       for (const NodeId id : rewriter_.NodesOf(body)) {
         if (rewriter_.IsDropped(id) || !MayRewrite(graph_[id])) continue;
         if (Is(graph_[id], "Mul")) FuseAt(id);
       }
     }
-    return fused_;
+    return counts_;
   }
 
  private:
@@ -49,10 +52,16 @@ class NormalizationFusing {
     for (const size_t side : {size_t{0}, size_t{1}}) {
       const ValueId scale = graph_[id].inputs[side];
       const ValueId divided = graph_[id].inputs[1 - side];
-      if (!rewriter_.HasOneReader(divided)) continue;
       const std::optional<Standardized> found = FindStandardized(divided, id);
-      if (!found || !IsFloat32(graph_, found->x) || !IsAlongLast(scale, found->x)) continue;
-      if (!SameType(graph_, found->x, graph_[id].outputs[0])) continue;
+      if (!found) continue;
+      const FusionPattern pattern = found->centered ? kLayerNorm : kRmsNorm;
+      if (!switches_.IsOn(pattern)) continue;
+      if (!rewriter_.HasOneReader(divided) || !IsFloat32(graph_, found->x) ||
+          !IsAlongLast(scale, found->x) || !SameType(graph_, found->x, graph_[id].outputs[0])) {
+        counts_.Declined(pattern);
+        continue;
+      }
+      counts_.Took(pattern);
       Fuse(id, *found, scale);
       return;
     }
@@ -162,16 +171,18 @@ class NormalizationFusing {
     node.attributes.Set("epsilon", found.epsilon);
     rewriter_.SetInputs(last, std::move(inputs));
     for (const ValueId input : old) rewriter_.DropUnused(graph_[input].producer);
-    ++fused_;
   }
 
   Graph& graph_;
+  const FusionSwitches& switches_;
   Rewriter rewriter_;
-  int fused_ = 0;
+  FusionCounts counts_;
 };
 
 }  // namespace
 
-int FuseNormalizations(Graph& graph) { return NormalizationFusing(graph).Run(); }
+FusionCounts FuseNormalizations(Graph& graph, const FusionSwitches& switches) {
+  return NormalizationFusing(graph, switches).Run();
+}
 
 }  // namespace plimsoll::compile

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -8,6 +9,6 @@ namespace plimsoll::compile {
 //   (x - mean) / sqrt(variance + epsilon) * scale [+ bias]   LayerNormalization
 //   x / sqrt(mean of squares + epsilon) * scale              RMSNormalization
 // float32 only, where the single node computes in the same precision. Gives how many were found.
-int FuseNormalizations(graph::Graph& graph);
+FusionCounts FuseNormalizations(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

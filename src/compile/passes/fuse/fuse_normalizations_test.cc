@@ -151,7 +151,7 @@ TEST(FuseNormalizationsTest, EpsilonGoesIntoTheNode) {
   const ValueId x = builder.Input("x", FloatTensor({4, 6}));
   builder.Output(Normalized(builder, x, {}));
   Graph graph = Inferred(builder);
-  ASSERT_EQ(FuseNormalizations(graph), 1);
+  ASSERT_EQ(FuseNormalizations(graph).effects(), 1);
   const graph::Node& node = MakerOfOutput(graph);
   EXPECT_NEAR(node.attributes.Float("epsilon", 0), 0.01, 1e-7);
   EXPECT_EQ(node.attributes.Int("axis", 0), -1);

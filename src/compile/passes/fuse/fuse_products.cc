@@ -20,6 +20,8 @@ using graph::Shape;
 using graph::SubgraphId;
 using graph::ValueId;
 
+using enum FusionPattern;
+
 constexpr int64_t kMostColumns = 1 << 20;
 
 // activation(alpha * A x B + bias + residual), A and B with their last two dimensions swapped where
@@ -37,27 +39,28 @@ struct Product {
 
 class ProductFusing {
  public:
-  explicit ProductFusing(Graph& graph) : graph_(graph), rewriter_(graph) {}
+  ProductFusing(Graph& graph, const FusionSwitches& switches)
+      : graph_(graph), switches_(switches), rewriter_(graph) {}
 
-  int Run() {
+  FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
       const std::vector<NodeId> nodes = rewriter_.NodesOf(body);
       place_.assign(graph_.nodes.size(), 0);
       for (size_t i = 0; i < nodes.size(); ++i) place_[nodes[i].index()] = i;
       for (const NodeId id : nodes) Visit(id);
     }
-    return fused_;
+    return counts_;
   }
 
  private:
   void Visit(NodeId id) {
     std::optional<Product> product = Read(id);
     if (!product) return;
-    const int before = fused_;
+    const int before = counts_.effects();
     TakeOperands(id, *product);
     NodeId last = id;
     for (NodeId next = id; next.valid(); next = TakeReader(last, *product)) last = next;
-    if (fused_ == before) return;
+    if (counts_.effects() == before) return;
     Write(last, id, *product);
   }
 
@@ -114,20 +117,21 @@ class ProductFusing {
   }
 
   void TakeOperand(NodeId id, ValueId& operand, bool& swapped, double& alpha) {
-    while (rewriter_.HasOneReader(operand)) {
+    while (true) {
       const NodeId maker = graph_[operand].producer;
       if (!maker.valid() || !MayRewrite(graph_[maker]) || graph_[maker].home != graph_[id].home) {
         return;
       }
-      if (IsSwap(maker)) {
-        swapped = !swapped;
-        operand = graph_[maker].inputs[0];
-      } else if (const ValueId scaled = WithoutScale(maker, operand, alpha); scaled.valid()) {
-        operand = scaled;
-      } else {
-        return;
-      }
-      ++fused_;
+      const bool swap = IsSwap(maker);
+      double factor = alpha;
+      const ValueId source = swap ? graph_[maker].inputs[0] : WithoutScale(maker, operand, factor);
+      const FusionPattern pattern = swap ? kMatMulTranspose : kMatMulScale;
+      if (!source.valid() || !switches_.IsOn(pattern)) return;
+      if (!rewriter_.HasOneReader(operand)) return counts_.Declined(pattern);
+      if (swap) swapped = !swapped;
+      alpha = factor;
+      operand = source;
+      counts_.Took(pattern);
     }
   }
 
@@ -164,14 +168,57 @@ class ProductFusing {
   NodeId TakeReader(NodeId last, Product& product) {
     const ValueId made = graph_[last].outputs[0];
     const NodeId reader = OnlyReader(rewriter_, made, graph_[last].home);
-    if (!reader.valid() || product.activation.size() > 0) return {};
-    if (!TakeScale(reader, made, product) && !TakeFactors(reader, made, product) &&
-        !TakeView(reader, made, product) && !TakeAddend(last, reader, made, product) &&
-        !TakeActivation(reader, made, product)) {
+    if (product.activation.size() > 0) return {};
+    if (!reader.valid()) {
+      for (const NodeId other : rewriter_.readers(made)) Decline(other, made);
       return {};
     }
-    ++fused_;
+    const std::optional<FusionPattern> taken = Take(last, reader, made, product);
+    if (!taken) {
+      Decline(reader, made);
+      return {};
+    }
+    counts_.Took(*taken);
     return reader;
+  }
+
+  std::optional<FusionPattern> Take(NodeId last, NodeId reader, ValueId made, Product& product) {
+    if (switches_.IsOn(kMatMulScale) &&
+        (TakeScale(reader, made, product) || TakeFactors(reader, made, product))) {
+      return kMatMulScale;
+    }
+    if (switches_.IsOn(kMatMulReshape) && TakeView(reader, made, product)) return kMatMulReshape;
+    if (switches_.IsOn(kMatMulBiasAdd) && TakeBias(reader, made, product)) return kMatMulBiasAdd;
+    if (switches_.IsOn(kMatMulAdd) && TakeResidual(last, reader, made, product)) return kMatMulAdd;
+    if (switches_.IsOn(kMatMulActivation) && TakeActivation(reader, made, product)) {
+      return kMatMulActivation;
+    }
+    return std::nullopt;
+  }
+
+  // Counts what `reader` does to a product where it is of a kind that could be fused.
+  void Decline(NodeId reader, ValueId made) {
+    const Node& node = graph_[reader];
+    const ValueId other = OtherInput(node, made);
+    const bool constant = other.valid() && graph_[other].constant.valid();
+    if ((Is(node, "Mul") || Is(node, "Div")) && constant) {
+      counts_.Declined(kMatMulScale);
+    } else if (Is(node, "Add") && other.valid()) {
+      const Shape* const shape = ShapeOf(graph_, other);
+      const bool vector = shape != nullptr && shape->size() == 1;
+      counts_.Declined(constant || vector ? kMatMulBiasAdd : kMatMulAdd);
+    } else if (IsView(node) && node.inputs[0] == made) {
+      const Shape* const to = ShapeOf(graph_, node.outputs[0]);
+      const Shape* const from = ShapeOf(graph_, made);
+      const bool keeps_columns = to != nullptr && to->size() >= 2 && to->back() == from->back();
+      if (keeps_columns) counts_.Declined(kMatMulReshape);
+    } else if (ActivationAttributes(graph_, node) && node.inputs[0] == made) {
+      counts_.Declined(kMatMulActivation);
+    }
+  }
+
+  static bool IsView(const Node& node) {
+    return Is(node, "Reshape") || Is(node, "Squeeze") || Is(node, "Unsqueeze");
   }
 
   bool TakeScale(NodeId reader, ValueId made, Product& product) {
@@ -217,11 +264,10 @@ class ProductFusing {
   // Reshape(A x B) as Reshape(A) x B.
   bool TakeView(NodeId reader, ValueId made, Product& product) {
     const Node& node = graph_[reader];
-    const bool view = Is(node, "Reshape") || Is(node, "Squeeze") || Is(node, "Unsqueeze");
     const Shape* to = ShapeOf(graph_, node.outputs[0]);
     const Shape& from = *ShapeOf(graph_, made);
-    if (!view || product.residual.valid() || product.swap_a || to == nullptr || to->size() < 2 ||
-        to->back() != from.back() || ShapeOf(graph_, product.b)->size() != 2) {
+    if (!IsView(node) || product.residual.valid() || product.swap_a || to == nullptr ||
+        to->size() < 2 || to->back() != from.back() || ShapeOf(graph_, product.b)->size() != 2) {
       return false;
     }
     const Shape& a = *ShapeOf(graph_, product.a);
@@ -236,14 +282,22 @@ class ProductFusing {
     return true;
   }
 
-  bool TakeAddend(NodeId last, NodeId reader, ValueId made, Product& product) {
-    if (!Is(graph_[reader], "Add")) return false;
-    const ValueId other = OtherInput(graph_[reader], made);
-    if (!other.valid() || !SameType(graph_, graph_[reader].outputs[0], made)) return false;
-    if (!product.bias.valid() && !product.residual.valid()) {
-      product.bias = AsBias(other, made, reader);
-      if (product.bias.valid()) return true;
-    }
+  // What is added to the product without changing its shape; not valid where `reader` adds nothing.
+  ValueId AddendOf(NodeId reader, ValueId made) const {
+    if (!Is(graph_[reader], "Add") || !SameType(graph_, graph_[reader].outputs[0], made)) return {};
+    return OtherInput(graph_[reader], made);
+  }
+
+  bool TakeBias(NodeId reader, ValueId made, Product& product) {
+    const ValueId other = AddendOf(reader, made);
+    if (!other.valid() || product.bias.valid() || product.residual.valid()) return false;
+    product.bias = AsBias(other, made, reader);
+    return product.bias.valid();
+  }
+
+  bool TakeResidual(NodeId last, NodeId reader, ValueId made, Product& product) {
+    const ValueId other = AddendOf(reader, made);
+    if (!other.valid()) return false;
     if (product.residual.valid() || !SameType(graph_, other, made) || !MayWaitFor(other, last)) {
       return false;
     }
@@ -288,13 +342,16 @@ class ProductFusing {
   }
 
   Graph& graph_;
+  const FusionSwitches& switches_;
   Rewriter rewriter_;
   std::vector<size_t> place_;  // by node: where it stood in its body
-  int fused_ = 0;
+  FusionCounts counts_;
 };
 
 }  // namespace
 
-int FuseProducts(Graph& graph) { return ProductFusing(graph).Run(); }
+FusionCounts FuseProducts(Graph& graph, const FusionSwitches& switches) {
+  return ProductFusing(graph, switches).Run();
+}
 
 }  // namespace plimsoll::compile

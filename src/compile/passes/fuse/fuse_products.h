@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/passes/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
@@ -10,6 +11,6 @@ namespace plimsoll::compile {
 // result's leading dimensions moves to the left operand, where it costs nothing and does not stand
 // in the way. The fused node stands where the last of them stood. Gives how many nodes were taken
 // over or moved.
-int FuseProducts(graph::Graph& graph);
+FusionCounts FuseProducts(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

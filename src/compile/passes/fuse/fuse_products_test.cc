@@ -157,7 +157,7 @@ TEST(FuseProductsTest, OfTwoThatAreAddedTheLaterTakesTheSum) {
   const Graph before = Inferred(builder);
   EXPECT_EQ(Left(FuseProducts, before), "MatMul " + kFused);
   Graph after = before;
-  ASSERT_EQ(FuseProducts(after), 1);
+  ASSERT_EQ(FuseProducts(after).effects(), 1);
   const Node& node = MakerOfOutput(after);
   ASSERT_EQ(node.inputs.size(), 4u);
   EXPECT_EQ(after[node.inputs[1]].name, "second");

@@ -30,7 +30,7 @@ class ChannelGrouping {
   ChannelGrouping(Graph& graph, int group_size, bool filled_only)
       : graph_(graph), rewriter_(graph), group_size_(group_size), filled_only_(filled_only) {}
 
-  int Run() {
+  FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
       native_.clear();
       reordered_.clear();
@@ -41,14 +41,14 @@ class ChannelGrouping {
       for (const NodeId id : rewriter_.NodesOf(body)) GivePlain(id);
       for (const NodeId id : rewriter_.NodesOf(body)) TakePlain(id);
     }
-    return grouped_;
+    return counts_;
   }
 
  private:
   void Visit(NodeId id) {
     const Node& node = graph_[id];
     const ChannelGroupRule rule = RuleFor(graph_, node, group_size_);
-    if (rule != ChannelGroupRule::kNone && filled_only_ && !IsFilled(node)) return;
+    if (rule != ChannelGroupRule::kNone && filled_only_ && !IsFilled(node)) return Decline(rule);
     switch (rule) {
       case ChannelGroupRule::kNone:
         return;
@@ -58,15 +58,22 @@ class ChannelGrouping {
         if (IsNative(node.inputs[0])) GroupPool(id);
         return;
       case ChannelGroupRule::kElementwise:
-        if (AllFullAreNative(node)) GroupElementwise(id);
+        if (AllFullAreNative(node)) return GroupElementwise(id);
+        if (AnyIsNative(node)) counts_.Declined(FusionPattern::kChannelGroup);
         return;
       case ChannelGroupRule::kConcat:
-        if (std::any_of(node.inputs.begin(), node.inputs.end(),
-                        [&](ValueId part) { return IsNative(part); })) {
-          GroupConcat(id);
-        }
+        if (AnyIsNative(node)) GroupConcat(id);
         return;
     }
+  }
+
+  // Others follow convolutions, and are not found where these are not.
+  void Decline(ChannelGroupRule rule) {
+    if (rule == ChannelGroupRule::kConvolution) counts_.Declined(FusionPattern::kChannelGroup);
+  }
+
+  bool AnyIsNative(const Node& node) const {
+    return std::ranges::any_of(node.inputs, [&](ValueId part) { return IsNative(part); });
   }
 
   bool IsFilled(const Node& node) const {
@@ -134,7 +141,7 @@ class ChannelGrouping {
     node.attributes = Attributes();
     node.attributes.Set("channels", *DimOf(graph_, plain, 1));
     rewriter_.SetInputs(id, {made});
-    ++grouped_;
+    counts_.Took(FusionPattern::kChannelGroup);
   }
 
   void GroupConvolution(NodeId id) {
@@ -229,16 +236,16 @@ class ChannelGrouping {
   bool filled_only_;
   std::map<ValueId, ValueId> native_;     // plain values that a node makes in grouped form
   std::map<ValueId, ValueId> reordered_;  // others, brought to the grouped form
-  int grouped_ = 0;
+  FusionCounts counts_;
 };
 
 }  // namespace
 
-int GroupChannels(Graph& graph, int group_size) {
+FusionCounts GroupChannels(Graph& graph, int group_size) {
   return ChannelGrouping(graph, group_size, false).Run();
 }
 
-int GroupFilledChannels(Graph& graph, int group_size) {
+FusionCounts GroupFilledChannels(Graph& graph, int group_size) {
   return ChannelGrouping(graph, group_size, true).Run();
 }
 

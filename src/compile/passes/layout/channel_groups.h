@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/passes/fusion_patterns.h"
 #include "graph/graph.h"
 #include "kernels/blocking.h"
 
@@ -10,9 +11,9 @@ namespace plimsoll::compile {
 // concatenations keep that form, and reorders stand only where it begins and ends. A convolution at
 // such a border takes or gives the plain form itself. All shapes must be static. Gives how many
 // nodes work on such tensors.
-int GroupChannels(graph::Graph& graph, int group_size = kernels::BlockSize());
+FusionCounts GroupChannels(graph::Graph& graph, int group_size = kernels::BlockSize());
 
 // The same where every tensor's channels fill their groups, so that no form is larger than another.
-int GroupFilledChannels(graph::Graph& graph, int group_size = kernels::BlockSize());
+FusionCounts GroupFilledChannels(graph::Graph& graph, int group_size = kernels::BlockSize());
 
 }  // namespace plimsoll::compile

@@ -43,21 +43,24 @@ class Slicing {
     for (const NodeId id : graph.root().nodes) place_[id] = static_cast<int64_t>(place_.size());
   }
 
-  bool Slice(ValueId seed, const SliceSizes& sizes) {
-    if (IsSliced(seed)) return false;
+  void Slice(ValueId seed, const SliceSizes& sizes) {
+    if (IsSliced(seed)) return;
     const std::optional<Region> region = Grow(seed);
-    if (!region) return false;
+    if (!region) return;
     const SliceRule& rule = region->nodes.begin()->second;
     const bool rows = rule.channels_a_step == 0;
     const int64_t step = std::max<int64_t>(rows ? rule.rows_a_step : rule.channels_a_step, 1);
     const int64_t least = ((rows ? sizes.least_rows : sizes.least_channels) + step - 1) / step;
     const int64_t count = std::min(sizes.slices, region->length / least);
-    if (count < 2) return false;
+    if (count < 2) {
+      ++made_.declined;
+      return;
+    }
     Cut(*region, count);
-    return true;
+    ++made_.regions;
   }
 
-  Bytes constants() const { return constants_; }
+  const Sliced& made() const { return made_; }
 
  private:
   bool IsSliced(ValueId value) const {
@@ -231,7 +234,7 @@ class Slicing {
           part.bytes.subspan(static_cast<size_t>(begin) * row, static_cast<size_t>(rows) * row);
     }
     part.dims[0] = rows;
-    constants_ += part.Size();
+    made_.constants += part.Size();
     part.name = StrCat(part.name, "/slice", number);
     std::string name = part.name;
     return rewriter_.AddConstant(place, std::move(name), std::move(part));
@@ -272,17 +275,15 @@ class Slicing {
   Rewriter rewriter_;
   std::map<NodeId, int64_t> place_;  // of the root's nodes as they were
   std::vector<bool> sliced_;         // by value: is a slice, or was cut into slices
-  Bytes constants_;
+  Sliced made_;
 };
 
 }  // namespace
 
 Sliced SliceRegions(Graph& graph, const std::vector<ValueId>& seeds, const SliceSizes& sizes) {
   Slicing slicing(graph);
-  Sliced sliced;
-  for (const ValueId seed : seeds) sliced.regions += slicing.Slice(seed, sizes) ? 1 : 0;
-  sliced.constants = slicing.constants();
-  return sliced;
+  for (const ValueId seed : seeds) slicing.Slice(seed, sizes);
+  return slicing.made();
 }
 
 }  // namespace plimsoll::compile

@@ -21,7 +21,8 @@ struct SliceSizes {
 };
 struct Sliced {
   int regions = 0;
-  Bytes constants;  // of which slices are read from now on, and packed separately
+  int declined = 0;  // others that slices would be too small of
+  Bytes constants;   // of which slices are read from now on, and packed separately
 };
 Sliced SliceRegions(graph::Graph& graph, const std::vector<graph::ValueId>& seeds,
                     const SliceSizes& sizes);

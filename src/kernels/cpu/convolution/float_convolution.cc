@@ -8,6 +8,7 @@
 #include "kernels/blocking.h"
 #include "kernels/cpu/convolution/product_convolution.h"
 #include "kernels/cpu/product/packed_operand.h"
+#include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
 namespace {
@@ -293,6 +294,23 @@ class FloatConvolutionKernel final : public Kernel {
   Bytes workspace_;
 };
 
+// The plan by the division that the site's alternatives ask for, of those that are left out where
+// workspaces are no concern; nothing where they ask for none.
+Result<std::optional<Plan>> OtherDivision(const KernelSite& site, const FloatConvolution& wanted,
+                                          const std::vector<Division>& divisions) {
+  std::optional<Division> asked;
+  const bool cut = !divisions.empty() && (divisions[0].images > 1 || divisions[0].pieces > 1);
+  if (cut && site.alternatives.Offer("whole")) asked = Division();
+  for (size_t i = 1; i < divisions.size(); ++i) {
+    const bool taken = site.alternatives.Offer(
+        StrCat("images ", divisions[i].images, " pieces ", divisions[i].pieces));
+    if (taken) asked = divisions[i];
+  }
+  if (!asked) return std::optional<Plan>();
+  PLIMSOLL_ASSIGN(Plan plan, MakePlan(site, wanted, *asked));
+  return std::optional<Plan>(std::move(plan));
+}
+
 }  // namespace
 
 Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatConvolution& wanted) {
@@ -300,6 +318,9 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
   const bool has_fast = whole.ok() && !whole->primitive.MultipliesMatrices();
   std::vector<Division> divisions;
   if (has_fast && whole->Reorders()) divisions = Divisions(wanted.shape);
+  if (has_fast && site.alternatives.Offer("product")) return MakeProductConvolution(site, wanted);
+  PLIMSOLL_ASSIGN(std::optional<Plan> other, OtherDivision(site, wanted, divisions));
+  if (other) return FloatConvolutionKernel::Make(site, std::move(*other));
   std::optional<Plan> least;
   if (has_fast && divisions.empty()) least.emplace(std::move(*whole));
   for (const Division& division : divisions) {

@@ -15,9 +15,6 @@ namespace {
 // With no more rows than this, packing B costs more than it saves.
 constexpr int64_t kFewRows = 8;
 constexpr int64_t kFewRowsForDots = 4;
-// A block of C of this size stays in the second cache until its activation is applied.
-constexpr int64_t kBlockRows = 192;
-constexpr int64_t kBlockColumns = 512;
 // Of B, packed at once in a run: with fewer columns A is read too often.
 constexpr Bytes kPieceBytes = Bytes(1 << 20);
 constexpr int64_t kPieceColumns = 128;
@@ -68,8 +65,10 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   const int64_t elements = PanelElements(own.depth, own.columns);
   const TensorInfo& tensor = site.inputs[b];
   const Bytes packed_size(own.b_count * elements * int64_t{sizeof(float)});
+  product.ChooseAlternative(site, tensor.constant && site.packed_weights != nullptr);
   const Bytes panels = product.ChooseUnpacked(site.most_workspace - workspace.total());
-  const bool packs = tensor.constant && site.packed_weights != nullptr && tensor.elements() > 0 &&
+  const bool packs = product.packs_constant_ && tensor.constant && site.packed_weights != nullptr &&
+                     tensor.elements() > 0 &&
                      site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels);
   if (!packs) {
     if (panels > Bytes(0)) product.panels_ = workspace.Take(panels);
@@ -91,12 +90,36 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   return product;
 }
 
+// Of what the site's alternatives ask for; `constant`: B would be packed once.
+void FloatProduct::ChooseAlternative(const KernelSite& site, bool constant) {
+  struct Block {
+    std::string_view name;
+    int64_t rows;
+    int64_t columns;
+  };
+  constexpr Block kBlocks[] = {{"blocks 96x1024", 96, 1024}, {"blocks 384x256", 384, 256}};
+  const bool splits = Threads() > 1 && shape_.rows >= Threads();
+  const bool large = shape_.rows > block_rows_ || shape_.columns > block_columns_;
+  const bool rows_follow = shape_.b_column_stride == 1 && shape_.columns >= kPanelWidth;
+  if (constant && site.alternatives.Offer("unpacked")) packs_constant_ = false;
+  if (rows_follow && shape_.rows > kFewRows && site.alternatives.Offer("in place")) {
+    packs_constant_ = false;
+    in_place_ = true;
+  }
+  if (splits && site.alternatives.Offer("by rows")) by_rows_ = true;
+  for (const Block& block : kBlocks) {
+    if (!large || !site.alternatives.Offer(block.name)) continue;
+    block_rows_ = block.rows;
+    block_columns_ = block.columns;
+  }
+}
+
 // How to read B as it is; gives what that takes of the workspace.
 Bytes FloatProduct::ChooseUnpacked(Bytes room) {
   way_ = Way::kPack;
   if (shape_.columns == 1 && shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1) {
     way_ = Way::kDots;
-  } else if (shape_.b_column_stride == 1 && shape_.rows <= kFewRows) {
+  } else if (in_place_ || (shape_.b_column_stride == 1 && shape_.rows <= kFewRows)) {
     way_ = Way::kInPlace;
   } else if (shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1 &&
              shape_.rows <= kFewRowsForDots) {
@@ -230,7 +253,7 @@ void FloatProduct::RunMatrix(const Part& whole) const {
     const int64_t work = whole.rows * whole.columns * std::max<int64_t>(whole.depth, 1) / slices;
     return std::max<int64_t>(kThreadWork / std::max<int64_t>(work, 1), 1);
   };
-  if (panels >= Threads() || panels >= whole.rows) {
+  if (!by_rows_ && (panels >= Threads() || panels >= whole.rows)) {
     ParallelFor(panels, grain(panels), [&](int64_t begin, int64_t end) {
       Part part = whole;
       part.first_column += begin * kPanelWidth;
@@ -254,10 +277,10 @@ void FloatProduct::RunPart(const Part& part) const {
   const bool is_first = part.from == 0;
   const bool is_last = part.from + part.depth == shape_.depth;
   const bool adds = is_first && (part.bias.data != nullptr || part.other.data != nullptr);
-  for (int64_t row = part.first_row; row < last_row; row += kBlockRows) {
-    for (int64_t column = part.first_column; column < last_column; column += kBlockColumns) {
-      Gemm gemm{.rows = std::min(kBlockRows, last_row - row),
-                .columns = std::min(kBlockColumns, last_column - column),
+  for (int64_t row = part.first_row; row < last_row; row += block_rows_) {
+    for (int64_t column = part.first_column; column < last_column; column += block_columns_) {
+      Gemm gemm{.rows = std::min(block_rows_, last_row - row),
+                .columns = std::min(block_columns_, last_column - column),
                 .depth = part.depth,
                 .a = part.a + row * shape_.a_row_stride + part.from * shape_.a_depth_stride,
                 .a_row_stride = shape_.a_row_stride,

@@ -24,7 +24,9 @@ struct Addend {
 // shapes; Run is const and may be called by several threads, each with its own workspace. B is
 // packed once where it is constant and the site wants it packed; else it is read as it lies when
 // A has few rows, and packed piece by piece in each run when it has many. Pieces are as large as
-// the site's most_workspace allows, and change no number.
+// the site's most_workspace allows, and change no number. Alternatives (kernels::Alternatives):
+// "unpacked" leaves a constant B as it lies, "in place" never packs it, "by rows" shares out rows
+// between threads, "blocks RxC" works on blocks of C of that size.
 class FloatProduct {
  public:
   static constexpr std::string_view kWorkspacePurpose = "pieces of the right matrix in panels";
@@ -49,6 +51,7 @@ class FloatProduct {
   };
   struct Part;  // of one product, for one thread
 
+  void ChooseAlternative(const KernelSite& site, bool constant);
   Bytes ChooseUnpacked(Bytes room);
   void PlanPieces(Bytes room);
   void RunPacking(const Part& piece, const float* b, float* panels, bool packed) const;
@@ -65,6 +68,12 @@ class FloatProduct {
   int64_t panels_ = 0;         // in the workspace
   int64_t piece_columns_ = 0;  // of B that are packed at once
   int64_t piece_parts_ = 1;    // pieces along the depth
+  // A block of C of this size stays in the second cache until its activation is applied.
+  int64_t block_rows_ = 192;
+  int64_t block_columns_ = 512;
+  bool packs_constant_ = true;
+  bool by_rows_ = false;   // threads share out rows, else columns
+  bool in_place_ = false;  // however many rows there are
   UnaryLoop activation_ = nullptr;
   Coefficients coefficients_;
 };

@@ -4,8 +4,8 @@
 
 namespace plimsoll::engine {
 
-// As much as a disk that is full: for as long as the object lives, this process cannot write more
-// than so many bytes of a file.
+// As much as a disk that is full: for as long as the object lives, writes of this process beyond so
+// many bytes of a file fail.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t most) {
