@@ -275,6 +275,12 @@ def r199_runs_write_their_tensors():
         assert np.array_equal(files["Neg.first.input.0.npy"], x) and np.array_equal(files["Neg.first.output.0.npy"], -x)
 
 
+def r212_steps_asked_for_and_steps_done_are_both_reported():
+    for loop in (1, 5):
+        told = report("train", TOP / "examples" / "tiny_train.onnx", "--steps", 20, "--set", f"iterations_per_loop={loop}")
+        assert told["steps"] == told["steps_done"] == 20, f"loops of {loop}: {told}"
+
+
 def r280_a_limit_that_is_kept_changes_nothing():
     with tempfile.TemporaryDirectory() as folder:
         limits = [word for name in ("op_execute_timeout=3600", "op_wait_timeout=3600", "stream_sync_timeout=3600000",

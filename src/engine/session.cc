@@ -143,6 +143,15 @@ Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>
   PLIMSOLL_ASSIGN(std::vector<VariablePort> ports, BindVariables(graph, names));
   const GraphId id(next_++);
   LoadOptions load = load_;
+  if (load.shape_ranges && ranges_taken_.exchange(true)) {
+    Log(LogLevel::kWarning,
+        StrCat("dynamic_inputs_shape_range acts on one graph, the first of the session, and not on "
+               "graph ",
+               id.index(),
+               ": give that one a session with ranges of its own, as "
+               "set_graph_exec_config does in the documents"));
+    load.shape_ranges.reset();
+  }
   if (!load.only_plan) {
     load.on_passes = MakeFusionReport(options_.config.export_compile_stat,
                                       options_.config.work_path, {weights_->session(), id.index()});

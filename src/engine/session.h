@@ -121,6 +121,7 @@ class Session {
   mutable std::mutex mutex_;  // of the table
   std::map<GraphId, std::shared_ptr<LoadedGraph>> graphs_;
   std::atomic<size_t> next_ = 0;
+  std::atomic<bool> ranges_taken_ = false;  // a graph has dynamic_inputs_shape_range
 };
 
 }  // namespace plimsoll::engine

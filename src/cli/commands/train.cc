@@ -224,6 +224,7 @@ Status Train(const TrainArguments& options) {
   PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(std::move(graph), names));
   PLIMSOLL_TRY(SetInitialVariables(*session, names, options.initial));
   if (!options.restore.empty()) PLIMSOLL_TRY(session->variables().Restore(options.restore));
+  const int64_t begin = session->variables().steps();
   Trainer trainer(*session, id, std::move(inputs), loop, options.batch);
   PLIMSOLL_TRY(trainer.Prepare());
   const bool progress = isatty(STDERR_FILENO) != 0;
@@ -238,6 +239,7 @@ Status Train(const TrainArguments& options) {
   PLIMSOLL_ASSIGN(TrainingReport report, trainer.Finish());
   report.model = options.model;
   report.steps = options.steps;
+  report.steps_done = session->variables().steps() - begin;
   report.threads = options.threads;
   std::cout << (options.json ? TrainingJson(report) : TrainingText(report));
   return {};

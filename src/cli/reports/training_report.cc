@@ -15,6 +15,7 @@ std::string TrainingJson(const TrainingReport& report) {
   Json json;
   json["model"] = report.model;
   json["steps"] = report.steps;
+  json["steps_done"] = report.steps_done;
   json["iterations_per_loop"] = report.loop;
   json["threads"] = report.threads;
   json["loss"] = report.loss_name;
@@ -47,7 +48,8 @@ std::string TrainingJson(const TrainingReport& report) {
 }
 
 std::string TrainingText(const TrainingReport& report) {
-  std::string text = StrCat(report.model, ": ", report.steps, " steps\n");
+  std::string text =
+      StrCat(report.model, ": ", report.steps, " steps, ", report.steps_done, " done\n");
   const auto line = [&](std::string_view name, const std::string& value) {
     text +=
         StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");

@@ -12,8 +12,9 @@ namespace plimsoll::cli {
 // What `plimsoll train` tells. The lists have an entry for each loop of steps.
 struct TrainingReport {
   std::string model;
-  int64_t steps = 0;
-  int64_t loop = 1;  // steps before the host gets the result
+  int64_t steps = 0;       // asked for
+  int64_t steps_done = 0;  // that the variables have seen of them
+  int64_t loop = 1;        // steps before the host gets the result
   int64_t threads = 1;
   std::string loss_name;         // the first output of one number; empty: there is none
   std::vector<int64_t> at_step;  // steps done by then, restored ones included

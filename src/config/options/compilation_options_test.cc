@@ -179,6 +179,17 @@ TEST(CompilationOptionsTest, R104_TheCacheFileIsReadBeforeTheVariables) {
       (CacheLimits{10, 20, false}));
 }
 
+TEST(CompilationOptionsTest, R264_TheCacheFileActsOnEveryUserOfTheFolder) {
+  const FolderForTests folder;
+  folder.Write("op_cache.ini",
+               "[op_compiler_cache]\nmax_op_cache_size=10\nremain_cache_size_ratio=20\n");
+  for (const char* const size : {"1", "700"}) {
+    const auto user =
+        Accepted({"op_compiler_cache_dir=" + folder.path()}, {{"ASCEND_MAX_OP_CACHE_SIZE", size}});
+    EXPECT_EQ(user.cache.limits, (CacheLimits{10, 20, false})) << size;
+  }
+}
+
 TEST(CompilationOptionsTest, R259_OneBadValueVoidsTheFileWithAWarning) {
   const FolderForTests folder;
   folder.Write("op_cache.ini",

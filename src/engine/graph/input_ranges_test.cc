@@ -4,6 +4,7 @@
 
 #include "engine/models_for_tests.h"
 #include "engine/random/configured_runs_for_tests.h"
+#include "plimsoll/base/log.h"
 
 // compile_dynamic_mode and dynamic_inputs_shape_range.
 namespace plimsoll::engine {
@@ -173,6 +174,19 @@ TEST(InputRangesTest, ARangeThatTheModelCannotTakeIsToldWhenItIsLoaded) {
   ASSERT_FALSE(added.ok());
   EXPECT_EQ(added.error().code, "run.shape_refused");
   EXPECT_NE(added.error().why.find("x float32[2,3]"), std::string::npos) << added.error().why;
+}
+
+TEST(InputRangesTest, R313_RangesActOnOneGraphAndTheNextIsWarnedOf) {
+  const auto session = MakeSession(Under(Ranges({}, {{{2, 8}, Exactly(6)}})));
+  const GraphId first = MustAdd(*session, ByItsOwnSize());
+  std::vector<std::string> lines;
+  const LogCapture capture([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const GraphId second = MustAdd(*session, ByItsOwnSize());
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines[0].find("dynamic_inputs_shape_range acts on one graph"), std::string::npos);
+  EXPECT_NE(lines[0].find("set_graph_exec_config"), std::string::npos);
+  EXPECT_EQ(*session->Shapes(first), GraphShapes::kDynamic);
+  EXPECT_EQ(*session->Shapes(second), GraphShapes::kStatic);
 }
 
 TEST(InputRangesTest, R307_RangesThatDoNotFitTheModelAreRefused) {

@@ -366,7 +366,7 @@ TEST(PlacementTest, WhateverABackendLacksEverythingRuns) {
 }
 
 TEST(PlacementTest, RandomGraphsGiveTheSameWhateverABackendLacks) {
-  constexpr int64_t kColumns = 8;
+  constexpr int64_t kColumns = 70;
   std::mt19937 random(1);
   int64_t transfers = 0;
   for (uint32_t seed = 0; seed < 60; ++seed) {
