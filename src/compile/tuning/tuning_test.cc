@@ -236,11 +236,7 @@ TEST(OperatorTuningTest, SignaturesTellShapesTypesAttributesAndThreadsApart) {
   EXPECT_NE(plain, signature(9, "MatMul", true));
   EXPECT_NE(plain, signature(8, "MatMul", false));
   EXPECT_NE(plain, signature(8, "Add", true));
-<<<<<<< HEAD
-  const kernels::ThreadScope two_threads(2);
-=======
   const kernels::ThreadScope threads(kernels::Threads() + 1);
->>>>>>> 00c9e97685057ae94c0c7b58b7da8d56d15a5c50
   EXPECT_NE(plain, signature(8, "MatMul", true));
 }
 
