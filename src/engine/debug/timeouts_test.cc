@@ -109,8 +109,11 @@ TEST_F(TimeoutsTest, R280_WithoutALimitAnyTimeIsFine) {
   ExpectRuns(*session, id);
 }
 
+// Where the calling thread runs the nodes itself; elsewhere they have been sent by then.
 TEST_F(TimeoutsTest, R281_ARunThatTakesTooLongEndsAtTheNextNode) {
-  const auto session = MakeSession(Limited(Limits({}, milliseconds(60000))));
+  SessionOptions options = Limited(Limits({}, milliseconds(60000)));
+  options.device_name = "cpu";
+  const auto session = MakeSession(options);
   const GraphId id = MustAdd(*session, WithCopier());
   {
     const ScopedMisdeed slow(Takes(milliseconds(60001)));
