@@ -269,6 +269,8 @@ Result<std::shared_ptr<engine::SessionProfile>> ProfileFor(const RunArguments& o
 
 Status TellProfile(const RunArguments& options, engine::SessionProfile& profile,
                    RunReport& report) {
+  report.recorded_counters = profile.recorder()->counters();
+  if (!profile.recorder()->recording()) return {};
   const profile::Recording recording = profile.Take();
   if (!options.profile.empty()) {
     PLIMSOLL_ASSIGN(report.profile, profile.Write(recording));

@@ -154,6 +154,11 @@ std::string RunJson(const RunReport& report) {
     for (const ModelRun& run : report.models) json["models"].push_back(ModelJson(run));
   }
   AddSession(json, report);
+  if (report.recorded_counters) {
+    const profile::MemoryTotals& most = report.recorded_counters->most;
+    json["profile"]["peak_allocated_bytes"] = most.allocated;
+    json["profile"]["peak_reserved_bytes"] = most.reserved;
+  }
   if (report.profile) {
     json["profile"]["dropped_events"] = report.profile->dropped;
     for (const auto& file : report.profile->All())
@@ -175,6 +180,11 @@ std::string RunText(const RunReport& report) {
   text += Line("load peak",
                StrCat(FormatBytes(report.load_peak_above_base), " above the empty process"));
   text += Line("resident", StrCat(FormatBytes(report.rss_above_base), " above the empty process"));
+  if (report.recorded_counters) {
+    const profile::MemoryTotals& most = report.recorded_counters->most;
+    text += Line("handed out", StrCat(FormatBytes(Bytes(most.allocated)), " at most, of ",
+                                      FormatBytes(Bytes(most.reserved)), " of the device"));
+  }
   if (report.profile) {
     for (const auto& file : report.profile->All()) text += Line("recorded", file.string());
     if (report.profile->dropped > 0) {

@@ -114,7 +114,8 @@ std::vector<Option> ProfilingConfigFields() {
           .type = OptionType::kText,
           .meaning = "A JSON object: output (the folder for the files; not given: the current "
                      "one), device (the word in the column Device: NPU; not given: CPU or GPU), "
-                     "memory_limit (of what is recorded; not given: 64MiB). Further names that "
+                     "memory_limit (of what is recorded; not given: 64MiB), events (off: memory is "
+                     "only counted, and nothing is written). Further names that "
                      "the documents' recorder knows have no effect.",
           .apply =
               [](const OptionValue& value, RunConfig& config) {

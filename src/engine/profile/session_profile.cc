@@ -14,7 +14,8 @@
 namespace plimsoll::engine {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOwnNames = {"output", "device", "memory_limit"};
+constexpr std::array<std::string_view, 4> kOwnNames = {"output", "device", "memory_limit",
+                                                          "events"};
 constexpr std::array<std::string_view, 19> kNamesWithoutEffect = {"storage_limit",
                                                                   "training_trace",
                                                                   "task_trace",
@@ -52,7 +53,7 @@ Status CheckNames(const nlohmann::json& options) {
     const auto nearest = NearestName(name, known);
     return BadOptions(
         StrCat("'", name, "' is not known"),
-        nearest ? StrCat("did you mean '", *nearest, "'?") : "use output, device and memory_limit");
+        nearest ? StrCat("did you mean '", *nearest, "'?") : "use output, device, memory_limit and events");
   }
   for (const std::string_view name : kOwnNames) {
     if (options.contains(name) && !options.at(std::string(name)).is_string()) {
@@ -74,6 +75,11 @@ Result<ProfileOptions> ParseProfileOptions(const std::string& text) {
   PLIMSOLL_TRY(CheckNames(options));
   made.folder = options.value("output", "");
   made.device_type = options.value("device", "");
+  const std::string events = options.value("events", "on");
+  if (events != "on" && events != "off") {
+    return BadOptions(StrCat("events is '", events, "'"), "write on or off");
+  }
+  made.events = events == "on";
   const std::string limit = options.value("memory_limit", "");
   if (limit.empty()) return made;
   const auto bytes = ParseBytes(limit);

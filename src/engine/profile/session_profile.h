@@ -17,10 +17,11 @@ struct ProfileOptions {
   std::filesystem::path folder;  // where files go; empty: the current one
   std::string device_type;       // what the column Device says; empty: as the device is, "CPU"
   Bytes limit = MiB(64);         // of events
+  bool events = true;            // off: it only counts, and writes nothing
 };
 
 // profiling_options: a JSON object with `output` (the folder), `device` (the word in the column
-// Device) and `memory_limit` ("256MiB"); names that the documents' own recorder knows are taken and
+// Device), `memory_limit` ("256MiB") and `events` ("on", "off"); names that the documents' own recorder knows are taken and
 // have no effect here. Fails with profile.options.
 Result<ProfileOptions> ParseProfileOptions(const std::string& text);
 
@@ -39,13 +40,16 @@ struct ProfileFiles {
 };
 
 // The recorder of a session's graphs. It counts from the beginning; a window is open from Start
-// until Take or Write. Thread-safe.
+// until Take. Thread-safe.
 class SessionProfile {
  public:
   explicit SessionProfile(ProfileOptions options, profile::RecorderOptions recorder = {});
 
   const std::shared_ptr<profile::Recorder>& recorder() const { return recorder_; }
-  void Start() { recorder_->Start(); }
+  // Nothing, where no events are asked for.
+  void Start() {
+    if (options_.events) recorder_->Start();
+  }
   // Closes the window.
   profile::Recording Take() { return recorder_->Stop(); }
   // Writes the tables, the trace and the snapshot of a window, under one stamp that no other file
