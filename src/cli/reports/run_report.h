@@ -40,7 +40,7 @@ struct RunReport {
   std::optional<Bytes> limit;
   Bytes load_peak_above_base;                   // resident, at most, before the first run
   Bytes rss_above_base;                         // after the last
-  std::optional<engine::ProfileFiles> profile;                  // that were written
+  std::optional<engine::ProfileFiles> profile;  // that were written
   std::optional<profile::Recorder::Counters> recorded_counters;  // where a recorder was there
   struct ByOperator {
     MachineSpeed machine;

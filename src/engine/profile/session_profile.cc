@@ -15,7 +15,7 @@ namespace plimsoll::engine {
 namespace {
 
 constexpr std::array<std::string_view, 4> kOwnNames = {"output", "device", "memory_limit",
-                                                          "events"};
+                                                       "events"};
 constexpr std::array<std::string_view, 19> kNamesWithoutEffect = {"storage_limit",
                                                                   "training_trace",
                                                                   "task_trace",
@@ -51,9 +51,9 @@ Status CheckNames(const nlohmann::json& options) {
   for (const auto& [name, value] : options.items()) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const auto nearest = NearestName(name, known);
-    return BadOptions(
-        StrCat("'", name, "' is not known"),
-        nearest ? StrCat("did you mean '", *nearest, "'?") : "use output, device, memory_limit and events");
+    return BadOptions(StrCat("'", name, "' is not known"),
+                      nearest ? StrCat("did you mean '", *nearest, "'?")
+                              : "use output, device, memory_limit and events");
   }
   for (const std::string_view name : kOwnNames) {
     if (options.contains(name) && !options.at(std::string(name)).is_string()) {

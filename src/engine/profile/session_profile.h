@@ -21,8 +21,8 @@ struct ProfileOptions {
 };
 
 // profiling_options: a JSON object with `output` (the folder), `device` (the word in the column
-// Device), `memory_limit` ("256MiB") and `events` ("on", "off"); names that the documents' own recorder knows are taken and
-// have no effect here. Fails with profile.options.
+// Device), `memory_limit` ("256MiB") and `events` ("on", "off"); names that the documents' own
+// recorder knows are taken and have no effect here. Fails with profile.options.
 Result<ProfileOptions> ParseProfileOptions(const std::string& text);
 
 // What was written.

@@ -118,13 +118,13 @@ TEST(SessionProfileTest, R85_R86_R87_R88_R90_RowsOfAPlannedRunAreTheLivesOfItsPl
   const GraphId id = MustAdd(*made.session, Chain());
   made.profile->Start();
   MustRun(*made.session, id, {Random({256}, 1)});
-  EXPECT_EQ(Cells(made.profile->Take()),
-            (std::vector<Row>{
-                {"0", "copy0", "1.000", "t", "t", "1.000", kReserved, "1.000", kReserved, "CPU:0"},
-                {"0", "copy1", "1.000", "t", "t", "2.000", kReserved, "1.000", kReserved, "CPU:0"},
-                {"0", "copy2", "1.000", "t", "t", "2.000", kReserved, "1.000", kReserved, "CPU:0"},
-                {"0", "copy3", "1.000", "t", "t", "2.000", kReserved, "0.000", kReserved,
-                 "CPU:0"}}));
+  EXPECT_EQ(
+      Cells(made.profile->Take()),
+      (std::vector<Row>{
+          {"0", "copy0", "1.000", "t", "t", "1.000", kReserved, "1.000", kReserved, "CPU:0"},
+          {"0", "copy1", "1.000", "t", "t", "2.000", kReserved, "1.000", kReserved, "CPU:0"},
+          {"0", "copy2", "1.000", "t", "t", "2.000", kReserved, "1.000", kReserved, "CPU:0"},
+          {"0", "copy3", "1.000", "t", "t", "2.000", kReserved, "0.000", kReserved, "CPU:0"}}));
 }
 
 TEST(SessionProfileTest, R91_R92_R93_R96_AWindowOpenedInARunShowsReleasesOfWhatWasThere) {
@@ -137,12 +137,11 @@ TEST(SessionProfileTest, R91_R92_R93_R96_AWindowOpenedInARunShowsReleasesOfWhatW
   };
   MustRun(*made.session, id, {Random({256}, 1)});
   AtOperator() = nullptr;
-  EXPECT_EQ(
-      Cells(made.profile->Take()),
-      (std::vector<Row>{
-          {"0", "", "-1.000", "", "", "", "", "1.000", kReserved, "CPU:0"},
-          {"0", "copy3", "1.000", "t", "t", "2.000", kReserved, "0.000", kReserved, "CPU:0"},
-          {"0", "", "-1.000", "", "", "", "", "1.000", kReserved, "CPU:0"}}));
+  EXPECT_EQ(Cells(made.profile->Take()),
+            (std::vector<Row>{
+                {"0", "", "-1.000", "", "", "", "", "1.000", kReserved, "CPU:0"},
+                {"0", "copy3", "1.000", "t", "t", "2.000", kReserved, "0.000", kReserved, "CPU:0"},
+                {"0", "", "-1.000", "", "", "", "", "1.000", kReserved, "CPU:0"}}));
 }
 
 TEST(SessionProfileTest, R94_R95_R96_AWindowClosedInARunShowsWhatIsHeldWithoutRelease) {
@@ -157,12 +156,11 @@ TEST(SessionProfileTest, R94_R95_R96_AWindowClosedInARunShowsWhatIsHeldWithoutRe
   made.profile->Start();
   MustRun(*made.session, id, {Random({256}, 1)});
   AtOperator() = nullptr;
-  EXPECT_EQ(
-      Cells(recording),
-      (std::vector<Row>{
-          {"0", "copy0", "1.000", "t", "t", "1.000", kReserved, "1.000", kReserved, "CPU:0"},
-          {"0", "copy1", "1.000", "t", "", "2.000", kReserved, "", "", "CPU:0"},
-          {"0", "copy2", "1.000", "t", "", "2.000", kReserved, "", "", "CPU:0"}}));
+  EXPECT_EQ(Cells(recording),
+            (std::vector<Row>{
+                {"0", "copy0", "1.000", "t", "t", "1.000", kReserved, "1.000", kReserved, "CPU:0"},
+                {"0", "copy1", "1.000", "t", "", "2.000", kReserved, "", "", "CPU:0"},
+                {"0", "copy2", "1.000", "t", "", "2.000", kReserved, "", "", "CPU:0"}}));
 }
 
 // Totals of every row follow from the rows alone; times increase.
