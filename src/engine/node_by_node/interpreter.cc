@@ -168,7 +168,8 @@ Status Interpreter::RunNode(NodeId id, const kernels::AllocateTensor& allocate) 
   if (profile == nullptr) return RunNodeWith(id, allocate);
   const RunProfile::Operator recorded(profile, id);
   if (!options_.records_tensors) return RunNodeWith(id, allocate);
-  return RunNodeWith(id, profile->Observed(id, allocate, options_.tensors_reserve));
+  const bool of_heap = options_.tensors_reserve || &allocate != &options_.allocate;
+  return RunNodeWith(id, profile->Observed(id, allocate, of_heap));
 }
 
 Status Interpreter::RunNodeWith(NodeId id, const kernels::AllocateTensor& allocate) {
