@@ -295,6 +295,28 @@ TEST(SessionProfileTest, R89_TensorsBetweenNodesAreRowsOfTheirOperatorWhereTheHo
   }
 }
 
+TEST(SessionProfileTest, OnSeveralStreamsEveryPieceGoesBackAndNoMoreIsHeldThanPlanned) {
+  Graph graph = ConvolutionalNetwork();
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    graph.nodes[i].memory.stream = static_cast<int>(i % 3);
+  }
+  const Profiled made;
+  const GraphId id = MustAdd(*made.session, std::move(graph));
+  made.profile->Start();
+  for (int i = 0; i < 20; ++i) MustRun(*made.session, id, {Random({1, 3, 20, 20}, 1)});
+  const Recording recording = made.profile->Take();
+  ExpectReplays(recording);
+  std::set<int> streams;
+  for (const Event& event : recording.events) streams.insert(event.stream);
+  EXPECT_GT(streams.size(), 1U);
+  for (const MemoryRow& row : profile::OperatorRows(recording)) {
+    EXPECT_TRUE(row.allocation && row.release) << recording.Name(row.name);
+  }
+  if (HostReachesDefaultDevice()) {
+    EXPECT_LE(PeakOf(recording), made.session->Memory(id)->planned_peak.value());
+  }
+}
+
 TEST(SessionProfileTest, ARunThatFailsHoldsNothingAfterwards) {
   const Profiled made;
   const GraphId id = MustAdd(*made.session, Chain());
