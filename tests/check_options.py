@@ -97,9 +97,18 @@ def r210_steps_are_a_multiple_of_the_loop():
     assert "50: it is not a multiple of iterations_per_loop=20" in error, error
 
 
+def r168_r201_r229_training_is_judged_as_training():
+    step = TOP / "examples" / "tiny_train.onnx"
+    for given in ("precision_mode=force_fp16", "quant_dumpable=1"):
+        assert "graph_run_mode=1 (this command trains)" in ask("train", step, "--set", given, code=2)[1]
+    ask("train", step, "--steps", 2, "--set", "enable_small_channel=0")
+    ask("train", step, "--steps", 2, "--set", "enable_small_channel=0", "--set", "graph_run_mode=1")
+    assert "in inference it is always 1" in ask("plan", step, "--set", "enable_small_channel=0", code=2)[1]
+
+
 def main():
     for check in (the_page_is_the_table, programs_read_rows, values_tell_where_they_come_from, ten_mistakes_are_ten_lines,
-                  shells_complete_names_and_values, r210_steps_are_a_multiple_of_the_loop):
+                  shells_complete_names_and_values, r210_steps_are_a_multiple_of_the_loop, r168_r201_r229_training_is_judged_as_training):
         check()
     print("the option table and what is made from it agree")
 

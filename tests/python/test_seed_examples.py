@@ -4,7 +4,9 @@ import os
 import numpy
 import plimsoll
 import pytest
-from plimsoll import ExperimentalConfig, DumpConfig, InferenceSession, MemoryConfig, NPURunConfig, ProfilingConfig
+from plimsoll import DumpConfig, ExperimentalConfig, InferenceSession, MemoryConfig, NPURunConfig, ProfilingConfig
+
+pytestmark = pytest.mark.filterwarnings("ignore::plimsoll.NoEffectWarning")
 
 
 class ParameterServerStrategy:

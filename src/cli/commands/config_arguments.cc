@@ -1,9 +1,16 @@
 #include "cli/commands/config_arguments.h"
 
+#include <algorithm>
+
 #include "cli/commands/options.h"
 #include "config/files/config_file.h"
 
 namespace plimsoll::cli {
+namespace {
+
+constexpr const char* kRunMode = "graph_run_mode";
+
+}  // namespace
 
 void AddConfigArguments(CommandOptions& command, ConfigArguments& arguments) {
   command.Repeated("--set", arguments.settings,
@@ -38,6 +45,11 @@ Result<config::EffectiveConfig> ResolveArguments(const ConfigArguments& argument
     for (const std::string& value : given.values) {
       settings.Add({given.option, value, {Layer::kCommandLine, given.argument}});
     }
+  }
+  const bool names_mode = std::ranges::any_of(
+      settings.all(), [](const config::Setting& setting) { return setting.key == kRunMode; });
+  if (arguments.trains && !names_mode) {
+    settings.Add({kRunMode, 1, {Layer::kCommandLine, "this command trains"}});
   }
   return config::MakeEffectiveConfig(settings, config::ProcessEnvironment());
 }

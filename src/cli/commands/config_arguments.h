@@ -22,6 +22,7 @@ struct ConfigArguments {
   std::vector<std::string> settings;  // --set key=value
   std::vector<std::string> files;     // --config
   std::list<Short> shorts;            // --policy, and what AddShort added
+  bool trains = false;                // the command means graph_run_mode=1 where nobody gives it
 };
 
 inline constexpr const char* kDeviceHelp =

@@ -179,7 +179,7 @@ class Trainer {
 Result<engine::SessionOptions> OptionsOf(const TrainArguments& options) {
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   const config::EffectiveValue& mode = configured.of("graph_run_mode");
-  if (mode.source != config::EffectiveValue::Source::kDefault && !configured.config.training) {
+  if (!configured.config.training) {
     return BadSteps(StrCat("graph_run_mode=", mode.value, " (", config::OriginText(mode), ")"),
                     "that is inference", "leave it out, or use 'plimsoll run'");
   }
@@ -187,7 +187,6 @@ Result<engine::SessionOptions> OptionsOf(const TrainArguments& options) {
   session_options.device_name = options.device;
   session_options.threads = static_cast<int>(options.threads);
   session_options.config = configured.config;
-  session_options.config.training = true;
   return session_options;
 }
 
@@ -249,6 +248,7 @@ Status Train(const TrainArguments& options) {
 
 void AddTrain(CLI::App& program, Action& action) {
   auto options = std::make_shared<TrainArguments>();
+  options->config.trains = true;
   CommandOptions command(program, "train", "Run training steps with variables kept in place",
                          kTrainExamples);
   command.Required("model", options->model, "An ONNX file");

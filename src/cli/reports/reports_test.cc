@@ -145,6 +145,7 @@ TEST(ReportsTest, ATrainingsFiguresAreUnderTheirNames) {
   TrainingReport report;
   report.model = "t.onnx";
   report.steps = 6;
+  report.steps_done = 5;
   report.loop = 3;
   report.threads = 2;
   report.loss_name = "loss";
@@ -163,7 +164,7 @@ TEST(ReportsTest, ATrainingsFiguresAreUnderTheirNames) {
   report.updates.copies = {{"w", "it is read later"}};
   report.memory.planned_peak = Bytes(55);
   const Json expected = Json::parse(R"({
-    "model": "t.onnx", "steps": 6, "iterations_per_loop": 3, "threads": 2, "loss": "loss",
+    "model": "t.onnx", "steps": 6, "steps_done": 5, "iterations_per_loop": 3, "threads": 2, "loss": "loss",
     "losses": [0.5, null], "at_step": [3, 6], "step_ms": {"p50": 4.0, "p99": 8.0},
     "variables": 5, "variables_bytes": 51, "variables_reserved_bytes": 52,
     "addresses_kept": false, "updated_in_place": {"variables": 4, "bytes": 53},
@@ -172,10 +173,10 @@ TEST(ReportsTest, ATrainingsFiguresAreUnderTheirNames) {
     "planned_peak_bytes": 55, "rss_bytes": [100, 200]})");
   EXPECT_EQ(Json::parse(TrainingJson(report)).dump(1), expected.dump(1));
   const std::string text = TrainingText(report);
-  for (const char* line :
-       {"t.onnx: 6 steps\n", "  step 3          loss 0.5\n", "  a step          4 ms median\n",
-        "  variables       5, 51 B in 52 B\n", "  in place        4, 53 B\n",
-        "  copied          1, 54 B a step\n", "  planned peak    55 B\n"}) {
+  for (const char* line : {"t.onnx: 6 steps, 5 done\n", "  step 3          loss 0.5\n",
+                           "  a step          4 ms median\n", "  variables       5, 51 B in 52 B\n",
+                           "  in place        4, 53 B\n", "  copied          1, 54 B a step\n",
+                           "  planned peak    55 B\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
   }
 }

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "compile/passes/fusion_switches.h"
+#include "compile/passes/fuse/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {

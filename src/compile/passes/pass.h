@@ -1,7 +1,7 @@
 #pragma once
 
-#include "compile/passes/fusion_patterns.h"
-#include "compile/passes/fusion_switches.h"
+#include "compile/passes/fuse/fusion_patterns.h"
+#include "compile/passes/fuse/fusion_switches.h"
 #include "graph/graph.h"
 #include "kernels/backend.h"
 #include "plimsoll/base/status.h"

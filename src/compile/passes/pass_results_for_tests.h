@@ -5,7 +5,7 @@
 #include <random>
 
 #include "compile/graph_for_tests.h"
-#include "compile/passes/fusion_switches.h"
+#include "compile/passes/fuse/fusion_switches.h"
 #include "kernels/run_once.h"
 
 // For tests of passes: what a graph computes, node by node, before and after.

@@ -23,18 +23,20 @@
 // stands still, and what lies in folders.
 namespace plimsoll::engine {
 
-// Time goes on only when somebody sleeps or says so. Thread-safe.
+// Time goes on only when somebody sleeps, unless that is off, or says so. Thread-safe.
 class StandingClock final : public RunClock {
  public:
   TimePoint Now() override { return TimePoint(std::chrono::microseconds(time_.load())); }
   void Sleep(std::chrono::microseconds time) override {
-    Advance(time);
+    if (sleep_takes_time) Advance(time);
     if (on_sleep) on_sleep();
     std::this_thread::yield();
   }
   void Advance(std::chrono::microseconds time) { time_ += time.count(); }
 
   std::function<void()> on_sleep;
+  // Off: who waits for other threads may sleep as often as these need.
+  std::atomic<bool> sleep_takes_time = true;
 
  private:
   std::atomic<int64_t> time_ = 0;

@@ -182,6 +182,22 @@ TEST(OverwriteCheckTest, NodeByNodeToo) {
   EXPECT_EQ(CodeOf(RunOnce(*MakeSession(Checking()), graph, {Random({4}, 1)})), "run.EZ9999");
 }
 
+TEST(OverwriteCheckTest, OperandsThatShareMemoryDoSoUnderTheCheck) {
+  for (const bool checks : {false, true}) {
+    int runs = 0;
+    int in_place = 0;
+    const ScopedMisdeed looks([&](const OperatorCall& call, Bytes) -> Status {
+      ++runs;
+      in_place += call.inputs[0] == call.outputs[0] ? 1 : 0;
+      return {};
+    });
+    const auto session = MakeSession(checks ? Checking() : WithoutPasses());
+    EXPECT_EQ(CodeOf(RunOnce(*session, WithCopier(), {Random({4}, 1)})), "");
+    EXPECT_EQ(runs, checks ? 2 : 1);
+    EXPECT_EQ(in_place, runs);
+  }
+}
+
 // Our own kernels keep to their tensors, and what they give is the same to the bit.
 TEST(OverwriteCheckTest, OwnKernelsAreClean) {
   struct Case {

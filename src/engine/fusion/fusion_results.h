@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "compile/passes/fusion_patterns.h"
+#include "compile/passes/fuse/fusion_patterns.h"
 #include "config/run_settings.h"
 
 namespace plimsoll::engine {

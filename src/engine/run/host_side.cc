@@ -23,6 +23,7 @@ Status HostSide::Finish() {
   if (!pending_) return {};
   const Status waited = streams_.Synchronize(StreamSet::kHost, monitor_);
   if (!waited.ok()) {
+    if (waited.error().code != "run.timeout") return waited;  // it can be waited for again
     stop_ = true;
     PLIMSOLL_TRY(streams_.Synchronize(StreamSet::kHost));
   }

@@ -238,7 +238,7 @@ Result<PoisonedRun> RunPoisoned(const Executable& executable, const Executable::
   std::vector<std::byte*> areas = AreasBehind(executable.program(), begin + kGuard);
   for (size_t i = 0; i < areas.size(); ++i) {
     const Area& area = executable.program().areas[i];
-    if (area.type != plan::MemoryType::kHost) continue;
+    if (area.type != plan::MemoryType::kHost || area.bytes == Bytes(0)) continue;
     PLIMSOLL_ASSIGN(areas[i], memory.Take(area.bytes, device::MemoryType::kHost));
   }
   PLIMSOLL_ASSIGN(const PoisonedRun seen, RunPoisonedIn(executable, own, begin, areas, queue));

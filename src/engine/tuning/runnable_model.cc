@@ -16,7 +16,7 @@ using kernels::HostTensor;
 constexpr int64_t kPage = 4096;
 
 // Everything that a run needs, at addresses that stay.
-struct RunMemory {
+struct TrialMemory {
   std::unique_ptr<const Executable> executable;
   HostTensor arena;
   Executable::Addresses addresses;
@@ -49,7 +49,7 @@ Result<HostTensor> MadeUpInput(const graph::ValueType& type, uint32_t seed) {
 
 Result<compile::RunnableModel> MakeRunnableModel(compile::CompiledModel model,
                                                  std::shared_ptr<const void> constants) {
-  auto memory = std::make_shared<RunMemory>();
+  auto memory = std::make_shared<TrialMemory>();
   PLIMSOLL_ASSIGN(memory->executable,
                   Executable::Build(std::move(model), kernels::ToHostTensor, std::move(constants)));
   const Program& program = memory->executable->program();

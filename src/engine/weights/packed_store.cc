@@ -1,8 +1,10 @@
 #include "engine/weights/packed_store.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/mapped_pages.h"
+#include "compile/tuning/tuning.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -102,7 +104,11 @@ Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string
 
 void PackedStore::BeginNode(const graph::Node& node) {
   const std::lock_guard lock(mutex_);
-  past_cache_ = session_->cache() != nullptr && session_->cache()->IsPassedBy(node.name, node.op);
+  DiskCache* const cache = session_->cache();
+  past_cache_ =
+      cache != nullptr && std::ranges::any_of(compile::TypesIn(node), [&](const auto& type) {
+        return cache->IsPassedBy(node.name, type);
+      });
 }
 
 void PackedStore::Forget(const void* data, Bytes size) {

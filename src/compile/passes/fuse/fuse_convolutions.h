@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compile/passes/fusion_switches.h"
+#include "compile/passes/fuse/fusion_switches.h"
 #include "graph/graph.h"
 
 namespace plimsoll::compile {

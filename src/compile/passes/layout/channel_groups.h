@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compile/passes/fusion_patterns.h"
+#include "compile/passes/fuse/fusion_patterns.h"
 #include "graph/graph.h"
 #include "kernels/blocking.h"
 

@@ -1,4 +1,4 @@
-#include "compile/passes/fusion_switches.h"
+#include "compile/passes/fuse/fusion_switches.h"
 
 #include <algorithm>
 #include <optional>

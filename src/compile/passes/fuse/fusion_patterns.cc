@@ -1,4 +1,4 @@
-#include "compile/passes/fusion_patterns.h"
+#include "compile/passes/fuse/fusion_patterns.h"
 
 namespace plimsoll::compile {
 namespace {

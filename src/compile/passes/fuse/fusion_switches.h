@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/passes/fusion_patterns.h"
+#include "compile/passes/fuse/fusion_patterns.h"
 
 namespace plimsoll::compile {
 
