@@ -22,7 +22,7 @@ if(PLIMSOLL_ENGINE)
   # The config file makes these two out of what it finds on the machine of the user.
   target_link_libraries(plimsoll_kernels INTERFACE $<INSTALL_INTERFACE:plimsoll::kernel_libraries>)
   target_link_libraries(plimsoll_engine INTERFACE $<INSTALL_INTERFACE:plimsoll::engine_libraries>)
-  plimsoll_export(plimsoll-engine-targets config graph onnx kernels compile engine)
+  plimsoll_export(plimsoll-engine-targets config profile graph onnx kernels compile engine)
   set(plimsoll_openmp ${OpenMP_CXX_FOUND})
   target_link_libraries(plimsoll_cli INTERFACE $<INSTALL_INTERFACE:plimsoll::cli_libraries>)
   plimsoll_export(plimsoll-cli-targets replay cli)

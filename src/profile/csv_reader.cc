@@ -26,7 +26,7 @@ class CsvRows {
     } while (cells.size() == 1 && cells[0].empty());
     return true;
   }
-  int64_t line() const { return line_; }              // that the row began on, from 1
+  int64_t line() const { return line_; }               // that the row began on, from 1
   bool ended_in_row() const { return ended_in_row_; }  // no line end after the last row
   bool ended_in_quotes() const { return ended_in_quotes_; }
 
@@ -121,17 +121,16 @@ enum Heading {
   kDevice,
   kHeadings
 };
-constexpr std::array<const char*, kHeadings> kHeadingNames = {
-    "Device_id",
-    "Name",
-    "Size(KB)",
-    "Allocation Time(us)",
-    "Duration(us)",
-    "Allocation Total Allocated(KB)",
-    "Allocation Total Reserved(KB)",
-    "Release Total Allocated(KB)",
-    "Release Total Reserved(KB)",
-    "Device"};
+constexpr std::array<const char*, kHeadings> kHeadingNames = {"Device_id",
+                                                              "Name",
+                                                              "Size(KB)",
+                                                              "Allocation Time(us)",
+                                                              "Duration(us)",
+                                                              "Allocation Total Allocated(KB)",
+                                                              "Allocation Total Reserved(KB)",
+                                                              "Release Total Allocated(KB)",
+                                                              "Release Total Reserved(KB)",
+                                                              "Device"};
 constexpr std::array<Heading, 3> kNeeded = {kName, kSize, kAllocationTime};
 
 // The column of each heading; -1: the file has none.
@@ -182,7 +181,8 @@ class RowCells {
     const auto number = ParseDouble(text);
     if (number && std::isfinite(*number) && std::abs(*number) <= most) return number;
     if (why.empty()) {
-      why = StrCat(kHeadingNames[heading], " '", text.substr(0, 40), "' is no number, or too large");
+      why =
+          StrCat(kHeadingNames[heading], " '", text.substr(0, 40), "' is no number, or too large");
     }
     return std::nullopt;
   }
@@ -226,8 +226,9 @@ Result<OperatorMemoryReading> ReadOperatorMemory(
     std::istream& in, const std::string& file,
     const std::function<void(OperatorMemoryRow&&)>& take) {
   const auto bad = [&](std::string code, std::string why, std::string remedy) {
-    return Error{ErrorKind::kBadFile, std::move(code), "cannot read the table of operator memory",
-                 file,                std::move(why),  std::move(remedy)};
+    return Error{
+        ErrorKind::kBadFile, std::move(code),  "cannot read the table of operator memory", file,
+        std::move(why),      std::move(remedy)};
   };
   CsvRows rows(in);
   std::vector<std::string> cells;

@@ -28,9 +28,9 @@ struct OperatorMemoryRow {
 // How far a table could be read.
 struct OperatorMemoryReading {
   int64_t rows = 0;
-  int64_t bad_rows = 0;       // left out
+  int64_t bad_rows = 0;        // left out
   std::string first_bad = {};  // "line 7: Size(KB) 'x' is no number"
-  bool truncated = false;     // the file ends inside a row
+  bool truncated = false;      // the file ends inside a row
 };
 
 // Reads a table with the columns of operator_memory_<stamp>.csv, found by their headings, ours or

@@ -66,7 +66,9 @@ class BestFit {
   int64_t end_ = 0;
 };
 
-bool HasMoreBytes(const OperatorMemoryRow& a, const OperatorMemoryRow& b) { return a.size > b.size; }
+bool HasMoreBytes(const OperatorMemoryRow& a, const OperatorMemoryRow& b) {
+  return a.size > b.size;
+}
 
 struct Event {
   // Of the same moment, in this order: what lived before goes, then others come.
@@ -211,11 +213,14 @@ std::vector<ReportPlan> CsvReport::Finish(const std::string& name,
       plan.notes.emplace_back("file", "it ends inside a row: what comes before is shown");
     }
     if (reading.bad_rows > 0) {
-      plan.notes.emplace_back("file", StrCat(reading.bad_rows, " rows make no sense and are left "
-                                             "out; the first is ", reading.first_bad));
+      plan.notes.emplace_back("file", StrCat(reading.bad_rows,
+                                             " rows make no sense and are left "
+                                             "out; the first is ",
+                                             reading.first_bad));
     }
     if (other_devices_ > 0) {
-      plan.notes.emplace_back("file", StrCat(other_devices_, " rows of further devices are left "
+      plan.notes.emplace_back("file", StrCat(other_devices_,
+                                             " rows of further devices are left "
                                              "out"));
     }
     plans.push_back(std::move(plan));

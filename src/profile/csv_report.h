@@ -25,7 +25,7 @@ class CsvReport {
 
  private:
   struct Device {
-    std::vector<OperatorMemoryRow> rows;  // a heap, smallest size first
+    std::vector<OperatorMemoryRow> rows;       // a heap, smallest size first
     std::optional<OperatorMemoryRow> highest;  // with the most handed out
     int64_t left_out = 0;
     Bytes left_out_bytes;

@@ -47,10 +47,10 @@ struct ReportTensor {
   int32_t region = 0;
   int64_t begin = 0;  // steps [begin, end)
   int64_t end = 0;
-  int64_t producer = -1;                  // step; -1: nobody in the run
-  std::vector<int64_t> readers = {};      // steps
+  int64_t producer = -1;                   // step; -1: nobody in the run
+  std::vector<int64_t> readers = {};       // steps
   std::vector<ReportMember> members = {};  // others in the same bytes
-  std::string rule = {};                  // what keeps others from its bytes, beside its life
+  std::string rule = {};                   // what keeps others from its bytes, beside its life
 };
 
 struct ReportStep {
@@ -111,7 +111,7 @@ struct ReportPlan {
 
 struct Report {
   std::string title = {};
-  std::string made_by = {};         // "plimsoll 0.1.0"
+  std::string made_by = {};            // "plimsoll 0.1.0"
   std::vector<ReportPlan> plans = {};  // at least one
 };
 

@@ -75,7 +75,8 @@ std::optional<Bytes> MaybeBytes(const Json& json, const char* name) {
 std::vector<Bytes> SeriesOf(const Json& json, const char* name, size_t steps) {
   std::vector<Bytes> series;
   const size_t count = ArrayOf(json, name).empty() ? 0 : steps;
-  for (const int64_t bytes : NumbersOf(json, name, count, 0, kMostBytes)) series.emplace_back(bytes);
+  for (const int64_t bytes : NumbersOf(json, name, count, 0, kMostBytes))
+    series.emplace_back(bytes);
   return series;
 }
 
@@ -220,11 +221,10 @@ class PlanReader {
   void ReadLists() {
     for (const Json& row : ArrayOf(json_, "techniques")) {
       RowOf(row, 5);
-      plan_.techniques.push_back({TextAt(row[0], "technique"),
-                                  NumberAt(row[1], "taken", 0, kMostBytes),
-                                  NumberAt(row[2], "declined", 0, kMostBytes),
-                                  Bytes(NumberAt(row[3], "gained", -kMostBytes, kMostBytes)),
-                                  TextAt(row[4], "reason")});
+      plan_.techniques.push_back(
+          {TextAt(row[0], "technique"), NumberAt(row[1], "taken", 0, kMostBytes),
+           NumberAt(row[2], "declined", 0, kMostBytes),
+           Bytes(NumberAt(row[3], "gained", -kMostBytes, kMostBytes)), TextAt(row[4], "reason")});
     }
     for (const Json& row : ArrayOf(json_, "ports")) {
       RowOf(row, 4);
@@ -263,8 +263,9 @@ bool IsReportPage(std::string_view text) { return text.find(kDataBegin) != text.
 
 Result<Report> ReadReportPage(std::string_view page, const std::string& file) {
   const auto bad = [&](std::string why) {
-    return Error{ErrorKind::kBadFile, "report.page",   "cannot read the report", file,
-                 std::move(why),      "make it again with plimsoll plan --html"};
+    return Error{ErrorKind::kBadFile,      "report.page",
+                 "cannot read the report", file,
+                 std::move(why),           "make it again with plimsoll plan --html"};
   };
   const size_t begin = page.find(kDataBegin);
   if (begin == page.npos) return bad("it is no page of ours");

@@ -68,7 +68,8 @@ std::vector<std::string> ModulesOf(const Graph& graph, const compile::Timeline& 
     std::string module = ModuleOfNode(node);
     for (const ValueId input : node.inputs) {
       if (!module.empty()) break;
-      if (input.valid() && !graph[input].producer.valid()) module = ModuleOfWeight(graph[input].name);
+      if (input.valid() && !graph[input].producer.valid())
+        module = ModuleOfWeight(graph[input].name);
     }
     if (!module.empty()) last = std::move(module);
     modules.push_back(last);
