@@ -44,7 +44,7 @@ bool FlagAt(const Json& json, const char* name) {
 
 int64_t NumberAt(const Json& json, const char* name, int64_t least, int64_t most) {
   if (!json.is_number_integer() ||
-      (json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(most))) {
+      (json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(kSaturated))) {
     throw Broken{StrCat("a '", name, "' is no whole number, or too large")};
   }
   const auto number = json.get<int64_t>();
