@@ -15,7 +15,6 @@
 #include "cli/reports/plan_report.h"
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
-#include "cli/version.h"
 #include "compile/memory/streams.h"
 #include "compile/plan_model.h"
 #include "compile/shapes/batch_labels.h"
@@ -26,7 +25,6 @@
 #include "onnx/model_reader.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
-#include "profile/report_page.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -210,17 +208,6 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
   return report;
 }
 
-Status WritePage(const PlanArguments& options, const PlanReports& reports,
-                 std::vector<profile::ReportPlan> pages) {
-  if (options.html.empty()) return {};
-  profile::Report page{Join(options.models, ", "), "plimsoll " + Version(), std::move(pages)};
-  for (profile::ReportPlan& plan : page.plans) {
-    plan.limit = reports.limit;
-    if (reports.memory) plan.device = reports.total();
-  }
-  return WriteTextFile(options.html, profile::ReportPage(page));
-}
-
 Result<Bytes> TotalOf(const PlanArguments& options, const Request& request) {
   PLIMSOLL_ASSIGN(SessionPlan session, SessionPlan::Make(request.session));
   for (const std::string& file : options.models) {
@@ -334,7 +321,9 @@ Status Plan(const PlanArguments& options) {
   if (!known) reports.limit.reset();
   const bool above = known && limit && reports.total() > *limit;
   if (above) reports.remedies = FindRemedies(options, request);
-  PLIMSOLL_TRY(WritePage(options, reports, std::move(pages)));
+  if (!options.html.empty()) {
+    PLIMSOLL_TRY(WriteReportPage(options.html, reports, std::move(pages)));
+  }
   std::cout << (options.json ? PlanJson(reports) : PlanText(reports, ColorAllowed(STDOUT_FILENO)));
   if (limit && !known) return LimitUnknown(Join(options.models, ", "), session.reason());
   return above ? Status(DoesNotFit(reports)) : Status();

@@ -51,13 +51,17 @@ Error CannotRead(const std::string& path, std::string why) {
           "give a page of plimsoll plan --html, an operator_memory table, or a folder of these"};
 }
 
+std::string NameOf(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
 Result<std::vector<ReportPlan>> ReadTable(std::istream& in, const std::string& path) {
   profile::CsvReport report;
   PLIMSOLL_ASSIGN(const auto reading,
                   profile::ReadOperatorMemory(in, path, [&](profile::OperatorMemoryRow&& row) {
                     report.Add(std::move(row));
                   }));
-  return report.Finish(path, reading);
+  return report.Finish(NameOf(path), reading);
 }
 
 Result<std::vector<ReportPlan>> ReadOne(const std::string& path) {
@@ -69,6 +73,7 @@ Result<std::vector<ReportPlan>> ReadOne(const std::string& path) {
   if (start.starts_with("<!doctype html>")) {
     PLIMSOLL_ASSIGN(const std::string page, ReadTextFile(path));
     PLIMSOLL_ASSIGN(profile::Report report, profile::ReadReportPage(page, path));
+    for (ReportPlan& plan : report.plans) plan.name = StrCat(NameOf(path), ": ", plan.name);
     return std::move(report.plans);
   }
   in.clear();
@@ -94,8 +99,9 @@ Result<std::vector<std::string>> FilesOf(const std::string& path) {
 }
 
 Result<profile::Report> ReadAll(const ReportArguments& options) {
-  profile::Report report{Join(options.files, ", "), "plimsoll " + Version(), {}};
+  profile::Report report{{}, "plimsoll " + Version(), {}};
   for (const std::string& path : options.files) {
+    report.title += StrCat(report.title.empty() ? "" : ", ", NameOf(path));
     PLIMSOLL_ASSIGN(const std::vector<std::string> files, FilesOf(path));
     for (const std::string& file : files) {
       PLIMSOLL_ASSIGN(std::vector<ReportPlan> plans, ReadOne(file));

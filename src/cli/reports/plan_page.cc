@@ -1,9 +1,13 @@
 #include "cli/reports/plan_page.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "cli/inputs/text_file.h"
+#include "cli/version.h"
 #include "engine/api/feature_map_lives.h"
 #include "plimsoll/base/text.h"
+#include "profile/report_page.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -249,7 +253,7 @@ std::string ModuleOfWeight(std::string_view name) {
 profile::ReportPlan MakeReportPlan(const Graph& graph, const compile::PlannedModel& model,
                                    const PlanReport& report) {
   profile::ReportPlan plan;
-  plan.name = report.file;
+  plan.name = std::filesystem::path(report.file).filename().string();
   plan.subject = SubjectOf(report);
   plan.peak = report.peak;
   plan.lower_bound = report.lower_bound;
@@ -281,6 +285,17 @@ profile::ReportPlan MakeReportPlan(const Graph& graph, const compile::PlannedMod
   }
   plan.notes = report.notes;
   return plan;
+}
+
+Status WriteReportPage(const std::string& file, const PlanReports& reports,
+                       std::vector<profile::ReportPlan> plans) {
+  profile::Report page{{}, "plimsoll " + Version(), std::move(plans)};
+  for (profile::ReportPlan& plan : page.plans) {
+    page.title += StrCat(page.title.empty() ? "" : ", ", plan.name);
+    plan.limit = reports.limit;
+    if (reports.memory) plan.device = reports.total();
+  }
+  return WriteTextFile(file, profile::ReportPage(page));
 }
 
 }  // namespace plimsoll::cli

@@ -58,8 +58,8 @@ function ownersBar(plan, dark, pick) {
     bar.append(piece);
     const swatch = element('span', { class: 'swatch' });
     swatch.style.background = colour;
-    names.append(element('li', {}, [swatch, button(plan.nameOf(tensor), () => pick(tensor), { class: 'link' }),
-      ' ' + formatBytes(plan.bytes[tensor]) + ', ' + formatShare(plan.bytes[tensor], total)]));
+    names.append(element('li', {}, [swatch, formatBytes(plan.bytes[tensor]) + ', ' + formatShare(plan.bytes[tensor], total) + '  ',
+      button(plan.nameOf(tensor), () => pick(tensor), { class: 'link' })]));
   });
   const rest = owners.slice(OWNERS_SHOWN);
   if (rest.length > 0) {
@@ -67,7 +67,7 @@ function ownersBar(plan, dark, pick) {
     const piece = element('span', { class: 'rest', title: 'all others ' + formatBytes(bytes) });
     piece.style.flexGrow = String(bytes);
     bar.append(piece);
-    names.append(element('li', { class: 'faint' }, [formatCount(rest.length) + ' others ' + formatBytes(bytes) + ', ' + formatShare(bytes, total)]));
+    names.append(element('li', { class: 'faint' }, [formatBytes(bytes) + ', ' + formatShare(bytes, total) + '  ' + formatCount(rest.length) + ' others']));
   }
   return element('div', { class: 'card wide' }, [
     element('div', { class: 'faint' }, ['who owns the peak']), bar, names]);

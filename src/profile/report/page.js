@@ -155,7 +155,7 @@ export class Page {
     this.choice.region = plan.mainRegion;
     const time = /** @type {HTMLOptionElement} */ (part('axis-time'));
     time.disabled = !this.plans.every((each) => each.hasTimes);
-    time.textContent = time.disabled ? 'time (not recorded)' : 'time';
+    time.title = time.disabled ? 'a plan has no times: they come from a recorded run' : '';
     replaceChildren(part('region'), plan.regions.map((region, i) => element('option', { value: String(i) },
       [region.name + ' ' + formatBytes(region.bytes)])).concat([element('option', { value: '-1' }, ['all regions'])]));
     inputPart('region').value = String(this.choice.region);

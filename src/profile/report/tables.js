@@ -59,13 +59,27 @@ export function operatorTable(plan, go) {
 
 /** @param {Plan} plan */
 export function techniqueTable(plan) {
+  let placed = 0;
+  let tensors = 0;
+  for (let tensor = 0; tensor < plan.count; tensor += 1) {
+    if (plan.region[tensor] !== plan.mainRegion) continue;
+    placed += plan.bytes[tensor];
+    tensors += 1;
+  }
+  const { peak, plain_peak: plain } = plan.facts;
+  const rows = plan.techniques.concat(plan.source !== 'plan' ? [] : [{
+    name: 'packing', gained: placed - peak, taken: tensors, declined: 0, reason: 'against every tensor having its bytes to itself',
+  }], plain === null ? [] : [{
+    name: 'order, passes and reuse in place together', gained: plain - peak, taken: 1, declined: 0,
+    reason: "against plain lives in the file's order, without any placement",
+  }]);
   return new Table([
     { title: 'technique', value: (/** @type {import('./data.js').Technique} */ row) => row.name },
     { title: 'peak gained', value: (row) => row.gained, text: (row) => formatBytes(row.gained) },
     { title: 'places taken', value: (row) => row.taken, text: (row) => formatCount(row.taken) },
     { title: 'places declined', value: (row) => row.declined, text: (row) => formatCount(row.declined) },
     { title: 'why', value: (row) => row.reason },
-  ], plan.techniques, { sortBy: 1, empty: 'No technique was tried, or the file does not tell.' });
+  ], rows, { sortBy: 1, empty: 'No technique was tried, or the file does not tell.' });
 }
 
 /** @param {Plan} plan */

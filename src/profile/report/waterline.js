@@ -151,6 +151,9 @@ export class Waterline {
     if (plan.facts.lower_bound > 0) {
       level(plan.facts.lower_bound, theme.text, 'lower bound ' + formatBytes(plan.facts.lower_bound), false);
     }
+    if (plan.reserved.length === 0 && plan.facts.peak > plan.facts.lower_bound * 1.005) {
+      level(plan.facts.peak, theme.faint, 'reserved ' + formatBytes(plan.facts.peak), true);
+    }
     const limit = plan.facts.limit;
     if (limit !== null && limit <= this.yMost) level(limit, theme.limit, 'limit ' + formatBytes(limit), true);
   }
