@@ -261,18 +261,20 @@ def panning_a_large_report(browser, reports, page):
             # Time of the page's own thread, so that a busy machine does not count.
             client.send("Performance.enable", {"timeDomain": "threadTicks"})
 
-            def script_seconds():
-                return next(m["value"] for m in client.send("Performance.getMetrics")["metrics"] if m["name"] == "ScriptDuration")
+            def thread_seconds():
+                return next(m["value"] for m in client.send("Performance.getMetrics")["metrics"] if m["name"] == "ThreadTime")
 
             report.ask("page.view.zoomX(0.4, 0.5)")
-            frames, worst = 40, 0.0
-            for i in range(frames):
-                before = script_seconds()
+            frames, warm_up, spent = 40, 5, []
+            for i in range(warm_up + frames):
+                before = thread_seconds()
                 report.page.evaluate("""(by) => { const page = window.plimsollPage; page.view.pan(by, by / 4); page.draw();
                                         page.maps[0].tensorAt(300, 100); }""", 0.02 if i % 20 < 10 else -0.02)
-                worst = max(worst, 1000 * (script_seconds() - before))
-            print(f"100,000 tensors at {width}x{height}: longest of {frames} frames {worst:.1f} ms of processor time")
-            check(worst <= 50, f"a frame of the large report takes {worst:.1f} ms at {width}x{height}")
+                spent.append(1000 * (thread_seconds() - before))
+            spent = sorted(spent[warm_up:])
+            worst = spent[-1]
+            print(f"100,000 tensors at {width}x{height}: {frames} frames, processor time {spent[frames // 2]:.1f} ms, at most {worst:.1f} ms")
+            check(0 < worst <= 50, f"a frame of the large report takes {worst:.1f} ms at {width}x{height}")
 
 
 def table_of_operators(rows):

@@ -117,11 +117,18 @@ export class Plan {
     this.times = Float64Array.from(this.hasTimes ? json.steps.time : []);
     this.indices = Float64Array.from({ length: this.steps + 1 }, (_, i) => i);
     this.peakStep = this.live.reduce((best, bytes, i) => (bytes > this.live[best] ? i : best), 0);
-    this.drawingOrder = Uint32Array.from({ length: this.count }, (_, i) => i)
-      .sort((a, b) => this.bytes[b] * (this.end[b] - this.begin[b]) - this.bytes[a] * (this.end[a] - this.begin[a]));
+    this.drawingOrder = this.makeDrawingOrder();
     /** Where each region starts when all are shown, one above the other. */
     this.regionBase = new Float64Array(this.regions.length + 1);
     this.regions.forEach((region, i) => { this.regionBase[i + 1] = this.regionBase[i] + region.bytes; });
+  }
+
+  /** Large before small, so that small ones stay visible; those of about one size by address, since that draws faster. */
+  makeDrawingOrder() {
+    const size = Float64Array.from({ length: this.count }, (_, i) => (
+      Math.floor(Math.log2(1 + this.bytes[i] * (this.end[i] - this.begin[i])) / 4)));
+    return Uint32Array.from({ length: this.count }, (_, i) => i)
+      .sort((a, b) => size[b] - size[a] || this.offset[b] - this.offset[a] || this.begin[a] - this.begin[b]);
   }
 
   /** @param {number} tensor */

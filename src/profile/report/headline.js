@@ -58,7 +58,7 @@ function ownersBar(plan, dark, pick) {
     bar.append(piece);
     const swatch = element('span', { class: 'swatch' });
     swatch.style.background = colour;
-    names.append(element('li', {}, [swatch, formatBytes(plan.bytes[tensor]) + ', ' + formatShare(plan.bytes[tensor], total) + '  ',
+    names.append(element('li', {}, [swatch, formatBytes(plan.bytes[tensor]) + ', ' + formatShare(plan.bytes[tensor], total),
       button(plan.nameOf(tensor), () => pick(tensor), { class: 'link' })]));
   });
   const rest = owners.slice(OWNERS_SHOWN);

@@ -82,6 +82,12 @@ export class MemoryMap {
     this.paletteKey = '';
     this.palette = new Palette(themeOf(false), []);
     this.places = new Uint16Array(0);
+    // In the order of drawing, side by side in memory: that is what a frame reads.
+    this.begin = Int32Array.from(plan.drawingOrder, (tensor) => plan.begin[tensor]);
+    this.end = Int32Array.from(plan.drawingOrder, (tensor) => plan.end[tensor]);
+    this.bytes = Float64Array.from(plan.drawingOrder, (tensor) => plan.bytes[tensor]);
+    this.offset = Float64Array.from(plan.drawingOrder, (tensor) => plan.offset[tensor]);
+    this.region = Uint16Array.from(plan.drawingOrder, (tensor) => plan.region[tensor]);
     /** @type {{tensor: number, x: number, y: number, width: number, height: number}[]} */
     this.labels = [];
   }
@@ -114,7 +120,7 @@ export class MemoryMap {
     this.drawAxes(context, letter);
   }
 
-  /** Places in the palette by tensor, made again when theme or choice of colours is another. */
+  /** Places in the palette in the order of drawing, made again when theme or choice of colours is another. */
   updatePalette() {
     const key = this.choice.dark + this.choice.colourBy;
     if (key === this.paletteKey) return;
@@ -122,7 +128,7 @@ export class MemoryMap {
     const palette = new Palette(theme, this.choice.colourBy === 'kind' ? theme.kinds : colourWheel(this.choice.dark));
     this.palette = palette;
     this.paletteKey = key;
-    this.places = Uint16Array.from({ length: this.plan.count }, (_, tensor) => palette.at(this.colourOf(tensor), tensor));
+    this.places = Uint16Array.from(this.plan.drawingOrder, (tensor) => palette.at(this.colourOf(tensor), tensor));
   }
 
   /** @param {number} tensor @returns {number} its colour in the palette */
@@ -146,7 +152,8 @@ export class MemoryMap {
     this.updatePalette();
     const { normal, dimmed, edge } = this.palette;
     const positions = plan.positions(choice.byTime);
-    const { begin, end, offset, bytes, region } = plan;
+    const { begin, end, offset, bytes, region, places } = this;
+    const base = choice.region < 0 ? plan.regionBase : new Float64Array(plan.regionBase.length);
     const canDim = marks.found !== null || marks.pinned >= 0;
     const xScale = width / (view.xEnd - view.xBegin);
     const yScale = height / (view.yEnd - view.yBegin);
@@ -155,23 +162,21 @@ export class MemoryMap {
     const wideEnough = 4 * letterHeight();
     const highEnough = 1.2 * letterHeight();
     for (let i = 0; i < plan.count; i += 1) {
-      const tensor = plan.drawingOrder[i];
-      const left = (positions[begin[tensor]] - view.xBegin) * xScale;
-      const right = (positions[end[tensor]] - view.xBegin) * xScale;
-      if (right <= 0 || left >= width || (choice.region >= 0 && region[tensor] !== choice.region)) continue;
-      const address = choice.region < 0 ? this.address(tensor) : offset[tensor];
-      const bottom = height - (address - view.yBegin) * yScale;
-      const top = bottom - bytes[tensor] * yScale;
+      const left = (positions[begin[i]] - view.xBegin) * xScale;
+      const right = (positions[end[i]] - view.xBegin) * xScale;
+      if (right <= 0 || left >= width || (choice.region >= 0 && region[i] !== choice.region)) continue;
+      const bottom = height - (base[region[i]] + offset[i] - view.yBegin) * yScale;
+      const top = bottom - bytes[i] * yScale;
       if (bottom <= 0 || top >= height) continue;
       const x0 = Math.max(0, Math.round(left));
       const x1 = Math.min(width, Math.max(Math.round(right), x0 + 1));
       const y0 = Math.max(0, Math.round(top));
       const y1 = Math.min(height, Math.max(Math.round(bottom), y0 + 1));
-      const at = this.places[tensor];
-      const dim = canDim && this.isDimmed(tensor);
+      const at = places[i];
+      const dim = canDim && this.isDimmed(plan.drawingOrder[i]);
       const fill = dim ? dimmed[at] : normal[at];
       for (let row = y0 * width; row < y1 * width; row += width) {
-        if (x1 - x0 < 16) {
+        if (x1 - x0 < 40) {
           for (let pixel = row + x0; pixel < row + x1; pixel += 1) pixels[pixel] = fill;
         } else {
           pixels.fill(fill, row + x0, row + x1);
@@ -181,7 +186,7 @@ export class MemoryMap {
       if (top >= 0) pixels.fill(edge[at], y0 * width + x0, y0 * width + x1);
       if (right <= width) for (let y = y0; y < y1; y += 1) pixels[y * width + x1 - 1] = edge[at];
       if (!dim && x1 - x0 > wideEnough && y1 - y0 > highEnough && this.labels.length < MOST_LABELS) {
-        this.labels.push({ tensor, x: x0, y: y0, width: x1 - x0, height: y1 - y0 });
+        this.labels.push({ tensor: plan.drawingOrder[i], x: x0, y: y0, width: x1 - x0, height: y1 - y0 });
       }
     }
   }
