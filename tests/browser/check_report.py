@@ -3,6 +3,7 @@
 
 With --pictures it also writes the screenshots of docs/report.md."""
 import argparse
+import base64
 import pathlib
 import subprocess
 import tempfile
@@ -80,6 +81,20 @@ class Opened:
         x, y, width, height = self.ask("page.maps[0].rectangleOf(argument).map((value) => value / (window.devicePixelRatio || 1))", tensor)
         box = self.page.locator("canvas.map").first.bounding_box()
         return box["x"] + x + width / 2, box["y"] + y + height / 2
+
+    def shoot(self, path):
+        """A screenshot as WebP, which the browser itself encodes."""
+        png = base64.b64encode(self.page.screenshot()).decode()
+        blank = self.context.new_page()
+        encoded = blank.evaluate("""async (png) => {
+          const picture = await createImageBitmap(await (await fetch('data:image/png;base64,' + png)).blob());
+          const canvas = new OffscreenCanvas(picture.width, picture.height);
+          canvas.getContext('2d').drawImage(picture, 0, 0);
+          const bytes = new Uint8Array(await (await canvas.convertToBlob({ type: 'image/webp', quality: 0.9 })).arrayBuffer());
+          return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+        }""", png)
+        blank.close()
+        path.write_bytes(base64.b64decode(encoded))
 
     def tab(self, name):
         self.page.get_by_role("tab", name=name, exact=True).click()
@@ -294,7 +309,7 @@ def pictures(browser, reports, folder):
             if act:
                 act(report)
                 report.settle()
-            report.page.screenshot(path=folder / f"{name}.png")
+            report.shoot(folder / f"{name}.webp")
 
     shoot(reports.plan("resnet50.onnx", "resnet50"), "report-resnet50")
     shoot(reports.plan("gpt_24_train.plan.onnx", "gpt_24_train"), "report-gpt-24-train")
@@ -325,7 +340,7 @@ def questions(browser, reports, folder):
     if folder:
         for page, name in ((both, "report-batch-16"), (policies, "report-memory-priority")):
             with Opened(browser, page) as report:
-                report.page.screenshot(path=folder / f"{name}.png")
+                report.shoot(folder / f"{name}.webp")
 
 
 def main():
