@@ -28,6 +28,7 @@ Examples:
   plimsoll conformance build/cases                   the standard's own test cases
   plimsoll pack buffers.csv --capacity 1MiB          place buffers without a model
   plimsoll replay trace.csv.xz                       run an allocation trace through an allocator
+  plimsoll report a.html operator_memory_1.csv       who owns the memory, side by side, in one page
   plimsoll options                                   every option and what is in force
   plimsoll doctor                                    what this machine offers
 
@@ -68,6 +69,7 @@ int RunProgram(int argc, char** argv) {
   AddPlan(program, action);
   AddPack(program, action);
   AddReplay(program, action);
+  AddReport(program, action);
   AddRun(program, action);
   AddTrain(program, action);
   AddBench(program, action);

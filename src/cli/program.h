@@ -23,6 +23,7 @@ void AddInspect(CLI::App& program, Action& action);
 void AddPlan(CLI::App& program, Action& action);
 void AddPack(CLI::App& program, Action& action);
 void AddReplay(CLI::App& program, Action& action);
+void AddReport(CLI::App& program, Action& action);
 void AddRun(CLI::App& program, Action& action);
 void AddTrain(CLI::App& program, Action& action);
 void AddBench(CLI::App& program, Action& action);

@@ -11,6 +11,7 @@
 #include "cli/inputs/text_file.h"
 #include "cli/program.h"
 #include "cli/reports/clearing_report.h"
+#include "cli/reports/plan_page.h"
 #include "cli/reports/plan_report.h"
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
@@ -43,6 +44,7 @@ struct PlanArguments {
   int64_t threads = 0;
   int64_t run_threads = 1;
   std::string csv;
+  std::string html;
   bool plain = false;
   bool json = false;
 };
@@ -56,6 +58,7 @@ Examples:
   plimsoll plan model.onnx --limit 512MiB           exit code 3 when it does not fit, and why
   plimsoll plan model.onnx --plain                  the file's graph, before passes
   plimsoll plan model.onnx --csv plan.csv && plimsoll pack --check plan.csv
+  plimsoll plan model.onnx --html report.html       a page that shows where every byte goes
   plimsoll plan a.onnx b.onnx --policy 2            what a session of both takes before anything runs
 
 What is planned is what `plimsoll run` executes with the same options: --effort, --order and
@@ -131,11 +134,11 @@ double MillisecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 Result<PlanReport> PlanFile(const PlanArguments& options, const graph::Graph& graph,
-                            const Request& request) {
+                            const Request& request, compile::PlannedModel& planned) {
   const compile::PlanOptions how =
       engine::PlanOptionsFor(request.session.config, request.session.load.plan);
   const auto start = std::chrono::steady_clock::now();
-  PLIMSOLL_ASSIGN(const compile::PlannedModel planned, compile::PlanModel(graph, how));
+  PLIMSOLL_ASSIGN(planned, compile::PlanModel(graph, how));
   const double planning_ms = MillisecondsSince(start);
   PlanReport report = MakePlanReport(graph, planned);
   report.planning_ms = planning_ms;
@@ -169,9 +172,11 @@ void NoteMissingWeights(const graph::Graph& graph, PlanReport& report) {
              "is all zeros or ones, by which passes could leave nodes out"));
 }
 
-// One model, as it adds to the session.
+// One model, as it adds to the session. `pages` takes what a report of it shows, where one is asked
+// for.
 Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file,
-                           const Request& request, SessionPlan& session) {
+                           const Request& request, SessionPlan& session,
+                           std::vector<profile::ReportPlan>& pages) {
   PLIMSOLL_ASSIGN(SessionModel model, ReadSessionModel(options, request, file));
   PLIMSOLL_ASSIGN(const graph::Graph graph, ShapedGraph(model));
   const auto start = std::chrono::steady_clock::now();
@@ -181,8 +186,9 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
   }
   const double compiling_ms = MillisecondsSince(start);
   const bool program = planned.executable != nullptr;
-  PLIMSOLL_ASSIGN(PlanReport report,
-                  program ? DescribeProgram(options, planned) : PlanFile(options, graph, request));
+  compile::PlannedModel of_file;
+  PLIMSOLL_ASSIGN(PlanReport report, program ? DescribeProgram(options, planned)
+                                             : PlanFile(options, graph, request, of_file));
   if (program) {
     report.planning_ms = compiling_ms;
   } else {
@@ -195,6 +201,10 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
   const std::optional<int> mode = request.session.config.topo_sorting_mode;
   report.order = mode ? StrCat("mode ", *mode) : options.order;
   NoteMissingWeights(graph, report);
+  if (options.html.empty()) return report;
+  pages.push_back(program ? MakeReportPlan(planned.executable->model().graph,
+                                           planned.executable->model().planned, report)
+                          : MakeReportPlan(graph, of_file, report));
   return report;
 }
 
@@ -296,11 +306,12 @@ Status CheckArguments(const PlanArguments& options) {
 Status Plan(const PlanArguments& options) {
   PLIMSOLL_TRY(CheckArguments(options));
   PlanReports reports;
+  std::vector<profile::ReportPlan> pages;
   PLIMSOLL_ASSIGN(reports.limit, ParseLimit(options.limit));
   PLIMSOLL_ASSIGN(const Request request, ReadRequest(options));
   PLIMSOLL_ASSIGN(SessionPlan session, SessionPlan::Make(request.session));
   for (const std::string& file : options.models) {
-    PLIMSOLL_ASSIGN(PlanReport report, PlanOne(options, file, request, session));
+    PLIMSOLL_ASSIGN(PlanReport report, PlanOne(options, file, request, session, pages));
     reports.models.push_back(std::move(report));
   }
   reports.policy = static_cast<int>(request.session.config.memory_config.static_memory_policy);
@@ -310,6 +321,9 @@ Status Plan(const PlanArguments& options) {
   if (!known) reports.limit.reset();
   const bool above = known && limit && reports.total() > *limit;
   if (above) reports.remedies = FindRemedies(options, request);
+  if (!options.html.empty()) {
+    PLIMSOLL_TRY(WriteReportPage(options.html, reports, std::move(pages)));
+  }
   std::cout << (options.json ? PlanJson(reports) : PlanText(reports, ColorAllowed(STDOUT_FILENO)));
   if (limit && !known) return LimitUnknown(Join(options.models, ", "), session.reason());
   return above ? Status(DoesNotFit(reports)) : Status();
@@ -338,6 +352,8 @@ void AddPlan(CLI::App& program, Action& action) {
                 "Of the planner; 0: as many as the machine has");
   command.Whole("--run-threads", options->run_threads, 1, 1024, "Threads of the run planned for");
   command.Text("--csv", options->csv, "Write the feature map's buffers with offsets here");
+  command.Text("--html", options->html,
+               "Write a page here that shows where every byte goes; it needs no network");
   AddConfigArguments(command, options->config);
   AddShort(command, options->config, "--topo-sorting-mode", "ge.topoSortingMode",
            "Order without search: 0 breadth first, 1 depth first, 2 reverse depth first, 3 stable");

@@ -17,38 +17,42 @@ std::vector<std::vector<int64_t>> PlacesOfStreams(const compile::Timeline& timel
 
 }  // namespace
 
+TimelineLives::TimelineLives(const compile::Timeline& timeline)
+    : steps_(static_cast<int64_t>(timeline.steps.size())), places_(PlacesOfStreams(timeline)) {}
+
+TimelineLives::Life TimelineLives::Of(const plan::Buffer& buffer) const {
+  if (buffer.exclusive || buffer.atomic_addr_clean_id != plan::kNoClearing) return {0, steps_};
+  Life life{steps_, 0};
+  const auto extend = [&](const plan::Use& use) {
+    const auto& of_stream = places_[use.stream.index()];
+    const auto count = static_cast<int64_t>(of_stream.size());
+    const int64_t begin = std::clamp<int64_t>(use.begin, 0, count);
+    const int64_t end = std::clamp<int64_t>(use.end, 0, count);
+    if (begin >= end) return;
+    life.begin = std::min(life.begin, of_stream[static_cast<size_t>(begin)]);
+    life.end = std::max(life.end, of_stream[static_cast<size_t>(end - 1)] + 1);
+  };
+  extend(buffer.life);
+  for (const plan::Use& use : buffer.elsewhere) extend(use);
+  return life;
+}
+
 FeatureMapLives::FeatureMapLives(const compile::PlannedModel& model) {
   const plan::Problem& problem = model.buffers.problem;
-  const auto places = PlacesOfStreams(model.timeline);
-  const auto steps = static_cast<int64_t>(model.timeline.steps.size());
+  const TimelineLives timeline(model.timeline);
   std::vector<bool> is_window(problem.buffers.size());
   for (const plan::Alias& alias : problem.aliases) is_window[alias.buffer.index()] = true;
-  std::vector<Bytes> change(static_cast<size_t>(steps) + 1);
+  std::vector<Bytes> change(static_cast<size_t>(timeline.steps()) + 1);
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const plan::Buffer& buffer = problem.buffers[i];
     if (buffer.region != model.buffers.feature_map || is_window[i]) continue;
+    const TimelineLives::Life life = timeline.Of(buffer);
+    if (life.empty()) continue;
     // A problem may be looked at before it is placed.
     const Offset offset = i < model.plan.offsets.size() ? model.plan.offsets[i] : Offset();
-    Life life{&buffer, offset, steps, 0};
-    const auto extend = [&](const plan::Use& use) {
-      const auto& of_stream = places[use.stream.index()];
-      const auto count = static_cast<int64_t>(of_stream.size());
-      const int64_t begin = std::clamp<int64_t>(use.begin, 0, count);
-      const int64_t end = std::clamp<int64_t>(use.end, 0, count);
-      if (begin >= end) return;
-      life.begin = std::min(life.begin, of_stream[static_cast<size_t>(begin)]);
-      life.end = std::max(life.end, of_stream[static_cast<size_t>(end - 1)] + 1);
-    };
-    extend(buffer.life);
-    for (const plan::Use& use : buffer.elsewhere) extend(use);
-    if (buffer.exclusive || buffer.atomic_addr_clean_id != plan::kNoClearing) {
-      life.begin = 0;
-      life.end = steps;
-    }
-    if (life.begin >= life.end) continue;
     change[static_cast<size_t>(life.begin)] += buffer.size;
     change[static_cast<size_t>(life.end)] -= buffer.size;
-    lives_.push_back(life);
+    lives_.push_back({&buffer, offset, life.begin, life.end});
   }
   Bytes now;
   for (size_t i = 0; i + 1 < change.size(); ++i) waterline_.push_back(now += change[i]);

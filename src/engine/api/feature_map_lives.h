@@ -10,6 +10,25 @@
 
 namespace plimsoll::engine {
 
+// When buffers of a plan live, in steps of its timeline, whichever streams use them. Bytes that
+// nobody else may ever use live from the first to the last.
+class TimelineLives {
+ public:
+  explicit TimelineLives(const compile::Timeline& timeline);
+
+  struct Life {
+    int64_t begin = 0;  // [begin, end)
+    int64_t end = 0;
+    bool empty() const { return begin >= end; }
+  };
+  Life Of(const plan::Buffer& buffer) const;
+  int64_t steps() const { return steps_; }
+
+ private:
+  int64_t steps_ = 0;
+  std::vector<std::vector<int64_t>> places_;  // of the steps of each stream, in the timeline
+};
+
 // Which buffers of a plan's feature map hold bytes when: values, workspaces, copies for groups.
 // Steps are those of the plan's timeline; bytes that nobody else may ever use live from the first
 // to the last. Linear in the plan.

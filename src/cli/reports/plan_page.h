@@ -1,0 +1,22 @@
+#pragma once
+
+#include "cli/reports/plan_report.h"
+#include "compile/plan_model.h"
+#include "graph/graph.h"
+#include "profile/report_data.h"
+
+namespace plimsoll::cli {
+
+// A plan as report.html shows it: every buffer that lives, with the values in it, who makes and who
+// reads them. Limit and what the device gives in all are left to the caller. Near-linear.
+profile::ReportPlan MakeReportPlan(const graph::Graph& graph, const compile::PlannedModel& model,
+                                   const PlanReport& report);
+
+// Writes the plans of a session as one page, with the session's limit and total.
+Status WriteReportPage(const std::string& file, const PlanReports& reports,
+                       std::vector<profile::ReportPlan> plans);
+
+// "layer1.0.conv2" for "layer1.0.conv2.weight"; empty where the name has no path.
+std::string ModuleOfWeight(std::string_view name);
+
+}  // namespace plimsoll::cli

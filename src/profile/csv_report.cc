@@ -1,0 +1,233 @@
+#include "profile/csv_report.h"
+
+#include <algorithm>
+#include <compare>
+#include <set>
+#include <tuple>
+
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::profile {
+namespace {
+
+constexpr size_t kMostDevices = 16;
+
+// Places blocks as they come, each into the smallest hole that holds it.
+class BestFit {
+ public:
+  // Nothing where no address is left.
+  std::optional<Offset> Take(Bytes bytes) {
+    const auto hole = by_size_.lower_bound({bytes.value(), 0});
+    if (hole == by_size_.end()) {
+      const int64_t offset = end_;
+      if (bytes.value() > kSaturated - end_) return std::nullopt;
+      end_ += bytes.value();
+      return Offset(offset);
+    }
+    const auto [size, offset] = *hole;
+    Forget(offset, size);
+    if (size > bytes.value()) Remember(offset + bytes.value(), size - bytes.value());
+    return Offset(offset);
+  }
+
+  void Give(Offset at, Bytes bytes) {
+    int64_t offset = at.value();
+    int64_t size = bytes.value();
+    const auto after = holes_.lower_bound(offset);
+    if (after != holes_.end() && after->first == offset + size) {
+      const auto [next, more] = *after;
+      Forget(next, more);
+      size += more;
+    }
+    auto before = holes_.lower_bound(offset);
+    if (before != holes_.begin() && (--before)->first + before->second == offset) {
+      const auto [start, more] = *before;
+      Forget(start, more);
+      offset = start;
+      size += more;
+    }
+    Remember(offset, size);
+  }
+
+  Bytes size() const { return Bytes(end_); }
+
+ private:
+  void Remember(int64_t offset, int64_t size) {
+    holes_[offset] = size;
+    by_size_.insert({size, offset});
+  }
+  void Forget(int64_t offset, int64_t size) {
+    holes_.erase(offset);
+    by_size_.erase({size, offset});
+  }
+
+  std::map<int64_t, int64_t> holes_;  // size by offset
+  std::set<std::pair<int64_t, int64_t>> by_size_;
+  int64_t end_ = 0;
+};
+
+bool HasMoreBytes(const OperatorMemoryRow& a, const OperatorMemoryRow& b) {
+  return a.size > b.size;
+}
+
+struct Event {
+  // Of the same moment, in this order: what lived before goes, then others come.
+  enum class Kind { kRelease, kAllocate, kReleaseAtOnce };
+  double time = 0;
+  Kind kind = Kind::kAllocate;
+  size_t row = 0;
+  bool allocates() const { return kind == Kind::kAllocate; }
+  auto operator<=>(const Event&) const = default;
+};
+
+std::vector<Event> EventsOf(const std::vector<OperatorMemoryRow>& rows) {
+  std::vector<Event> events;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const double begin = *rows[i].allocation_us;
+    events.push_back({begin, Event::Kind::kAllocate, i});
+    if (!rows[i].duration_us) continue;
+    const double end = begin + *rows[i].duration_us;
+    events.push_back({end, end > begin ? Event::Kind::kRelease : Event::Kind::kReleaseAtOnce, i});
+  }
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return (a <=> b) < 0; });
+  return events;
+}
+
+}  // namespace
+
+void CsvReport::Add(OperatorMemoryRow&& row) {
+  std::string name = row.device.empty() ? StrCat("device ", row.device_id) : row.device;
+  if (devices_.size() >= kMostDevices && !devices_.contains(name)) {
+    ++other_devices_;
+    return;
+  }
+  Device& device = devices_[std::move(name)];
+  if (row.size < Bytes(0)) {
+    ++device.released_before;
+    device.released_before_bytes -= row.size;
+    return;
+  }
+  if (!row.allocation_us) {
+    ++device.without_time;
+    return;
+  }
+  if (row.allocation_allocated &&
+      (!device.highest || *row.allocation_allocated > *device.highest->allocation_allocated)) {
+    device.highest = row;
+  }
+  auto& rows = device.rows;
+  rows.push_back(std::move(row));
+  std::push_heap(rows.begin(), rows.end(), HasMoreBytes);
+  if (rows.size() <= most_tensors_) return;
+  std::pop_heap(rows.begin(), rows.end(), HasMoreBytes);
+  ++device.left_out;
+  device.left_out_bytes += rows.back().size;
+  rows.pop_back();
+}
+
+ReportPlan CsvReport::PlanOf(Device& device) {
+  auto& rows = device.rows;
+  const auto is_highest = [&](const OperatorMemoryRow& row) {
+    return row.allocation_us == device.highest->allocation_us && row.name == device.highest->name;
+  };
+  if (device.left_out > 0 && device.highest && std::none_of(rows.begin(), rows.end(), is_highest)) {
+    rows.push_back(*device.highest);
+  }
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::tie(*a.allocation_us, a.name) < std::tie(*b.allocation_us, b.name);
+  });
+  ReportPlan plan;
+  plan.source = "csv";
+  plan.timed = true;
+  const std::vector<Event> events = EventsOf(rows);
+  plan.tensors.resize(rows.size());
+  BestFit addresses;
+  std::vector<bool> placed(rows.size());
+  Bytes allocated;
+  Bytes reserved;
+  Bytes most_reserved;
+  bool tells_reserved = false;
+  for (size_t step = 0; step < events.size(); ++step) {
+    const Event& event = events[step];
+    const OperatorMemoryRow& row = rows[event.row];
+    ReportTensor& tensor = plan.tensors[event.row];
+    plan.steps.push_back({event.allocates() ? row.name : StrCat("release of ", row.name),
+                          event.allocates() ? "" : "release", "", event.time});
+    const auto& total = event.allocates() ? row.allocation_allocated : row.release_allocated;
+    const auto& held = event.allocates() ? row.allocation_reserved : row.release_reserved;
+    if (event.allocates()) {
+      tensor.name = row.name;
+      tensor.bytes = row.size;
+      const std::optional<Offset> place = addresses.Take(row.size);
+      placed[event.row] = place.has_value();
+      tensor.offset = place.value_or(Offset(0));
+      tensor.begin = static_cast<int64_t>(step);
+      tensor.end = static_cast<int64_t>(events.size());
+      tensor.producer = tensor.begin;
+    } else {
+      tensor.end = static_cast<int64_t>(step);
+      if (placed[event.row]) addresses.Give(tensor.offset, tensor.bytes);
+    }
+    allocated = total.value_or(event.allocates() ? allocated + row.size : allocated - row.size);
+    allocated = std::max(allocated, Bytes(0));
+    tells_reserved |= held.has_value();
+    reserved = std::max(held.value_or(reserved), Bytes(0));
+    most_reserved = std::max(most_reserved, reserved);
+    plan.live.push_back(allocated);
+    plan.reserved.push_back(reserved);
+    plan.peak = std::max(plan.peak, allocated);
+    plan.end_us = event.time;
+  }
+  if (!tells_reserved) plan.reserved.clear();
+  if (tells_reserved) plan.device = most_reserved;
+  plan.regions.push_back({"allocations", "pool", addresses.size(), Bytes(0), true});
+  plan.notes.emplace_back("addresses",
+                          "the file has none: tensors are drawn where the smallest hole that holds "
+                          "each would put them as they come");
+  if (device.left_out > 0) {
+    plan.notes.emplace_back("left out", StrCat(device.left_out, " smaller allocations, ",
+                                               device.left_out_bytes, " in all, are not drawn"));
+  }
+  if (device.released_before > 0) {
+    plan.notes.emplace_back(
+        "before the window",
+        StrCat(device.released_before, " releases, ", device.released_before_bytes,
+               " in all, are of memory allocated before it; the file does not tell when"));
+  }
+  if (device.without_time > 0) {
+    plan.notes.emplace_back("left out",
+                            StrCat(device.without_time, " rows without Allocation Time(us)"));
+  }
+  return plan;
+}
+
+std::vector<ReportPlan> CsvReport::Finish(const std::string& name,
+                                          const OperatorMemoryReading& reading) {
+  std::vector<ReportPlan> plans;
+  for (auto& [device_name, device] : devices_) {
+    ReportPlan plan = PlanOf(device);
+    plan.name = devices_.size() > 1 ? StrCat(name, " ", device_name) : name;
+    plan.subject = StrCat("recorded allocations of ", device_name);
+    if (reading.truncated) {
+      plan.notes.emplace_back("file", "it ends inside a row: what comes before is shown");
+    }
+    if (reading.bad_rows > 0) {
+      plan.notes.emplace_back("file", StrCat(reading.bad_rows,
+                                             " rows make no sense and are left "
+                                             "out; the first is ",
+                                             reading.first_bad));
+    }
+    if (other_devices_ > 0) {
+      plan.notes.emplace_back("file", StrCat(other_devices_,
+                                             " rows of further devices are left "
+                                             "out"));
+    }
+    plans.push_back(std::move(plan));
+  }
+  devices_.clear();
+  other_devices_ = 0;
+  return plans;
+}
+
+}  // namespace plimsoll::profile
