@@ -126,11 +126,13 @@ def look(program, label, words, folder, repeat=2):
         return failures.append(f"{label}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
     report = json.loads(done.stdout)
     files = {path.name.rsplit("_", 1)[0]: path for path in map(pathlib.Path, report["profile"]["files"])}
+    page = files.pop("report", None)
     check(sorted(files) == ["memory_record", "operator_memory", "snapshot", "static_op_mem", "trace"], f"{label}: {files}")
     check(report["profile"]["dropped_events"] == 0, f"{label}: nothing was dropped")
     with open(files["operator_memory"], newline="", encoding="utf-8") as file:
         check(next(csv.reader(file)) == COLUMNS, f"{label}: the heading")
     rows = table(files["operator_memory"])
+    check((page is not None and page.read_text().startswith("<!doctype html>")) == bool(rows), f"{label}: the page of the table: {page}")
     replay(label, rows, report.get("live_peak_bytes"))
     pandas_reads(label, files["operator_memory"], rows)
     trace(label, files["trace"], table(files["memory_record"]))
