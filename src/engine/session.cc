@@ -71,6 +71,17 @@ compile::FusionSwitches SwitchesFor(const config::FusionSwitches& asked) {
   return switches;
 }
 
+// The recorder that profiling_config asks for, its window open; null where it asks for none.
+Result<std::shared_ptr<SessionProfile>> ProfileFor(const SessionOptions& options) {
+  const config::ProfilingSettings& asked = options.config.profiling;
+  std::shared_ptr<SessionProfile> profile = options.load.only_plan ? nullptr : options.profile;
+  if (profile != nullptr || !asked.enabled || options.load.only_plan) return profile;
+  PLIMSOLL_ASSIGN(const ProfileOptions settings, ParseProfileOptions(asked.options));
+  profile = std::make_shared<SessionProfile>(settings);
+  profile->Start();
+  return profile;
+}
+
 LoadOptions LoadOptionsFor(const SessionOptions& options, const DeviceSide& side) {
   LoadOptions load = options.load;
   load.plan = PlanOptionsFor(options.config, load.plan);
@@ -88,7 +99,7 @@ LoadOptions LoadOptionsFor(const SessionOptions& options, const DeviceSide& side
   load.steps = options.config.iterations_per_loop;
   DebugSettings debug = DebugSettings::Of(options.config);
   debug.clock = options.clock;
-  load.debug = std::make_shared<SessionDebug>(std::move(debug), side);
+  load.debug = std::make_shared<SessionDebug>(std::move(debug), side, options.profile);
   return load;
 }
 
@@ -98,9 +109,11 @@ Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> 
                  device::DeviceId id)
     : options_(options),
       weights_(std::make_shared<SessionWeights>(options.config, device, id, options.shared_forms)),
+      profile_(options.profile),
       load_(LoadOptionsFor(options, DeviceSide::Of(device, id))),
       memory_(std::make_shared<FeatureMemory>(
-          device, id, options.config.memory_config.static_memory_policy, options.allocator)),
+          device, id, options.config.memory_config.static_memory_policy, options.allocator,
+          profile_ == nullptr ? nullptr : profile_->recorder())),
       gate_(memory_->policy(), options.config.graph_max_parallel_model_num),
       variables_(VariableMemory(device, id, weights_, options.config.variable_placement), device,
                  id) {}
@@ -115,12 +128,36 @@ Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) 
   }
   PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device, named));
   SessionOptions own = options;
+  PLIMSOLL_ASSIGN(own.profile, ProfileFor(options));
+  if (own.profile != nullptr) own.profile->SetDevice(std::string(device->Kind()), id.ordinal);
   if (own.load.tuning.store == nullptr) {
     PLIMSOLL_ASSIGN(own.load.tuning, OpenTuning(options.config.aoe));
   }
   if (options.config.fusion_switches)
     own.load.switches = SwitchesFor(*options.config.fusion_switches);
   return std::unique_ptr<Session>(new Session(own, std::move(device), id));
+}
+
+Session::~Session() {
+  if (profile_ == nullptr || !options_.config.profiling.enabled) return;
+  if (!profile_->recorder()->recording()) return;
+  TellHeld();
+  const auto written = profile_->Write(profile_->Take());
+  if (!written.ok()) {
+    Log(LogLevel::kWarning, written.error().Text());
+  } else if (written->dropped > 0) {
+    Log(LogLevel::kWarning,
+        StrCat("the recorder's memory was full: ", written->dropped,
+               " events are not in its files; profiling_options takes memory_limit "
+               "[profile.full]"));
+  }
+}
+
+void Session::TellHeld() const {
+  if (profile_ == nullptr) return;
+  const SessionMemory held = Memory();
+  profile_->SetHeld(profile::Component::kWeights, held.weights);
+  profile_->SetHeld(profile::Component::kVariables, held.variables);
 }
 
 Result<std::shared_ptr<LoadedGraph>> Session::Find(GraphId id) const {
@@ -157,11 +194,15 @@ Result<GraphId> Session::Add(graph::Graph graph, const std::vector<VariableName>
                                       options_.config.work_path, {weights_->session(), id.index()});
   }
   const std::string name = StrCat("graph ", id.index(), " '", graph.root().name, "'");
+  load.profiled = {name, graph.root().name, static_cast<int64_t>(id.index())};
   PLIMSOLL_ASSIGN(std::shared_ptr<LoadedGraph> loaded,
                   LoadedGraph::Load(std::move(graph), load, {memory_, weights_, &variables_}, name,
                                     std::move(ports)));
-  const std::lock_guard lock(mutex_);
-  graphs_.emplace(id, std::move(loaded));
+  {
+    const std::lock_guard lock(mutex_);
+    graphs_.emplace(id, std::move(loaded));
+  }
+  TellHeld();
   return id;
 }
 
@@ -169,7 +210,9 @@ Result<std::shared_ptr<const Executable>> Session::Compile(GraphId id,
                                                            std::span<const TensorView> inputs,
                                                            std::string* reason) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  return graph->Compile(inputs, reason);
+  auto compiled = graph->Compile(inputs, reason);
+  TellHeld();
+  return compiled;
 }
 
 Status Session::Reserve(GraphId id, std::span<const TensorView> inputs) {
@@ -181,7 +224,9 @@ Status Session::Run(GraphId id, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs, const RunOptions& options) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
-  return graph->Run(inputs, outputs, options);
+  Status done = graph->Run(inputs, outputs, options);
+  if (profile_ != nullptr && profile_->HasNewPlans()) TellHeld();
+  return done;
 }
 
 Result<std::vector<HostValue>> Session::RunValues(GraphId id, std::vector<HostValue> inputs,
@@ -193,8 +238,11 @@ Result<std::vector<HostValue>> Session::RunValues(GraphId id, std::vector<HostVa
 
 Status Session::Unload(GraphId id) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
-  const std::lock_guard lock(mutex_);
-  graphs_.erase(id);
+  {
+    const std::lock_guard lock(mutex_);
+    graphs_.erase(id);
+  }
+  TellHeld();
   return {};
 }
 

@@ -38,6 +38,8 @@ struct SessionOptions {
   std::shared_ptr<memory::Allocator> allocator;
   std::shared_ptr<SharedForms> shared_forms;  // of several sessions; none: its own
   std::shared_ptr<RunClock> clock;  // what limits of time are measured by; none: the system's
+  // What records runs, and who opens its windows; none: as profiling_config says. Of one session.
+  std::shared_ptr<SessionProfile> profile;
 };
 
 // Holds models and runs them on the CPU: add, run, unload by id.
@@ -55,6 +57,8 @@ class Session {
  public:
   // With LoadOptions::only_plan no memory is taken either: the device is one of numbers.
   static Result<std::unique_ptr<Session>> Create(const SessionOptions& options);
+  // Writes what was recorded since, where profiling_config asks for it.
+  ~Session();
 
   // `variables` names the inputs that are variables of the session, and the outputs that replace
   // them. Empty: in training, what the model's metadata `state` says; else none.
@@ -100,6 +104,7 @@ class Session {
   Result<GraphMemory> Memory(GraphId id) const;
   SessionMemory Memory() const;
   Result<RunRecord> LastRun(GraphId id) const;  // of those inside a plan; empty before
+  const std::shared_ptr<SessionProfile>& profile() const { return profile_; }  // null: none records
 
   // Of all graphs. They stay when graphs are unloaded.
   Variables& variables() { return variables_; }
@@ -111,9 +116,11 @@ class Session {
   Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
           device::DeviceId id);
   Result<std::shared_ptr<LoadedGraph>> Find(GraphId id) const;
+  void TellHeld() const;  // weights and variables, to what records
 
   const SessionOptions options_;
   const std::shared_ptr<SessionWeights> weights_;
+  const std::shared_ptr<SessionProfile> profile_;
   const LoadOptions load_;  // as the configuration asks
   const std::shared_ptr<FeatureMemory> memory_;
   RunGate gate_;

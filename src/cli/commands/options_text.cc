@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kTextWidth = 88;
 constexpr size_t kLabelWidth = 14;
-constexpr size_t kNameWidth = 34;
+constexpr size_t kNameWidth = 36;
 constexpr size_t kDefaultWidth = 22;
 constexpr size_t kStandingWidth = 15;
 

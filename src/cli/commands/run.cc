@@ -41,6 +41,8 @@ struct RunArguments {
   int64_t repeat = 1;
   int64_t threads = 1;
   std::string device;
+  std::string profile;
+  bool by_operator = false;
   bool plain = false;
   bool json = false;
 };
@@ -54,6 +56,8 @@ Examples:
   plimsoll run a.onnx b.onnx c.onnx --policy 2             three models in the memory of the largest
   plimsoll run model.onnx --limit 512MiB                   refused where it would take more
   plimsoll run model.onnx --batch b1                       nodes labelled b1 and nodes without label
+  plimsoll run model.onnx --repeat 5 --profile prof        tables of memory, a trace and a snapshot
+  plimsoll run model.onnx --repeat 20 --by-operator        where the time goes, operator by operator
 
 Weights that the model keeps in files next to it must be there. With one run its latency includes
 nothing but the run: loading and planning come before.)";
@@ -250,6 +254,34 @@ class Runs {
   std::vector<Model> models_;
 };
 
+// The recorder of --profile and --by-operator, where one of them is given: with what
+// profiling_config says of it.
+Result<std::shared_ptr<engine::SessionProfile>> ProfileFor(const RunArguments& options,
+                                                           config::ProfilingSettings& configured) {
+  std::shared_ptr<engine::SessionProfile> profile;
+  if (options.profile.empty() && !options.by_operator) return profile;
+  PLIMSOLL_ASSIGN(engine::ProfileOptions settings, engine::ParseProfileOptions(configured.options));
+  if (!options.profile.empty()) settings.folder = options.profile;
+  configured.enabled = false;  // it is written here
+  profile = std::make_shared<engine::SessionProfile>(settings);
+  return profile;
+}
+
+Status TellProfile(const RunArguments& options, engine::SessionProfile& profile,
+                   RunReport& report) {
+  report.recorded_counters = profile.recorder()->counters();
+  if (!profile.recorder()->recording()) return {};
+  const profile::Recording recording = profile.Take();
+  if (!options.profile.empty()) {
+    PLIMSOLL_ASSIGN(report.profile, profile.Write(recording));
+  }
+  if (!options.by_operator) return {};
+  RunReport::ByOperator& told = report.by_operator.emplace();
+  PLIMSOLL_ASSIGN(told.machine, MeasureMachineSpeed(static_cast<int>(options.threads)));
+  told.times = TimesByOperator(recording, told.machine);
+  return {};
+}
+
 Status Run(const RunArguments& options) {
   const Bytes base = ResidentBytes();
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
@@ -259,12 +291,14 @@ Status Run(const RunArguments& options) {
   session_options.load.optimise = !options.plain;
   session_options.load.weight_forms = ParseWeightForms(options.weights);
   session_options.config = configured.config;
+  PLIMSOLL_ASSIGN(session_options.profile, ProfileFor(options, session_options.config.profiling));
   RunReport report;
   PLIMSOLL_ASSIGN(report.limit, ParseLimit(options.limit));
   Runs runs(configured.config);
   for (const std::string& model : options.models) PLIMSOLL_TRY(runs.Prepare(options, model));
   if (report.limit) PLIMSOLL_TRY(runs.CheckLimit(session_options, *report.limit));
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
+  if (session_options.profile != nullptr) session_options.profile->Start();
   PLIMSOLL_TRY(runs.Load(options, *session));
   report.threads = options.threads;
   report.policy = static_cast<int>(configured.config.memory_config.static_memory_policy);
@@ -272,6 +306,9 @@ Status Run(const RunArguments& options) {
   PLIMSOLL_TRY(runs.RunAll(options.repeat));
   report.rss_above_base = ResidentBytes() - base;
   report.session = session->Memory();
+  if (session_options.profile != nullptr) {
+    PLIMSOLL_TRY(TellProfile(options, *session_options.profile, report));
+  }
   PLIMSOLL_ASSIGN(report.models, runs.Tell());
   if (!options.output.empty()) PLIMSOLL_TRY(runs.Write(options.output));
   std::cout << (options.json ? RunJson(report) : RunText(report));
@@ -299,6 +336,10 @@ void AddRun(CLI::App& program, Action& action) {
   command.Text("--limit", options->limit,
                "Exit with 3, before anything is taken, when it needs more than this of the device");
   command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);
+  command.Text("--profile", options->profile,
+               "A folder for what runs did to memory: tables, a trace, a snapshot");
+  command.Flag("--by-operator", options->by_operator,
+               "Time, bytes and share of the machine's roofline, operator by operator");
   command.Flag("--plain", options->plain, "Run the graph as the file has it, without passes");
   AddConfigArguments(command, options->config);
   command.Json(options->json);

@@ -154,6 +154,20 @@ std::string RunJson(const RunReport& report) {
     for (const ModelRun& run : report.models) json["models"].push_back(ModelJson(run));
   }
   AddSession(json, report);
+  if (report.recorded_counters) {
+    const profile::MemoryTotals& most = report.recorded_counters->most;
+    json["profile"]["peak_allocated_bytes"] = most.allocated;
+    json["profile"]["peak_reserved_bytes"] = most.reserved;
+  }
+  if (report.profile) {
+    json["profile"]["dropped_events"] = report.profile->dropped;
+    for (const auto& file : report.profile->All())
+      json["profile"]["files"].push_back(file.string());
+  }
+  if (report.by_operator) {
+    json.update(
+        Json::parse(OperatorTimesJson(report.by_operator->times, report.by_operator->machine)));
+  }
   return json.dump(2) + "\n";
 }
 
@@ -166,6 +180,22 @@ std::string RunText(const RunReport& report) {
   text += Line("load peak",
                StrCat(FormatBytes(report.load_peak_above_base), " above the empty process"));
   text += Line("resident", StrCat(FormatBytes(report.rss_above_base), " above the empty process"));
+  if (report.recorded_counters) {
+    const profile::MemoryTotals& most = report.recorded_counters->most;
+    text += Line("handed out", StrCat(FormatBytes(Bytes(most.allocated)), " at most, of ",
+                                      FormatBytes(Bytes(most.reserved)), " of the device"));
+  }
+  if (report.profile) {
+    for (const auto& file : report.profile->All()) text += Line("recorded", file.string());
+    if (report.profile->dropped > 0) {
+      text += Line("not recorded", StrCat(report.profile->dropped,
+                                          " events: the recorder's memory was full; "
+                                          "profiling_config.profiling_options takes memory_limit"));
+    }
+  }
+  if (report.by_operator) {
+    text += OperatorTimesText(report.by_operator->times, report.by_operator->machine);
+  }
   return text;
 }
 

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/reports/operator_report.h"
 #include "cli/reports/plan_report.h"
+#include "engine/profile/session_profile.h"
 #include "engine/run/poisoned_run.h"
 #include "engine/session.h"
 #include "plimsoll/base/bytes.h"
@@ -36,8 +38,15 @@ struct RunReport {
   int policy = 0;  // static_memory_policy
   engine::SessionMemory session;
   std::optional<Bytes> limit;
-  Bytes load_peak_above_base;  // resident, at most, before the first run
-  Bytes rss_above_base;        // after the last
+  Bytes load_peak_above_base;                   // resident, at most, before the first run
+  Bytes rss_above_base;                         // after the last
+  std::optional<engine::ProfileFiles> profile;  // that were written
+  std::optional<profile::Recorder::Counters> recorded_counters;  // where a recorder was there
+  struct ByOperator {
+    MachineSpeed machine;
+    std::vector<OperatorTime> times;
+  };
+  std::optional<ByOperator> by_operator;
 };
 
 // One model: its figures and the session's in one object. Several: a list, and and the session.

@@ -5,8 +5,6 @@
 namespace plimsoll::config {
 namespace {
 
-constexpr Standing kNoProfiling = NotSupported("the recorder is not switched on by it yet");
-
 Option DumpField(std::string_view name, OptionType type, std::string_view default_value,
                  std::string_view meaning, void (*apply)(const OptionValue&, RunConfig&)) {
   return {.name = name,
@@ -93,7 +91,6 @@ std::vector<Option> ProfilingOptions() {
            .type = OptionType::kObject,
            .legal_text = "a ProfilingConfig, given by its fields: "
                          "profiling_config.enable_profiling=True",
-           .standing = kNoProfiling,
            .meaning = "What runs record: an object of the class ProfilingConfig.",
            .fields = OptionGroup::kProfilingConfig}};
 }
@@ -104,8 +101,10 @@ std::vector<Option> ProfilingConfigFields() {
           .name = "enable_profiling",
           .group = OptionGroup::kProfilingConfig,
           .default_value = "False",
-          .standing = kNoProfiling,
-          .meaning = "True: the observer's recorder is on and writes its tables.",
+          .meaning =
+              "True: runs are recorded, and when the session ends it writes "
+              "operator_memory_<stamp>.csv, memory_record_<stamp>.csv, "
+              "static_op_mem_<stamp>.csv, a trace and a memory snapshot (docs/profiling.md).",
           .apply = [](const OptionValue& value,
                       RunConfig& config) { config.profiling.enabled = std::get<bool>(value); },
       },
@@ -113,8 +112,11 @@ std::vector<Option> ProfilingConfigFields() {
           .name = "profiling_options",
           .group = OptionGroup::kProfilingConfig,
           .type = OptionType::kText,
-          .standing = kNoProfiling,
-          .meaning = "What the recorder is told, as text.",
+          .meaning = "A JSON object: output (the folder for the files; not given: the current "
+                     "one), device (the word in the column Device: NPU; not given: CPU or GPU), "
+                     "memory_limit (of what is recorded; not given: 64MiB), events (off: memory is "
+                     "only counted, and nothing is written). Further names that "
+                     "the documents' recorder knows have no effect.",
           .apply =
               [](const OptionValue& value, RunConfig& config) {
                 config.profiling.options = std::get<std::string>(value);

@@ -29,10 +29,12 @@ Error TimedOut(std::string what, std::string where, TimePoint::duration took, co
 
 }  // namespace
 
-SessionDebug::SessionDebug(DebugSettings asked, DeviceSide of)
+SessionDebug::SessionDebug(DebugSettings asked, DeviceSide of,
+                           std::shared_ptr<SessionProfile> recorded)
     : settings(std::move(asked)),
       side(std::move(of)),
       clock(settings.clock != nullptr ? settings.clock : std::make_shared<RunClock>()),
+      profile(std::move(recorded)),
       folder(settings.dump.path) {}
 
 // Listed as running for as long as it lives, for the message of a wait that takes too long.
@@ -61,6 +63,7 @@ class RunMonitor::WatchedKernel final : public kernels::Kernel {
   WatchedKernel(RunMonitor& monitor, const KernelRun& run) : monitor_(monitor), run_(run) {}
   Status Run(const kernels::KernelCall& call) const override {
     const RunningNode running(monitor_, run_);
+    const RunProfile::Operator recorded(monitor_.profile(), run_.node);
     const TimePoint begin = monitor_.Now();
     Status done = run_.kernel.Run(call);
     if (done.ok()) done = monitor_.CheckKernelTime(run_, begin);
@@ -105,6 +108,7 @@ Status RunMonitor::RunLooked(const KernelRun& run, bool checked, bool dumped, bo
   Status done;
   {
     const RunningNode running(*this, run);
+    const RunProfile::Operator recorded(run.site == nullptr ? profile() : nullptr, run.node);
     done = checked ? RunBetweenGuards(run, tensors, session_.side)
                    : run.queue.Run(run.kernel, run.call);
     if (done.ok() && run.later) done = run.queue.Finish();
@@ -118,6 +122,8 @@ Status RunMonitor::RunLooked(const KernelRun& run, bool checked, bool dumped, bo
 
 Status RunMonitor::RunTimed(const KernelRun& run) {
   const RunningNode running(*this, run);
+  // Node by node, an operator is recorded with what is made for it.
+  const RunProfile::Operator recorded(run.site == nullptr ? profile() : nullptr, run.node);
   const TimePoint begin = timed_ ? Now() : TimePoint();
   Status done = run.queue.Run(run.kernel, run.call);
   if (done.ok() && timed_) done = CheckKernelTime(run, begin);
@@ -126,7 +132,7 @@ Status RunMonitor::RunTimed(const KernelRun& run) {
 
 Status RunMonitor::SendWatched(const KernelRun& run) {
   const bool dumps = settings_.exception.mode != config::ExceptionDump::Mode::kOff;
-  if (!dumps && !timed_) return run.queue.Run(run.kernel, run.call);
+  if (!dumps && !timed_ && profile_ == nullptr) return run.queue.Run(run.kernel, run.call);
   const kernels::Kernel* watched = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -272,7 +278,7 @@ std::unique_ptr<RunMonitor> GraphDebug::BeginRun(const graph::Graph& nodes, bool
   if (session_ == nullptr) return nullptr;
   const DebugSettings& settings = session_->settings;
   const bool waits = several_streams && settings.timeouts.op_wait;
-  if (!settings.any() && !waits) return nullptr;
+  if (!settings.any() && !waits && session_->profile == nullptr) return nullptr;
   if (step_ == 0) WarnOfUnknownLayers(nodes);
   return std::make_unique<RunMonitor>(*session_, graph_, step_++);
 }

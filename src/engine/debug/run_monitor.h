@@ -11,6 +11,8 @@
 #include "engine/debug/debug_settings.h"
 #include "engine/debug/exception_dump.h"
 #include "engine/debug/tensor_dump.h"
+#include "engine/profile/run_profile.h"
+#include "engine/profile/session_profile.h"
 #include "engine/run/task_monitor.h"
 #include "engine/transfer/device_side.h"
 #include "plimsoll/base/status.h"
@@ -19,17 +21,20 @@ namespace plimsoll::engine {
 
 // What the graphs of a session share for debugging. Thread-safe.
 struct SessionDebug {
-  SessionDebug(DebugSettings asked, DeviceSide of);
+  SessionDebug(DebugSettings asked, DeviceSide of,
+               std::shared_ptr<SessionProfile> recorded = nullptr);
 
   const DebugSettings settings;
   const DeviceSide side;
   const std::shared_ptr<RunClock> clock;
+  const std::shared_ptr<SessionProfile> profile;  // null: nothing is recorded
   DumpFolder folder;
 };
 
 // The monitor of one run: writes its tensors (dump_config), runs kernels between guard zones (oom),
 // writes the tensors of an operator that fails (enable_exception_dump), tells the first operator
-// that makes NaN or infinity, and ends the run where its work takes too long.
+// that makes NaN or infinity, ends the run where its work takes too long, and tells a recorder
+// (profiling_config) of its tasks.
 //
 // Where tensors are looked at, each kernel is waited for. A kernel that has begun runs to its end,
 // whatever it takes: nothing can end it, and the run ends behind it. A kernel that takes too long
@@ -38,7 +43,17 @@ class RunMonitor final : public TaskMonitor {
  public:
   RunMonitor(SessionDebug& session, const std::string& graph, int64_t step);
 
+  // Tells of this run from now on.
+  void Profile(std::unique_ptr<RunProfile> profile) { profile_ = std::move(profile); }
+  RunProfile* profile() const { return profile_.get(); }  // null: nobody is told
+
   Status Run(const KernelRun& run) override;
+  void BeforeTask(size_t task) override {
+    if (profile_ != nullptr) profile_->BeforeTask(task);
+  }
+  void AfterTask(size_t task) override {
+    if (profile_ != nullptr) profile_->AfterTask(task);
+  }
   Status CheckRunTime(const graph::Graph& graph, graph::NodeId next) override;
   TimePoint Now() override { return session_.clock->Now(); }
   Status CheckStreamWait(TimePoint since, int stream) override;
@@ -72,6 +87,7 @@ class RunMonitor final : public TaskMonitor {
   const TimePoint begin_;
   const bool timed_;             // some wait has a limit
   std::optional<RunDump> dump_;  // nothing: this run is not looked at
+  std::unique_ptr<RunProfile> profile_;
   std::atomic<bool> overflow_told_ = false;
   std::mutex mutex_;
   std::vector<kernels::KernelPointer> watched_;  // sent to a device
@@ -83,17 +99,21 @@ class RunMonitor final : public TaskMonitor {
 class GraphDebug {
  public:
   GraphDebug() = default;  // nothing is to be looked at
-  GraphDebug(std::shared_ptr<SessionDebug> session, std::string graph)
-      : session_(std::move(session)), graph_(std::move(graph)) {}
+  GraphDebug(std::shared_ptr<SessionDebug> session, std::string graph, ProfiledGraph profiled = {})
+      : session_(std::move(session)), graph_(std::move(graph)), profiled_(std::move(profiled)) {}
 
   // The monitor of the next run, over nodes of this graph; null: nothing is to be looked at.
   std::unique_ptr<RunMonitor> BeginRun(const graph::Graph& nodes, bool several_streams);
+  SessionProfile* profile() const { return session_ ? session_->profile.get() : nullptr; }
+  const ProfiledGraph& profiled() const { return profiled_; }
+  int64_t step() const { return step_; }  // runs that were looked at
 
  private:
   void WarnOfUnknownLayers(const graph::Graph& nodes) const;
 
   std::shared_ptr<SessionDebug> session_;
   std::string graph_;
+  ProfiledGraph profiled_;
   int64_t step_ = 0;
 };
 

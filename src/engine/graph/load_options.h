@@ -34,6 +34,7 @@ struct LoadOptions {
   bool deterministic = false;  // kernels::KernelSite::deterministic
   int64_t steps = 1;           // iterations_per_loop: of one run of a graph that updates variables
   std::shared_ptr<SessionDebug> debug;  // what looks at runs; null: nothing does
+  ProfiledGraph profiled;               // what a recorder calls the graph
   std::vector<bool> variables;  // by input: keeps its size whatever is opened; empty: none is one
   compile::TuningOptions tuning;
   compile::FusionSwitches switches;                             // patterns that passes look for

@@ -40,7 +40,7 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(graph::Graph graph,
                                   .deterministic = load.deterministic,
                                   .separate_host_operators = load.separate_host_operators,
                                   .input_fusion_size = load.plan.input_fusion_size,
-                                  .debug = GraphDebug(load.debug, name)};
+                                  .debug = GraphDebug(load.debug, name, load.profiled)};
   PLIMSOLL_ASSIGN(auto compiler,
                   GraphCompiler::Make(std::move(graph),
                                       {.load = load,

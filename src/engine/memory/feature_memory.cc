@@ -66,12 +66,13 @@ FeatureMap::~FeatureMap() {
 }
 
 FeatureMemory::FeatureMemory(std::shared_ptr<device::Device> device, device::DeviceId id,
-                             Policy policy, std::shared_ptr<Allocator> of_the_caller)
+                             Policy policy, std::shared_ptr<Allocator> of_the_caller,
+                             std::shared_ptr<MemoryObserver> observer)
     : device_(std::move(device)),
       id_(id),
       policy_(policy),
       of_the_caller_(of_the_caller != nullptr),
-      ledger_(std::make_shared<MemoryLedger>()),
+      ledger_(std::make_shared<MemoryLedger>(std::move(observer), id.ordinal)),
       ports_(std::make_shared<MemoryLedger>()) {
   if (of_the_caller_) {
     static_ = dynamic_ = std::move(of_the_caller);

@@ -55,8 +55,10 @@ class FeatureMemory {
  public:
   using Policy = config::StaticMemoryPolicy;
 
+  // `observer`: told of each change of what the device has given; may be null.
   FeatureMemory(std::shared_ptr<device::Device> device, device::DeviceId id, Policy policy,
-                std::shared_ptr<memory::Allocator> of_the_caller = nullptr);
+                std::shared_ptr<memory::Allocator> of_the_caller = nullptr,
+                std::shared_ptr<MemoryObserver> observer = nullptr);
 
   // Fails with memory.out_of_memory, or with what the device says.
   Result<FeatureMap> Take(GraphShapes shapes, Bytes size, std::string_view graph);
@@ -71,6 +73,7 @@ class FeatureMemory {
   // wherever the host cannot reach the device.
   // Counted here while they live.
   kernels::AllocateTensor TensorAllocator() const;
+  bool tensors_from_range() const { return tensors_from_range_; }
 
   Policy policy() const { return policy_; }
   DeviceSide side() const { return DeviceSide::Of(device_, id_); }

@@ -4,7 +4,17 @@
 
 namespace plimsoll::engine {
 
-void MemoryLedger::Raise() { peak_ = std::max(peak_, Reserved()); }
+void MemoryLedger::Raise() {
+  peak_ = std::max(peak_, Reserved());
+  if (told_ == nullptr || Reserved() == told_reserved_) return;
+  MemoryEvent event;
+  const bool more = Reserved() > told_reserved_;
+  event.kind = more ? MemoryEvent::Kind::kReserve : MemoryEvent::Kind::kRelease;
+  event.device = device_;
+  event.bytes = more ? Reserved() - told_reserved_ : told_reserved_ - Reserved();
+  event.reserved = told_reserved_ = Reserved();
+  told_->OnMemoryEvent(event);
+}
 
 void MemoryLedger::OnMemoryEvent(const MemoryEvent& event) {
   using Kind = MemoryEvent::Kind;

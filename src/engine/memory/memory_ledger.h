@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <mutex>
 
 #include "plimsoll/base/bytes.h"
@@ -13,6 +14,11 @@ namespace plimsoll::engine {
 // Thread-safe.
 class MemoryLedger : public MemoryObserver {
  public:
+  MemoryLedger() = default;
+  // `told`: of each change of what the device has given.
+  MemoryLedger(std::shared_ptr<MemoryObserver> told, int device)
+      : told_(std::move(told)), device_(device) {}
+
   // Of the physical memory of feature maps: reserves and releases.
   void OnMemoryEvent(const MemoryEvent& event) override;
   // Of an allocator that reports nothing: what it has reserved now.
@@ -39,7 +45,10 @@ class MemoryLedger : public MemoryObserver {
   void Raise();  // under the lock
   Bytes Reserved() const { return maps_ + areas_; }
 
+  const std::shared_ptr<MemoryObserver> told_;  // null: nobody
+  const int device_ = 0;
   mutable std::mutex mutex_;
+  Bytes told_reserved_;
   Bytes maps_;
   Bytes areas_;
   Bytes areas_asked_;

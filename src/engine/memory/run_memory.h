@@ -40,6 +40,7 @@ class RunMemory {
   Status SetBase(std::byte* base, Bytes size);
 
   kernels::AllocateTensor TensorAllocator() const { return memory_->TensorAllocator(); }
+  bool tensors_from_range() const { return memory_->tensors_from_range(); }
   Bytes last_taken() const { return last_taken_; }  // feature map and areas
 
  private:

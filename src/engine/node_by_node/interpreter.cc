@@ -164,6 +164,15 @@ Interpreter::Values Interpreter::InputsOf(NodeId id) const {
 
 Status Interpreter::RunNode(NodeId id, const kernels::AllocateTensor& allocate) {
   for (const ValueId read : compile::ReadsOf(graph_, id)) PLIMSOLL_TRY(LoadConstant(read));
+  RunProfile* const profile = options_.monitor == nullptr ? nullptr : options_.monitor->profile();
+  if (profile == nullptr) return RunNodeWith(id, allocate);
+  const RunProfile::Operator recorded(profile, id);
+  if (!options_.records_tensors) return RunNodeWith(id, allocate);
+  const bool of_heap = options_.tensors_reserve || &allocate != &options_.allocate;
+  return RunNodeWith(id, profile->Observed(id, allocate, of_heap));
+}
+
+Status Interpreter::RunNodeWith(NodeId id, const kernels::AllocateTensor& allocate) {
   const graph::Node& node = graph_[id];
   const bool host = kernels::FindHostOperator(node.domain, node.op, node.version) != nullptr;
   const auto is_tensor = [&](ValueId value) {

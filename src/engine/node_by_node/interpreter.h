@@ -39,6 +39,8 @@ class Interpreter {
     std::optional<std::string> batch = {};
     bool deterministic = false;     // kernels::KernelSite::deterministic
     RunMonitor* monitor = nullptr;  // looks at the run; null: nothing does
+    bool records_tensors = false;   // the monitor's recorder is told of what `allocate` gives
+    bool tensors_reserve = false;   // which counts as taken from the device
     // Told of each value as it is made, by the thread that makes it.
     std::function<void(graph::ValueId, const kernels::HostValue&)> observe = {};
   };
@@ -55,6 +57,7 @@ class Interpreter {
   Status Visit(graph::NodeId id);
   Status LaunchNode(graph::NodeId id);
   Status RunNode(graph::NodeId id, const kernels::AllocateTensor& allocate);
+  Status RunNodeWith(graph::NodeId id, const kernels::AllocateTensor& allocate);
   Status RunOnHostValues(graph::NodeId id, const kernels::AllocateTensor& allocate);
   Status RunKernel(graph::NodeId id, const kernels::AllocateTensor& allocate);
   void Release(const std::vector<graph::ValueId>& values);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/profile/plan_profile.h"
 #include "engine/run/executable.h"
 #include "engine/run/run_record.h"
 #include "engine/run/streamed_run.h"
@@ -20,6 +21,7 @@ struct BoundExecutable {
   const std::byte* arena = nullptr;
   std::vector<std::byte*> areas;
   std::vector<RunRecord::StableAddress> stable;  // of operands that never move
+  std::shared_ptr<const PlanProfile> profile;    // null: no run of it was recorded
 };
 
 }  // namespace plimsoll::engine

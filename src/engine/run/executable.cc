@@ -207,14 +207,19 @@ Status Executable::RunMonitored(size_t index, const Addresses& addresses, const 
   const Task& task = program_.tasks[index];
   const bool updates = index >= program_.first_update;
   if (!updates) PLIMSOLL_TRY(call.monitor->CheckRunTime(model_.graph, task.node));
-  if (task.kind != Task::Kind::kRun) return RunTask(task, addresses, call);
-  return call.monitor->Run({.graph = model_.graph,
-                            .node = task.node,
-                            .kernel = *task.kernel,
-                            .call = CallOf(task, addresses.operands.data() + task.first),
-                            .queue = task.on_host ? TheHost() : QueueOf(call),
-                            .later = !task.on_host && call.queue != nullptr,
-                            .updates_variables = updates});
+  call.monitor->BeforeTask(index);
+  Status done =
+      task.kind != Task::Kind::kRun
+          ? RunTask(task, addresses, call)
+          : call.monitor->Run({.graph = model_.graph,
+                               .node = task.node,
+                               .kernel = *task.kernel,
+                               .call = CallOf(task, addresses.operands.data() + task.first),
+                               .queue = task.on_host ? TheHost() : QueueOf(call),
+                               .later = !task.on_host && call.queue != nullptr,
+                               .updates_variables = updates});
+  if (done.ok()) call.monitor->AfterTask(index);
+  return done;
 }
 
 template <typename Before>

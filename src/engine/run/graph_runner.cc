@@ -80,8 +80,25 @@ Status GraphRunner::Run(BoundExecutable& bound, const Call& call) {
   return side_.host_reachable ? RunOnHost(bound, call, run) : RunOnDevice(bound, call, run);
 }
 
+// Where a session records: the run is told of under its own number.
+std::unique_ptr<RunProfile> GraphRunner::RecordRun(const std::shared_ptr<const PlanProfile>& plan,
+                                                   RunProfile::Place place) const {
+  place.step = debug_.step() - 1;
+  place.device = side_.id.ordinal;
+  return std::make_unique<RunProfile>(debug_.profile()->recorder(), plan, place);
+}
+
 Status GraphRunner::RunBound(BoundExecutable& bound, Executable::Call call) {
   const auto monitor = debug_.BeginRun(bound.executable->model().graph, bound.streamed.has_value());
+  if (debug_.profile() != nullptr) {
+    if (bound.profile == nullptr) {
+      bound.profile = std::make_shared<const PlanProfile>(*debug_.profile()->recorder(),
+                                                          debug_.profiled(), *bound.executable);
+    }
+    monitor->Profile(RecordRun(
+        bound.profile,
+        {.arena = bound.arena, .size = bound.executable->program().arena, .batch = call.batch}));
+  }
   call.monitor = monitor.get();
   const auto run = [&]() -> Status {
     if (!bound.streamed) return bound.executable->Run(bound.addresses, call);
@@ -160,6 +177,16 @@ Result<std::vector<HostValue>> GraphRunner::RunNodeByNode(const graph::Graph& gr
   if (!interpreter_) interpreter_.emplace(graph);
   const auto monitor = debug_.BeginRun(graph, false);
   Interpreter::Options walk;
+  if (debug_.profile() != nullptr) {
+    if (names_ == nullptr) {
+      names_ = std::make_shared<const PlanProfile>(*debug_.profile()->recorder(), debug_.profiled(),
+                                                   graph);
+    }
+    monitor->Profile(RecordRun(names_, {}));
+    // Beside a device that the host cannot reach, tensors lie in plain memory of the host.
+    walk.records_tensors = side_.host_reachable;
+    walk.tensors_reserve = !memory_.tensors_from_range();
+  }
   walk.monitor = monitor.get();
   walk.cancelled = cancelled;
   walk.batch = batch;

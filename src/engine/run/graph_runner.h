@@ -68,6 +68,8 @@ class GraphRunner {
   Result<StreamSet*> Streams(size_t count);
   Status Bind(BoundExecutable& bound, std::byte* arena);
   Status RunBound(BoundExecutable& bound, Executable::Call call);
+  std::unique_ptr<RunProfile> RecordRun(const std::shared_ptr<const PlanProfile>& plan,
+                                        RunProfile::Place place) const;
   Status RunOnHost(BoundExecutable& bound, const Call& call, Executable::Call run);
   Status RunOnDevice(BoundExecutable& bound, const Call& call, Executable::Call run);
 
@@ -81,6 +83,7 @@ class GraphRunner {
   std::vector<const void*> read_;  // by the run that goes on: one for each input
   std::vector<void*> written_;     // likewise for each output
   std::optional<Interpreter> interpreter_;
+  std::shared_ptr<const PlanProfile> names_;  // of node by node runs that are recorded
   RunRecord last_run_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/run/run_lives.h"
 #include "engine/run/stream_set.h"
 #include "engine/transfer/device_queue.h"
 #include "engine/transfer/port_memory.h"
@@ -14,14 +15,6 @@ namespace {
 
 constexpr std::byte kPoison{0xff};
 constexpr int64_t kGuard = 4096;
-
-struct Life {
-  int64_t begin = 0;
-  int64_t end = 0;
-  int64_t offset = 0;
-  int64_t size = 0;
-  bool cleared = false;  // must keep the zeros that the run begins with
-};
 
 // Memory of a run under observation, looked at and filled through copies.
 class ObservedMemory {
@@ -54,16 +47,11 @@ class Observer {
   Observer(const Executable& executable, int32_t batch, ObservedMemory arena)
       : model_(executable.model()), arena_(std::move(arena)) {
     const auto& planned = model_.planned;
-    const auto& buffers = planned.buffers.problem.buffers;
-    for (size_t i = 0; i < buffers.size(); ++i) {
-      if (buffers[i].region != planned.buffers.feature_map) continue;
-      if (!Lives(executable.program(), buffers[i], batch)) continue;
-      const auto [begin, end] = StepsOf(buffers[i]);
-      lives_.push_back({begin, end, planned.plan.offsets[i].value(), buffers[i].size.value(),
-                        buffers[i].atomic_addr_clean_id != plan::kNoClearing});
+    for (RunLife& life : RunLivesOf(planned, executable.program().batches)) {
+      if (life.batch == kEveryBatch || life.batch == batch) lives_.push_back(std::move(life));
     }
     std::stable_sort(lives_.begin(), lives_.end(),
-                     [](const Life& a, const Life& b) { return a.begin < b.begin; });
+                     [](const RunLife& a, const RunLife& b) { return a.begin < b.begin; });
     first_step_.assign(model_.graph.nodes.size(), -1);
     last_step_.assign(model_.graph.nodes.size(), -1);
     for (size_t i = 0; i < planned.timeline.steps.size(); ++i) {
@@ -89,47 +77,18 @@ class Observer {
   }
 
  private:
-  // Whether a run of the batch uses the buffer.
-  bool Lives(const Program& program, const plan::Buffer& buffer, int32_t batch) const {
-    if (!buffer.batch.valid()) return true;
-    const auto& names = model_.planned.buffers.problem.batches;
-    return batch != kEveryBatch &&
-           program.batches[static_cast<size_t>(batch)] == names[buffer.batch.index()];
-  }
-
-  // A life as steps of the whole run, which does the work of all streams in one.
-  std::pair<int64_t, int64_t> StepsOf(const plan::Buffer& buffer) const {
-    const compile::Timeline& timeline = model_.planned.timeline;
-    if (timeline.steps_of_stream.size() < 2) return {buffer.life.begin, buffer.life.end};
-    std::vector<plan::Use> uses = buffer.elsewhere;
-    uses.push_back(buffer.life);
-    int64_t begin = static_cast<int64_t>(timeline.steps.size());
-    int64_t end = 0;
-    for (size_t i = 0; i < timeline.steps.size(); ++i) {
-      for (const plan::Use& use : uses) {
-        const compile::Step& step = timeline.steps[i];
-        const bool lives = use.stream.index() == static_cast<size_t>(step.stream) &&
-                           step.place >= use.begin && step.place < use.end;
-        if (!lives) continue;
-        begin = std::min(begin, static_cast<int64_t>(i));
-        end = std::max(end, static_cast<int64_t>(i) + 1);
-      }
-    }
-    return {begin, end};
-  }
-
   // Everything that is born up to this step, in order.
   void Reach(int64_t step) {
     while (next_ < lives_.size() && lives_[next_].begin <= step) {
-      const Life& life = lives_[next_++];
+      const RunLife& life = lives_[next_++];
       if (life.begin > 0 && !life.cleared) {
         Look(life.offset, life.size);
         if (failed_.ok()) failed_ = arena_.Fill(life.offset, life.size);
       }
-      alive_.push_back(life);
-      std::erase_if(alive_, [&](const Life& old) { return old.end <= life.begin; });
+      alive_.push_back(&life);
+      std::erase_if(alive_, [&](const RunLife* old) { return old->end <= life.begin; });
       Bytes live;
-      for (const Life& one : alive_) live += Bytes(one.size);
+      for (const RunLife* one : alive_) live += Bytes(one->handed_out);
       seen_.live_peak = std::max(seen_.live_peak, live);
     }
   }
@@ -149,11 +108,11 @@ class Observer {
   const compile::CompiledModel& model_;
   ObservedMemory arena_;
   Status failed_;
-  std::vector<Life> lives_;
+  std::vector<RunLife> lives_;
   std::vector<int64_t> first_step_;  // by node
   std::vector<int64_t> last_step_;   // by node
   size_t next_ = 0;
-  std::vector<Life> alive_;
+  std::vector<const RunLife*> alive_;
   PoisonedRun seen_;
 };
 

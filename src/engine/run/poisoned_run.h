@@ -9,7 +9,8 @@ namespace plimsoll::engine {
 // What a run under observation showed of memory.
 struct PoisonedRun {
   Bytes actual_peak;  // the highest byte of the feature map that changed, rounded up to 512
-  Bytes live_peak;    // the largest sum of feature-map buffers that lived at one moment
+  // The most of the feature map that was handed out at one moment, in cells of 512 bytes.
+  Bytes live_peak;
   bool wrote_outside = false;  // a byte before or behind the arena changed
 };
 

@@ -37,6 +37,10 @@ class TaskMonitor {
   // what was found.
   virtual Status Run(const KernelRun& run) = 0;
 
+  // Around each task of a planned run, by its number in the program.
+  virtual void BeforeTask(size_t /*task*/) {}
+  virtual void AfterTask(size_t /*task*/) {}
+
   // Between two tasks: fails (run.timeout) when the run has gone on for too long. `next` may be
   // invalid: a task that is no node's.
   virtual Status CheckRunTime(const graph::Graph& graph, graph::NodeId next) = 0;

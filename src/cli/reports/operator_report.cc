@@ -1,0 +1,115 @@
+#include "cli/reports/operator_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+std::string Fixed(double value, int decimals) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
+  return text;
+}
+
+// Rows of cells, each column as wide as its widest; the first ones begin at the left.
+std::string Table(const std::vector<std::vector<std::string>>& rows, size_t left) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string room(widths[i] - row[i].size(), ' ');
+      line += i < left ? StrCat(row[i], room, "  ") : StrCat(room, row[i], "  ");
+    }
+    line.resize(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<OperatorTime> TimesByOperator(const profile::Recording& recording,
+                                          const MachineSpeed& machine) {
+  std::map<std::pair<profile::PlanId, uint32_t>, OperatorTime> times;
+  double all = 0;
+  for (const profile::Event& event : recording.events) {
+    if (event.kind != profile::Event::Kind::kOperator) continue;
+    OperatorTime& time = times[{event.plan, event.item}];
+    const double took = static_cast<double>(event.bytes) / 1e6;
+    time.milliseconds += took;
+    all += took;
+    if (++time.runs > 1) continue;
+    time.name = recording.Name(event.name);
+    const profile::PlanTable* const plan = recording.Plan(event.plan);
+    if (plan == nullptr || event.item >= plan->operators.size()) continue;
+    const profile::PlanTable::Operator& about = plan->operators[event.item];
+    time.graph = plan->graph;
+    time.type = recording.Name(about.type);
+    time.kernel = recording.Name(about.kernel);
+    time.read = about.read;
+    time.written = about.written;
+    time.operations = about.operations;
+  }
+  std::vector<OperatorTime> sorted;
+  for (auto& [key, time] : times) {
+    time.share = all > 0 ? time.milliseconds / all : 0;
+    time.milliseconds /= static_cast<double>(time.runs);
+    const double moving = static_cast<double>(time.read + time.written) / machine.bytes_per_second;
+    const double computing = static_cast<double>(time.operations) / machine.operations_per_second;
+    if (time.milliseconds > 0) {
+      time.roofline = std::max(moving, computing) * 1e3 / time.milliseconds;
+    }
+    sorted.push_back(std::move(time));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const OperatorTime& a, const OperatorTime& b) { return a.share > b.share; });
+  return sorted;
+}
+
+std::string OperatorTimesText(const std::vector<OperatorTime>& times, const MachineSpeed& machine) {
+  std::vector<std::vector<std::string>> rows = {
+      {"operator", "type", "kernel", "ms", "share", "read", "written", "roofline"}};
+  for (const OperatorTime& time : times) {
+    rows.push_back({time.name, time.type, time.kernel, Fixed(time.milliseconds, 3),
+                    Fixed(time.share * 100, 1) + " %", FormatBytes(Bytes(time.read)),
+                    FormatBytes(Bytes(time.written)), Fixed(time.roofline * 100, 0) + " %"});
+  }
+  return StrCat(Table(rows, 3), "roofline: this machine copies ",
+                Fixed(machine.bytes_per_second / 1e9, 1), " GB/s and multiplies matrices at ",
+                Fixed(machine.operations_per_second / 1e9, 1), " Gflop/s\n");
+}
+
+std::string OperatorTimesJson(const std::vector<OperatorTime>& times, const MachineSpeed& machine) {
+  using Json = nlohmann::ordered_json;
+  Json json;
+  json["machine"] = {{"bytes_per_second", std::round(machine.bytes_per_second)},
+                     {"operations_per_second", std::round(machine.operations_per_second)}};
+  json["operators"] = Json::array();
+  for (const OperatorTime& time : times) {
+    json["operators"].push_back({{"graph", time.graph},
+                                 {"name", time.name},
+                                 {"type", time.type},
+                                 {"kernel", time.kernel},
+                                 {"runs", time.runs},
+                                 {"ms", time.milliseconds},
+                                 {"share", time.share},
+                                 {"read_bytes", time.read},
+                                 {"written_bytes", time.written},
+                                 {"operations", time.operations},
+                                 {"roofline", time.roofline}});
+  }
+  return json.dump();
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "graph/graph.h"
+#include "plimsoll/base/bytes.h"
+
+namespace plimsoll::engine {
+
+// What a node must at least do, whatever its kernel: read each input once, write each output once,
+// and, for products of matrices and convolutions, so many additions and multiplications.
+struct OperatorWork {
+  Bytes read;
+  Bytes written;
+  int64_t operations = 0;  // 0: not counted
+};
+
+// Shapes must be known; what is not known counts as nothing.
+OperatorWork WorkOf(const graph::Graph& graph, graph::NodeId node);
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,51 @@
+#include "engine/profile/operator_work.h"
+
+#include <gtest/gtest.h>
+
+#include "compile/graph_for_tests.h"
+#include "compile/shapes/shapes.h"
+#include "graph/builder.h"
+
+// What nodes must at least read, write and compute.
+namespace plimsoll::engine {
+namespace operator_work_test {
+
+using compile::FloatTensor;
+
+OperatorWork WorkOfLast(graph::GraphBuilder& builder, graph::ValueId output) {
+  builder.Output(output);
+  graph::Graph graph = builder.Build();
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    EXPECT_TRUE(compile::InferNode(graph, graph::NodeId(i)).ok());
+  }
+  return WorkOf(graph, graph::NodeId(graph.nodes.size() - 1));
+}
+
+TEST(OperatorWorkTest, AProductOfMatricesMultipliesEachRowWithEachColumn) {
+  graph::GraphBuilder builder;
+  const auto a = builder.Input("a", FloatTensor({2, 3, 5}));
+  const auto b = builder.Input("b", FloatTensor({2, 5, 7}));
+  const OperatorWork work = WorkOfLast(builder, builder.Node("MatMul", {a, b}));
+  EXPECT_EQ(work.operations, 2 * 2 * 3 * 5 * 7);
+  EXPECT_EQ(work.read, Bytes(4 * (30 + 70)));
+  EXPECT_EQ(work.written, Bytes(4 * 42));
+}
+
+TEST(OperatorWorkTest, AConvolutionMultipliesEachPlaceWithItsFilter) {
+  graph::GraphBuilder builder;
+  const auto x = builder.Input("x", FloatTensor({1, 4, 10, 10}));
+  const auto w = builder.Input("w", FloatTensor({6, 4, 3, 3}));
+  const OperatorWork work = WorkOfLast(builder, builder.Node("Conv", {x, w}));
+  EXPECT_EQ(work.operations, 2 * 6 * 8 * 8 * 4 * 3 * 3);
+}
+
+TEST(OperatorWorkTest, OfOthersBytesAloneAreCounted) {
+  graph::GraphBuilder builder;
+  const auto x = builder.Input("x", FloatTensor({8}));
+  const OperatorWork work = WorkOfLast(builder, builder.Node("Relu", {x}));
+  EXPECT_EQ(work.operations, 0);
+  EXPECT_EQ(work.read, Bytes(32));
+}
+
+}  // namespace operator_work_test
+}  // namespace plimsoll::engine

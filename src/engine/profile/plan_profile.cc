@@ -1,0 +1,187 @@
+#include "engine/profile/plan_profile.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compile/memory/storage/storages.h"
+#include "engine/profile/operator_work.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::engine {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using profile::PlanTable;
+
+// Whose memory a buffer is: the node that makes its value or works in it, and what to call it.
+struct BufferOwner {
+  NodeId node;
+  std::string value;
+};
+
+std::map<plan::BufferId, BufferOwner> OwnersOf(const compile::CompiledModel& model) {
+  const Graph& graph = model.graph;
+  const compile::PlannedBuffers& buffers = model.planned.buffers;
+  std::map<plan::BufferId, BufferOwner> owners;
+  for (size_t i = 0; i < buffers.workspace_of.size(); ++i) {
+    const plan::BufferId buffer = buffers.workspace_of[i];
+    if (buffer.valid()) owners[buffer] = {NodeId(i), buffers.problem.buffer(buffer).name};
+  }
+  for (const compile::PlannedBuffers::GroupCopy& copy : buffers.group_copies) {
+    owners[copy.buffer] = {copy.node, buffers.problem.buffer(copy.buffer).name};
+  }
+  // Pieces of a value carry the names of what begins in them.
+  std::map<std::string_view, NodeId> makers;
+  for (const graph::Value& value : graph.values) makers.try_emplace(value.name, value.producer);
+  for (size_t i = 0; i < buffers.problem.buffers.size(); ++i) {
+    const std::string& name = buffers.problem.buffers[i].name;
+    const auto maker = makers.find(name);
+    if (maker == makers.end()) continue;
+    owners.try_emplace(plan::BufferId(i), BufferOwner{maker->second, name});
+  }
+  return owners;
+}
+
+}  // namespace
+
+std::string OperatorName(const Graph& graph, NodeId node) {
+  const std::string& name = graph[node].name;
+  return name.empty() ? StrCat(graph[node].op, "_", node.index()) : name;
+}
+
+PlanProfile::Lists PlanProfile::ListBySteps(
+    size_t steps, const std::vector<std::pair<int64_t, uint32_t>>& entries) {
+  Lists lists;
+  lists.first.assign(steps + 2, 0);
+  for (const auto& [step, entry] : entries) ++lists.first[static_cast<size_t>(step) + 2];
+  for (size_t i = 2; i < lists.first.size(); ++i) lists.first[i] += lists.first[i - 1];
+  lists.all.resize(entries.size());
+  for (const auto& [step, entry] : entries) {
+    lists.all[lists.first[static_cast<size_t>(step) + 1]++] = entry;
+  }
+  return lists;
+}
+
+void PlanProfile::NameNodes(profile::Recorder& recorder, const Graph& graph) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    node_names_.push_back(recorder.Intern(OperatorName(graph, NodeId(i))));
+  }
+}
+
+PlanProfile::PlanProfile(profile::Recorder& recorder, const ProfiledGraph& graph,
+                         const Graph& nodes)
+    : steps_of_(1) {
+  NameNodes(recorder, nodes);
+  PlanTable table;
+  table.graph = graph.name;
+  table.model = graph.model;
+  table.graph_id = graph.id;
+  for (size_t i = 0; i < nodes.nodes.size(); ++i) {
+    PlanTable::Operator about;
+    about.name = node_names_[i];
+    about.type = recorder.Intern(nodes.nodes[i].op);
+    table.operators.push_back(about);
+  }
+  id_ = recorder.AddPlan(std::move(table));
+}
+
+PlanProfile::PlanProfile(profile::Recorder& recorder, const ProfiledGraph& graph,
+                         const Executable& executable)
+    : steps_of_(StepsOfStreams(executable.model().planned.timeline)) {
+  const compile::PlannedModel& planned = executable.model().planned;
+  const auto& steps = planned.timeline.steps;
+  NameNodes(recorder, executable.model().graph);
+  stream_of_.resize(executable.model().graph.nodes.size());
+  for (const compile::Step& step : steps) {
+    stream_of_[step.node.index()] = steps_of_.size() == 1 ? 0 : step.stream;
+  }
+  for (RunLife& life : RunLivesOf(planned, executable.program().batches)) {
+    if (life.handed_out > 0) lives_.push_back(std::move(life));
+  }
+  std::vector<std::pair<int64_t, uint32_t>> begins;
+  std::vector<std::pair<int64_t, uint32_t>> ends;
+  for (size_t i = 0; i < lives_.size(); ++i) {
+    const auto number = static_cast<uint32_t>(i);
+    begins.emplace_back(lives_[i].begin, number);
+    for (const int64_t step : lives_[i].last_steps) ends.emplace_back(step, number);
+  }
+  begins_ = ListBySteps(steps.size(), begins);
+  ends_ = ListBySteps(steps.size(), ends);
+  FindTasks(executable);
+  id_ = recorder.AddPlan(TableOf(recorder, graph, executable));
+}
+
+void PlanProfile::FindTasks(const Executable& executable) {
+  const Program& program = executable.program();
+  const compile::Timeline& timeline = executable.model().planned.timeline;
+  std::vector<int64_t> first(stream_of_.size(), -1);  // places of each node's steps
+  std::vector<int64_t> last(stream_of_.size(), -1);
+  std::vector<int64_t> count(steps_of_.size());
+  for (const compile::Step& step : timeline.steps) {
+    const size_t node = step.node.index();
+    const int64_t place = count[static_cast<size_t>(stream_of_[node])]++;
+    if (first[node] < 0) first[node] = place;
+    last[node] = place;
+  }
+  for (const Task& task : program.tasks) {
+    TaskSteps& steps = tasks_.emplace_back();
+    if (!task.node.valid()) continue;
+    const size_t node = task.node.index();
+    steps.stream = stream_of_[node];
+    // What a branch made is copied when the branch has ended.
+    steps.reached = (task.kind == Task::Kind::kCopy ? last : first)[node];
+  }
+  for (const Program::Unit& unit : program.units) {
+    if (unit.tasks.begin == unit.tasks.end || last[unit.node.index()] < 0) continue;
+    tasks_[unit.tasks.end - 1].stream = stream_of_[unit.node.index()];
+    tasks_[unit.tasks.end - 1].done = last[unit.node.index()] + 1;
+  }
+}
+
+PlanTable PlanProfile::TableOf(profile::Recorder& recorder, const ProfiledGraph& graph,
+                               const Executable& executable) {
+  const compile::CompiledModel& model = executable.model();
+  const auto& steps = model.planned.timeline.steps;
+  PlanTable table;
+  table.graph = graph.name;
+  table.model = graph.model;
+  table.graph_id = graph.id;
+  table.planned = compile::FeatureMapPeak(model.planned).value();
+  const auto owners = OwnersOf(model);
+  for (const RunLife& life : lives_) {
+    const auto owner = owners.find(life.buffer);
+    const bool made = owner != owners.end() && owner->second.node.valid();
+    const NodeId first = steps[static_cast<size_t>(life.begin)].node;
+    const NodeId last = steps[static_cast<size_t>(life.end - 1)].node;
+    PlanTable::Life row;
+    row.value = recorder.Intern(owner != owners.end()
+                                    ? owner->second.value
+                                    : model.planned.buffers.problem.buffer(life.buffer).name);
+    row.producer = static_cast<uint32_t>(made ? owner->second.node.index() : first.index());
+    row.last_reader = static_cast<uint32_t>(last.index());
+    // What no operator makes is called by its own name: an input that is copied.
+    row.name = made ? node_names_[row.producer] : row.value;
+    row.begin = life.begin;
+    row.end = life.end;
+    row.bytes = life.handed_out;
+    row.offset = life.offset;
+    life_names_.push_back(row.name);
+    table.lives.push_back(row);
+  }
+  table.operators.resize(model.graph.nodes.size());
+  for (const Task& task : executable.program().tasks) {
+    if (task.kind != Task::Kind::kRun) continue;
+    PlanTable::Operator& about = table.operators[task.node.index()];
+    const OperatorWork work = WorkOf(model.graph, task.node);
+    about.name = node_names_[task.node.index()];
+    about.type = recorder.Intern(model.graph[task.node].op);
+    about.kernel = recorder.Intern(task.kernel->implementation());
+    about.read = work.read.value();
+    about.written = work.written.value();
+    about.operations = work.operations;
+  }
+  return table;
+}
+
+}  // namespace plimsoll::engine
