@@ -104,7 +104,9 @@ TEST(PlanPageTest, PiecesOfAConcatenationAreTheValuesWrittenIntoIt) {
   const ValueId x = builder.Input("x", square);
   const ValueId first = builder.Node("MatMul", {x, x});
   const ValueId second = builder.Node("MatMul", {first, x});
-  const ValueId both = builder.Node("Concat", {first, second}, {{"axis", int64_t{0}}});
+  graph::Attributes axis;
+  axis.Set("axis", int64_t{0});
+  const ValueId both = builder.Node("Concat", {first, second}, axis);
   builder.Output(builder.Node("MatMul", {both, x}));
   Graph graph = builder.Build();
   ASSERT_TRUE(compile::InferShapes(graph).ok());
