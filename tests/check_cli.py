@@ -243,6 +243,43 @@ def packing(folder):
     run("pack", "--assigner", "hybird", folder / "placed.csv", code=2, says="hybrid")
 
 
+def reporting(folder):
+    run("report", "--help", says="Examples:", where="stdout")
+    page, other = folder / "plan.html", folder / "other.html"
+    run("plan", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=2", "--html", page, "--limit", "1GiB", says="waterline", where="stdout")
+    run("plan", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=2", "--plain", "--html", other)
+    planned = json.loads(run("plan", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=2", "--json"))
+    answer = json.loads(run("report", page, other, "--top", 3, "--json"))
+    check([plan["name"] for plan in answer["plans"]] == ["plan.html: tiny_cnn.onnx", "other.html: tiny_cnn.onnx"], f"both plans: {answer}")
+    check(answer["plans"][0]["peak_bytes"] == planned["peak_bytes"], "the page has the plan's peak")
+    check(answer["plans"][0]["lower_bound_bytes"] == planned["lower_bound_bytes"], "and its lower bound")
+    check([owner["bytes"] for owner in answer["plans"][0]["owners"]] == [owner["bytes"] for owner in planned["peak_buffers"]][:3],
+          "and the owners of its peak")
+    run("report", page, "--top", 1, says="above the lower bound", where="stdout")
+    run("report", page, other, "-o", folder / "both.html", says="both.html")
+    check(len(json.loads(run("report", folder / "both.html", "--json"))["plans"]) == 2, "a report of two plans reads back")
+    table = folder / "profile" / "operator_memory_1.csv"
+    table.parent.mkdir()
+    heading = ("Device_id,Name,Size(KB),Allocation Time(us),Duration(us),Allocation Total Allocated(KB),Allocation Total Reserved(KB),"
+               "Release Total Allocated(KB),Release Total Reserved(KB),Device\n")
+    table.write_text(heading + '0,conv,64,1,5,64,128,32,128,CPU:0\n0,"a, b",32,2,,96,128,,,CPU:0\n0,,-8,,,,,24,128,CPU:0\n0,cut')
+    answer = json.loads(run("report", table.parent, "--top", 5, "--json"))["plans"][0]
+    check(answer["peak_bytes"] == 96 * 1024 and answer["peak_operator"] == "a, b", f"the peak of a table: {answer}")
+    check([owner["name"] for owner in answer["owners"]] == ["conv", "a, b"], f"its owners, largest first: {answer['owners']}")
+    check(any("ends inside a row" in note["text"] for note in answer["notes"]), f"a note tells that it was cut off: {answer['notes']}")
+    run("report", table, "--top", 1, says="ends inside a row", where="stdout")
+    table.write_text("id,lower,upper,size\n")
+    run("report", table, code=6, says="[csv.heading]")
+    table.write_text(heading)
+    run("report", table, code=6, says="[csv.rows]")
+    page.write_text(page.read_text().split('"tensors"')[0])
+    run("report", page, code=6, says="[report.page]")
+    run("report", folder / "missing.csv", code=6, says="[report.file]")
+    run("report", EXAMPLES, code=6, says="[report.file]")
+    run("report", code=2)
+    run("plan", EXAMPLES / "tiny_cnn.onnx", "--html", folder / "no_such" / "x.html", code=1, says="[file.write]")
+
+
 def replaying(folder):
     heading = "event,id,bytes,stream,time_us\n"
     body = "a,1,3000000,0,0\na,2,5000000,0,10\nf,1,3000000,0,20\nc,1,3000000,0,21\na,3,2000000,0,30\nf,2,5000000,0,40\n"
@@ -435,6 +472,7 @@ with tempfile.TemporaryDirectory() as temporary:
     configuring(pathlib.Path(temporary))
     planning(pathlib.Path(temporary))
     packing(pathlib.Path(temporary))
+    reporting(pathlib.Path(temporary))
     replaying(pathlib.Path(temporary))
     running(pathlib.Path(temporary))
     batches(pathlib.Path(temporary))

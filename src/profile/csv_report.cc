@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <compare>
+#include <iterator>
 #include <set>
-#include <tuple>
 
 #include "plimsoll/base/text.h"
 
@@ -66,9 +66,7 @@ class BestFit {
   int64_t end_ = 0;
 };
 
-bool HasMoreBytes(const OperatorMemoryRow& a, const OperatorMemoryRow& b) {
-  return a.size > b.size;
-}
+bool HasMoreBytes(const NumberedRow& a, const NumberedRow& b) { return a.row.size > b.row.size; }
 
 struct Event {
   // Of the same moment, in this order: what lived before goes, then others come.
@@ -102,7 +100,7 @@ void CsvReport::Add(OperatorMemoryRow&& row) {
     ++other_devices_;
     return;
   }
-  Device& device = devices_[std::move(name)];
+  Device& device = devices_.try_emplace(std::move(name), most_tensors_).first->second;
   if (row.size < Bytes(0)) {
     ++device.released_before;
     device.released_before_bytes -= row.size;
@@ -112,31 +110,37 @@ void CsvReport::Add(OperatorMemoryRow&& row) {
     ++device.without_time;
     return;
   }
-  if (row.allocation_allocated &&
-      (!device.highest || *row.allocation_allocated > *device.highest->allocation_allocated)) {
-    device.highest = row;
-  }
+  NumberedRow numbered{device.added++, std::move(row)};
+  device.peak.Add(numbered);
   auto& rows = device.rows;
-  rows.push_back(std::move(row));
+  rows.push_back(std::move(numbered));
   std::push_heap(rows.begin(), rows.end(), HasMoreBytes);
   if (rows.size() <= most_tensors_) return;
   std::pop_heap(rows.begin(), rows.end(), HasMoreBytes);
-  ++device.left_out;
-  device.left_out_bytes += rows.back().size;
   rows.pop_back();
 }
 
-ReportPlan CsvReport::PlanOf(Device& device) {
-  auto& rows = device.rows;
-  const auto is_highest = [&](const OperatorMemoryRow& row) {
-    return row.allocation_us == device.highest->allocation_us && row.name == device.highest->name;
-  };
-  if (device.left_out > 0 && device.highest && std::none_of(rows.begin(), rows.end(), is_highest)) {
-    rows.push_back(*device.highest);
+// The rows that are drawn, by time.
+std::vector<OperatorMemoryRow> CsvReport::RowsOf(Device& device) {
+  std::vector<NumberedRow> kept = std::move(device.rows);
+  if (device.added > static_cast<int64_t>(kept.size())) {
+    std::vector<NumberedRow> owners = device.peak.Take();
+    std::move(owners.begin(), owners.end(), std::back_inserter(kept));
   }
-  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return std::tie(*a.allocation_us, a.name) < std::tie(*b.allocation_us, b.name);
+  std::sort(kept.begin(), kept.end(),
+            [](const NumberedRow& a, const NumberedRow& b) { return a.number < b.number; });
+  const auto last = std::unique(kept.begin(), kept.end(),
+                                [](const auto& a, const auto& b) { return a.number == b.number; });
+  std::vector<OperatorMemoryRow> rows;
+  for (auto row = kept.begin(); row != last; ++row) rows.push_back(std::move(row->row));
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return *a.allocation_us < *b.allocation_us;
   });
+  return rows;
+}
+
+ReportPlan CsvReport::PlanOf(Device& device) {
+  const std::vector<OperatorMemoryRow> rows = RowsOf(device);
   ReportPlan plan;
   plan.source = "csv";
   plan.timed = true;
@@ -185,9 +189,10 @@ ReportPlan CsvReport::PlanOf(Device& device) {
   plan.notes.emplace_back("addresses",
                           "the file has none: tensors are drawn where the smallest hole that holds "
                           "each would put them as they come");
-  if (device.left_out > 0) {
-    plan.notes.emplace_back("left out", StrCat(device.left_out, " smaller allocations, ",
-                                               device.left_out_bytes, " in all, are not drawn"));
+  if (const auto left_out = device.added - static_cast<int64_t>(rows.size()); left_out > 0) {
+    plan.notes.emplace_back("left out", StrCat(left_out,
+                                               " smaller allocations are not drawn; the "
+                                               "owners of the peak are"));
   }
   if (device.released_before > 0) {
     plan.notes.emplace_back(

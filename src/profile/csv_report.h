@@ -6,16 +6,17 @@
 #include <vector>
 
 #include "profile/csv_reader.h"
+#include "profile/peak_owners.h"
 #include "profile/report_data.h"
 
 namespace plimsoll::profile {
 
 // Makes plans for a report of the rows of operator_memory tables, one per device. Keeps the largest
-// tensors, as many as a page shows fluently, and the row with the most handed out, whatever the
-// number of rows: memory is bounded.
+// tensors, as many as a page shows fluently, and the owners of the peak, whatever the number of
+// rows: memory is bounded.
 class CsvReport {
  public:
-  static constexpr size_t kMostTensors = 200'000;
+  static constexpr size_t kMostTensors = 100'000;
 
   explicit CsvReport(size_t most_tensors = kMostTensors) : most_tensors_(most_tensors) {}
 
@@ -25,15 +26,16 @@ class CsvReport {
 
  private:
   struct Device {
-    std::vector<OperatorMemoryRow> rows;       // a heap, smallest size first
-    std::optional<OperatorMemoryRow> highest;  // with the most handed out
-    int64_t left_out = 0;
-    Bytes left_out_bytes;
+    explicit Device(size_t most_tensors) : peak(most_tensors) {}
+    std::vector<NumberedRow> rows;  // a heap, smallest size first
+    PeakOwners peak;
+    int64_t added = 0;
     int64_t released_before = 0;  // allocated before the window, so without a moment
     Bytes released_before_bytes;
     int64_t without_time = 0;
   };
-  ReportPlan PlanOf(Device& device);
+  static std::vector<OperatorMemoryRow> RowsOf(Device& device);
+  static ReportPlan PlanOf(Device& device);
 
   size_t most_tensors_;
   std::map<std::string, Device> devices_;

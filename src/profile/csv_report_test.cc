@@ -77,11 +77,32 @@ TEST(CsvReportTest, TheLargestRowsAndThePeakAreKept) {
     rows.push_back(Row(StrCat("r", i), 512 * (i + 1), i, 0.5, 1000 + i));
   rows[3].allocation_allocated = Bytes(1'000'000);
   const ReportPlan plan = PlanOf(rows, 10);
-  EXPECT_EQ(plan.tensors.size(), 11u);
+  EXPECT_EQ(plan.tensors.size(), 11u);  // the ten largest and the owner of the peak
   EXPECT_EQ(plan.peak, Bytes(1'000'000));
   EXPECT_EQ(plan.steps[static_cast<size_t>(plan.peak_step())].name, "r3");
-  EXPECT_THAT(plan.notes, Contains(Pair("left out", HasSubstr("90 smaller allocations"))));
+  EXPECT_THAT(plan.notes, Contains(Pair("left out", HasSubstr("89 smaller allocations"))));
   ExpectNoOverlap(plan);
+}
+
+TEST(CsvReportTest, EveryOwnerOfThePeakIsKeptHoweverSmall) {
+  std::vector<OperatorMemoryRow> rows;
+  for (int i = 0; i < 5; ++i) rows.push_back(Row(StrCat("owner", i), 512, i, 100));
+  rows.push_back(Row("before", 512, 5, 1));
+  rows.push_back(Row("peak", 512, 6, 1, 900'000));  // "before" has just gone
+  for (int i = 0; i < 50; ++i) rows.push_back(Row(StrCat("large", i), 4096, 200 + i, 0.5, 4096));
+  const ReportPlan plan = PlanOf(rows, 10);
+  std::vector<std::string> names;
+  for (const ReportOwner& owner : OwnersAt(plan, plan.peak_step())) names.push_back(owner.name);
+  EXPECT_THAT(names, testing::UnorderedElementsAre("owner0", "owner1", "owner2", "owner3", "owner4",
+                                                   "peak"));
+}
+
+TEST(CsvReportTest, MoreLivesThanAreKeptLeaveThePeakKnown) {
+  std::vector<OperatorMemoryRow> rows;
+  for (int i = 0; i < 100; ++i) rows.push_back(Row(StrCat("r", i), 512, i, {}, 1000 + i));
+  const ReportPlan plan = PlanOf(rows, 10);
+  EXPECT_EQ(plan.peak, Bytes(1099));
+  EXPECT_LE(plan.tensors.size(), 20u);
 }
 
 TEST(CsvReportTest, DevicesAreKeptApartAndNotesSayWhatIsMissing) {

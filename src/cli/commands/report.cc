@@ -164,7 +164,7 @@ Json TopJson(const ReportPlan& plan, size_t top) {
   return json;
 }
 
-Status MakeReport(const ReportArguments& options) {
+Status WriteReport(const ReportArguments& options) {
   PLIMSOLL_ASSIGN(const profile::Report report, ReadAll(options));
   const bool answers = options.top > 0 || options.json;
   const std::string output = !options.output.empty() ? options.output
@@ -196,7 +196,7 @@ void AddReport(CLI::App& program, Action& action) {
   command.Whole("--top", options->top, 0, 1'000'000,
                 "Answer here: so many owners of the peak, and no page unless -o is given");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return MakeReport(*options); });
+  WhenChosen(command, action, [options] { return WriteReport(*options); });
 }
 
 }  // namespace plimsoll::cli

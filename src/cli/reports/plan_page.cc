@@ -87,17 +87,14 @@ class TensorMaker {
   TensorMaker(const Graph& graph, const compile::PlannedModel& model)
       : graph_(graph), model_(model), uses_(UsesOf(graph, model.timeline)) {
     const plan::Problem& problem = model.buffers.problem;
+    kinds_.assign(problem.buffers.size(), TensorKind::kActivation);
+    group_of_.resize(problem.buffers.size());
+    for (const plan::Contiguous& group : problem.contiguous) {
+      for (const plan::BufferId member : group.members) group_of_[member.index()] = &group;
+    }
     values_.resize(problem.buffers.size());
     for (size_t i = 0; i < model.buffers.buffer_of.size(); ++i) {
-      const plan::BufferId buffer = model.buffers.buffer_of[i];
-      if (buffer.valid()) values_[buffer.index()].push_back(ValueId(i));
-    }
-    kinds_.assign(problem.buffers.size(), TensorKind::kActivation);
-    group_size_.resize(problem.buffers.size());
-    for (const plan::Contiguous& group : problem.contiguous) {
-      for (const plan::BufferId member : group.members) {
-        group_size_[member.index()] = group.members.size();
-      }
+      if (model.buffers.buffer_of[i].valid()) AddToBuffers(ValueId(i));
     }
     FindKinds();
     FindWorkspaceSteps();
@@ -120,6 +117,29 @@ class TensorMaker {
   }
 
  private:
+  // A value whose storage is in pieces lies in every piece that it covers.
+  void AddToBuffers(ValueId value) {
+    const plan::BufferId buffer = model_.buffers.buffer_of[value.index()];
+    const plan::Contiguous* group = group_of_[buffer.index()];
+    if (group == nullptr) {
+      values_[buffer.index()].push_back(value);
+      return;
+    }
+    const auto end_of = [&](plan::BufferId member) {
+      return OffsetOf(member) + model_.buffers.problem.buffer(member).size;
+    };
+    const Offset begin = OffsetOf(buffer) + model_.buffers.offset_in_buffer[value.index()];
+    const Bytes size = std::max(graph::SizeOf(graph_[value].type).value_or(Bytes(0)), Bytes(1));
+    const auto& members = group->members;
+    auto member = std::partition_point(members.begin(), members.end(),
+                                       [&](plan::BufferId id) { return end_of(id) <= begin; });
+    for (; member != members.end() && OffsetOf(*member) < begin + size; ++member) {
+      values_[member->index()].push_back(value);
+    }
+  }
+
+  Offset OffsetOf(plan::BufferId buffer) const { return model_.plan.offsets[buffer.index()]; }
+
   void FindKinds() {
     const compile::PlannedBuffers& buffers = model_.buffers;
     const auto mark = [&](plan::BufferId buffer, TensorKind kind) {
@@ -170,8 +190,9 @@ class TensorMaker {
     if (buffer.atomic_addr_clean_id != plan::kNoClearing) {
       rules.emplace_back("It lies in the area that one fill clears before the run.");
     }
-    if (group_size_[index] > 1) {
-      rules.push_back(StrCat("It must lie side by side with ", group_size_[index] - 1, " others."));
+    if (group_of_[index] != nullptr && group_of_[index]->members.size() > 1) {
+      rules.push_back(StrCat("It must lie side by side with ", group_of_[index]->members.size() - 1,
+                             " others."));
     }
     if (!buffer.no_zero_copy_reason.empty()) {
       rules.push_back(StrCat("Zero copy was refused: ", buffer.no_zero_copy_reason, "."));
@@ -197,8 +218,10 @@ class TensorMaker {
         tensor.shape = shape;
       } else {
         const int64_t begin = std::max<int64_t>(use.begin, 0);
+        const Offset place = OffsetOf(model_.buffers.buffer_of[id.index()]) +
+                             model_.buffers.offset_in_buffer[id.index()];
         tensor.members.push_back({value.name, type, shape,
-                                  model_.buffers.offset_in_buffer[id.index()], begin,
+                                  std::max(place - tensor.offset, Bytes(0)), begin,
                                   std::max(use.end, begin)});
       }
     }
@@ -212,10 +235,10 @@ class TensorMaker {
   const Graph& graph_;
   const compile::PlannedModel& model_;
   std::vector<ValueUse> uses_;
-  std::vector<std::vector<ValueId>> values_;  // by buffer
-  std::vector<TensorKind> kinds_;             // by buffer
-  std::vector<size_t> group_size_;            // by buffer; 0: in no group
-  std::vector<int64_t> workspace_step_;       // by buffer; -1: it is no workspace
+  std::vector<std::vector<ValueId>> values_;       // by buffer
+  std::vector<TensorKind> kinds_;                  // by buffer
+  std::vector<const plan::Contiguous*> group_of_;  // by buffer; null: in none
+  std::vector<int64_t> workspace_step_;            // by buffer; -1: it is no workspace
 };
 
 void AddSteps(const Graph& graph, const compile::Timeline& timeline, profile::ReportPlan& plan) {

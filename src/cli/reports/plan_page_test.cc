@@ -97,6 +97,33 @@ TEST(PlanPageTest, ThePageOfAPlanReadsBack) {
   EXPECT_EQ(read->plans[0].name, "chain.onnx");
 }
 
+TEST(PlanPageTest, PiecesOfAConcatenationAreTheValuesWrittenIntoIt) {
+  GraphBuilder builder;
+  const auto square =
+      graph::ValueType::Tensor(graph::DataType::kFloat32, graph::Shape{kSide, kSide});
+  const ValueId x = builder.Input("x", square);
+  const ValueId first = builder.Node("MatMul", {x, x});
+  const ValueId second = builder.Node("MatMul", {first, x});
+  graph::Attributes axis;
+  axis.Set("axis", int64_t{0});
+  const ValueId both = builder.Node("Concat", {first, second}, axis);
+  builder.Output(builder.Node("MatMul", {both, x}));
+  Graph graph = builder.Build();
+  ASSERT_TRUE(compile::InferShapes(graph).ok());
+  const ReportPlan plan = PageOf(graph);
+  size_t pieces = 0;
+  for (const ReportTensor& tensor : plan.tensors) {
+    if (tensor.kind != TensorKind::kActivation) continue;
+    ++pieces;
+    EXPECT_EQ(tensor.shape, "[64,64]") << tensor.name;
+    EXPECT_GE(tensor.producer, 0) << tensor.name;
+    ASSERT_EQ(tensor.members.size(), 1u) << tensor.name;
+    EXPECT_EQ(tensor.members[0].shape, "[128,64]");
+    EXPECT_THAT(tensor.rule, HasSubstr("side by side with 1 others"));
+  }
+  EXPECT_EQ(pieces, 2u);
+}
+
 TEST(PlanPageTest, WeightsTellTheModule) {
   EXPECT_EQ(ModuleOfWeight("layer1.0.conv2.weight"), "layer1.0.conv2");
   EXPECT_EQ(ModuleOfWeight("weight"), "");

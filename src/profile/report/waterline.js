@@ -22,7 +22,8 @@ export class Waterline {
     this.left = 0;
     this.plotWidth = 1;
     this.plotHeight = 1;
-    const most = Math.max(...plans.map((plan) => Math.max(plan.facts.peak, plan.facts.lower_bound)));
+    const most = Math.max(...plans.map((plan) => (
+      plan.reserved.reduce((high, bytes) => Math.max(high, bytes), Math.max(plan.facts.peak, plan.facts.lower_bound)))));
     const limits = plans.map((plan) => plan.facts.limit || 0).filter((limit) => limit < 3 * most);
     this.yMost = Math.max(1, most, ...limits) * 1.12;
   }
