@@ -160,6 +160,10 @@ void Session::TellHeld() const {
   profile_->SetHeld(profile::Component::kVariables, held.variables);
 }
 
+void Session::TellNewPlans() const {
+  if (profile_ != nullptr && profile_->HasNewPlans()) TellHeld();
+}
+
 Result<std::shared_ptr<LoadedGraph>> Session::Find(GraphId id) const {
   const std::lock_guard lock(mutex_);
   const auto found = graphs_.find(id);
@@ -225,7 +229,7 @@ Status Session::Run(GraphId id, std::span<const TensorView> inputs,
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
   Status done = graph->Run(inputs, outputs, options);
-  if (profile_ != nullptr && profile_->HasNewPlans()) TellHeld();
+  TellNewPlans();
   return done;
 }
 
@@ -233,7 +237,9 @@ Result<std::vector<HostValue>> Session::RunValues(GraphId id, std::vector<HostVa
                                                   const RunOptions& options) {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   PLIMSOLL_ASSIGN(const RunGate::Pass pass, gate_.Enter(graph->name()));
-  return graph->RunValues(std::move(inputs), options);
+  auto made = graph->RunValues(std::move(inputs), options);
+  TellNewPlans();
+  return made;
 }
 
 Status Session::Unload(GraphId id) {

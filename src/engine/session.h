@@ -116,7 +116,8 @@ class Session {
   Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
           device::DeviceId id);
   Result<std::shared_ptr<LoadedGraph>> Find(GraphId id) const;
-  void TellHeld() const;  // weights and variables, to what records
+  void TellHeld() const;      // weights and variables, to what records
+  void TellNewPlans() const;  // the same, where a run has compiled
 
   const SessionOptions options_;
   const std::shared_ptr<SessionWeights> weights_;

@@ -12,9 +12,9 @@
 #include "cli/commands/options.h"
 #include "cli/inputs/text_file.h"
 #include "cli/program.h"
+#include "cli/reports/profile_page.h"
 #include "cli/version.h"
 #include "plimsoll/base/text.h"
-#include "profile/csv_report.h"
 #include "profile/report_page.h"
 
 namespace plimsoll::cli {
@@ -55,15 +55,6 @@ std::string NameOf(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-Result<std::vector<ReportPlan>> ReadTable(std::istream& in, const std::string& path) {
-  profile::CsvReport report;
-  PLIMSOLL_ASSIGN(const auto reading,
-                  profile::ReadOperatorMemory(in, path, [&](profile::OperatorMemoryRow&& row) {
-                    report.Add(std::move(row));
-                  }));
-  return report.Finish(NameOf(path), reading);
-}
-
 Result<std::vector<ReportPlan>> ReadOne(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return CannotRead(path, std::strerror(errno));
@@ -78,7 +69,7 @@ Result<std::vector<ReportPlan>> ReadOne(const std::string& path) {
   }
   in.clear();
   in.seekg(0);
-  return ReadTable(in, path);
+  return ReadProfileTable(in, path);
 }
 
 // The tables of a folder, by name; the file itself where it is none.

@@ -16,6 +16,7 @@
 #include "cli/peer/run_measure.h"
 #include "cli/program.h"
 #include "cli/reports/clearing_report.h"
+#include "cli/reports/profile_page.h"
 #include "cli/reports/run_report.h"
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
@@ -56,7 +57,7 @@ Examples:
   plimsoll run a.onnx b.onnx c.onnx --policy 2             three models in the memory of the largest
   plimsoll run model.onnx --limit 512MiB                   refused where it would take more
   plimsoll run model.onnx --batch b1                       nodes labelled b1 and nodes without label
-  plimsoll run model.onnx --repeat 5 --profile prof        tables of memory, a trace and a snapshot
+  plimsoll run model.onnx --repeat 5 --profile prof        tables of memory, a trace, a page
   plimsoll run model.onnx --repeat 20 --by-operator        where the time goes, operator by operator
 
 Weights that the model keeps in files next to it must be there. With one run its latency includes
@@ -274,6 +275,7 @@ Status TellProfile(const RunArguments& options, engine::SessionProfile& profile,
   const profile::Recording recording = profile.Take();
   if (!options.profile.empty()) {
     PLIMSOLL_ASSIGN(report.profile, profile.Write(recording));
+    PLIMSOLL_ASSIGN(report.profile_page, WriteProfilePage(report.profile->operator_memory));
   }
   if (!options.by_operator) return {};
   RunReport::ByOperator& told = report.by_operator.emplace();
@@ -337,7 +339,7 @@ void AddRun(CLI::App& program, Action& action) {
                "Exit with 3, before anything is taken, when it needs more than this of the device");
   command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);
   command.Text("--profile", options->profile,
-               "A folder for what runs did to memory: tables, a trace, a snapshot");
+               "A folder for what runs did to memory: tables, a trace, a snapshot, a page");
   command.Flag("--by-operator", options->by_operator,
                "Time, bytes and share of the machine's roofline, operator by operator");
   command.Flag("--plain", options->plain, "Run the graph as the file has it, without passes");

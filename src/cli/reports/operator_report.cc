@@ -83,7 +83,8 @@ std::string OperatorTimesText(const std::vector<OperatorTime>& times, const Mach
   for (const OperatorTime& time : times) {
     rows.push_back({time.name, time.type, time.kernel, Fixed(time.milliseconds, 3),
                     Fixed(time.share * 100, 1) + " %", FormatBytes(Bytes(time.read)),
-                    FormatBytes(Bytes(time.written)), Fixed(time.roofline * 100, 0) + " %"});
+                    FormatBytes(Bytes(time.written)),
+                    time.roofline > 0 ? Fixed(time.roofline * 100, 0) + " %" : "-"});
   }
   return StrCat(Table(rows, 3), "roofline: this machine copies ",
                 Fixed(machine.bytes_per_second / 1e9, 1), " GB/s and multiplies matrices at ",

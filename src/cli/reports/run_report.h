@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,15 +39,16 @@ struct RunReport {
   int policy = 0;  // static_memory_policy
   engine::SessionMemory session;
   std::optional<Bytes> limit;
-  Bytes load_peak_above_base;                   // resident, at most, before the first run
-  Bytes rss_above_base;                         // after the last
-  std::optional<engine::ProfileFiles> profile;  // that were written
-  std::optional<profile::Recorder::Counters> recorded_counters;  // where a recorder was there
+  Bytes load_peak_above_base;                        // resident, at most, before the first run
+  Bytes rss_above_base;                              // after the last
+  std::optional<engine::ProfileFiles> profile = {};  // that were written
+  std::filesystem::path profile_page;                // of them; empty: none
+  std::optional<profile::Recorder::Counters> recorded_counters = {};  // where a recorder was there
   struct ByOperator {
     MachineSpeed machine;
     std::vector<OperatorTime> times;
   };
-  std::optional<ByOperator> by_operator;
+  std::optional<ByOperator> by_operator = {};
 };
 
 // One model: its figures and the session's in one object. Several: a list, and and the session.

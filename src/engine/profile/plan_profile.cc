@@ -5,6 +5,7 @@
 
 #include "compile/memory/storage/storages.h"
 #include "engine/profile/operator_work.h"
+#include "graph/operator_row.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -41,6 +42,32 @@ std::map<plan::BufferId, BufferOwner> OwnersOf(const compile::CompiledModel& mod
     owners.try_emplace(plan::BufferId(i), BufferOwner{maker->second, name});
   }
   return owners;
+}
+
+// Bytes that a task of a view finds where they should be: an output that lies in an input, an input
+// that was written straight into the output.
+Bytes BytesInPlace(const Executable& executable, const Task& task) {
+  const Graph& graph = executable.model().graph;
+  const graph::Node& node = graph[task.node];
+  if (graph::FactsOf(node).view == graph::View::kNone) return {};
+  const auto& operands = executable.program().operands;
+  const auto size_of = [&](graph::ValueId value) {
+    return value.valid() ? graph::SizeOf(graph[value].type).value_or(Bytes(0)) : Bytes(0);
+  };
+  Bytes there;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Place& from = operands[task.first + i];
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      const Place& to = operands[task.first + node.inputs.size() + k];
+      const Bytes read = size_of(node.inputs[i]);
+      const Bytes written = size_of(node.outputs[k]);
+      const bool meet = from.base == to.base && from.index == to.index &&
+                        from.offset < to.offset + written.value() &&
+                        to.offset < from.offset + read.value();
+      if (meet) there += std::min(read, written);
+    }
+  }
+  return there;
 }
 
 }  // namespace
@@ -177,8 +204,9 @@ PlanTable PlanProfile::TableOf(profile::Recorder& recorder, const ProfiledGraph&
     about.name = node_names_[task.node.index()];
     about.type = recorder.Intern(model.graph[task.node].op);
     about.kernel = recorder.Intern(task.kernel->implementation());
-    about.read = work.read.value();
-    about.written = work.written.value();
+    const Bytes there = BytesInPlace(executable, task);
+    about.read = std::max(work.read - there, Bytes(0)).value();
+    about.written = std::max(work.written - there, Bytes(0)).value();
     about.operations = work.operations;
   }
   return table;

@@ -71,7 +71,7 @@ struct PlanTable {
     NameId name = 0;
     NameId type = 0;    // "Conv"
     NameId kernel = 0;  // "jit:avx2"
-    int64_t read = 0;   // bytes
+    int64_t read = 0;   // bytes; of a view those alone that it moves
     int64_t written = 0;
     int64_t operations = 0;  // additions and multiplications; 0: not counted
   };
