@@ -64,9 +64,9 @@ class RecordedPlan {
     const size_t steps = plan_.steps.size();
     std::vector<Bytes> change(steps + 1);
     for (const Held& held : all) {
-      const int64_t begin = StepAt(held.taken->time);
+      if (steps == 0) break;  // nothing ran
+      const int64_t begin = StepDuring(held.taken->time);
       const int64_t end = std::max(StepAt(held.end), begin + 1);
-      if (begin >= static_cast<int64_t>(steps)) continue;  // nothing ran since
       change[static_cast<size_t>(begin)] += Bytes(held.taken->bytes);
       change[static_cast<size_t>(std::min<int64_t>(end, static_cast<int64_t>(steps)))] -=
           Bytes(held.taken->bytes);
@@ -109,6 +109,7 @@ class RecordedPlan {
                              {},
                              Microseconds(event->time)});
       starts_.push_back(event->time);
+      ends_.push_back(event->time + event->bytes);
       plan_.end_us = std::max(plan_.end_us, Microseconds(event->time + event->bytes));
     }
     plan_.timed = true;
@@ -117,6 +118,13 @@ class RecordedPlan {
   // The first operator that begins then or later.
   int64_t StepAt(int64_t time) const {
     return std::lower_bound(starts_.begin(), starts_.end(), time) - starts_.begin();
+  }
+
+  // The operator that runs then, or the next one; the last, where there is none.
+  int64_t StepDuring(int64_t time) const {
+    const int64_t next = StepAt(time);
+    const bool runs = next > 0 && time < ends_[static_cast<size_t>(next - 1)];
+    return std::min<int64_t>(runs ? next - 1 : next, static_cast<int64_t>(starts_.size()) - 1);
   }
 
   std::vector<Held> FindHeld() const {
@@ -182,6 +190,7 @@ class RecordedPlan {
   const Recording& recording_;
   ReportPlan plan_;
   std::vector<int64_t> starts_;  // of steps
+  std::vector<int64_t> ends_;    // likewise
   int64_t left_out_ = 0;
 };
 

@@ -63,6 +63,16 @@ TEST(RecordingReportTest, OperatorsAreStepsAndMemoryLivesWhileTheyRun) {
   EXPECT_EQ(plan.reserved, (std::vector<Bytes>{Bytes(8192), Bytes(8192), Bytes(8192)}));
 }
 
+TEST(RecordingReportTest, WhatIsTakenWhileAnOperatorRunsIsItsOwn) {
+  Recording recording = TwoOperators();
+  recording.events[1].time = 1200;  // "conv" runs from 1001 to 1501
+  recording.events.push_back(Memory(Event::Kind::kAllocate, 4900, 1 << 21, 512, 2));
+  const ReportPlan plan = MakeRecordedPlan(recording, "run");
+  EXPECT_EQ(plan.tensors[0].begin, 0);
+  EXPECT_EQ(plan.tensors[2].begin, 2);  // nothing runs since
+  EXPECT_EQ(plan.tensors[2].end, 3);
+}
+
 TEST(RecordingReportTest, BlocksFarApartAreDrawnOneAboveTheOther) {
   const ReportPlan plan = MakeRecordedPlan(TwoOperators(), "run");
   EXPECT_EQ(plan.tensors[0].offset, Offset(0));

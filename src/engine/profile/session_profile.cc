@@ -8,8 +8,6 @@
 
 #include "plimsoll/base/text.h"
 #include "profile/csv/csv_files.h"
-#include "profile/recording_report.h"
-#include "profile/report_page.h"
 #include "profile/trace/torch_snapshot.h"
 #include "profile/trace/trace_json.h"
 
@@ -136,7 +134,6 @@ Result<ProfileFiles> SessionProfile::Write(const profile::Recording& recording) 
                            .static_op_mem = named("static_op_mem", ".csv"),
                            .trace = named("trace", ".json"),
                            .snapshot = named("snapshot", ".pickle"),
-                           .report = named("report", ".html"),
                            .dropped = recording.dropped};
   const profile::DeviceColumn column{options_.device_type.empty() ? "CPU" : options_.device_type};
   const auto write = profile::WriteProfileFile;
@@ -145,10 +142,6 @@ Result<ProfileFiles> SessionProfile::Write(const profile::Recording& recording) 
   PLIMSOLL_TRY(write(files.static_op_mem, profile::StaticOpMemCsv(recording, device_)));
   PLIMSOLL_TRY(write(files.trace, profile::TraceJson(recording, column.type)));
   PLIMSOLL_TRY(write(files.snapshot, profile::TorchSnapshot(recording)));
-  const std::string title = recording.plans.empty() ? "runs" : recording.plans.front().model;
-  const profile::Report report{
-      title, "plimsoll", {profile::MakeRecordedPlan(recording, StrCat(title, " ", stamp))}};
-  PLIMSOLL_TRY(write(files.report, profile::ReportPage(report)));
   return files;
 }
 

@@ -32,11 +32,10 @@ struct ProfileFiles {
   std::filesystem::path static_op_mem;
   std::filesystem::path trace;
   std::filesystem::path snapshot;
-  std::filesystem::path report;
   int64_t dropped = 0;  // events that found no room
 
   std::vector<std::filesystem::path> All() const {
-    return {operator_memory, memory_record, static_op_mem, trace, snapshot, report};
+    return {operator_memory, memory_record, static_op_mem, trace, snapshot};
   }
 };
 
@@ -53,8 +52,8 @@ class SessionProfile {
   }
   // Closes the window.
   profile::Recording Take() { return recorder_->Stop(); }
-  // Writes the tables, the trace, the snapshot and the report of a window, under one stamp that no
-  // other file of the folder has.
+  // Writes the tables, the trace and the snapshot of a window, under one stamp that no other file
+  // of the folder has.
   Result<ProfileFiles> Write(const profile::Recording& recording) const;
 
   void SetDevice(const std::string& kind, int ordinal);

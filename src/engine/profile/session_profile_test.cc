@@ -371,7 +371,7 @@ TEST(SessionProfileTest, R83_R235_ProfilingConfigWritesOneTableWhenTheSessionEnd
     for (int i = 0; i < 3; ++i) MustRun(*session, id, {Random({1, 3, 20, 20}, 1)});
   }
   const std::vector<std::string> files = FilesIn(folder);
-  ASSERT_EQ(files.size(), 6U);
+  ASSERT_EQ(files.size(), 5U);
   EXPECT_THAT(files[0], ::testing::MatchesRegex("memory_record_[0-9]+\\.csv"));
   EXPECT_THAT(files[1], ::testing::MatchesRegex("operator_memory_[0-9]+\\.csv"));
   std::ifstream table(folder / files[1]);

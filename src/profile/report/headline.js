@@ -18,7 +18,7 @@ function card(title, figure, note, kind) {
 /** @param {Plan} plan @returns {HTMLElement} */
 function boundCard(plan) {
   const { peak, lower_bound: bound } = plan.facts;
-  if (!(bound > 0)) return card('lower bound', 'not known', 'it is known of plans');
+  if (!(bound > 0)) return card('lower bound', 'not known', 'only a plan tells it');
   const above = formatShare(peak - bound, bound);
   const note = plan.facts.optimal_for_order ? 'proven: nothing lower in this order of operators'
     : 'the peak is ' + formatBytes(peak - bound) + ' above it';
