@@ -42,7 +42,7 @@ struct RunReport {
   Bytes load_peak_above_base;                        // resident, at most, before the first run
   Bytes rss_above_base;                              // after the last
   std::optional<engine::ProfileFiles> profile = {};  // that were written
-  std::filesystem::path profile_page;                // of them; empty: none
+  std::filesystem::path profile_page = {};           // of them; empty: none
   std::optional<profile::Recorder::Counters> recorded_counters = {};  // where a recorder was there
   struct ByOperator {
     MachineSpeed machine;
