@@ -68,27 +68,28 @@ class BestFit {
 
 bool HasMoreBytes(const NumberedRow& a, const NumberedRow& b) { return a.row.size > b.row.size; }
 
-struct Event {
+struct RowEvent {
   // Of the same moment, in this order: what lived before goes, then others come.
   enum class Kind { kRelease, kAllocate, kReleaseAtOnce };
   double time = 0;
   Kind kind = Kind::kAllocate;
   size_t row = 0;
   bool allocates() const { return kind == Kind::kAllocate; }
-  auto operator<=>(const Event&) const = default;
+  auto operator<=>(const RowEvent&) const = default;
 };
 
-std::vector<Event> EventsOf(const std::vector<OperatorMemoryRow>& rows) {
-  std::vector<Event> events;
+std::vector<RowEvent> EventsOf(const std::vector<OperatorMemoryRow>& rows) {
+  std::vector<RowEvent> events;
   for (size_t i = 0; i < rows.size(); ++i) {
     const double begin = *rows[i].allocation_us;
-    events.push_back({begin, Event::Kind::kAllocate, i});
+    events.push_back({begin, RowEvent::Kind::kAllocate, i});
     if (!rows[i].duration_us) continue;
     const double end = begin + *rows[i].duration_us;
-    events.push_back({end, end > begin ? Event::Kind::kRelease : Event::Kind::kReleaseAtOnce, i});
+    events.push_back(
+        {end, end > begin ? RowEvent::Kind::kRelease : RowEvent::Kind::kReleaseAtOnce, i});
   }
   std::sort(events.begin(), events.end(),
-            [](const Event& a, const Event& b) { return (a <=> b) < 0; });
+            [](const RowEvent& a, const RowEvent& b) { return (a <=> b) < 0; });
   return events;
 }
 
@@ -144,7 +145,7 @@ ReportPlan CsvReport::PlanOf(Device& device) {
   ReportPlan plan;
   plan.source = "csv";
   plan.timed = true;
-  const std::vector<Event> events = EventsOf(rows);
+  const std::vector<RowEvent> events = EventsOf(rows);
   plan.tensors.resize(rows.size());
   BestFit addresses;
   std::vector<bool> placed(rows.size());
@@ -153,7 +154,7 @@ ReportPlan CsvReport::PlanOf(Device& device) {
   Bytes most_reserved;
   bool tells_reserved = false;
   for (size_t step = 0; step < events.size(); ++step) {
-    const Event& event = events[step];
+    const RowEvent& event = events[step];
     const OperatorMemoryRow& row = rows[event.row];
     ReportTensor& tensor = plan.tensors[event.row];
     plan.steps.push_back({event.allocates() ? row.name : StrCat("release of ", row.name),

@@ -85,7 +85,7 @@ struct ReportPort {
 
 struct ReportPlan {
   std::string name = {};
-  std::string source = "plan";  // "plan" or "csv"
+  std::string source = "plan";  // "plan", "run" or "csv"
   std::string subject = {};     // what the figures describe, one sentence
   Bytes peak = {};
   Bytes lower_bound = {};  // 0: not known

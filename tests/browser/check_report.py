@@ -13,6 +13,7 @@ from playwright.sync_api import sync_playwright
 import synthetic
 
 CHROMIUM = "/usr/bin/chromium"
+EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples"
 HOSTILE = ["</script><script>window.hurt = 1</script>", "<img src=x onerror='window.hurt = 1'>", "a \"b\" 'c' & d", "Größe 張量 🚢\u2028"]
 failures = []
 
@@ -244,6 +245,20 @@ def times(browser, page):
               "ends inside a row" in report.text("#tables"), "a note says that the file was cut off")
 
 
+def recorded_runs(browser, reports):
+    folder = reports.folder / "profile"
+    reports.run("run", EXAMPLES / "tiny_cnn.onnx", "--shape", "image=2x3x64x64", "--repeat", 5, "--profile", folder)
+    with Opened(browser, next(folder.glob("report_*.html"))) as report:
+        report.page.select_option("#axis", "time")
+        report.settle()
+        check(report.ask("page.choice.byTime && page.view.xBegin === 0"), "the axis is time, from the first operator on")
+        tensor = report.ask("page.plan.ownersAt(page.plan.peakStep, page.plan.mainRegion)[0]")
+        report.page.mouse.click(*report.place_of(tensor))
+        check(report.ask("page.mark.pinned") == tensor, "tensors of a run can be pinned")
+        bytes_held = report.ask("page.plan.ownersAt(page.plan.peakStep, page.plan.mainRegion).reduce((sum, t) => sum + page.plan.bytes[t], 0)")
+        check(bytes_held == report.ask("page.plan.facts.peak"), "the owners of the peak are all of it")
+
+
 def hostile(browser, reports, page):
     data = synthetic.data_of(page.read_text(encoding="utf-8"))
     plan = data["plans"][0]
@@ -360,6 +375,7 @@ def main():
         using_tables(browser, page)
         themes_and_sizes(browser, page)
         times(browser, reports.report("recorded", reports.write("operator_memory_1.csv", table_of_operators(2000))))
+        recorded_runs(browser, reports)
         hostile(browser, reports, page)
         panning_a_large_report(browser, reports, page)
         if options.pictures:

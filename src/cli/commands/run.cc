@@ -275,7 +275,8 @@ Status TellProfile(const RunArguments& options, engine::SessionProfile& profile,
   const profile::Recording recording = profile.Take();
   if (!options.profile.empty()) {
     PLIMSOLL_ASSIGN(report.profile, profile.Write(recording));
-    PLIMSOLL_ASSIGN(report.profile_page, WriteProfilePage(report.profile->operator_memory));
+    PLIMSOLL_ASSIGN(report.profile_page,
+                    WriteProfilePage(recording, report.profile->operator_memory));
   }
   if (!options.by_operator) return {};
   RunReport::ByOperator& told = report.by_operator.emplace();

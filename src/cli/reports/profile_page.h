@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plimsoll/base/status.h"
+#include "profile/record/event.h"
 #include "profile/report_data.h"
 
 namespace plimsoll::cli {
@@ -14,8 +15,9 @@ namespace plimsoll::cli {
 Result<std::vector<profile::ReportPlan>> ReadProfileTable(std::istream& in,
                                                           const std::string& path);
 
-// Writes the page of a table next to it, under its stamp: report_<stamp>.html. Nothing, where the
-// table has no rows.
-Result<std::filesystem::path> WriteProfilePage(const std::filesystem::path& table);
+// Writes the page of what was recorded next to its operator_memory table, under its stamp:
+// report_<stamp>.html. Nothing, where runs took no memory of their own.
+Result<std::filesystem::path> WriteProfilePage(const profile::Recording& recording,
+                                               const std::filesystem::path& table);
 
 }  // namespace plimsoll::cli

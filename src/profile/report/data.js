@@ -63,7 +63,7 @@ export class Plan {
     this.strings = json.strings;
     /** @type {string} */
     this.name = json.name;
-    /** @type {string} "plan" or "csv" */
+    /** @type {string} "plan", "run" or "csv" */
     this.source = json.source;
     /** @type {string} */
     this.subject = json.subject;
@@ -114,7 +114,7 @@ export class Plan {
     /** @type {[string, string][]} */
     this.notes = json.notes;
     this.hasTimes = json.steps.time.length === this.steps + 1;
-    this.times = Float64Array.from(this.hasTimes ? json.steps.time : []);
+    this.times = Float64Array.from(this.hasTimes ? json.steps.time : [], (time) => time - json.steps.time[0]);
     this.indices = Float64Array.from({ length: this.steps + 1 }, (_, i) => i);
     this.peakStep = this.live.reduce((best, bytes, i) => (bytes > this.live[best] ? i : best), 0);
     this.drawingOrder = this.makeDrawingOrder();

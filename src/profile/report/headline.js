@@ -18,7 +18,7 @@ function card(title, figure, note, kind) {
 /** @param {Plan} plan @returns {HTMLElement} */
 function boundCard(plan) {
   const { peak, lower_bound: bound } = plan.facts;
-  if (!(bound > 0)) return card('lower bound', 'not known', 'the file does not tell it');
+  if (!(bound > 0)) return card('lower bound', 'not known', 'only a plan tells it');
   const above = formatShare(peak - bound, bound);
   const note = plan.facts.optimal_for_order ? 'proven: nothing lower in this order of operators'
     : 'the peak is ' + formatBytes(peak - bound) + ' above it';
@@ -90,7 +90,7 @@ export function headline(plan, dark, pick, go) {
     element('div', {}, [plan.steps > 0 ? [plan.strings[plan.stepType[plan.peakStep]], module,
       'step ' + formatCount(plan.peakStep) + ' of ' + formatCount(plan.steps)].filter((text) => text !== '').join(', ') : '']),
   ]);
-  const saved = plain === null || plain <= 0 ? plan.source === 'csv' ? 'bytes handed out at one moment' : 'of the feature map'
+  const saved = plain === null || plain <= 0 ? plan.source !== 'plan' ? 'bytes handed out at one moment' : 'of the feature map'
     : 'without reuse in place, in the file\'s order: ' + formatBytes(plain) + ' (' + formatChange(peak - plain) + ')';
   return [
     card('peak', formatBytes(peak), saved + (device === null ? '' : '; ' + formatBytes(device) + ' from the device in all')),

@@ -72,7 +72,7 @@ export function momentPanel(plan, step, region, by, pick) {
   ];
   if (by !== 'tensor') columns.push({ title: 'tensors', value: (row) => row.count, text: (row) => formatCount(row.count) });
   const table = new Table(columns, rows, { sortBy: 1, pick: (row) => pick(row.largest), empty: 'Nothing lives here.' });
-  const when = plan.hasTimes ? ', ' + formatTime(plan.times[step] - plan.times[0]) : '';
+  const when = plan.hasTimes ? ', ' + formatTime(plan.times[step]) : '';
   return [
     element('h2', {}, [step === plan.peakStep ? 'At the peak' : 'At step ' + formatCount(step)]),
     element('p', {}, [
