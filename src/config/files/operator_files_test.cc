@@ -2,30 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "config/files/reading_for_tests.h"
 #include "config/resolving_for_tests.h"
 
 namespace plimsoll::config {
 namespace operator_files_test {
-
-// What is wrong with a text, "place: why" a line each.
-template <typename Read>
-std::string WrongWith(Read read, std::string_view text) {
-  Mistakes mistakes;
-  read(text, "f", mistakes);
-  std::vector<std::string> lines;
-  for (const Error& mistake : mistakes.all()) {
-    lines.push_back(StrCat(mistake.where, ": ", mistake.why));
-  }
-  return Join(lines, "\n");
-}
-
-template <typename Read>
-auto MustRead(Read read, std::string_view text) {
-  Mistakes mistakes;
-  auto value = read(text, "f", mistakes);
-  EXPECT_TRUE(mistakes.empty()) << mistakes.ToStatus().error().Text();
-  return value;
-}
 
 using Words = std::vector<std::string>;
 
