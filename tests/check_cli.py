@@ -427,7 +427,7 @@ def training(folder):
     run("train", step, "--initial", f"w={folder / 'x.npy'}", code=2, says="variables.differs")
     run("train", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=1", code=2, says="metadata 'state'")
     run("train", step, "--restore", folder / "x.npy", code=6, says="it is no file of variables")
-    run("train", step, "--save", folder / "missing" / "state.plv", code=1, says="file.write")
+    run("train", step, "--save", folder / "missing" / "state.plv", code=2, says="train.save")
     saved.write_bytes(saved.read_bytes()[:-1])
     run("train", step, "--restore", saved, code=6, says="variables.file")
 

@@ -20,6 +20,7 @@
 #include "cli/reports/run_report.h"
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
+#include "engine/debug/dump_file.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
@@ -141,6 +142,14 @@ class Runs {
     return {};
   }
 
+  // That each argument is of some model. One model has refused what it does not have by now.
+  Status CheckNames(const RunArguments& options) const {
+    if (prepared_.size() == 1) return {};
+    std::vector<const graph::Graph*> graphs;
+    for (const PreparedModel& model : prepared_) graphs.push_back(&model.graph);
+    return CheckEachIsKnown(graphs, options.inputs, options.shapes);
+  }
+
   // Refuses a session that would take more than the limit, before it takes anything.
   Status CheckLimit(const engine::SessionOptions& session, Bytes limit) const {
     PLIMSOLL_ASSIGN(SessionPlan plan, SessionPlan::Make(session));
@@ -231,11 +240,13 @@ class Runs {
     return told;
   }
 
-  // As FOLDER/NAME.npy; with several models as FOLDER/MODEL/NAME.npy.
+  // As FOLDER/NAME.npy; with several models as FOLDER/MODEL/NAME.npy, where the second of a name is
+  // MODEL.1.
   Status Write(const std::filesystem::path& folder) const {
+    engine::UnusedNames names;
     for (const Model& model : models_) {
-      const auto place =
-          models_.size() == 1 ? folder : folder / std::filesystem::path(model.name).stem();
+      const std::string stem = std::filesystem::path(model.name).stem().string();
+      const auto place = models_.size() == 1 ? folder : folder / names.Take(stem);
       PLIMSOLL_TRY(WriteOutputs(place, model.ports, model.runner.outputs()));
     }
     return {};
@@ -299,6 +310,7 @@ Status Run(const RunArguments& options) {
   PLIMSOLL_ASSIGN(report.limit, ParseLimit(options.limit));
   Runs runs(configured.config);
   for (const std::string& model : options.models) PLIMSOLL_TRY(runs.Prepare(options, model));
+  PLIMSOLL_TRY(runs.CheckNames(options));
   if (report.limit) PLIMSOLL_TRY(runs.CheckLimit(session_options, *report.limit));
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
   if (session_options.profile != nullptr) session_options.profile->Start();
