@@ -127,11 +127,13 @@ TEST(ProfilingWindowTest, R91_R92_R93_R94_R95_R96_OpenedAndClosedInsideOneRun) {
   const onnx::TemporaryFolder folder;
   Copies copies;
   copies.Run();
+  Status opened;
   Result<ProfilingFiles> files = ProfilingFiles();
   copies.Run([&](int number) {
-    if (number == 1) EXPECT_TRUE(copies.session.StartProfiling().ok());
+    if (number == 1) opened = copies.session.StartProfiling();
     if (number == 3) files = copies.session.StopProfiling(folder.path().string());
   });
+  EXPECT_TRUE(opened.ok());
   ASSERT_TRUE(files.ok()) << files.error().Text();
   // Inside copy1 the memory of copy0 and copy1 is held; inside copy3 that of copy2 and copy3.
   EXPECT_EQ(CellsIn(files->operator_memory), (Rows{Released("1.500"), Held("copy2", "3.000"),
@@ -142,8 +144,9 @@ TEST(ProfilingWindowTest, R91_R93_OpenedInARunAndClosedBehindIt) {
   SKIP_UNLESS_HOST_REACHES_DEVICE();
   const onnx::TemporaryFolder folder;
   Copies copies;
+  Status opened;
   copies.Run([&](int number) {
-    if (number == 2) EXPECT_TRUE(copies.session.StartProfiling().ok());
+    if (number == 2) opened = copies.session.StartProfiling();
   });
   const auto files = copies.session.StopProfiling(folder.path().string());
   ASSERT_TRUE(files.ok()) << files.error().Text();
@@ -213,7 +216,7 @@ TEST(ProfilingWindowTest, AWindowThatIsOpenWhenTheSessionGoesIsWrittenThen) {
 }
 
 TEST(ProfilingWindowTest, WhatCannotBeDoneIsRefused) {
-  Copies plain({});
+  Copies plain{SessionOptions()};
   EXPECT_EQ(plain.session.StartProfiling().error().code, "profile.off");
   EXPECT_EQ(plain.session.StopProfiling().error().code, "profile.closed");
   Copies counting;

@@ -39,6 +39,12 @@ TEST(OperatorWorkTest, AConvolutionMultipliesEachPlaceWithItsFilter) {
   EXPECT_EQ(work.operations, 2 * 6 * 8 * 8 * 4 * 3 * 3);
 }
 
+graph::Attributes OneInt(const char* name, int64_t value) {
+  graph::Attributes attributes;
+  attributes.Set(name, value);
+  return attributes;
+}
+
 TEST(OperatorWorkTest, AMatrixTimesAVectorSumsEachRowOnce) {
   graph::GraphBuilder builder;
   const auto a = builder.Input("a", FloatTensor({3, 5}));
@@ -54,7 +60,7 @@ TEST(OperatorWorkTest, ATransposedFactorIsSummedOverItsRows) {
   graph::GraphBuilder builder;
   const auto a = builder.Input("a", FloatTensor({5, 3}));
   const auto b = builder.Input("b", FloatTensor({5, 7}));
-  EXPECT_EQ(WorkOfLast(builder, builder.Node("Gemm", {a, b}, {{"transA", int64_t{1}}})).operations,
+  EXPECT_EQ(WorkOfLast(builder, builder.Node("Gemm", {a, b}, OneInt("transA", 1))).operations,
             2 * 3 * 5 * 7);
 }
 
@@ -73,7 +79,7 @@ TEST(OperatorWorkTest, AttentionMultipliesQueriesWithKeysAndThatWithValues) {
     const auto key = builder.Input("k", FloatTensor({2, 3, 6, 8}));
     const auto value = builder.Input("v", FloatTensor({2, 3, 6, 5}));
     return WorkOfLast(builder, builder.Node("Attention", {query, key, value},
-                                            {{"is_causal", int64_t{causal}}}))
+                                            OneInt("is_causal", causal ? 1 : 0)))
         .operations;
   };
   EXPECT_EQ(work(false), 2 * (2 * 3 * 4 * 6 * 8) + 2 * (2 * 3 * 4 * 6 * 5));
