@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/api/feature_map_lives.h"
 #include "engine/models_for_tests.h"
 #include "engine/session.h"
 #include "engine/session_for_tests.h"
@@ -39,11 +40,12 @@ TEST(ProgressLineTest, TheWaterlineOfAProgramIsThatOfItsPlan) {
   ASSERT_TRUE(executable.ok() && *executable != nullptr);
   const ProgramWaterline waterline = WaterlineOf(**executable);
   EXPECT_EQ(waterline.live.size(), (*executable)->program().tasks.size());
-  EXPECT_EQ(*std::max_element(waterline.live.begin(), waterline.live.end()),
-            (*executable)
-                ->model()
-                .planned.plan.regions[(*executable)->model().planned.buffers.feature_map.index()]
-                .lower_bound);
+  const engine::FeatureMapLives lives((*executable)->model().planned);
+  const auto most = [](const std::vector<Bytes>& live) {
+    return *std::max_element(live.begin(), live.end());
+  };
+  EXPECT_EQ(most(waterline.live), most(lives.waterline()));
+  EXPECT_GE(waterline.planned, most(waterline.live));
 }
 
 }  // namespace progress_line_test

@@ -74,7 +74,7 @@ TEST(OperatorWorkTest, ATransposedConvolutionMultipliesEachInputWithAllThatItsCh
 
 TEST(OperatorWorkTest, AttentionMultipliesQueriesWithKeysAndThatWithValues) {
   const auto work = [](bool causal) {
-    graph::GraphBuilder builder;
+    graph::GraphBuilder builder(24);
     const auto query = builder.Input("q", FloatTensor({2, 3, 4, 8}));
     const auto key = builder.Input("k", FloatTensor({2, 3, 6, 8}));
     const auto value = builder.Input("v", FloatTensor({2, 3, 6, 5}));
