@@ -73,6 +73,20 @@ TEST(RecorderTest, TimesOfADeviceStrictlyIncrease) {
   }
 }
 
+TEST(RecorderTest, TimesStrictlyIncreaseWhereThreadsRecordAtOneMoment) {
+  const HandClock clock;
+  Recorder recorder(clock.Options());
+  recorder.Start();
+  for (uint64_t i = 0; i < 4; ++i) {
+    std::thread([&] { recorder.Record(Piece(Kind::kAllocate, 10 + i, 512)); }).join();
+  }
+  const Recording recording = recorder.Stop();
+  ASSERT_EQ(recording.events.size(), 4U);
+  for (size_t i = 1; i < 4; ++i) {
+    EXPECT_GT(recording.events[i].time, recording.events[i - 1].time);
+  }
+}
+
 TEST(RecorderTest, BlocksOfAnAllocatorAreNamedByTheirTags) {
   Recorder recorder;
   recorder.Start();
