@@ -51,7 +51,8 @@ Json ModelJson(const ModelRun& run) {
     json["batch"] = run.batch;
     json["not_made"] = run.not_made;
   }
-  json["latency_ms"] = {{"p50", Percentile(run.latency_ms, 0.5)},
+  json["latency_ms"] = {{"least", Percentile(run.latency_ms, 0)},
+                        {"p50", Percentile(run.latency_ms, 0.5)},
                         {"p90", Percentile(run.latency_ms, 0.9)},
                         {"p99", Percentile(run.latency_ms, 0.99)}};
   if (run.planned) {
