@@ -286,7 +286,8 @@ void AddSession(nb::module_& module) {
           nb::arg("source"), nb::arg("threads") = 1, nb::arg("device") = "cpu",
           nb::arg("config") = Names(), nb::arg("config_files") = std::vector<std::string>(),
           nb::arg("npu_run_config") = false, nb::arg("assigner") = "", nb::arg("optimise") = true,
-          nb::arg("only_plan") = false, nb::arg("profiling") = false, nb::arg("share").none() = nb::none())
+          nb::arg("only_plan") = false, nb::arg("profiling") = false,
+          nb::arg("share").none() = nb::none())
       .def("run", &ModelSession::Run, nb::arg("feeds"), nb::arg("bound"),
            nb::arg("control").none() = nb::none())
       .def_prop_ro("inputs", [](const ModelSession& self) { return Ports(self.inputs()); })
