@@ -1,9 +1,8 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/mapped_pages.h"
@@ -16,7 +15,7 @@
 #include "cli/peer/run_measure.h"
 #include "cli/program.h"
 #include "cli/reports/clearing_report.h"
-#include "cli/reports/profile_page.h"
+#include "cli/reports/progress_line.h"
 #include "cli/reports/run_report.h"
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
@@ -200,12 +199,19 @@ class Runs {
 
   // Each model in turn, again and again.
   Status RunAll(int64_t repeat) {
-    const bool progress = isatty(STDERR_FILENO) != 0 && repeat > 1;
-    for (int64_t i = 0; i < repeat; ++i) {
-      for (Model& model : models_) PLIMSOLL_TRY(model.runner.RunOnce());
-      if (progress) std::cerr << StrCat("\r\033[K", i + 1, "/", repeat) << std::flush;
+    std::vector<std::optional<ProgramWaterline>> waterlines(models_.size());
+    ProgressLine progress(repeat * std::ssize(models_));
+    for (size_t i = 0; i < models_.size(); ++i) {
+      if (models_[i].runner.planned()) waterlines[i] = WaterlineOf(models_[i].runner.executable());
+      models_[i].runner.TellTask(progress.task());
     }
-    if (progress) std::cerr << "\r\033[K" << std::flush;
+    for (int64_t i = 0; i < repeat; ++i) {
+      for (size_t k = 0; k < models_.size(); ++k) {
+        progress.Begin(waterlines[k] ? &*waterlines[k] : nullptr);
+        PLIMSOLL_TRY(models_[k].runner.RunOnce());
+      }
+    }
+    for (Model& model : models_) model.runner.TellTask(nullptr);
     return {};
   }
 
@@ -284,15 +290,12 @@ Status TellProfile(const RunArguments& options, engine::SessionProfile& profile,
   report.recorded_counters = profile.recorder()->counters();
   if (!profile.recorder()->recording()) return {};
   const profile::Recording recording = profile.Take();
+  PLIMSOLL_ASSIGN(const MachineSpeed machine,
+                  MeasureMachineSpeed(static_cast<int>(options.threads)));
   if (!options.profile.empty()) {
-    PLIMSOLL_ASSIGN(report.profile, profile.Write(recording));
-    PLIMSOLL_ASSIGN(report.profile_page,
-                    WriteProfilePage(recording, report.profile->operator_memory));
+    PLIMSOLL_ASSIGN(report.profile, profile.Write(recording, {.machine = machine}));
   }
-  if (!options.by_operator) return {};
-  RunReport::ByOperator& told = report.by_operator.emplace();
-  PLIMSOLL_ASSIGN(told.machine, MeasureMachineSpeed(static_cast<int>(options.threads)));
-  told.times = TimesByOperator(recording, told.machine);
+  if (options.by_operator) report.by_operator = {machine, TimesByOperator(recording, machine)};
   return {};
 }
 

@@ -87,6 +87,19 @@ TEST(RecorderTest, TimesStrictlyIncreaseWhereThreadsRecordAtOneMoment) {
   }
 }
 
+TEST(RecorderTest, WhatIsResidentIsAskedForOnceInAWhileAndFirstInEachWindow) {
+  Recorder recorder;
+  constexpr int64_t kWhile = 10'000'000;
+  EXPECT_FALSE(recorder.ResidentIsDue(kWhile)) << "no window is open";
+  recorder.Start();
+  EXPECT_TRUE(recorder.ResidentIsDue(100));
+  EXPECT_FALSE(recorder.ResidentIsDue(kWhile));
+  EXPECT_TRUE(recorder.ResidentIsDue(100 + kWhile));
+  recorder.Stop();
+  recorder.Start();
+  EXPECT_TRUE(recorder.ResidentIsDue(200 + kWhile)) << "it is the first of its window";
+}
+
 TEST(RecorderTest, BlocksOfAnAllocatorAreNamedByTheirTags) {
   Recorder recorder;
   recorder.Start();

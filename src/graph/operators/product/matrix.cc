@@ -4,6 +4,7 @@
 #include "graph/operators/agreement.h"
 #include "graph/operators/families.h"
 #include "graph/operators/product/einsum.h"
+#include "graph/operators/product/operations.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::graph::operators {
@@ -100,12 +101,14 @@ Status InferDeterminant(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kProduct = {.operations = MatrixOperations};
+
 constexpr OperatorRow kMatrixRows[] = {
-    {"", "MatMul", 1, kNewest, 2, 2, 1, 1, InferMatMul},
-    {"", "MatMulInteger", 10, kNewest, 2, 4, 1, 1, InferMatMulInteger},
-    {"", "QLinearMatMul", 10, kNewest, 8, 8, 1, 1, InferQLinearMatMul},
-    {"", "Gemm", 7, 10, 3, 3, 1, 1, InferGemm},
-    {"", "Gemm", 11, kNewest, 2, 3, 1, 1, InferGemm},
+    {"", "MatMul", 1, kNewest, 2, 2, 1, 1, InferMatMul, kProduct},
+    {"", "MatMulInteger", 10, kNewest, 2, 4, 1, 1, InferMatMulInteger, kProduct},
+    {"", "QLinearMatMul", 10, kNewest, 8, 8, 1, 1, InferQLinearMatMul, kProduct},
+    {"", "Gemm", 7, 10, 3, 3, 1, 1, InferGemm, kProduct},
+    {"", "Gemm", 11, kNewest, 2, 3, 1, 1, InferGemm, kProduct},
     {"", "Einsum", 12, kNewest, 1, kAny, 1, 1, InferEinsum},
     {"", "Det", 11, kNewest, 1, 1, 1, 1, InferDeterminant},
 };
