@@ -9,6 +9,7 @@
 #include "compile/passes/bodies.h"
 #include "compile/passes/compact.h"
 #include "compile/passes/host_operators.h"
+#include "compile/passes/loops.h"
 #include "compile/passes/overwrite_order.h"
 #include "compile/passes/slices/slice_regions.h"
 #include "compile/prepare_kernels.h"
@@ -92,6 +93,7 @@ class Compilation {
     PLIMSOLL_TRY(SpreadBatchLabels(graph, options_.plan.updates));
     PLIMSOLL_TRY(SettleStreams(graph, options_.plan.updates));
     SeparateUpdates(graph, options_.plan.updates);
+    SeparateCarried(graph);
     if (options_.separate_host_operators) MoveHostOperatorsToOwnStream(graph);
     PlaceNodes(graph, device(), options_.plan.updates);
     PLIMSOLL_TRY(Plan(attempt));
@@ -356,10 +358,6 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
   for (const graph::Subgraph& body : graph.subgraphs) {
     for (const NodeId id : body.nodes) {
       const Node& node = graph[id];
-      const bool has_bodies = !SubgraphsOf(node).empty();
-      if (has_bodies && !(node.domain.empty() && node.op == "If")) {
-        return StrCat(Describe(graph, id), " runs its body as often as data tells");
-      }
       for (const auto* values : {&node.inputs, &node.outputs}) {
         for (const ValueId value : *values) {
           if (!value.valid() || IsPlainTensor(graph[value].type)) continue;
@@ -367,10 +365,13 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
                         Text(graph[value].type));
         }
       }
+      if (SubgraphsOf(node).empty()) continue;
+      if (auto reason = WhyNotInPlan(graph, id)) return reason;
     }
-    for (const ValueId output : body.outputs) {
-      if (output.valid() && !IsPlainTensor(graph[output].type)) {
-        return StrCat("'", graph[output].name, "' is ", Text(graph[output].type));
+    for (const auto* values : {&body.inputs, &body.outputs}) {
+      for (const ValueId value : *values) {
+        if (!value.valid() || IsPlainTensor(graph[value].type)) continue;
+        return StrCat("'", graph[value].name, "' is ", Text(graph[value].type));
       }
     }
   }

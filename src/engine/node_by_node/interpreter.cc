@@ -78,6 +78,7 @@ void Interpreter::AddTo(HeldWeights& weights) const {
 
 Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
   const graph::Subgraph& body = graph_[id];
+  if (body.dropped()) return *body.impossible;
   for (size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) {
     Put(body.inputs[i], std::move(inputs[i]));
   }

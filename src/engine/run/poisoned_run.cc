@@ -64,9 +64,7 @@ class Observer {
 
   void Before(const Task& task) {
     if (!task.node.valid()) return;
-    // What a branch made is copied when the branch has ended.
-    const bool ends = task.kind == Task::Kind::kCopy;
-    Reach((ends ? last_step_ : first_step_)[task.node.index()]);
+    Reach((task.after_bodies ? last_step_ : first_step_)[task.node.index()]);
   }
 
   Result<PoisonedRun> Finish(int64_t feature_map) {
@@ -77,8 +75,17 @@ class Observer {
   }
 
  private:
-  // Everything that is born up to this step, in order.
+  // Everything that is born up to this step, in order. A loop's way back makes what its body holds
+  // be born again.
   void Reach(int64_t step) {
+    if (step < reached_) {
+      const auto first = std::lower_bound(
+          lives_.begin(), lives_.end(), step,
+          [](const RunLife& life, int64_t before) { return life.begin < before; });
+      next_ = static_cast<size_t>(first - lives_.begin());
+      std::erase_if(alive_, [&](const RunLife* life) { return life->begin >= step; });
+    }
+    reached_ = step;
     while (next_ < lives_.size() && lives_[next_].begin <= step) {
       const RunLife& life = lives_[next_++];
       if (life.begin > 0 && !life.cleared) {
@@ -112,6 +119,7 @@ class Observer {
   std::vector<int64_t> first_step_;  // by node
   std::vector<int64_t> last_step_;   // by node
   size_t next_ = 0;
+  int64_t reached_ = 0;
   std::vector<const RunLife*> alive_;
   PoisonedRun seen_;
 };

@@ -144,16 +144,18 @@ class Builder {
 
   void Add(Task task) {
     task.batch = batch_;
-    const bool has_operands = task.kind != Task::Kind::kSkip;
+    const bool has_operands = task.kind != Task::Kind::kSkip && task.kind != Task::Kind::kFail;
     for (size_t i = task.first; has_operands && i < program_.operands.size(); ++i) {
       task.uses_host_memory = task.uses_host_memory || IsHostMemory(program_.operands[i]);
     }
     program_.tasks.push_back(task);
   }
 
-  void Copy(const Place& from, const Place& to, Bytes bytes, NodeId node = {}) {
+  void Copy(const Place& from, const Place& to, Bytes bytes, NodeId node = {},
+            bool after_bodies = false) {
     if (IsSame(from, to) || bytes == Bytes(0)) return;
     Task task{.kind = Task::Kind::kCopy, .node = node, .bytes = bytes.value()};
+    task.after_bodies = after_bodies;
     task.first = Operand(from);
     Operand(to);
     Add(task);
@@ -235,7 +237,7 @@ class Builder {
     const Node& node = graph_[id];
     NoteUpdate(node);
     if (!SubgraphsOf(node).empty()) {
-      RunBranches(id);
+      compile::IsLoop(node) ? RunLoop(id) : RunBranches(id);
       NoteStable(id);
       return;
     }
@@ -377,13 +379,77 @@ class Builder {
 
   void RunBody(NodeId owner_id, SubgraphId body) {
     const Node& owner = graph_[owner_id];
+    if (graph_[body].dropped()) {
+      Task fail{.kind = Task::Kind::kFail, .node = owner_id};
+      fail.target = static_cast<uint32_t>(body.index());
+      return Add(fail);
+    }
     for (const NodeId id : graph_[body].nodes) Run(id);
     for (size_t i = 0; i < owner.outputs.size(); ++i) {
       const ValueId result = graph_[body].outputs[i];
       if (!owner.outputs[i].valid() || !result.valid()) continue;
       Copy(PlaceOf(result), PlaceOf(owner.outputs[i]),
-           compile::PlannedSize(graph_[owner.outputs[i]].type), owner_id);
+           compile::PlannedSize(graph_[owner.outputs[i]].type), owner_id, true);
     }
+  }
+
+  // Loop and Scan: what the body is given first, then the body with the way back to it, then what
+  // the last iteration left.
+  void RunLoop(NodeId id) {
+    const compile::LoopParts parts = compile::PartsOfLoop(graph_, id);
+    const auto size_of = [&](ValueId value) { return compile::PlannedSize(graph_[value].type); };
+    for (const compile::CarriedValue& carried : parts.carried) {
+      Copy(PlaceOf(carried.initial), PlaceOf(carried.input), size_of(carried.input), id);
+    }
+    const auto loop = static_cast<uint32_t>(program_.loops.size());
+    program_.loops.emplace_back();
+    if (parts.length) program_.loops[loop].length = *parts.length;
+    Task begin{.kind = Task::Kind::kBeginLoop, .node = id};
+    begin.target = loop;
+    begin.inputs = 2;
+    begin.first = Operand(HostPlaceOf(parts.trips));
+    Operand(HostPlaceOf(parts.condition));
+    Operand(PlaceOf(parts.number));
+    Operand(PlaceOf(parts.running));
+    Add(begin);
+    program_.loops[loop].body = static_cast<uint32_t>(program_.tasks.size());
+    for (const compile::WalkedValue& walked : parts.read) CopySlice(id, loop, walked, false);
+    for (const NodeId inner : graph_[parts.body].nodes) Run(inner);
+    for (const compile::WalkedValue& walked : parts.collected) CopySlice(id, loop, walked, true);
+    if (parts.goes_on.valid()) {
+      Task test{.kind = Task::Kind::kTestLoop, .node = id, .after_bodies = true};
+      test.target = loop;
+      test.first = Operand(HostPlaceOf(parts.goes_on));
+      Add(test);
+    }
+    for (const compile::CarriedValue& carried : parts.carried) {
+      Copy(PlaceOf(carried.result), PlaceOf(carried.input), size_of(carried.input), id, true);
+    }
+    Task next{.kind = Task::Kind::kNextLoop, .node = id, .after_bodies = true};
+    next.target = loop;
+    next.first = Operand(PlaceOf(parts.number));
+    Add(next);
+    program_.loops[loop].end = static_cast<uint32_t>(program_.tasks.size());
+    for (const compile::CarriedValue& carried : parts.carried) {
+      if (!carried.output.valid()) continue;
+      Copy(PlaceOf(carried.input), PlaceOf(carried.output), size_of(carried.output), id, true);
+    }
+  }
+
+  void CopySlice(NodeId id, uint32_t loop, const compile::WalkedValue& walked, bool collects) {
+    if (!walked.whole.valid() || compile::PlannedSize(graph_[walked.slice].type) == Bytes(0)) {
+      return;
+    }
+    Task task{.kind = Task::Kind::kCopySlice, .node = id, .after_bodies = collects};
+    task.target = static_cast<uint32_t>(program_.slices.size());
+    task.bytes = compile::PlannedSize(graph_[walked.slice].type).value();
+    program_.slices.push_back({.loop = loop,
+                               .layout = compile::LayoutOf(graph_, walked),
+                               .collects = collects,
+                               .backward = walked.backward});
+    task.first = Operand(PlaceOf(collects ? walked.slice : walked.whole));
+    Operand(PlaceOf(collects ? walked.whole : walked.slice));
+    Add(task);
   }
 
   const compile::CompiledModel& model_;
