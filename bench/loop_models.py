@@ -189,8 +189,8 @@ def main():
             alone = run([options.plimsoll, "run", file, "--json"], environment)
             one = run([options.plimsoll, "bench", file, "--against", "ort", "--repeat", options.repeat, "--json"], environment)["models"][0]
             peer = one["peer"]
-            print(f"| {make.__name__} | {one['latency_ms']['p50']:.2f} | {peer['latency_ms']['p50']:.2f} | {one['ratio']:.2f} | {one.get('spread')} | "
-                  f"{alone.get('planned_peak_bytes')} | {alone.get('actual_peak_bytes')} | {one.get('distance')} |", flush=True)
+            print(f"| {make.__name__} | {one['median_ms']:.2f} | {peer['median_ms']:.2f} | {peer['ratio']:.3f} | {peer['ratio_spread'][0]:.3f} to "
+                  f"{peer['ratio_spread'][1]:.3f} | {alone.get('planned_peak_bytes')} | {alone.get('actual_peak_bytes')} | {peer['output_distance']:.1e} |", flush=True)
 
 
 if __name__ == "__main__":
