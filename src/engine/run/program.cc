@@ -371,7 +371,7 @@ class Builder {
     Add(skip_unless);
     RunBody(id, node.attributes.Subgraph("then_branch"));
     const size_t over = program_.tasks.size();
-    Add({.kind = Task::Kind::kSkip, .node = id});
+    Add({.kind = Task::Kind::kSkip, .node = id, .after_bodies = true});
     program_.tasks[choice].target = static_cast<uint32_t>(program_.tasks.size());
     RunBody(id, node.attributes.Subgraph("else_branch"));
     program_.tasks[over].target = static_cast<uint32_t>(program_.tasks.size());
