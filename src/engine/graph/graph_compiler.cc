@@ -162,6 +162,37 @@ Result<ShapeCache::Entry> GraphCompiler::Compile(std::vector<Dims> dims) {
   return entry;
 }
 
+Result<std::shared_ptr<const Executable>> GraphCompiler::CompileStretch(Graph graph) {
+  PLIMSOLL_TRY(compile::InferShapes(graph));
+  const LoadOptions& load = options_.load;
+  const bool reachable = options_.side.host_reachable;
+  compile::CompileOptions options;
+  options.plain_peak = compile::PlainPeak(graph);
+  options.plan = load.plan;
+  options.plan.updates.clear();
+  options.plan.lifetimes.target = {};
+  // What is said of inputs and outputs is said of the whole graph's.
+  compile::ReuseOptions& reuse = options.plan.lifetimes.reuse;
+  reuse.inputs.clear();
+  reuse.outputs.clear();
+  reuse.multi_batch_inputs.clear();
+  options.optimise = load.optimise;
+  options.switches = load.switches;
+  options.packed_weights = load.optimise && reachable ? &packed_ : nullptr;
+  options.weight_forms = load.weight_forms.value_or(options.weight_forms);
+  options.threads = load.threads;
+  options.deterministic = load.deterministic;
+  if (reachable) options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
+  PLIMSOLL_ASSIGN(compile::CompiledModel model, compile::CompileModel(std::move(graph), options));
+  const Executable::HoldConstant hold = [this](const graph::ConstantTensor& constant) {
+    return packed_.Hold(constant);
+  };
+  PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> executable,
+                  Executable::Build(std::move(model), reachable ? hold : kernels::ToHostTensor,
+                                    packed_.memories()));
+  return executable;
+}
+
 Result<std::vector<ShapeCache::Entry>> GraphCompiler::CompileGears() {
   PLIMSOLL_ASSIGN(const std::vector<Gear> gears, ReadGears(graph_, options_.load.dynamic_dims));
   options_.load.plan.lifetimes.reuse.multi_batch_inputs = InputsThatDiffer(gears);

@@ -50,7 +50,11 @@ bool IsTensor(const HostValue& value) { return value.kind == HostValue::Kind::kT
 }  // namespace
 
 Interpreter::Interpreter(Graph graph)
-    : graph_(std::move(graph)), last_reads_(FindLastReads(graph_)), values_(graph_.values.size()) {}
+    : graph_(std::move(graph)),
+      last_reads_(FindLastReads(graph_)),
+      has_batches_(std::ranges::any_of(
+          graph_.nodes, [](const graph::Node& node) { return !node.memory.batch_label.empty(); })),
+      values_(graph_.values.size()) {}
 
 Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& options) {
   options_ = options;
@@ -58,7 +62,10 @@ Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& optio
     if (independent_.empty()) independent_ = compile::IndependentHostOperators(graph_);
     side_.emplace(*options.streams, options.monitor);
   }
+  counts_ = {};
+  counted_.assign(graph_.nodes.size(), false);
   auto outputs = RunBody(Graph::kRoot, std::move(inputs));
+  if (options.stretches != nullptr) options.stretches->EndRun();
   side_.reset();
   unreleased_.clear();
   for (size_t i = 0; i < values_.size(); ++i) {
@@ -82,20 +89,25 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
   for (size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) {
     Put(body.inputs[i], std::move(inputs[i]));
   }
-  for (const NodeId node : body.nodes) {
+  for (size_t i = 0; i < body.nodes.size();) {
+    const NodeId node = body.nodes[i];
     const std::string& batch = graph_[node].memory.batch_label;
-    if (options_.batch && !batch.empty() && batch != *options_.batch) continue;
-    if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) {
-      return Error{.kind = ErrorKind::kRunFailed,
-                   .code = "run.cancelled",
-                   .what = "the run was cancelled",
-                   .where = StrCat("before ", graph::Describe(graph_, node)),
-                   .why = "",
-                   .remedy = ""};
+    if (options_.batch && !batch.empty() && batch != *options_.batch) {
+      ++i;
+      continue;
     }
-    if (options_.monitor != nullptr) PLIMSOLL_TRY(options_.monitor->CheckRunTime(graph_, node));
+    PLIMSOLL_TRY(CheckGoesOn(node));
+    if (UsesStretches()) {
+      PLIMSOLL_ASSIGN(const size_t next, RunStretch(id, i));
+      if (next > i) {
+        i = next;
+        continue;
+      }
+    }
+    CountSingle(node);
     PLIMSOLL_TRY(id == Graph::kRoot && side_ ? Visit(node) : RunNode(node, options_.allocate));
     Release(last_reads_[node.index()]);
+    ++i;
   }
   if (id == Graph::kRoot && side_) PLIMSOLL_TRY(side_->Finish());
   Values outputs;
@@ -104,6 +116,48 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
     outputs.push_back(values_[output.index()]);
   }
   return outputs;
+}
+
+Status Interpreter::CheckGoesOn(NodeId next) {
+  if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) {
+    return Error{.kind = ErrorKind::kRunFailed,
+                 .code = "run.cancelled",
+                 .what = "the run was cancelled",
+                 .where = StrCat("before ", graph::Describe(graph_, next)),
+                 .why = "",
+                 .remedy = ""};
+  }
+  if (options_.monitor == nullptr) return {};
+  return options_.monitor->CheckRunTime(graph_, next);
+}
+
+bool Interpreter::UsesStretches() const {
+  return options_.stretches != nullptr && options_.monitor == nullptr && !side_ &&
+         !options_.observe && !has_batches_;
+}
+
+Result<size_t> Interpreter::RunStretch(SubgraphId body, size_t first) {
+  Stretches::Part* const part = options_.stretches->Find(graph_, body, first, values_);
+  if (part == nullptr) return first;
+  PLIMSOLL_ASSIGN(
+      std::vector<HostTensor> made,
+      options_.stretches->Run(*part, values_, options_.allocate, options_.cancelled));
+  for (size_t i = 0; i < made.size(); ++i) {
+    Put(part->ports.outputs[i], HostValue::Of(std::move(made[i])));
+  }
+  ++counts_.stretches;
+  counts_.planned_nodes += static_cast<int64_t>(part->nodes.end - first);
+  for (size_t i = first; i < part->nodes.end; ++i) {
+    Release(last_reads_[graph_[body].nodes[i].index()]);
+  }
+  return part->nodes.end;
+}
+
+void Interpreter::CountSingle(NodeId id) {
+  ++counts_.single_nodes;
+  if (counted_[id.index()]) return;
+  counted_[id.index()] = true;
+  counts_.single.push_back(graph::Describe(graph_, id));
 }
 
 // A node of the model, in the walk or in parallel with it.

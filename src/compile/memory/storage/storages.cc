@@ -258,17 +258,75 @@ class Finder {
     }
   }
 
-  // What the body is given is the node's output once the last iteration has replaced it, except
-  // where that is the caller's memory (R57).
+  // A result is written over what the iteration was given where nothing reads that any more. What
+  // the body is given is the node's output once the last iteration has replaced it, except where
+  // that is the caller's memory (R57).
   void JoinCarried(NodeId id) {
-    for (const CarriedValue& carried : PartsOfLoop(graph_, id).carried) {
-      if (!carried.output.valid() || is_output_[carried.output.index()]) continue;
+    const LoopParts parts = PartsOfLoop(graph_, id);
+    std::vector<std::vector<ValueId>> reads;  // by node of the body
+    for (const NodeId node : graph_[parts.body].nodes) reads.push_back(ReadsOf(graph_, node));
+    for (const CarriedValue& carried : parts.carried) {
       const StorageId storage = found_.places[carried.input.index()].storage;
       if (!storage.valid() || forest_.Root(storage).holder != storage) continue;
+      if (MayOverwrite(parts.body, carried, reads)) WriteOver(carried);
+      if (!carried.output.valid() || is_output_[carried.output.index()]) continue;
       handed_on_[storage.index()] = false;
       const bool joined = GiveWindow({carried.input, carried.output, Bytes(0)});
       if (joined) found_.fresh[carried.input.index()] = Bytes(0);
     }
+  }
+
+  // Whether the body reads what it was given for the last time before it begins to write the
+  // result, or as it writes it. Its nodes run in their order.
+  bool MayOverwrite(SubgraphId body, const CarriedValue& carried,
+                    const std::vector<std::vector<ValueId>>& reads) {
+    const StorageId given = found_.places[carried.input.index()].storage;
+    const StorageId made = RootOf(carried.result);
+    const NodeId maker = graph_[carried.result].producer;
+    if (!made.valid() || made == given || handed_on_[made.index()] || !maker.valid() ||
+        graph_[carried.result].home != body || IsKept(maker) || !IsMadeInside(carried.result)) {
+      return false;
+    }
+    const auto in_given = [&](ValueId value) { return RootOf(value) == given; };
+    if (std::ranges::any_of(graph_[body].outputs, in_given)) return false;
+    const std::vector<NodeId>& nodes = graph_[body].nodes;
+    size_t first_write = nodes.size();
+    for (size_t i = nodes.size(); i-- > 0;) {
+      const bool writes = std::ranges::any_of(
+          graph_[nodes[i]].outputs, [&](ValueId output) { return RootOf(output) == made; });
+      if (writes) first_write = i;
+    }
+    for (size_t i = first_write + 1; i < nodes.size(); ++i) {
+      if (std::ranges::any_of(reads[i], in_given)) return false;
+    }
+    return first_write < nodes.size() && (std::ranges::none_of(reads[first_write], in_given) ||
+                                          OverwritesAsItReads(nodes[first_write], carried));
+  }
+
+  bool OverwritesAsItReads(NodeId id, const CarriedValue& carried) {
+    const Node& node = graph_[id];
+    const StorageId given = found_.places[carried.input.index()].storage;
+    const auto operands = std::ranges::count_if(
+        node.inputs, [&](ValueId input) { return RootOf(input) == given; });
+    if (!SubgraphsOf(node).empty() || !IsOrdinary(node.memory) || operands != 1) return false;
+    const std::vector<kernels::InPlacePair> pairs = rules_.backend->InPlacePairs(graph_, id);
+    return std::ranges::any_of(pairs, [&](const kernels::InPlacePair& pair) {
+      return node.outputs[static_cast<size_t>(pair.output)] == carried.result &&
+             node.inputs[static_cast<size_t>(pair.input)] == carried.input;
+    });
+  }
+
+  void WriteOver(const CarriedValue& carried) {
+    const StorageId made = RootOf(carried.result);
+    if (!GiveWindow({carried.result, carried.input, Bytes(0)})) return;
+    for (size_t i = 0; i < found_.places.size(); ++i) {
+      if (found_.places[i].storage == made) found_.fresh[i] = Bytes(0);
+    }
+  }
+
+  StorageId RootOf(ValueId value) {
+    if (!value.valid() || !found_.places[value.index()].storage.valid()) return {};
+    return forest_.Root(found_.places[value.index()].storage).holder;
   }
 
   // Whether all that lies with the value is made in bodies of the node that is visited.
