@@ -86,6 +86,26 @@ def lstm_loop_batch(steps):
     return lstm_loop(steps, batch=16, width=128, hidden=256)
 
 
+def lstm_while(steps, batch=1, width=64, hidden=128):
+    """The same as TensorFlow's while: nothing but the condition ends it, and the states are collected as often as that tells."""
+    random, body, top = np.random.default_rng(1), Nodes("b_"), Nodes("t_")
+    x = body.add("Gather", ["x", "t_in"], axis=0)
+    h, c = lstm_cell(body, x, "h_in", "c_in", random, width, hidden)
+    t = body.add("Add", ["t_in", body.constant(np.array(1, np.int32))])
+    go = body.add("And", [body.add("Less", [t, "length"]), body.add("Less", [t, body.constant(np.array(10 ** 6, np.int32))])])
+    body.add("Identity", [h], ["h_slice"])
+    state = [batch, hidden]
+    graph = loop_body(body, [port("i", INT64, []), port("go", BOOL, []), port("t_in", TensorProto.INT32, []), port("h_in", FLOAT, state), port("c_in", FLOAT, state)],
+                      [port(go, BOOL, []), port(t, TensorProto.INT32, []), port(h, FLOAT, state), port(c, FLOAT, state), port("h_slice", FLOAT, state)])
+    top.add("Cast", [top.add("Gather", [top.add("Shape", ["x"]), top.constant(np.array(0, np.int64))], axis=0)], ["length"], to=TensorProto.INT32)
+    zero = top.constant(np.array(0, np.int32))
+    first = top.add("Less", [zero, "length"])
+    top.add("Loop", [top.constant(np.array(np.iinfo(np.int64).max)), first, zero, "h0", "c0"], ["t_last", "h_last", "c_last", "all"], body=graph)
+    top.add("Transpose", ["all"], ["batch_first"], perm=[1, 0, 2])
+    return model(top, [port("x", FLOAT, [steps, batch, width]), port("h0", FLOAT, state), port("c0", FLOAT, state)],
+                 [port("h_last", FLOAT, state), port("batch_first", FLOAT, [batch, None, hidden])], "lstm_while")
+
+
 def gru_while(steps, batch=4, width=96, hidden=192):
     """A GRU with the condition of a while loop in its body: data tells the number of steps."""
     random, body, top = np.random.default_rng(2), Nodes("b_"), Nodes("t_")
@@ -156,7 +176,7 @@ def scan_states(steps, batch=2, width=48, hidden=96):
                  [port(name, FLOAT, state) for name in ("h", "c", "s")] + [port("all", FLOAT, [batch, steps, hidden])], "scan_states")
 
 
-MODELS = (lstm_loop, lstm_loop_batch, gru_while, attention_loop, scan_states)
+MODELS = (lstm_loop, lstm_loop_batch, lstm_while, gru_while, attention_loop, scan_states)
 
 
 def run(command, environment):

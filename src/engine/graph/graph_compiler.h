@@ -58,6 +58,7 @@ class GraphCompiler {
   GraphCompiler(graph::Graph graph, Options options, std::shared_ptr<SessionWeights> weights);
   Status SimplifyGraph();
   Status HoldConstants(graph::Graph& graph);
+  compile::CompileOptions OptionsOfParts() const;
   Result<graph::Graph> GraphFor(const std::vector<kernels::Dims>& dims) const;
   Result<compile::CompiledModel> CompileGraph(graph::Graph graph,
                                               const std::vector<kernels::Dims>& dims,

@@ -18,7 +18,7 @@ Status CheckNodeByNode(const graph::Graph& graph) {
                    .where = Describe(graph, id),
                    .why = StrCat("it asks for memory (", Text(asked),
                                  ") that only a plan gives, and this model is run node by node"),
-                   .remedy = "leave the attribute out, or give the model fixed sizes and no loops"};
+                   .remedy = "leave the attribute out, or give the model sizes that do not follow from data"};
     }
   }
   return {};

@@ -64,12 +64,14 @@ Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& optio
   }
   counts_ = {};
   counted_.assign(graph_.nodes.size(), false);
+  read_constants_.assign(graph_.values.size(), false);
   auto outputs = RunBody(Graph::kRoot, std::move(inputs));
   if (options.stretches != nullptr) options.stretches->EndRun();
   side_.reset();
   unreleased_.clear();
   for (size_t i = 0; i < values_.size(); ++i) {
-    if (!graph_.values[i].constant.valid()) values_[i] = {};
+    // Constants that stretches have taken over are not held here any more.
+    if (!graph_.values[i].constant.valid() || !read_constants_[i]) values_[i] = {};
   }
   return outputs;
 }
@@ -203,7 +205,9 @@ void Interpreter::Put(ValueId id, HostValue value) {
 }
 
 Status Interpreter::LoadConstant(ValueId id) {
-  if (!id.valid() || !graph_[id].constant.valid() || IsTensor(values_[id.index()])) return {};
+  if (!id.valid() || !graph_[id].constant.valid()) return {};
+  read_constants_[id.index()] = true;
+  if (IsTensor(values_[id.index()])) return {};
   PLIMSOLL_ASSIGN(HostTensor tensor, options_.hold(graph_[graph_[id].constant]));
   Put(id, HostValue::Of(std::move(tensor)));
   return {};

@@ -81,7 +81,8 @@ class Interpreter {
   const bool has_batches_;
   Values values_;  // by value
   StretchCounts counts_;
-  std::vector<bool> counted_;  // by node: ran by itself in this run
+  std::vector<bool> counted_;         // by node: ran by itself in this run
+  std::vector<bool> read_constants_;  // by value: a constant that this run has read
   Options options_;
   std::vector<bool> independent_;  // by node: runs on the host's stream; empty: not worked out
   std::optional<HostSide> side_;

@@ -58,6 +58,25 @@ TEST(StretchesTest, WhatFollowsASizeThatDataTellsIsPlannedWhenThatComesAgain) {
   EXPECT_EQ(CountsOf(*session, id).stretches, 2) << "kept";
 }
 
+// Sizes that follow from elements, not from sizes, are no part of a plan that is kept by sizes.
+TEST(StretchesTest, ElementsThatDecideASizeAreLookedAtInEveryRun) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({4}));
+  const ValueId places = builder.Node("NonZero", {x});
+  const ValueId sum = builder.Node("ReduceSum", {builder.Node("Abs", {places})});
+  const ValueId size = builder.Node("Reshape", {sum, builder.Int64s("one", {1})});
+  const ValueId wide = builder.Node("Expand", {builder.Float32s("two", {}, {2}), size});
+  builder.Output(builder.Node("Neg", {wide}));
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(MustRun(*session, id, {Floats({4}, {1, 1, 0, 0})})[0].elements(), 1);
+    EXPECT_EQ(MustRun(*session, id, {Floats({4}, {0, 0, 1, 1})})[0].elements(), 5);
+    EXPECT_EQ(ElementsOf(MustRun(*session, id, {Floats({4}, {1, 0, 1, 0})})[0]),
+              (std::vector<float>{-2, -2}));
+  }
+}
+
 // A loop whose carried value grows meets a new size in each iteration, and compiles for none of
 // them; one that collects as often as data tells runs one compiled body.
 TEST(StretchesTest, BodiesAreCompiledWhereTheirSizesComeAgain) {

@@ -241,6 +241,14 @@ Status Executable::CopySlice(const Task& task, const Addresses& addresses,
   const SliceCopy& slice = program_.slices[task.target];
   const compile::SliceLayout& layout = slice.layout;
   const int64_t iteration = addresses.loops[slice.loop].iteration;
+  if (iteration >= layout.length) {
+    return Error{.kind = ErrorKind::kRunFailed,
+                 .code = "run.slices",
+                 .what = "a loop ran more often than its plan has room for",
+                 .where = graph::Describe(model_.graph, task.node),
+                 .why = StrCat("iteration ", iteration, " of ", layout.length),
+                 .remedy = "this is a bug of ours: please report it"};
+  }
   const int64_t index = slice.backward ? layout.length - 1 - iteration : iteration;
   const int64_t offset = (layout.block * index).value();
   const auto* from = static_cast<const std::byte*>(addresses.operands[task.first]);

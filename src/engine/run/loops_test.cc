@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "engine/run/poisoned_run.h"
@@ -191,6 +193,48 @@ TEST(LoopsTest, TheConditionIsLookedAtBeforeItIsReplaced) {
   for (const ValueId one : made) builder.Output(one);
   const auto outputs = MustRunPlanned(builder.Build(), {Bool(true), Floats({}, {0})});
   EXPECT_EQ(ElementsOf(outputs[1]), (std::vector<float>{2}));
+}
+
+// A result takes the place of what it replaces, unless that is still read.
+TEST(LoopsTest, AResultIsNotWrittenOverWhatIsStillRead) {
+  for (const bool read_later : {true, false}) {
+    GraphBuilder builder;
+    const ValueId x = builder.Input("x", FloatTensor({600}));
+    const ValueId start = builder.Node("Neg", {x});
+    const auto made = AddLoop(builder, builder.Int64("trips", 3), ValueId(), {start}, 2, "turn",
+                              [&](GraphBuilder& b, const Given& given) {
+                                const ValueId next = b.Node("Sin", {given.carried[0]});
+                                const ValueId last = read_later ? given.carried[0] : next;
+                                const ValueId sum = b.Node("ReduceSum", {b.Node("Mul", {next, last})}, With("keepdims", int64_t{0}));
+                                return std::vector<ValueId>{given.running, next, sum};
+                              });
+    builder.Output(builder.Node("Abs", {made[0]}));
+    builder.Output(made[1]);
+    const Graph graph = builder.Build();
+    const auto outputs = MustRunPlanned(graph, {Random({600}, 1)});
+    double value = 0;
+    std::vector<double> states;
+    for (const float element : ElementsOf(Random({600}, 1))) states.push_back(-element);
+    for (size_t trip = 0; trip < 3; ++trip) {
+      double sum = 0;
+      for (double& state : states) {
+        const double next = std::sin(state);
+        sum += next * (read_later ? state : next);
+        state = next;
+      }
+      value = sum;
+      EXPECT_NEAR(ElementsOf(outputs[1])[trip], sum, 1e-3 * sum) << read_later;
+    }
+    EXPECT_GT(value, 0);
+    const auto session = MakeSession();
+    const GraphId id = MustAdd(*session, graph);
+    const auto executable = MustPlan(*session, id, {Random({600}, 1)});
+    ASSERT_NE(executable, nullptr);
+    const auto copies = std::ranges::count_if(executable->program().tasks, [](const Task& task) {
+      return task.kind == Task::Kind::kCopy && task.bytes == 2400 && task.after_bodies;
+    });
+    EXPECT_EQ(copies, read_later ? 1 : 0) << "from the result's place to the next input's";
+  }
 }
 
 TEST(LoopsTest, ABodyReadsWhatIsAroundItInEveryIterationOfEveryLoop) {

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "graph/operators/agreement.h"
+#include "graph/operators/control/counted_loop.h"
 #include "graph/operators/control/iteration.h"
 #include "graph/operators/control/scan.h"
 #include "graph/operators/families.h"
@@ -68,18 +69,20 @@ Status InferIf(InferContext& context) {
   return {};
 }
 
-// How often a loop runs, known when nothing can end it before its trip count.
+// How often a loop runs, known when its trip count ends it, or a condition that counts.
 std::optional<Dim> TripCount(const InferContext& context, SubgraphId body) {
   const std::optional<bool> condition = KnownCondition(context, 1);
   if (condition == false) return Dim(0);
   const std::optional<Dim> trips = ScalarOf(context, 0);
-  if (!trips) return std::nullopt;
-  if (trips->is_number() && trips->number() <= 0) return Dim(0);
-  if (context.has_input(1) && condition != true) return std::nullopt;
-  const Value& goes_on = context.graph()[context.graph()[body].outputs[0]];
-  const std::vector<Dim>* content = goes_on.content ? goes_on.content->dims() : nullptr;
-  const bool always = content != nullptr && content->size() == 1 && content->front() == Dim(1);
-  return always ? trips : std::nullopt;
+  if (trips && trips->is_number() && trips->number() <= 0) return Dim(0);
+  if ((!trips && context.has_input(0)) || (context.has_input(1) && condition != true)) {
+    return std::nullopt;
+  }
+  const std::optional<int64_t> counted = CountIterations(context, body);
+  if (!counted) return std::nullopt;
+  if (*counted == kEndless) return trips;
+  if (!trips) return Dim(*counted);
+  return trips->is_number() ? std::optional(Dim(std::min(trips->number(), *counted))) : std::nullopt;
 }
 
 // Inputs: trip count, condition, carried values. The body takes the iteration's number, the
