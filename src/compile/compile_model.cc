@@ -5,11 +5,11 @@
 #include <set>
 
 #include "compile/attempt.h"
+#include "compile/bodies/loops.h"
 #include "compile/memory/streams.h"
 #include "compile/passes/bodies.h"
 #include "compile/passes/compact.h"
 #include "compile/passes/host_operators.h"
-#include "compile/passes/loops.h"
 #include "compile/passes/overwrite_order.h"
 #include "compile/passes/slices/slice_regions.h"
 #include "compile/prepare_kernels.h"

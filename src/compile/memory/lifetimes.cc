@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "compile/bodies/loops.h"
 #include "compile/memory/caller_memory.h"
 #include "compile/memory/storage/groups.h"
 #include "compile/memory/zero_copy.h"
 #include "compile/passes/bodies.h"
 #include "compile/passes/constants.h"
-#include "compile/passes/loops.h"
 #include "compile/shapes/batch_labels.h"
 #include "plimsoll/base/text.h"
 

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "compile/bodies/loops.h"
 #include "compile/passes/bodies.h"
-#include "compile/passes/loops.h"
 #include "compile/placement/host_nodes.h"
 #include "plimsoll/base/text.h"
 

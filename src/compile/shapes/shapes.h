@@ -16,8 +16,9 @@ namespace plimsoll::compile {
 // A branch of an `If` whose shapes cannot be is emptied (Subgraph::dropped): what the other one
 // gives is what the node gives, and taking it fails.
 //
-// Fails (graph.shape, kind kBadFile) on other shapes that cannot be, sizes that overflow, and bodies
-// nested so that inferring them would take for ever. Time is near-linear in the number of nodes.
+// Fails (graph.shape, kind kBadFile) on other shapes that cannot be, sizes that overflow, and
+// bodies nested so that inferring them would take for ever. Time is near-linear in the number of
+// nodes.
 Status InferShapes(graph::Graph& graph);
 
 // The same for one node, from what its inputs are now.

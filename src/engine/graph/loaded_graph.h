@@ -27,9 +27,9 @@ struct GraphMemory {
   Bytes feature_map;   // that the last run took, with the regions outside it
   Bytes weights;       // constants that kernels read, packed or plain, shared ones included
   PackedStore::Packed packed;
-  int plans = 0;        // kept
-  Bytes merged_blocks;  // of that plan: continuous groups of all gears, given to nobody else
-  Bytes merged_cost;    // what these add to the arena
+  int plans = 0;            // kept
+  Bytes merged_blocks;      // of that plan: continuous groups of all gears, given to nobody else
+  Bytes merged_cost;        // what these add to the arena
   StretchCounts stretches;  // of the last run that was not planned as a whole
 };
 

@@ -54,14 +54,14 @@ Status CheckWholeBytes(DataType type) {
 
 Status CheckSlice(const HostTensor& slice, int64_t number, DataType type, const Dims& dims) {
   if (slice.type == type && slice.dims == dims) return {};
-  return Error{.kind = ErrorKind::kRunFailed,
-               .code = "run.slices",
-               .what = "cannot collect what a loop gives",
-               .where = StrCat("iteration ", number),
-               .why = StrCat("its slice is ", Text(TypeOf(HostValue::Of(slice))),
-                             ", the first one was ",
-                             Text(ValueType::Tensor(type, graph::ShapeOf(dims)))),
-               .remedy = ""};
+  return Error{
+      .kind = ErrorKind::kRunFailed,
+      .code = "run.slices",
+      .what = "cannot collect what a loop gives",
+      .where = StrCat("iteration ", number),
+      .why = StrCat("its slice is ", Text(TypeOf(HostValue::Of(slice))), ", the first one was ",
+                    Text(ValueType::Tensor(type, graph::ShapeOf(dims)))),
+      .remedy = ""};
 }
 
 }  // namespace

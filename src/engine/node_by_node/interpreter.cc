@@ -91,6 +91,7 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
   for (size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) {
     Put(body.inputs[i], std::move(inputs[i]));
   }
+  size_t single_until = UsesStretches() ? 0 : body.nodes.size();  // nodes run by themselves
   for (size_t i = 0; i < body.nodes.size();) {
     const NodeId node = body.nodes[i];
     const std::string& batch = graph_[node].memory.batch_label;
@@ -99,12 +100,14 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
       continue;
     }
     PLIMSOLL_TRY(CheckGoesOn(node));
-    if (UsesStretches()) {
-      PLIMSOLL_ASSIGN(const size_t next, RunStretch(id, i));
-      if (next > i) {
-        i = next;
+    if (i >= single_until) {
+      const Stretches::Found found = options_.stretches->Find(graph_, id, i, values_);
+      if (found.part != nullptr) {
+        PLIMSOLL_TRY(RunStretch(*found.part));
+        i = found.end;
         continue;
       }
+      single_until = found.end;
     }
     CountSingle(node);
     PLIMSOLL_TRY(id == Graph::kRoot && side_ ? Visit(node) : RunNode(node, options_.allocate));
@@ -138,21 +141,19 @@ bool Interpreter::UsesStretches() const {
          !options_.observe && !has_batches_;
 }
 
-Result<size_t> Interpreter::RunStretch(SubgraphId body, size_t first) {
-  Stretches::Part* const part = options_.stretches->Find(graph_, body, first, values_);
-  if (part == nullptr) return first;
-  PLIMSOLL_ASSIGN(
-      std::vector<HostTensor> made,
-      options_.stretches->Run(*part, values_, options_.allocate, options_.cancelled));
+Status Interpreter::RunStretch(Stretches::Part& part) {
+  PLIMSOLL_ASSIGN(std::vector<HostTensor> made,
+                  options_.stretches->Run(part, values_, options_.allocate, options_.cancelled));
   for (size_t i = 0; i < made.size(); ++i) {
-    Put(part->ports.outputs[i], HostValue::Of(std::move(made[i])));
+    Put(part.ports.outputs[i], HostValue::Of(std::move(made[i])));
   }
+  const compile::Stretch& nodes = part.nodes;
   ++counts_.stretches;
-  counts_.planned_nodes += static_cast<int64_t>(part->nodes.end - first);
-  for (size_t i = first; i < part->nodes.end; ++i) {
-    Release(last_reads_[graph_[body].nodes[i].index()]);
+  counts_.planned_nodes += static_cast<int64_t>(nodes.end - nodes.first);
+  for (size_t i = nodes.first; i < nodes.end; ++i) {
+    Release(last_reads_[graph_[nodes.body].nodes[i].index()]);
   }
-  return part->nodes.end;
+  return {};
 }
 
 void Interpreter::CountSingle(NodeId id) {

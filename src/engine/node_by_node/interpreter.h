@@ -20,8 +20,8 @@ namespace plimsoll::engine {
 // Runs a graph node by node: each node's shapes are worked out, its outputs taken from `allocate`
 // and its kernel prepared when the walk reaches it, and what nobody reads any more is given back at
 // once. The way for graphs whose sizes only data tells, for sequences, optionals and strings, and
-// for working out constants at load. With stretches, nodes between those whose sizes only data tells
-// run inside plans of their own. With streams, independent host operators of the model run on
+// for working out constants at load. With stretches, nodes between those whose sizes only data
+// tells run inside plans of their own. With streams, independent host operators of the model run on
 // the second of them in parallel with the walk, in memory of the process; the streams that nodes
 // ask for (plimsoll.stream) do not count here.
 //
@@ -53,7 +53,7 @@ class Interpreter {
   // One value for each input of the graph, in order; gives one for each output.
   Result<std::vector<kernels::HostValue>> Run(std::vector<kernels::HostValue> inputs,
                                               const Options& options);
-  void AddTo(HeldWeights& weights) const;  // constants that runs have read so far
+  void AddTo(HeldWeights& weights) const;                  // constants that runs have read so far
   const StretchCounts& counts() const { return counts_; }  // of the last run
 
  private:
@@ -62,8 +62,7 @@ class Interpreter {
   Result<Values> RunBody(graph::SubgraphId id, Values inputs);
   Status CheckGoesOn(graph::NodeId next);
   bool UsesStretches() const;
-  // Runs the stretch that begins there and gives the node behind it; `first` where there is none.
-  Result<size_t> RunStretch(graph::SubgraphId body, size_t first);
+  Status RunStretch(Stretches::Part& part);
   void CountSingle(graph::NodeId id);
   Status Visit(graph::NodeId id);
   Status LaunchNode(graph::NodeId id);

@@ -27,20 +27,33 @@ void Stretches::CompilePart(const graph::Graph& graph, Part& part) const {
   if (compiled.ok()) part.run.executable = *std::move(compiled);
 }
 
-Stretches::Part* Stretches::Find(graph::Graph& graph, graph::SubgraphId body, size_t first,
+Stretches::Found Stretches::FoundAt(Part& part) {
+  const size_t end = std::max(part.nodes.end, part.nodes.first + 1);
+  return {part.run.executable == nullptr ? nullptr : &part, end};
+}
+
+Stretches::Found Stretches::Find(graph::Graph& graph, graph::SubgraphId body, size_t first,
                                  const std::vector<HostValue>& values) {
-  std::list<Part>& known = parts_[{body.index(), first}];
+  // Where sizes keep changing, one in so many is looked at.
+  constexpr int64_t kMostMisses = 16;
+  Place& place = places_[{body.index(), first}];
+  std::list<Part>& known = place.parts;
   const auto found = std::find_if(known.begin(), known.end(),
                                   [&](const Part& part) { return Fits(part, values); });
   if (found != known.end()) {
+    place.misses = 0;
     known.splice(known.begin(), known, found);
     Part& part = known.front();
     if (!part.met_again) {
       // What it makes has the types of another run by now.
       part.nodes = compile::FindStretch(graph, body, first);
-      if (part.nodes.end > first) CompilePart(graph, part);
+      CompilePart(graph, part);
     }
-    return part.run.executable == nullptr ? nullptr : &part;
+    return FoundAt(part);
+  }
+  ++place.misses;
+  if (place.misses > kMostMisses && place.misses % kMostMisses != 0) {
+    return {nullptr, FoundAt(known.front()).end};
   }
   Part part;
   part.nodes = compile::FindStretch(graph, body, first);
@@ -54,7 +67,7 @@ Stretches::Part* Stretches::Find(graph::Graph& graph, graph::SubgraphId body, si
   if (at_once && !part.met_again) CompilePart(graph, part);
   known.push_front(std::move(part));
   if (known.size() > std::max<size_t>(kept_, 1)) known.pop_back();
-  return known.front().run.executable == nullptr ? nullptr : &known.front();
+  return FoundAt(known.front());
 }
 
 Status Stretches::TakeArena(Bytes size, const kernels::AllocateTensor& allocate) {
@@ -92,15 +105,15 @@ Result<std::vector<HostTensor>> Stretches::Run(Part& part, const std::vector<Hos
     written.push_back(tensor.data.get());
     made.push_back(std::move(tensor));
   }
-  PLIMSOLL_TRY(
-      executable.Run(part.run.addresses,
-                     {.inputs = read, .outputs = written, .host_inputs = {}, .cancelled = cancelled}));
+  PLIMSOLL_TRY(executable.Run(
+      part.run.addresses,
+      {.inputs = read, .outputs = written, .host_inputs = {}, .cancelled = cancelled}));
   return made;
 }
 
 void Stretches::AddTo(HeldWeights& weights) const {
-  for (const auto& [place, parts] : parts_) {
-    for (const Part& part : parts) {
+  for (const auto& [node, place] : places_) {
+    for (const Part& part : place.parts) {
       if (part.run.executable != nullptr) part.run.executable->AddTo(weights);
     }
   }

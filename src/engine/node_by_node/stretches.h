@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "compile/passes/cut_stretch.h"
+#include "compile/bodies/cut_stretch.h"
 #include "engine/run/bound_executable.h"
 #include "engine/run/executable.h"
 #include "graph/graph.h"
@@ -46,10 +46,14 @@ class Stretches {
     BoundExecutable run;             // without an executable: not compiled
     bool met_again = false;          // compiled, or found not to compile
   };
-  // The part that begins with node `first` of the body, for values as they are now; null: that node
-  // runs by itself. `graph` has the types of all values that have been made; those of others may
-  // change.
-  Part* Find(graph::Graph& graph, graph::SubgraphId body, size_t first,
+  // What comes next.
+  struct Found {
+    Part* part = nullptr;  // that can run; null: nodes run by themselves,
+    size_t end = 0;        // up to this one
+  };
+  // What begins with node `first` of the body, for values as they are now. `graph` has the types of
+  // all values that have been made; those of others may change.
+  Found Find(graph::Graph& graph, graph::SubgraphId body, size_t first,
              const std::vector<kernels::HostValue>& values);
 
   // Runs the part over these values, and gives what it makes, in the order of its outputs.
@@ -62,13 +66,20 @@ class Stretches {
   void AddTo(HeldWeights& weights) const;
 
  private:
+  // A place in a body.
+  struct Place {
+    std::list<Part> parts;  // the one used last comes first
+    int64_t misses = 0;     // in a row: sizes that were not known
+  };
+
+  static Found FoundAt(Part& part);
   Status TakeArena(Bytes size, const kernels::AllocateTensor& allocate);
   void CompilePart(const graph::Graph& graph, Part& part) const;
 
   const Compile compile_;
   const size_t kept_;
-  std::map<std::pair<size_t, size_t>, std::list<Part>> parts_;  // by body and first node
-  kernels::HostTensor arena_;                                   // of the run that goes on
+  std::map<std::pair<size_t, size_t>, Place> places_;  // by body and first node
+  kernels::HostTensor arena_;                          // of the run that goes on
 };
 
 }  // namespace plimsoll::engine

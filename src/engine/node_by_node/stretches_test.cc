@@ -38,8 +38,7 @@ TEST(StretchesTest, WhatFollowsASizeThatDataTellsIsPlannedWhenThatComesAgain) {
   const auto session = MakeSession();
   const GraphId id = MustAdd(*session, Picking());
   const auto run = [&](const std::vector<float>& x) {
-    return ElementsOf(
-        MustRun(*session, id, {Floats({static_cast<int64_t>(x.size())}, x)})[0]);
+    return ElementsOf(MustRun(*session, id, {Floats({static_cast<int64_t>(x.size())}, x)})[0]);
   };
   EXPECT_EQ(run({1, -3, 4, -1}), (std::vector<float>{-4, -6}));
   StretchCounts counts = CountsOf(*session, id);

@@ -97,15 +97,15 @@ Graph Summing(const Dim& rows) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({rows, 3}));
   const ValueId start = builder.Node("Neg", {x});
-  const auto made = AddLoop(
-      builder, builder.Int64("trips", 4), ValueId(), {start}, 2, "sum",
-      [&](GraphBuilder& b, const Given& given) {
-        const ValueId factor =
-            b.Node("Cast", {given.number}, With("to", static_cast<int64_t>(DataType::kFloat32)));
-        const ValueId sum = b.Node("Add", {given.carried[0], b.Node("Mul", {x, factor})});
-        return std::vector<ValueId>{b.Node("Identity", {given.running}), sum,
-                                    b.Node("Relu", {sum})};
-      });
+  const auto made =
+      AddLoop(builder, builder.Int64("trips", 4), ValueId(), {start}, 2, "sum",
+              [&](GraphBuilder& b, const Given& given) {
+                const ValueId factor = b.Node("Cast", {given.number},
+                                              With("to", static_cast<int64_t>(DataType::kFloat32)));
+                const ValueId sum = b.Node("Add", {given.carried[0], b.Node("Mul", {x, factor})});
+                return std::vector<ValueId>{b.Node("Identity", {given.running}), sum,
+                                            b.Node("Relu", {sum})};
+              });
   builder.Output(builder.Node("Abs", {made[0]}));
   builder.Output(made[1]);
   return builder.Build();
@@ -134,7 +134,8 @@ TEST(LoopsTest, DataTellsHowOftenABodyRuns) {
       builder, trips, condition, {start}, 1, "double", [](GraphBuilder& b, const Given& given) {
         const ValueId next = b.Node("Add", {given.carried[0], given.carried[0]});
         const ValueId largest = b.Node("ReduceMax", {next}, With("keepdims", int64_t{0}));
-        return std::vector<ValueId>{b.Node("Less", {largest, b.Float32s("bound", {}, {100})}), next};
+        return std::vector<ValueId>{b.Node("Less", {largest, b.Float32s("bound", {}, {100})}),
+                                    next};
       });
   builder.Output(made[0]);
   const Graph graph = builder.Build();
@@ -155,14 +156,15 @@ TEST(LoopsTest, CarriedValuesMayChangePlaces) {
     const ValueId a = builder.Input("a", FloatTensor({2}));
     const ValueId b = builder.Input("b", FloatTensor({2}));
     const ValueId c = builder.Input("c", FloatTensor({2}));
-    const auto made = AddLoop(builder, builder.Int64("trips", trips), ValueId(), {a, b, c}, 3,
-                              "turn", [](GraphBuilder& inner, const Given& given) {
-                                const ValueId flat = inner.Node("Unsqueeze", {given.carried[2], inner.Int64s("zero", {0})});
-                                return std::vector<ValueId>{
-                                    given.running, given.carried[1],
-                                    inner.Node("Squeeze", {flat, inner.Int64s("first", {0})}),
-                                    given.carried[0]};
-                              });
+    const auto made =
+        AddLoop(builder, builder.Int64("trips", trips), ValueId(), {a, b, c}, 3, "turn",
+                [](GraphBuilder& inner, const Given& given) {
+                  const ValueId flat =
+                      inner.Node("Unsqueeze", {given.carried[2], inner.Int64s("zero", {0})});
+                  return std::vector<ValueId>{
+                      given.running, given.carried[1],
+                      inner.Node("Squeeze", {flat, inner.Int64s("first", {0})}), given.carried[0]};
+                });
     for (const ValueId one : made) builder.Output(one);
     const Graph graph = builder.Build();
     const std::vector<HostTensor> inputs = {Floats({2}, {1, 2}), Floats({2}, {3, 4}),
@@ -170,8 +172,7 @@ TEST(LoopsTest, CarriedValuesMayChangePlaces) {
     for (const bool optimise : {true, false}) {
       const auto outputs = MustRunPlanned(graph, inputs, optimise);
       for (size_t i = 0; i < 3; ++i) {
-        EXPECT_EQ(ElementsOf(outputs[i]),
-                  ElementsOf(inputs[(i + static_cast<size_t>(trips)) % 3]))
+        EXPECT_EQ(ElementsOf(outputs[i]), ElementsOf(inputs[(i + static_cast<size_t>(trips)) % 3]))
             << trips;
       }
     }
@@ -183,13 +184,13 @@ TEST(LoopsTest, TheConditionIsLookedAtBeforeItIsReplaced) {
   GraphBuilder builder;
   const ValueId flag = builder.Input("flag", Scalar(DataType::kBool));
   const ValueId start = builder.Input("start", FloatTensor({}));
-  const auto made =
-      AddLoop(builder, builder.Int64("trips", 10), builder.Node("Not", {builder.Node("Not", {flag})}),
-              {flag, start}, 2, "once", [](GraphBuilder& b, const Given& given) {
-                const ValueId one = b.Float32s("one", {}, {1});
-                return std::vector<ValueId>{given.carried[0], b.Node("Not", {given.carried[0]}),
-                                            b.Node("Add", {given.carried[1], one})};
-              });
+  const auto made = AddLoop(
+      builder, builder.Int64("trips", 10), builder.Node("Not", {builder.Node("Not", {flag})}),
+      {flag, start}, 2, "once", [](GraphBuilder& b, const Given& given) {
+        const ValueId one = b.Float32s("one", {}, {1});
+        return std::vector<ValueId>{given.carried[0], b.Node("Not", {given.carried[0]}),
+                                    b.Node("Add", {given.carried[1], one})};
+      });
   for (const ValueId one : made) builder.Output(one);
   const auto outputs = MustRunPlanned(builder.Build(), {Bool(true), Floats({}, {0})});
   EXPECT_EQ(ElementsOf(outputs[1]), (std::vector<float>{2}));
@@ -205,7 +206,9 @@ TEST(LoopsTest, AResultIsNotWrittenOverWhatIsStillRead) {
                               [&](GraphBuilder& b, const Given& given) {
                                 const ValueId next = b.Node("Sin", {given.carried[0]});
                                 const ValueId last = read_later ? given.carried[0] : next;
-                                const ValueId sum = b.Node("ReduceSum", {b.Node("Mul", {next, last})}, With("keepdims", int64_t{0}));
+                                const ValueId sum =
+                                    b.Node("ReduceSum", {b.Node("Mul", {next, last})},
+                                           With("keepdims", int64_t{0}));
                                 return std::vector<ValueId>{given.running, next, sum};
                               });
     builder.Output(builder.Node("Abs", {made[0]}));
@@ -251,8 +254,8 @@ TEST(LoopsTest, ABodyReadsWhatIsAroundItInEveryIterationOfEveryLoop) {
               const ValueId sum = c.Node("Sub", {c.Node("Add", {more.carried[0], here}), outside});
               return std::vector<ValueId>{more.running, sum, c.Node("Neg", {sum})};
             });
-        const ValueId all = b.Node("ReduceSum", {inner[1], b.Int64s("axis", {0})},
-                                   With("keepdims", int64_t{0}));
+        const ValueId all =
+            b.Node("ReduceSum", {inner[1], b.Int64s("axis", {0})}, With("keepdims", int64_t{0}));
         return std::vector<ValueId>{given.running, inner[0], all};
       });
   for (const ValueId one : made) builder.Output(one);
@@ -284,10 +287,12 @@ Graph Walking(std::vector<int64_t> axes, std::vector<int64_t> directions, int64_
 
 TEST(LoopsTest, ScansWalkAlongAnyAxisInEitherDirection) {
   const HostTensor start = Floats({2}, {100, 0});
-  const auto forward = MustRunPlanned(Walking({0}, {0}, 0, 0), {start, Floats({3, 2}, {1, 2, 3, 4, 5, 6})});
+  const auto forward =
+      MustRunPlanned(Walking({0}, {0}, 0, 0), {start, Floats({3, 2}, {1, 2, 3, 4, 5, 6})});
   EXPECT_EQ(ElementsOf(forward[0]), (std::vector<float>{109, 12}));
   EXPECT_EQ(ElementsOf(forward[1]), (std::vector<float>{-101, -2, -104, -6, -109, -12}));
-  const auto across = MustRunPlanned(Walking({-1}, {1}, -1, 1), {start, Floats({2, 3}, {1, 3, 5, 2, 4, 6})});
+  const auto across =
+      MustRunPlanned(Walking({-1}, {1}, -1, 1), {start, Floats({2, 3}, {1, 3, 5, 2, 4, 6})});
   EXPECT_EQ(ElementsOf(across[0]), (std::vector<float>{109, 12}));
   EXPECT_EQ(across[1].dims, (kernels::Dims{2, 3}));
   EXPECT_EQ(ElementsOf(across[1]), (std::vector<float>{-109, -108, -105, -12, -10, -6}));
@@ -300,8 +305,9 @@ TEST(LoopsTest, EachIterationFindsItsMemoryCleared) {
   const auto made = AddLoop(
       builder, builder.Int64("trips", 3), ValueId(), {x}, 2, "unpool",
       [](GraphBuilder& b, const Given& given) {
-        const ValueId place = b.Node("Add", {b.Node("Reshape", {given.number, b.Int64s("four", {1, 1, 1, 1})}),
-                                             b.Node("Reshape", {b.Int64s("pair", {0, 3}), b.Int64s("as", {1, 1, 1, 2})})});
+        const ValueId place = b.Node(
+            "Add", {b.Node("Reshape", {given.number, b.Int64s("four", {1, 1, 1, 1})}),
+                    b.Node("Reshape", {b.Int64s("pair", {0, 3}), b.Int64s("as", {1, 1, 1, 2})})});
         Attributes attributes;
         attributes.Set("kernel_shape", std::vector<int64_t>{1, 3});
         attributes.Set("strides", std::vector<int64_t>{1, 3});
@@ -345,7 +351,8 @@ TEST(LoopsTest, AnImpossibleBranchFailsOnlyWhereItIsTaken) {
     EXPECT_EQ(ElementsOf(MustRun(*session, id, {Bool(true), one_row})[0]),
               (std::vector<float>{-1, 0, -3, 0}))
         << "after a failed run";
-    EXPECT_EQ(ElementsOf(MustRun(*session, id, {Bool(false), Floats({2, 4}, std::vector<float>(8, 1))})[0]),
+    EXPECT_EQ(ElementsOf(MustRun(*session, id,
+                                 {Bool(false), Floats({2, 4}, std::vector<float>(8, 1))})[0]),
               std::vector<float>(8, -1));
   }
 }

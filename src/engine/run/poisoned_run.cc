@@ -80,9 +80,9 @@ class Observer {
  private:
   // Another iteration of a loop: what is born from this step on is born again.
   void GoBack(int64_t step) {
-    const auto first = std::lower_bound(
-        lives_.begin(), lives_.end(), step,
-        [](const RunLife& life, int64_t before) { return life.begin < before; });
+    const auto first =
+        std::lower_bound(lives_.begin(), lives_.end(), step,
+                         [](const RunLife& life, int64_t before) { return life.begin < before; });
     next_ = static_cast<size_t>(first - lives_.begin());
     std::erase_if(alive_, [&](const RunLife* life) { return life->begin >= step; });
   }

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "compile/bodies/loops.h"
 #include "compile/compile_model.h"
-#include "compile/passes/loops.h"
 #include "engine/run/run_record.h"
 #include "graph/graph.h"
 #include "kernels/kernel.h"
@@ -93,8 +93,8 @@ struct Transfer {
 
 // A body that runs again and again.
 struct ProgramLoop {
-  uint32_t body = 0;  // its first task
-  uint32_t end = 0;   // the task behind the last
+  uint32_t body = 0;                                     // its first task
+  uint32_t end = 0;                                      // the task behind the last
   int64_t length = std::numeric_limits<int64_t>::max();  // iterations, where operands give no less
 };
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <span>
 
+#include "compile/bodies/loops.h"
+#include "compile/memory/storage/carried_values.h"
 #include "compile/memory/storage/offset_forest.h"
 #include "compile/memory/storage/views.h"
 #include "compile/passes/bodies.h"
-#include "compile/passes/loops.h"
 #include "compile/shapes/batch_labels.h"
 
 namespace plimsoll::compile {
@@ -276,44 +277,17 @@ class Finder {
     }
   }
 
-  // Whether the body reads what it was given for the last time before it begins to write the
-  // result, or as it writes it. Its nodes run in their order.
   bool MayOverwrite(SubgraphId body, const CarriedValue& carried,
                     const std::vector<std::vector<ValueId>>& reads) {
-    const StorageId given = found_.places[carried.input.index()].storage;
+    const StorageId given = RootOf(carried.input);
     const StorageId made = RootOf(carried.result);
     const NodeId maker = graph_[carried.result].producer;
     if (!made.valid() || made == given || handed_on_[made.index()] || !maker.valid() ||
         graph_[carried.result].home != body || IsKept(maker) || !IsMadeInside(carried.result)) {
       return false;
     }
-    const auto in_given = [&](ValueId value) { return RootOf(value) == given; };
-    if (std::ranges::any_of(graph_[body].outputs, in_given)) return false;
-    const std::vector<NodeId>& nodes = graph_[body].nodes;
-    size_t first_write = nodes.size();
-    for (size_t i = nodes.size(); i-- > 0;) {
-      const bool writes = std::ranges::any_of(
-          graph_[nodes[i]].outputs, [&](ValueId output) { return RootOf(output) == made; });
-      if (writes) first_write = i;
-    }
-    for (size_t i = first_write + 1; i < nodes.size(); ++i) {
-      if (std::ranges::any_of(reads[i], in_given)) return false;
-    }
-    return first_write < nodes.size() && (std::ranges::none_of(reads[first_write], in_given) ||
-                                          OverwritesAsItReads(nodes[first_write], carried));
-  }
-
-  bool OverwritesAsItReads(NodeId id, const CarriedValue& carried) {
-    const Node& node = graph_[id];
-    const StorageId given = found_.places[carried.input.index()].storage;
-    const auto operands = std::ranges::count_if(
-        node.inputs, [&](ValueId input) { return RootOf(input) == given; });
-    if (!SubgraphsOf(node).empty() || !IsOrdinary(node.memory) || operands != 1) return false;
-    const std::vector<kernels::InPlacePair> pairs = rules_.backend->InPlacePairs(graph_, id);
-    return std::ranges::any_of(pairs, [&](const kernels::InPlacePair& pair) {
-      return node.outputs[static_cast<size_t>(pair.output)] == carried.result &&
-             node.inputs[static_cast<size_t>(pair.input)] == carried.input;
-    });
+    return IsReadBeforeItIsMade(graph_, *rules_.backend, {body, carried, reads},
+                                [&](ValueId value) { return RootOf(value); });
   }
 
   void WriteOver(const CarriedValue& carried) {

@@ -82,7 +82,8 @@ std::optional<Dim> TripCount(const InferContext& context, SubgraphId body) {
   if (!counted) return std::nullopt;
   if (*counted == kEndless) return trips;
   if (!trips) return Dim(*counted);
-  return trips->is_number() ? std::optional(Dim(std::min(trips->number(), *counted))) : std::nullopt;
+  return trips->is_number() ? std::optional(Dim(std::min(trips->number(), *counted)))
+                            : std::nullopt;
 }
 
 // Inputs: trip count, condition, carried values. The body takes the iteration's number, the

@@ -123,8 +123,8 @@ std::string CountedBy(int64_t first, int64_t step, int64_t bound, const std::str
   builder.BodyInput("go", {});
   const ValueId t = builder.BodyInput("t", {});
   const ValueId next = builder.Node("Add", {t, builder.Int64("step", step)});
-  const ValueId compared = turned ? builder.Node(compares, {end, next})
-                                  : builder.Node(compares, {next, end});
+  const ValueId compared =
+      turned ? builder.Node(compares, {end, next}) : builder.Node(compares, {next, end});
   const ValueId endless = builder.Node("Less", {i, builder.Int64("far", int64_t{1} << 62)});
   builder.EndBody({builder.Node("And", {compared, endless}), next, next});
   Attributes attributes;

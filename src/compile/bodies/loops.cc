@@ -1,4 +1,4 @@
-#include "compile/passes/loops.h"
+#include "compile/bodies/loops.h"
 
 #include <algorithm>
 
@@ -68,8 +68,7 @@ LoopParts PartsOfScan(const Graph& graph, const Node& node) {
   const auto walked = static_cast<size_t>(node.attributes.Int("num_scan_inputs", 0));
   const size_t states = node.inputs.size() - walked;
   for (size_t i = 0; i < states; ++i) {
-    parts.carried.push_back(
-        {node.inputs[i], body.inputs[i], body.outputs[i], At(node.outputs, i)});
+    parts.carried.push_back({node.inputs[i], body.inputs[i], body.outputs[i], At(node.outputs, i)});
   }
   for (size_t i = 0; i < walked; ++i) {
     const ValueId whole = node.inputs[states + i];

@@ -1,4 +1,4 @@
-#include "compile/passes/cut_stretch.h"
+#include "compile/bodies/cut_stretch.h"
 
 #include <algorithm>
 #include <optional>
