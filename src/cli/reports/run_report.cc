@@ -44,9 +44,30 @@ std::string CopiesText(const char* kind, const std::vector<engine::Port>& ports,
   return text;
 }
 
+// How the last run of a model that is not planned as a whole went.
+std::string StretchesText(const engine::StretchCounts& counts) {
+  constexpr size_t kMostNamed = 8;
+  std::string text =
+      Line("stretches", StrCat(counts.planned_nodes, " nodes in ", counts.stretches,
+                               " planned stretches, ", counts.single_nodes, " by themselves"));
+  for (size_t i = 0; i < counts.single.size() && i < kMostNamed; ++i) {
+    text += Line("", counts.single[i]);
+  }
+  const size_t more = counts.single.size() - std::min(counts.single.size(), kMostNamed);
+  if (more > 0) text += Line("", StrCat("and ", more, " more"));
+  return text;
+}
+
 Json ModelJson(const ModelRun& run) {
   Json json{{"model", run.model}, {"runs", run.latency_ms.size()}, {"planned", run.planned}};
-  if (!run.planned) json["reason"] = run.reason;
+  if (!run.planned) {
+    const engine::StretchCounts& stretches = run.memory.stretches;
+    json["reason"] = run.reason;
+    json["stretches"] = {{"run", stretches.stretches},
+                         {"planned_nodes", stretches.planned_nodes},
+                         {"single_nodes", stretches.single_nodes},
+                         {"single", stretches.single}};
+  }
   if (!run.batch.empty()) {
     json["batch"] = run.batch;
     json["not_made"] = run.not_made;
@@ -132,6 +153,7 @@ std::string ModelText(const ModelRun& run) {
     text += CopiesText("output", run.outputs, run.last_run.ports.outputs, run.batch);
   } else {
     text += Line("no plan", run.reason);
+    text += StretchesText(run.memory.stretches);
   }
   text += Line("weights", FormatBytes(run.memory.weights));
   text += Line("heap calls", StrCat(run.heap_calls, " in the last run"));

@@ -169,8 +169,7 @@ void PlanProfile::FindTasks(const Executable& executable) {
     if (!task.node.valid()) continue;
     const size_t node = task.node.index();
     steps.stream = stream_of_[node];
-    // What a branch made is copied when the branch has ended.
-    steps.reached = (task.kind == Task::Kind::kCopy ? last : first)[node];
+    steps.reached = (task.after_bodies ? last : first)[node];
   }
   for (const Program::Unit& unit : program.units) {
     if (unit.tasks.begin == unit.tasks.end || last[unit.node.index()] < 0) continue;
