@@ -24,6 +24,8 @@ using OperationsRule = int64_t (*)(const Graph& graph, const Node& node);
 
 inline constexpr std::string_view kMachineLearningDomain = "ai.onnx.ml";
 inline constexpr std::string_view kTrainingDomain = "ai.onnx.preview.training";
+// Operators that ONNX Runtime adds to the standard; its optimisers and exporters write them.
+inline constexpr std::string_view kContributedDomain = "com.microsoft";
 inline constexpr int kNewest = 1 << 20;
 inline constexpr int kAny = 1 << 20;
 
