@@ -98,15 +98,6 @@ void FindLargest(const Graph& graph, ModelReport& report) {
   report.largest_values.resize(std::min(kShown, report.largest_values.size()));
 }
 
-std::vector<std::string> DynamicDimensions(const Graph& graph) {
-  std::vector<std::string> symbols;
-  for (const Value& value : graph.values) {
-    graph::ValueType type = value.type;
-    ForEachDim(type, [&](graph::Dim& dim) { dim.CollectSymbols(symbols); });
-  }
-  return symbols;
-}
-
 }  // namespace
 
 ModelReport MakeReport(const Graph& graph, std::string file, const compile::Bindings& bindings) {
@@ -118,7 +109,7 @@ ModelReport MakeReport(const Graph& graph, std::string file, const compile::Bind
   report.metadata = graph.metadata;
   for (const ValueId input : graph.root().inputs) report.inputs.push_back(PortOf(graph[input]));
   for (const ValueId output : graph.root().outputs) report.outputs.push_back(PortOf(graph[output]));
-  report.dynamic_dimensions = DynamicDimensions(graph);
+  report.open = graph::FindOpenDimensions(graph);
   report.nodes = static_cast<int>(graph.nodes.size());
   report.bodies = static_cast<int>(graph.subgraphs.size()) - 1;
   report.operators = CountOperators(graph);
