@@ -11,6 +11,17 @@ namespace {
 using profile::Event;
 using Kind = profile::Event::Kind;
 
+// Memory for events, from one run of a thread to its next: a short run would feel the heap.
+thread_local std::vector<Event> spare_events;
+
+// One use less of a life; whether it was the last. `shared`: other threads may end uses of it too.
+bool EndUse(std::atomic<int32_t>& left, bool shared) {
+  if (shared) return left.load() > 0 && left.fetch_sub(1) == 1;
+  const int32_t now = left.load(std::memory_order_relaxed);
+  if (now > 0) left.store(now - 1, std::memory_order_relaxed);
+  return now == 1;
+}
+
 }  // namespace
 
 RunProfile::RunProfile(std::shared_ptr<profile::Recorder> recorder,
@@ -21,23 +32,28 @@ RunProfile::RunProfile(std::shared_ptr<profile::Recorder> recorder,
       run_(recorder_->NextRun()),
       streams_(plan_->streams()),
       uses_left_(new std::atomic<int32_t>[plan_->lives().size()]()) {
+  streams_.front().events.swap(spare_events);
+  if (!recorder_->recording()) return;
   Event begin = Blank(Kind::kRunBegin);
   begin.bytes = place_.size.value();
   begin.address = reinterpret_cast<uint64_t>(place_.arena);
   recorder_->Record(begin);
-  if (recorder_->recording()) TellResident(recorder_->Now());
+  TellResident(recorder_->Now());
 }
 
 RunProfile::~RunProfile() {
+  for (Progress& progress : streams_) Tell(progress);
   std::vector<Event> events;
   for (size_t i = 0; i < plan_->lives().size(); ++i) {
-    if (uses_left_[i].load() > 0) {
+    if (uses_left_[i].load(std::memory_order_relaxed) > 0) {
       events.push_back(OfLife(Kind::kRelease, static_cast<uint32_t>(i)));
     }
   }
-  events.push_back(Blank(Kind::kRunEnd));
-  recorder_->Record(events);
-  if (recorder_->recording()) TellResident(recorder_->Now());
+  const bool recording = recorder_->recording();
+  if (recording) events.push_back(Blank(Kind::kRunEnd));
+  if (!events.empty()) recorder_->Record(events);
+  if (recording) TellResident(recorder_->Now());
+  streams_.front().events.swap(spare_events);
 }
 
 Event RunProfile::Blank(Kind kind) const {
@@ -63,7 +79,7 @@ Event RunProfile::OfLife(Kind kind, uint32_t life) const {
 void RunProfile::End(Progress& progress, size_t stream, size_t place) {
   for (; progress.ended < place; ++progress.ended) {
     for (const uint32_t life : plan_->EndsAt(stream, progress.ended)) {
-      if (uses_left_[life].load() == 0 || uses_left_[life].fetch_sub(1) != 1) continue;
+      if (!EndUse(uses_left_[life], streams_.size() > 1)) continue;
       progress.events.push_back(OfLife(Kind::kRelease, life));
       progress.events.back().stream = static_cast<int16_t>(stream);
     }
@@ -77,7 +93,8 @@ void RunProfile::Reach(size_t stream, size_t place) {
     for (const uint32_t life : plan_->BeginsAt(stream, progress.begun)) {
       const RunLife& about = plan_->lives()[life];
       if (about.batch != kEveryBatch && about.batch != place_.batch) continue;
-      uses_left_[life].store(static_cast<int32_t>(about.last_steps.size()));
+      uses_left_[life].store(static_cast<int32_t>(about.last_steps.size()),
+                             std::memory_order_relaxed);
       progress.events.push_back(OfLife(Kind::kAllocate, life));
       progress.events.back().stream = static_cast<int16_t>(stream);
     }
@@ -95,8 +112,7 @@ void RunProfile::BeforeTask(size_t task) {
   // What a run does before its first node belongs to the first step.
   const int64_t reached = task == 0 ? std::max<int64_t>(steps.reached, 0) : steps.reached;
   const auto stream = static_cast<size_t>(steps.stream);
-  if (reached < 0 || plan_->StepsOf(stream) == 0) return;
-  Reach(stream, static_cast<size_t>(reached));
+  if (reached >= 0 && plan_->StepsOf(stream) > 0) Reach(stream, static_cast<size_t>(reached));
   Tell(streams_[stream]);
 }
 
@@ -107,7 +123,9 @@ void RunProfile::AfterTask(size_t task) {
   const auto done = static_cast<size_t>(steps.done);
   if (streams_[stream].begun < done) Reach(stream, done - 1);
   End(streams_[stream], stream, done);
-  Tell(streams_[stream]);
+  // What a task gives back on a stream of several may be another's at once; else it is told with
+  // what the next task takes.
+  if (streams_.size() > 1) Tell(streams_[stream]);
 }
 
 RunProfile::Operator::Operator(RunProfile* run, graph::NodeId node)

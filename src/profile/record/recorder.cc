@@ -165,7 +165,7 @@ void Recorder::Record(std::span<Event> events) {
   ThreadEvents& own = OwnEvents();
   const Writing writing(own);
   const bool open = open_.load();
-  int64_t now = open ? Now() : 0;
+  int64_t now = -1;  // not asked yet
   for (Event& event : events) {
     if (event.is_memory()) Count(own, event);
     if (!open) continue;
@@ -175,6 +175,7 @@ void Recorder::Record(std::span<Event> events) {
       Add(own.inside.reserved[component], event.reserved());
     }
     if (event.time == 0) {
+      if (now < 0) now = Now();
       event.time = now = std::max(now, own.last_time + 1);
       own.last_time = event.time;
     }
