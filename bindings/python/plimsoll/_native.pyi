@@ -25,6 +25,7 @@ class Session:
         optimise: bool = True,
         only_plan: bool = False,
         share: Session | None = None,
+        variables: Sequence[tuple[str, str, Sequence[int]]] = ...,
     ) -> None: ...
     @property
     def inputs(self) -> list[tuple[str, str, list[int | str | None] | None, str]]: ...
