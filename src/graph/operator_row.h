@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -75,6 +76,13 @@ struct OperatorFacts {
   // overwritten. With kEveryInput, several inputs may be the same value; else the overwritten one
   // must not be read as another input too.
   InputSet in_place_inputs = 0;
+  // Further outputs that may be written into the memory of an input which nothing else of the node
+  // reads: a cache that grows inside its own memory. Output 0: none.
+  struct CachePair {
+    int output = 0;
+    int input = 0;
+  };
+  std::array<CachePair, 2> in_place_caches = {};
   // Inputs whose elements the host must know before the node is prepared: axes, shapes, sizes,
   // scales, conditions and trip counts. All others may lie in memory that the host cannot reach.
   // Where elements of a tensor tell the size of a result (NonZero, Compress), that is not marked.

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "errors.h"
@@ -262,6 +263,17 @@ nb::object GetVariable(const ModelSession& self, const std::string& name) {
                     "variables are of sessions whose graph_run_mode is 1"));
 }
 
+// Input, output (empty: only read) and sizes (empty: the model's).
+using VariableTable = std::vector<std::tuple<std::string, std::string, std::vector<int64_t>>>;
+
+std::vector<VariableName> NamesOf(const VariableTable& table) {
+  std::vector<VariableName> names;
+  for (const auto& [input, output, dims] : table) {
+    names.push_back({.input = input, .output = output, .group = "", .dims = dims});
+  }
+  return names;
+}
+
 }  // namespace
 
 void AddSession(nb::module_& module) {
@@ -277,17 +289,17 @@ void AddSession(nb::module_& module) {
           [](ModelSession* self, nb::handle source, int threads, const std::string& device,
              const Names& config, const std::vector<std::string>& files, bool npu_run_config,
              const std::string& assigner, bool optimise, bool only_plan, bool profiling,
-             const ModelSession* share) {
+             const ModelSession* share, const VariableTable& variables) {
             new (self) ModelSession(OpenModel(source),
                                     MakeOptions(threads, device, config, files, npu_run_config,
                                                 assigner, optimise, only_plan, profiling),
-                                    share);
+                                    share, NamesOf(variables));
           },
           nb::arg("source"), nb::arg("threads") = 1, nb::arg("device") = "cpu",
           nb::arg("config") = Names(), nb::arg("config_files") = std::vector<std::string>(),
           nb::arg("npu_run_config") = false, nb::arg("assigner") = "", nb::arg("optimise") = true,
           nb::arg("only_plan") = false, nb::arg("profiling") = false,
-          nb::arg("share").none() = nb::none())
+          nb::arg("share").none() = nb::none(), nb::arg("variables") = VariableTable())
       .def("run", &ModelSession::Run, nb::arg("feeds"), nb::arg("bound"),
            nb::arg("control").none() = nb::none())
       .def_prop_ro("inputs", [](const ModelSession& self) { return Ports(self.inputs()); })

@@ -26,6 +26,7 @@ class Session:
         only_plan: bool = False,
         profiling: bool = False,
         share: Session | None = None,
+        variables: Sequence[tuple[str, str, Sequence[int]]] = ...,
     ) -> None: ...
     @property
     def inputs(self) -> list[tuple[str, str, list[int | str | None] | None, str]]: ...

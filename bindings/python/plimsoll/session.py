@@ -90,6 +90,11 @@ def _source(model) -> bytes | str:
                      reason="it is no path, no bytes and no ONNX model", remedy="give the path of an ONNX file or its bytes")
 
 
+def _variable(name: str, new: str | tuple[str, Sequence[int]]) -> tuple[str, str, list[int]]:
+    output, dims = (new, ()) if isinstance(new, str) else new
+    return name, output, [int(size) for size in dims]
+
+
 class InferenceSession:
     """A model that is ready to run inside its plan.
 
@@ -100,6 +105,9 @@ class InferenceSession:
     profiling: counts what runs do to memory, so that start_profiling can open a window at any time.
     share: another session, whose memory, weights and variables this model shares, as static_memory_policy says; config,
     options and device are that session's.
+    variables: inputs that are variables of the session and the outputs that replace them after each run, {"past": "present"}; where
+    the model leaves sizes open, with those of the variable: {"past": ("present", [1, 2, 512, 64])}. Such inputs are no longer given,
+    such outputs no longer returned. A cache of keys and values (GroupQueryAttention) is written in place.
 
     Several threads may use one session. The GIL is released while it compiles and runs, and Ctrl-C ends a run at its next
     node."""
@@ -107,7 +115,8 @@ class InferenceSession:
     def __init__(self, model: str | bytes | os.PathLike[str] | Any, sess_options: SessionOptions | None = None,
                  providers: Sequence[str | tuple[str, dict]] | None = None, provider_options: Sequence[dict] | None = None, *,
                  config: Config | dict | str | os.PathLike[str] | None = None, device: str = "cpu",
-                 profiling: bool = False, share: InferenceSession | None = None, **options: Any) -> None:
+                 profiling: bool = False, share: InferenceSession | None = None,
+                 variables: Mapping[str, str | tuple[str, Sequence[int]]] | None = None, **options: Any) -> None:
         check_providers(providers)
         settings = sess_options if sess_options is not None else SessionOptions()
         for name, value in options.items():
@@ -118,7 +127,8 @@ class InferenceSession:
         optimise = settings.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL
         self._native: _native.Session = _native.Session(_source(model), threads=settings._threads(), device=device,
                                        config={**settings._settings(), **names}, config_files=files, npu_run_config=explicit,
-                                       optimise=optimise, profiling=profiling, share=share._native if share is not None else None)
+                                       optimise=optimise, profiling=profiling, share=share._native if share is not None else None,
+                                       variables=[_variable(name, new) for name, new in (variables or {}).items()])
         self._options = settings
         self._inputs = [NodeArg(*row) for row in self._native.inputs]
         self._outputs = [NodeArg(*row) for row in self._native.outputs]

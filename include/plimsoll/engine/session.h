@@ -82,12 +82,14 @@ struct SessionOptions {
   bool profiling = false;
 };
 
-// A variable of a training graph: the input that it is, and the output that replaces it after each
-// run. Without an output it is only read.
+// A variable of a graph: the input that it is, and the output that replaces it after each run.
+// Without an output it is only read. Where the model leaves sizes open, `dims` are the variable's:
+// of a cache of keys and values (GroupQueryAttention) with room for so many.
 struct VariableName {
   std::string input;
   std::string output;
-  std::string group;  // what the model calls its kind, such as "parameters"; empty: nothing
+  std::string group = {};  // what the model calls its kind, such as "parameters"; empty: nothing
+  std::vector<int64_t> dims = {};  // empty: as the model has them
 };
 
 struct VariableInfo {

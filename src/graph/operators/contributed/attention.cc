@@ -37,8 +37,10 @@ Status InferAttentionMask(InferContext& context) {
 
 // query, key, value, past key, past value, seqlens_k, total_sequence_length, cosines, sines,
 // position_ids, attention_bias, head_sink. Without a key the query holds all three, side by side.
-// What is present is as long as the past or as the total, whichever is longer.
+// What is present is as long as the past or as the total, whichever is longer; where attribute
+// past_present_share_buffer is set it is the past's own memory, with room for what is new.
 Status InferGroupQueryAttention(InferContext& context) {
+  PLIMSOLL_TRY(CheckPresent(context, {5, 6}));
   PLIMSOLL_TRY(CheckSameType(context, {0, 1, 2, 7, 8, 10}));
   PLIMSOLL_TRY(CheckSameType(context, {3, 4}));
   const int64_t heads = context.attributes().Int("num_heads", 0);
@@ -66,10 +68,11 @@ Status InferGroupQueryAttention(InferContext& context) {
   }
   context.SetOutput(0, type, {batch, queries, width * heads});
   const std::optional<Dim> total = ScalarOf(context, 6);
+  const bool shared = context.attributes().Int("past_present_share_buffer", 0) != 0;
   Dim present = total.value_or(context.UnknownDim(1, 2));
   if (context.has_input(3)) {
     const Dim past = DimOf(context, 3, 2).value_or(context.UnknownDim(1, 4));
-    present = Dim::Max(past, present);
+    present = shared ? past : Dim::Max(past, present);
   }
   const DataType cache = context.has_input(3) ? context.input_data_type(3) : type;
   for (size_t output : {1, 2}) {
@@ -91,12 +94,12 @@ Status InferContributedRotaryEmbedding(InferContext& context) {
   return {};
 }
 
-constexpr OperatorFacts kNeedsTotal = {.host_inputs = Inputs(6)};
+constexpr OperatorFacts kOntoCache = {.in_place_caches = {{{1, 3}, {2, 4}}}};
 
 constexpr OperatorRow kContributedAttentionRows[] = {
     {"plimsoll", "AttentionMask", 1, kNewest, 3, 4, 1, 1, InferAttentionMask},
-    {kContributedDomain, "GroupQueryAttention", 1, kNewest, 7, 16, 1, 4, InferGroupQueryAttention,
-     kNeedsTotal},
+    {kContributedDomain, "GroupQueryAttention", 1, kNewest, 1, 16, 1, 4, InferGroupQueryAttention,
+     kOntoCache},
     {kContributedDomain, "RotaryEmbedding", 1, kNewest, 4, 4, 1, 1, InferContributedRotaryEmbedding,
      kOverFirstInput},
 };

@@ -13,6 +13,7 @@ namespace {
 
 // A, its scale and zero point, B, its scale and zero point, scale and zero point of the result.
 Status InferQLinearBinary(InferContext& context) {
+  PLIMSOLL_TRY(CheckPresent(context, {3, 4, 6}));
   PLIMSOLL_TRY(CheckSameType(context, {0, 2, 3, 5, 7}));
   const Shape* a = context.input_shape(0);
   const Shape* b = context.input_shape(3);
@@ -30,6 +31,7 @@ Status InferQLinearBinary(InferContext& context) {
 
 // X, its scale and zero point, those of the result.
 Status InferQLinearUnary(InferContext& context) {
+  PLIMSOLL_TRY(CheckPresent(context, {3}));
   PLIMSOLL_TRY(CheckSameType(context, {0, 2, 4}));
   return InferLikeFirst(context);
 }
@@ -82,13 +84,13 @@ Status InferQLinearConcat(InferContext& context) {
 constexpr OperatorFacts kOverEither = {.in_place_inputs = Inputs(0, 3)};
 
 constexpr OperatorRow kQLinearRows[] = {
-    {kContributedDomain, "QLinearAdd", 1, kNewest, 7, 8, 1, 1, InferQLinearBinary, kOverEither},
-    {kContributedDomain, "QLinearMul", 1, kNewest, 7, 8, 1, 1, InferQLinearBinary, kOverEither},
-    {kContributedDomain, "QLinearSigmoid", 1, kNewest, 4, 5, 1, 1, InferQLinearUnary,
+    {kContributedDomain, "QLinearAdd", 1, kNewest, 2, 8, 1, 1, InferQLinearBinary, kOverEither},
+    {kContributedDomain, "QLinearMul", 1, kNewest, 2, 8, 1, 1, InferQLinearBinary, kOverEither},
+    {kContributedDomain, "QLinearSigmoid", 1, kNewest, 2, 5, 1, 1, InferQLinearUnary,
      kOverFirstInput},
-    {kContributedDomain, "QLinearLeakyRelu", 1, kNewest, 4, 5, 1, 1, InferQLinearUnary,
+    {kContributedDomain, "QLinearLeakyRelu", 1, kNewest, 2, 5, 1, 1, InferQLinearUnary,
      kOverFirstInput},
-    {kContributedDomain, "QLinearSoftmax", 1, kNewest, 5, 5, 1, 1, InferQLinearSoftmax,
+    {kContributedDomain, "QLinearSoftmax", 1, kNewest, 2, 5, 1, 1, InferQLinearSoftmax,
      kOverFirstInput},
     {kContributedDomain, "QLinearConcat", 1, kNewest, 5, kAny, 1, 1, InferQLinearConcat},
 };

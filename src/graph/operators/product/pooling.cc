@@ -57,6 +57,7 @@ Status InferNhwcMaxPool(InferContext& context) { return InferPoolOfLayout(contex
 
 // X, its scale and zero point, those of the result.
 Status InferQLinearPool(InferContext& context) {
+  PLIMSOLL_TRY(CheckPresent(context, {3}));
   PLIMSOLL_TRY(CheckSameType(context, {0, 2, 4}));
   return InferPoolOfLayout(context, context.attributes().Int("channels_last", 0) != 0);
 }
@@ -180,7 +181,7 @@ constexpr OperatorRow kPoolingRows[] = {
     {"", "RoiAlign", 10, kNewest, 3, 3, 1, 1, InferRoiAlign},
     {"", "MaxRoiPool", 1, kNewest, 2, 2, 1, 1, InferMaxRoiPool},
     {kContributedDomain, "NhwcMaxPool", 1, kNewest, 1, 1, 1, 1, InferNhwcMaxPool},
-    {kContributedDomain, "QLinearAveragePool", 1, kNewest, 4, 5, 1, 1, InferQLinearPool},
+    {kContributedDomain, "QLinearAveragePool", 1, kNewest, 2, 5, 1, 1, InferQLinearPool},
     {kContributedDomain, "QLinearGlobalAveragePool", 1, kNewest, 5, 5, 1, 1,
      InferQLinearGlobalPool},
 };

@@ -62,6 +62,7 @@ Status InferLstm(InferContext& context) {
   return InferRecurrent(context, 4);
 }
 Status InferDynamicQuantizeLstm(InferContext& context) {
+  PLIMSOLL_TRY(CheckPresent(context, {8, 9, 10, 11}));
   PLIMSOLL_TRY(CheckSameType(context, {0, 6, 7, 8, 10}));
   PLIMSOLL_TRY(CheckSameType(context, {1, 9}));
   PLIMSOLL_TRY(CheckSameType(context, {2, 11}));
@@ -72,7 +73,7 @@ constexpr OperatorRow kRecurrentRows[] = {
     {"", "RNN", 7, kNewest, 3, 6, 0, 2, InferRnn},
     {"", "GRU", 7, kNewest, 3, 6, 0, 2, InferGru},
     {"", "LSTM", 7, kNewest, 3, 8, 0, 3, InferLstm},
-    {kContributedDomain, "DynamicQuantizeLSTM", 1, kNewest, 12, 12, 0, 3, InferDynamicQuantizeLstm},
+    {kContributedDomain, "DynamicQuantizeLSTM", 1, kNewest, 3, 12, 0, 3, InferDynamicQuantizeLstm},
 };
 
 }  // namespace

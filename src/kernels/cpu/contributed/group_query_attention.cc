@@ -55,8 +55,7 @@ struct GroupWork {
   int64_t kv_token = 0;   // likewise of keys and of values
   int64_t past_rows = 0;  // of the old cache
   int64_t rows = 0;       // of the new one
-  bool first_prompt = false;
-  int64_t rotated = 0;  // elements of a head that are turned; 0: none
+  int64_t rotated = 0;    // elements of a head that are turned; 0: none
   bool interleaved = false;
   int64_t positions = 0;  // that the caches of cosines and sines hold
   double factor = 1;
@@ -66,8 +65,9 @@ struct GroupWork {
   int64_t scratch = 0;
   Error wrong;
 
+  // Where all keys are new, items may have fewer than there are queries: those behind are padding.
   int64_t KeysBefore(const KernelCall& call, int64_t item) const {
-    if (first_prompt) return 0;
+    if (*static_cast<const int32_t*>(call.inputs[kTotal]) == rules.shape.queries) return 0;
     return static_cast<const int32_t*>(call.inputs[kLengths])[item] + int64_t{1} -
            rules.shape.queries;
   }
@@ -275,11 +275,16 @@ Result<GroupWork> ReadGroups(const KernelSite& site) {
       return site.BadInput("the cache does not fit the heads");
     }
   }
-  const std::vector<int64_t> totals = site.inputs[kTotal].Integers();
-  if (totals.size() != 1) return site.BadInput("total_sequence_length is not one number");
-  const int64_t total = totals[0];
-  work.rows = std::max(total, work.past_rows);
-  work.first_prompt = total == query[1];
+  if (site.inputs[kTotal].elements() != 1) {
+    return site.BadInput("total_sequence_length is not one number");
+  }
+  if (site.has_output(kPresentKey)) {
+    work.rows = site.outputs[kPresentKey].dims[2];
+  } else {
+    const std::vector<int64_t> totals = site.inputs[kTotal].Integers();
+    if (totals.empty()) return site.Unsupported("the number of keys is not known beforehand");
+    work.rows = std::max(totals[0], work.past_rows);
+  }
   if (site.inputs[kLengths].elements() != query[0]) {
     return site.BadInput("seqlens_k must have one element for each item of the batch");
   }

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/cpu/convolution/byte_depthwise.h"
 #include "kernels/cpu/convolution/convolution_loops.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
@@ -22,6 +23,15 @@ struct Ports {
   size_t weights_zero;
 };
 
+// A few bytes, without a call.
+template <typename X>
+void CopyBytes(const X* from, int64_t count, X* to) {
+  constexpr int64_t kAtOnce = 8;
+  int64_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce) std::memcpy(to + i, from + i, kAtOnce);
+  for (; i < count; ++i) to[i] = from[i];
+}
+
 constexpr std::string_view kIntegerConvolutionPurpose =
     "what some output places look at, and the weights of some filters";
 
@@ -37,6 +47,7 @@ class IntegerConvolution {
 
   // `finish` is for all filters of the first image, one a row.
   void Run(const KernelCall& call, const PairFinish& finish) const {
+    if (depthwise_) return RunDepthwise(call, finish);
     VisitType<Bytes8>(data_type_, [&]<typename X>() {
       VisitType<Bytes8>(weights_type_, [&]<typename W>() { RunOf<X, W>(call, finish); });
     });
@@ -50,6 +61,7 @@ class IntegerConvolution {
 
   int64_t depth() const { return shape_.GroupChannels() * shape_.window.KernelSize(); }
 
+  void RunDepthwise(const KernelCall& call, const PairFinish& finish) const;
   template <typename X, typename W>
   void RunOf(const KernelCall& call, const PairFinish& finish) const;
   template <typename X>
@@ -68,6 +80,7 @@ class IntegerConvolution {
   int64_t slots_ = 1;       // threads that work at once
   Bytes slot_size_;
   int64_t scratch_ = 0;  // in the workspace
+  std::optional<ByteDepthwise> depthwise_;
 };
 
 Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, const Ports& ports,
@@ -93,6 +106,17 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
   }
   if (site.has_input(ports.weights_zero)) {
     made.weights_zeros_ = site.inputs[ports.weights_zero].elements();
+  }
+  if (ByteDepthwise::Fits(made.shape_)) {
+    made.depthwise_.emplace(made.shape_);
+    made.slot_size_ = made.depthwise_->slot_size().RoundUp(64);
+    if (made.slot_size_ <= site.most_workspace) {
+      const int64_t room = site.most_workspace.value() / made.slot_size_.value();
+      made.slots_ = std::clamp<int64_t>(std::min(made.depthwise_->units(), room), 1, Threads());
+      made.scratch_ = workspace.Take(made.slot_size_ * made.slots_);
+      return made;
+    }
+    made.depthwise_.reset();
   }
   const Window& window = made.shape_.window;
   made.pointwise_ = window.KernelSize() == 1 && window.strides == Window::Sizes{1, 1, 1} &&
@@ -129,14 +153,13 @@ void IntegerConvolution::GatherRow(const X* map, const Window::Sizes& tap, int64
   // Columns [inside, outside) look at a place of the input.
   const int64_t inside = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
   const int64_t outside = std::max<int64_t>((window.input[2] - shift + stride - 1) / stride, 0);
+  int64_t x = first % width;
+  int64_t down = first / width % window.output[1];
+  int64_t z = first / width / window.output[1] * window.strides[0] + tap[0] * window.dilations[0] -
+              window.begin[0];
   for (int64_t place = first; place < first + count;) {
-    const int64_t x = place % width;
-    const int64_t line = place / width;
     const int64_t length = std::min(width - x, first + count - place);
-    const int64_t y = line % window.output[1] * window.strides[1] + tap[1] * window.dilations[1] -
-                      window.begin[1];
-    const int64_t z = line / window.output[1] * window.strides[0] + tap[0] * window.dilations[0] -
-                      window.begin[0];
+    const int64_t y = down * window.strides[1] + tap[1] * window.dilations[1] - window.begin[1];
     X* const to = row + (place - first) - x;
     int64_t begin = x;
     int64_t end = x + length;
@@ -149,12 +172,17 @@ void IntegerConvolution::GatherRow(const X* map, const Window::Sizes& tap, int64
     std::fill(to + x, to + begin, zero);
     const X* const from = map + (z * window.input[1] + y) * window.input[2] + shift;
     if (stride == 1) {
-      if (end > begin) std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+      CopyBytes(from + begin, end - begin, to + begin);
     } else {
       for (int64_t i = begin; i < end; ++i) to[i] = from[i * stride];
     }
     std::fill(to + end, to + x + length, zero);
     place += length;
+    x = 0;
+    if (++down == window.output[1]) {
+      down = 0;
+      z += window.strides[0];
+    }
   }
 }
 
@@ -219,6 +247,27 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& finish)
           part.to = static_cast<char*>(part.to) + (image * shape_.filters * places + first) * size;
           MultiplyPairs(some, count, pairs, rows, pairs, columns, part);
         }
+      }
+    }
+  });
+}
+
+void IntegerConvolution::RunDepthwise(const KernelCall& call, const PairFinish& finish) const {
+  const auto input = [&](size_t i) { return i < call.inputs.size() ? call.inputs[i] : nullptr; };
+  const void* const x_zero = input(ports_.data_zero);
+  const ByteDepthwise::Operands operands{
+      .data = call.inputs[ports_.data],
+      .data_signed = data_type_ == DataType::kInt8,
+      .data_zero = x_zero == nullptr ? 0 : static_cast<int32_t>(LoadInteger(data_type_, x_zero, 0)),
+      .weights = call.inputs[ports_.weights],
+      .weights_signed = weights_type_ == DataType::kInt8,
+      .weights_zeros = input(ports_.weights_zero),
+      .weights_zero_count = weights_zeros_};
+  ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t slot = begin; slot < end; ++slot) {
+      void* const scratch = At(call.workspace, scratch_ + slot * slot_size_.value());
+      for (int64_t unit = slot; unit < depthwise_->units(); unit += slots_) {
+        depthwise_->Run(unit, operands, finish, scratch);
       }
     }
   });

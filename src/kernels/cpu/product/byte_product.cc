@@ -1,5 +1,6 @@
 #include "kernels/cpu/product/byte_product.h"
 
+#include <array>
 #include <utility>
 
 #include "kernels/cpu/quantization/quantized_operand.h"
@@ -20,6 +21,7 @@ Result<int64_t> ZeroPoints(const KernelSite& site, size_t input) {
 constexpr int64_t kMostBlockBytes = 512 << 10;  // of A's rows: what the second cache holds
 constexpr int64_t kMostBlockRows = 192;
 constexpr int64_t kMostBlockColumns = 4 * kGroupColumns;
+constexpr int64_t kMostDotRows = 4;
 
 }  // namespace
 
@@ -40,7 +42,9 @@ Result<ByteProduct> ByteProduct::Make(const KernelSite& site, ProductShape shape
   PLIMSOLL_ASSIGN(made.b_zeros_, ZeroPoints(site, ports.b_zero));
   const ProductShape& product = made.shape_;
   const TensorInfo& b = site.inputs[ports.b];
-  const bool turned = product.b_column_stride != 1 && product.columns > 1;
+  // Few rows read columns as they lie.
+  const bool turned =
+      product.b_column_stride != 1 && product.columns > 1 && product.rows > kMostDotRows;
   if (turned && b.constant && site.packed_weights != nullptr &&
       site.packed_weights->Wants(b.data, b.size(), b.size(), Bytes())) {
     const auto fill = [&](void* packed) {
@@ -89,6 +93,7 @@ void ByteProduct::PlanBlocks(const KernelSite& site, bool one_row, WorkspaceLayo
                                               kMostBlockRows);
   block_columns_ = std::min(kMostBlockColumns, ColumnGroups(shape_.columns) * kGroupColumns);
   block_columns_ = std::max(block_columns_, kGroupColumns);
+  dots_ = shape_.b_depth_stride == 1 && shape_.b_column_stride != 1 && shape_.rows <= kMostDotRows;
   const int64_t blocks = (shape_.columns + block_columns_ - 1) / block_columns_;
   slots_ = std::clamp<int64_t>(blocks, 1, Threads());
   const auto needed = [&] {
@@ -179,8 +184,31 @@ void ByteProduct::PairColumns(const B* b, const B* zeros, int64_t zero_count, in
 }
 
 template <typename B>
+void ByteProduct::DotColumns(const B* b, const B* zeros, int64_t zero_count, int64_t rows,
+                             void* workspace, const PairFinish& finish) const {
+  const int64_t pairs = PairsOf(shape_.depth);
+  ParallelFor(shape_.columns, kMostBlockColumns, [&](int64_t begin, int64_t end) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const int32_t* const left = At<int32_t>(workspace, rows_) + row * pairs;
+      for (int64_t first = begin; first < end; first += kMostBlockColumns) {
+        const int64_t count = std::min(kMostBlockColumns, end - first);
+        std::array<int32_t, kMostBlockColumns> sums;
+        for (int64_t c = 0; c < count; ++c) {
+          const int64_t column = first + c;
+          sums[static_cast<size_t>(c)] =
+              DotPairs(left, b + column * shape_.b_column_stride, shape_.depth,
+                       zeros == nullptr ? 0 : zeros[column % zero_count]);
+        }
+        FinishSums(sums.data(), count, finish.At(row, first));
+      }
+    }
+  });
+}
+
+template <typename B>
 void ByteProduct::MultiplyColumns(const B* b, const B* zeros, int64_t zero_count, int64_t rows,
                                   void* workspace, const PairFinish& finish) const {
+  if (dots_) return DotColumns(b, zeros, zero_count, rows, workspace, finish);
   const int64_t blocks = (shape_.columns + block_columns_ - 1) / block_columns_;
   const int64_t pairs = PairsOf(shape_.depth);
   ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {

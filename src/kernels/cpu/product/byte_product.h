@@ -69,6 +69,9 @@ class ByteProduct {
   void MultiplyColumns(const B* b, const B* zeros, int64_t zero_count, int64_t rows,
                        void* workspace, const PairFinish& finish) const;
   template <typename B>
+  void DotColumns(const B* b, const B* zeros, int64_t zero_count, int64_t rows, void* workspace,
+                  const PairFinish& finish) const;
+  template <typename B>
   void PairColumns(const B* b, const B* zeros, int64_t zero_count, int64_t first, int64_t count,
                    int32_t* groups) const;
 
@@ -85,6 +88,7 @@ class ByteProduct {
   int64_t rows_ = 0;   // places in the workspace
   int64_t groups_ = 0;
   Bytes slot_size_;
+  bool dots_ = false;  // few rows meet B as it lies, its columns being consecutive
 };
 
 }  // namespace plimsoll::kernels::cpu

@@ -42,6 +42,7 @@ HWY_INLINE Sums AddProducts(Sums sum, Sums a, Sums b) {
 }
 
 // One vector of sums of one row, finished. `column` is where it begins.
+template <PairFinish::Kind kKind>
 HWY_INLINE void Store(Sums sum, int64_t row, int64_t column, const PairFinish& finish, int64_t at,
                       void* to) {
   using Kind = PairFinish::Kind;
@@ -50,7 +51,7 @@ HWY_INLINE void Store(Sums sum, int64_t row, int64_t column, const PairFinish& f
     sum = hn::Add(sum, finish.by_columns ? hn::LoadU(kSums, finish.bias + place)
                                          : hn::Set(kSums, finish.bias[place]));
   }
-  if (finish.kind == Kind::kInt32) {
+  if constexpr (kKind == Kind::kInt32) {
     hn::StoreU(sum, kSums, static_cast<int32_t*>(to) + at);
     return;
   }
@@ -58,7 +59,7 @@ HWY_INLINE void Store(Sums sum, int64_t row, int64_t column, const PairFinish& f
   const Floats scale = vector ? hn::LoadU(kFloats, finish.scales + place)
                               : hn::Set(kFloats, finish.scales[place * finish.scale_step]);
   Floats scaled = hn::Mul(hn::ConvertTo(kFloats, sum), scale);
-  if (finish.kind == Kind::kFloat32) {
+  if constexpr (kKind == Kind::kFloat32) {
     if (finish.addend != nullptr) {
       scaled = hn::Add(scaled, finish.by_columns ? hn::LoadU(kFloats, finish.addend + place)
                                                  : hn::Set(kFloats, finish.addend[place]));
@@ -66,12 +67,12 @@ HWY_INLINE void Store(Sums sum, int64_t row, int64_t column, const PairFinish& f
     hn::StoreU(scaled, kFloats, static_cast<float*>(to) + at);
     return;
   }
-  const bool is_signed = finish.kind == Kind::kInt8;
+  constexpr bool is_signed = kKind == Kind::kInt8;
   const auto zero = static_cast<float>(finish.zero_point);
   scaled = hn::Max(scaled, hn::Set(kFloats, (is_signed ? -128.0F : 0.0F) - zero));
   scaled = hn::Min(scaled, hn::Set(kFloats, (is_signed ? 127.0F : 255.0F) - zero));
   const Sums rounded = hn::Add(hn::NearestInt(scaled), hn::Set(kSums, finish.zero_point));
-  if (is_signed) {
+  if constexpr (is_signed) {
     const hn::Rebind<int8_t, decltype(kSums)> bytes;
     hn::StoreU(hn::DemoteTo(bytes, rounded), bytes, static_cast<int8_t*>(to) + at);
   } else {
@@ -85,13 +86,14 @@ constexpr int64_t ElementSize(PairFinish::Kind kind) {
 }
 
 // Finishes the vectors of one row of a group, of which `columns` columns count.
+template <PairFinish::Kind kKind>
 HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t columns,
                          const PairFinish& finish) {
   if (columns == kGroupColumns) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      Store(sums[v], row, column + v * kLanes, finish,
-            row * finish.row_stride + column + v * kLanes, finish.to);
+      Store<kKind>(sums[v], row, column + v * kLanes, finish,
+                   row * finish.row_stride + column + v * kLanes, finish.to);
     }
     return;
   }
@@ -119,14 +121,14 @@ HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t 
   }
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
-    Store(sums[v], row, first + v * kLanes, part, v * kLanes, plain);
+    Store<kKind>(sums[v], row, first + v * kLanes, part, v * kLanes, plain);
   }
   const int64_t size = ElementSize(finish.kind);
   char* const to = static_cast<char*>(finish.to) + (row * finish.row_stride + column) * size;
   std::copy_n(reinterpret_cast<const char*>(plain), columns * size, to);
 }
 
-template <int kRows>
+template <PairFinish::Kind kKind, int kRows>
 HWY_INLINE void PairTile(int64_t row, int64_t column, int64_t columns, int64_t pairs,
                          const int32_t* row_pairs, int64_t row_stride, const int32_t* group,
                          const PairFinish& finish) {
@@ -152,30 +154,96 @@ HWY_INLINE void PairTile(int64_t row, int64_t column, int64_t columns, int64_t p
     }
   }
 #pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r) StoreRow(sums[r], row + r, column, columns, finish);
+  for (int r = 0; r < kRows; ++r) StoreRow<kKind>(sums[r], row + r, column, columns, finish);
 }
 
-template <int kRows>
+template <PairFinish::Kind kKind, int kRows>
 HWY_INLINE void PairTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
                            int64_t pairs, const int32_t* row_pairs, int64_t row_stride,
                            const int32_t* group, const PairFinish& finish) {
   if constexpr (kRows > 1) {
     if (rows < kRows) {
-      PairTileOf<kRows - 1>(rows, row, column, columns, pairs, row_pairs, row_stride, group,
-                            finish);
+      PairTileOf<kKind, kRows - 1>(rows, row, column, columns, pairs, row_pairs, row_stride, group,
+                                   finish);
       return;
     }
   }
-  PairTile<kRows>(row, column, columns, pairs, row_pairs, row_stride, group, finish);
+  PairTile<kKind, kRows>(row, column, columns, pairs, row_pairs, row_stride, group, finish);
+}
+
+template <PairFinish::Kind kKind>
+HWY_INLINE void MultiplyOf(int64_t rows, int64_t columns, int64_t pairs, const int32_t* row_pairs,
+                           int64_t row_stride, const int32_t* groups, const PairFinish& finish) {
+  for (int64_t row = 0; row < rows; row += kMostRows) {
+    for (int64_t column = 0; column < columns; column += kGroupColumns) {
+      PairTileOf<kKind, kMostRows>(
+          rows - row, row, column, std::min(kGroupColumns, columns - column), pairs,
+          row_pairs + row * row_stride, row_stride, groups + column * pairs, finish);
+    }
+  }
 }
 
 void MultiplyRows(int64_t rows, int64_t columns, int64_t pairs, const int32_t* row_pairs,
                   int64_t row_stride, const int32_t* groups, const PairFinish& finish) {
-  for (int64_t row = 0; row < rows; row += kMostRows) {
-    for (int64_t column = 0; column < columns; column += kGroupColumns) {
-      PairTileOf<kMostRows>(rows - row, row, column, std::min(kGroupColumns, columns - column),
-                            pairs, row_pairs + row * row_stride, row_stride,
-                            groups + column * pairs, finish);
+  switch (finish.kind) {
+    case PairFinish::Kind::kInt32:
+      return MultiplyOf<PairFinish::Kind::kInt32>(rows, columns, pairs, row_pairs, row_stride,
+                                                  groups, finish);
+    case PairFinish::Kind::kFloat32:
+      return MultiplyOf<PairFinish::Kind::kFloat32>(rows, columns, pairs, row_pairs, row_stride,
+                                                    groups, finish);
+    case PairFinish::Kind::kUint8:
+      return MultiplyOf<PairFinish::Kind::kUint8>(rows, columns, pairs, row_pairs, row_stride,
+                                                  groups, finish);
+    case PairFinish::Kind::kInt8:
+      return MultiplyOf<PairFinish::Kind::kInt8>(rows, columns, pairs, row_pairs, row_stride,
+                                                 groups, finish);
+  }
+}
+
+template <PairFinish::Kind kKind>
+HWY_INLINE void FinishOf(const int32_t* sums, int64_t columns, const PairFinish& finish) {
+  for (int64_t column = 0; column < columns; column += kGroupColumns) {
+    const int64_t count = std::min(kGroupColumns, columns - column);
+    HWY_ALIGN int32_t rest[kGroupColumns] = {};
+    const int32_t* from = sums + column;
+    if (count < kGroupColumns) {
+      std::copy_n(from, count, rest);
+      from = rest;
+    }
+    Sums group[kVectors];
+    for (int v = 0; v < kVectors; ++v) group[v] = hn::LoadU(kSums, from + v * kLanes);
+    StoreRow<kKind>(group, 0, column, count, finish);
+  }
+}
+
+void Finish(const int32_t* sums, int64_t columns, const PairFinish& finish) {
+  switch (finish.kind) {
+    case PairFinish::Kind::kInt32:
+      return FinishOf<PairFinish::Kind::kInt32>(sums, columns, finish);
+    case PairFinish::Kind::kFloat32:
+      return FinishOf<PairFinish::Kind::kFloat32>(sums, columns, finish);
+    case PairFinish::Kind::kUint8:
+      return FinishOf<PairFinish::Kind::kUint8>(sums, columns, finish);
+    case PairFinish::Kind::kInt8:
+      return FinishOf<PairFinish::Kind::kInt8>(sums, columns, finish);
+  }
+}
+
+void AddTaps(const float* const* rows, const float* weights, int64_t taps, int64_t columns,
+             int32_t* sums) {
+  for (int64_t column = 0; column < columns; column += kGroupColumns) {
+    Floats totals[kVectors];
+    for (int v = 0; v < kVectors; ++v) totals[v] = hn::Zero(kFloats);
+    for (int64_t t = 0; t < taps; ++t) {
+      const Floats weight = hn::Set(kFloats, weights[t]);
+      for (int v = 0; v < kVectors; ++v) {
+        totals[v] =
+            hn::MulAdd(hn::LoadU(kFloats, rows[t] + column + v * kLanes), weight, totals[v]);
+      }
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      hn::StoreU(hn::NearestInt(totals[v]), kSums, sums + column + v * kLanes);
     }
   }
 }
@@ -201,6 +269,35 @@ void WidenUnsigned(const uint8_t* from, int64_t count, int32_t zero, int32_t* pa
 }
 void WidenSigned(const int8_t* from, int64_t count, int32_t zero, int32_t* pairs) {
   WidenAll(from, count, zero, pairs);
+}
+
+template <typename T>
+HWY_INLINE int32_t DotAll(const int32_t* row_pairs, const T* bytes, int64_t count, int32_t zero) {
+  const auto* const row = reinterpret_cast<const int16_t*>(row_pairs);
+  int64_t i = 0;
+  int32_t sum = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::Repartition<int16_t, decltype(kSums)> wide;
+  const hn::Rebind<T, decltype(wide)> narrow;
+  constexpr int64_t kAtOnce = 2 * kLanes;
+  const auto less = hn::Set(wide, static_cast<int16_t>(zero));
+  Sums totals = hn::Zero(kSums);
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    const auto some = hn::Sub(hn::PromoteTo(wide, hn::LoadU(narrow, bytes + i)), less);
+    totals =
+        AddProducts(totals, hn::BitCast(kSums, hn::LoadU(wide, row + i)), hn::BitCast(kSums, some));
+  }
+  sum = hn::GetLane(hn::SumOfLanes(kSums, totals));
+#endif
+  for (; i < count; ++i) sum += row[i] * (static_cast<int32_t>(bytes[i]) - zero);
+  return sum;
+}
+
+int32_t DotUnsigned(const int32_t* row_pairs, const uint8_t* bytes, int64_t count, int32_t zero) {
+  return DotAll(row_pairs, bytes, count, zero);
+}
+int32_t DotSigned(const int32_t* row_pairs, const int8_t* bytes, int64_t count, int32_t zero) {
+  return DotAll(row_pairs, bytes, count, zero);
 }
 
 // Low halves are the first row's, high halves the second's.
@@ -257,6 +354,10 @@ HWY_EXPORT(WidenUnsigned);
 HWY_EXPORT(WidenSigned);
 HWY_EXPORT(PairUnsigned);
 HWY_EXPORT(PairSigned);
+HWY_EXPORT(DotUnsigned);
+HWY_EXPORT(DotSigned);
+HWY_EXPORT(Finish);
+HWY_EXPORT(AddTaps);
 
 void WidenRow(const uint8_t* from, int64_t count, int32_t zero, int32_t* pairs) {
   HWY_DYNAMIC_DISPATCH(WidenUnsigned)(from, count, zero, pairs);
@@ -276,6 +377,22 @@ void PairRows(const int8_t* first, const int8_t* second, int64_t count, int32_t 
 void MultiplyPairs(int64_t rows, int64_t columns, int64_t pairs, const int32_t* row_pairs,
                    int64_t row_stride, const int32_t* groups, const PairFinish& finish) {
   HWY_DYNAMIC_DISPATCH(MultiplyRows)(rows, columns, pairs, row_pairs, row_stride, groups, finish);
+}
+
+int32_t DotPairs(const int32_t* row_pairs, const uint8_t* bytes, int64_t count, int32_t zero) {
+  return HWY_DYNAMIC_DISPATCH(DotUnsigned)(row_pairs, bytes, count, zero);
+}
+int32_t DotPairs(const int32_t* row_pairs, const int8_t* bytes, int64_t count, int32_t zero) {
+  return HWY_DYNAMIC_DISPATCH(DotSigned)(row_pairs, bytes, count, zero);
+}
+
+void FinishSums(const int32_t* sums, int64_t columns, const PairFinish& finish) {
+  HWY_DYNAMIC_DISPATCH(Finish)(sums, columns, finish);
+}
+
+void SumTaps(const float* const* rows, const float* weights, int64_t taps, int64_t columns,
+             int32_t* sums) {
+  HWY_DYNAMIC_DISPATCH(AddTaps)(rows, weights, taps, columns, sums);
 }
 
 }  // namespace plimsoll::kernels::cpu

@@ -70,4 +70,16 @@ void PairRows(const int8_t* first, const int8_t* second, int64_t count, int32_t 
 void MultiplyPairs(int64_t rows, int64_t columns, int64_t pairs, const int32_t* row_pairs,
                    int64_t row_stride, const int32_t* groups, const PairFinish& finish);
 
+// The sum of the products of a row of pairs with `count` bytes, each less its zero.
+int32_t DotPairs(const int32_t* row_pairs, const uint8_t* bytes, int64_t count, int32_t zero);
+int32_t DotPairs(const int32_t* row_pairs, const int8_t* bytes, int64_t count, int32_t zero);
+
+// Finishes one row of sums that are there already.
+void FinishSums(const int32_t* sums, int64_t columns, const PairFinish& finish);
+
+// sums[x] = the sum over taps t of weights[t] * rows[t][x], of whole numbers that a float holds.
+// Reads up to kGroupColumns - 1 floats beyond a row's end, and writes as many sums.
+void SumTaps(const float* const* rows, const float* weights, int64_t taps, int64_t columns,
+             int32_t* sums);
+
 }  // namespace plimsoll::kernels::cpu
