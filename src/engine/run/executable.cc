@@ -1,5 +1,7 @@
 #include "engine/run/executable.h"
 
+#include <numeric>
+
 #include "base/mapped_pages.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
@@ -85,11 +87,14 @@ bool IsTrue(const void* at) { return *static_cast<const bool*>(at); }
 // Gives the body the number of its iteration.
 Status TellNumber(Executable::LoopProgress& loop, void* number, kernels::Queue& queue) {
   if (number == nullptr) return {};
-  const size_t slot = static_cast<size_t>(loop.iteration) % loop.numbers.size();
-  // Copies from the slots may still be to come.
-  if (slot == 0 && loop.iteration > 0) PLIMSOLL_TRY(queue.Finish());
-  loop.numbers[slot] = loop.iteration;
-  return queue.Copy(number, &loop.numbers[slot], Bytes(sizeof(int64_t)));
+  const auto count = static_cast<int64_t>(loop.numbers.size());
+  const int64_t place = loop.iteration % count;
+  if (loop.numbers[0] != loop.iteration - place) {
+    // Copies of the numbers that are there may still be to come.
+    PLIMSOLL_TRY(queue.Finish());
+    std::iota(loop.numbers.begin(), loop.numbers.end(), loop.iteration - place);
+  }
+  return queue.Copy(number, &loop.numbers[static_cast<size_t>(place)], Bytes(sizeof(int64_t)));
 }
 
 }  // namespace
@@ -195,6 +200,9 @@ Executable::Addresses Executable::Bind(std::byte* arena, std::span<std::byte* co
     addresses.operands.push_back(AddressOf(place, arena, areas));
   }
   addresses.loops.resize(program_.loops.size());
+  for (LoopProgress& loop : addresses.loops) {
+    std::iota(loop.numbers.begin(), loop.numbers.end(), int64_t{0});
+  }
   return addresses;
 }
 

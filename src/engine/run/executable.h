@@ -42,7 +42,7 @@ class Executable {
     int64_t iteration = 0;
     int64_t most = 0;  // iterations
     bool goes_on = true;
-    // Numbers of iterations, which are copied from here by work that may come later.
+    // Numbers of iterations in a row, which are copied from here by work that may come later.
     std::array<int64_t, 64> numbers = {};
   };
   // The addresses of every operand, for runs in one memory, and how far a run has come.

@@ -61,10 +61,10 @@ std::shared_ptr<const Executable> MustPlan(Session& session, GraphId id,
   return *compiled;
 }
 
-// Runs inside the plan, twice, and once over poison: all give the same, and the plan's peak is
-// reached and not exceeded.
+// Runs inside the plan, twice, and once over poison: all give the same, and the plan's peak is not
+// exceeded; it is reached where every body runs.
 std::vector<HostTensor> MustRunPlanned(const Graph& graph, const std::vector<HostTensor>& inputs,
-                                       bool optimise = true) {
+                                       bool optimise = true, bool bodies_run = true) {
   SessionOptions options;
   options.load.optimise = optimise;
   const auto session = MakeSession(options);
@@ -84,7 +84,9 @@ std::vector<HostTensor> MustRunPlanned(const Graph& graph, const std::vector<Hos
   const auto seen = RunPoisoned(*executable, {.inputs = read, .outputs = written});
   EXPECT_TRUE(seen.ok()) << seen.error().Text();
   EXPECT_FALSE(seen->wrote_outside);
-  EXPECT_EQ(seen->actual_peak, compile::FeatureMapPeak(executable->model().planned));
+  const Bytes planned = compile::FeatureMapPeak(executable->model().planned);
+  EXPECT_LE(seen->actual_peak, planned);
+  if (bodies_run) EXPECT_EQ(seen->actual_peak, planned);
   for (size_t i = 0; i < made.size(); ++i) {
     EXPECT_EQ(ElementsOf(again[i]), ElementsOf(made[i]));
     EXPECT_EQ(ElementsOf(over_poison[i]), ElementsOf(made[i]));
@@ -124,6 +126,32 @@ TEST(LoopsTest, CarriedAndCollectedValuesHaveTheirPlacesInThePlan) {
   }
 }
 
+// More iterations than their numbers are sent ahead, again and again.
+TEST(LoopsTest, EveryIterationOfALongLoopHasItsNumber) {
+  GraphBuilder builder;
+  const ValueId start = builder.Input("start", FloatTensor({}));
+  const auto made =
+      AddLoop(builder, builder.Int64("rounds", 3), ValueId(), {start}, 2, "outer",
+              [&](GraphBuilder& b, const Given& given) {
+                const auto inner =
+                    AddLoop(b, b.Int64("trips", 200), ValueId(), {given.carried[0]}, 2, "inner",
+                            [](GraphBuilder& c, const Given& more) {
+                              const ValueId number =
+                                  c.Node("Cast", {more.number},
+                                         With("to", static_cast<int64_t>(DataType::kFloat32)));
+                              return std::vector<ValueId>{
+                                  more.running, c.Node("Add", {more.carried[0], number}), number};
+                            });
+                return std::vector<ValueId>{given.running, inner[0], inner[1]};
+              });
+  for (const ValueId one : made) builder.Output(one);
+  const auto outputs = MustRunPlanned(builder.Build(), {Floats({}, {0})});
+  EXPECT_EQ(ElementsOf(outputs[0]), (std::vector<float>{3 * 199 * 100}));
+  const std::vector<float> numbers = ElementsOf(outputs[1]);
+  ASSERT_EQ(numbers.size(), 600U);
+  for (size_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], static_cast<float>(i % 200));
+}
+
 // Trips that only data tells, none of them too.
 TEST(LoopsTest, DataTellsHowOftenABodyRuns) {
   GraphBuilder builder;
@@ -141,7 +169,9 @@ TEST(LoopsTest, DataTellsHowOftenABodyRuns) {
   const Graph graph = builder.Build();
   const HostTensor start_given = Floats({2}, {1, 3});
   const auto run = [&](int64_t most, bool first) {
-    return ElementsOf(MustRunPlanned(graph, {Integer(most), Bool(first), start_given})[0]);
+    const bool runs = most > 0 && first;
+    return ElementsOf(
+        MustRunPlanned(graph, {Integer(most), Bool(first), start_given}, true, runs)[0]);
   };
   EXPECT_EQ(run(3, true), (std::vector<float>{8, 24}));
   EXPECT_EQ(run(1000, true), (std::vector<float>{64, 192})) << "the condition ends it";
