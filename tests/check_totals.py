@@ -16,7 +16,7 @@ import tempfile
 import onnx
 
 from check_models import MATERIALIZE, SHAPES, stored_elsewhere
-from random_graphs.kinds import addresses, cleared, grouped, labelled, plain, streamed
+from random_graphs.kinds import addresses, cleared, grouped, labelled, looped, plain, streamed
 
 POLICIES = (0, 2, 3, 4)
 PARTS = ("weights_bytes", "feature_map_bytes", "variables_bytes", "granularity_bytes")
@@ -30,7 +30,7 @@ EXAMPLES = {
     "reference_output": [([], []), (["--set", "external_weight=True"], [])],
     "tiny_train": [([], []), (["--set", "graph_run_mode=1"], []), (["--set", "graph_run_mode=1", "--set", "variable_placement=Host", "--set", "mix_compile_mode=True"], [])],
 }
-KINDS = (plain, plain, plain, labelled, streamed, grouped, addresses, cleared)
+KINDS = (plain, plain, looped, looped, labelled, streamed, grouped, addresses, cleared)
 
 
 class Totals:

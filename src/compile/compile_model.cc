@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compile/attempt.h"
+#include "compile/bodies/loops.h"
 #include "compile/memory/streams.h"
 #include "compile/passes/bodies.h"
 #include "compile/passes/compact.h"
@@ -92,6 +93,7 @@ class Compilation {
     PLIMSOLL_TRY(SpreadBatchLabels(graph, options_.plan.updates));
     PLIMSOLL_TRY(SettleStreams(graph, options_.plan.updates));
     SeparateUpdates(graph, options_.plan.updates);
+    SeparateCarried(graph);
     if (options_.separate_host_operators) MoveHostOperatorsToOwnStream(graph);
     PlaceNodes(graph, device(), options_.plan.updates);
     PLIMSOLL_TRY(Plan(attempt));
@@ -350,29 +352,47 @@ class Compilation {
   const FusionCounts fusion_;
 };
 
+std::optional<std::string> WhyNotPlannableItself(const Graph& graph, NodeId id) {
+  const Node& node = graph[id];
+  for (const auto* values : {&node.inputs, &node.outputs}) {
+    for (const ValueId value : *values) {
+      if (!value.valid() || IsPlainTensor(graph[value].type)) continue;
+      return StrCat("'", graph[value].name, "' at ", Describe(graph, id), " is ",
+                    Text(graph[value].type));
+    }
+  }
+  return SubgraphsOf(node).empty() ? std::nullopt : WhyNotInPlan(graph, id);
+}
+
+std::optional<std::string> WhyNoPlainPorts(const Graph& graph, const graph::Subgraph& body) {
+  for (const auto* values : {&body.inputs, &body.outputs}) {
+    for (const ValueId value : *values) {
+      if (!value.valid() || IsPlainTensor(graph[value].type)) continue;
+      return StrCat("'", graph[value].name, "' is ", Text(graph[value].type));
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<std::string> WhyNotPlannable(const Graph& graph, NodeId id) {
+  if (auto reason = WhyNotPlannableItself(graph, id)) return reason;
+  for (const graph::SubgraphId body : SubgraphsOf(graph[id])) {
+    for (const NodeId inner : graph[body].nodes) {
+      if (auto reason = WhyNotPlannable(graph, inner)) return reason;
+    }
+    if (auto reason = WhyNoPlainPorts(graph, graph[body])) return reason;
+  }
+  return std::nullopt;
+}
 
 std::optional<std::string> WhyNotPlannable(const Graph& graph) {
   for (const graph::Subgraph& body : graph.subgraphs) {
     for (const NodeId id : body.nodes) {
-      const Node& node = graph[id];
-      const bool has_bodies = !SubgraphsOf(node).empty();
-      if (has_bodies && !(node.domain.empty() && node.op == "If")) {
-        return StrCat(Describe(graph, id), " runs its body as often as data tells");
-      }
-      for (const auto* values : {&node.inputs, &node.outputs}) {
-        for (const ValueId value : *values) {
-          if (!value.valid() || IsPlainTensor(graph[value].type)) continue;
-          return StrCat("'", graph[value].name, "' at ", Describe(graph, id), " is ",
-                        Text(graph[value].type));
-        }
-      }
+      if (auto reason = WhyNotPlannableItself(graph, id)) return reason;
     }
-    for (const ValueId output : body.outputs) {
-      if (output.valid() && !IsPlainTensor(graph[output].type)) {
-        return StrCat("'", graph[output].name, "' is ", Text(graph[output].type));
-      }
-    }
+    if (auto reason = WhyNoPlainPorts(graph, body)) return reason;
   }
   return std::nullopt;
 }

@@ -59,8 +59,10 @@ struct CompiledModel {
 };
 
 // Why a graph cannot be planned as a whole before it runs (a size that only data tells, a value
-// that is no plain tensor, a loop); nothing when it can. Shapes must have been inferred.
+// that is no plain tensor); nothing when it can. Shapes must have been inferred.
 std::optional<std::string> WhyNotPlannable(const graph::Graph& graph);
+// The same for one node and its bodies.
+std::optional<std::string> WhyNotPlannable(const graph::Graph& graph, graph::NodeId node);
 
 // Compiles a graph that is plannable for the device options.plan.lifetimes.target. Fails where an
 // operator has no kernel (kUnsupported), where

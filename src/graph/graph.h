@@ -12,6 +12,7 @@
 #include "graph/tensor.h"
 #include "graph/value_type.h"
 #include "plimsoll/base/ids.h"
+#include "plimsoll/base/status.h"
 
 namespace plimsoll::graph {
 
@@ -51,6 +52,11 @@ struct Subgraph {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   std::vector<NodeId> nodes;
+  // Of a branch: why its shapes cannot be. A run that takes it fails with this.
+  std::optional<Error> impossible = {};
+
+  // Whether it is impossible and has no nodes and no outputs any more.
+  bool dropped() const { return impossible && nodes.empty() && outputs.empty(); }
 };
 
 // A model as plain tables. Ids are indices and stay valid; nothing is ever removed from the tables,

@@ -13,14 +13,19 @@ class InferContext;
 
 // Computes types and shapes of a node's outputs, and their content where that is known.
 using ShapeRule = Status (*)(InferContext& context);
+struct Graph;
 struct Node;
 // What the operator asks of memory; may depend on the node's attributes.
 using MemoryRule = void (*)(const Node& node, MemoryAttributes& attributes);
 // Whether a node's results differ from run to run though its inputs are the same.
 using RandomRule = bool (*)(const Node& node);
+// How many additions and multiplications a node does at least; 0 where its shapes are not known.
+using OperationsRule = int64_t (*)(const Graph& graph, const Node& node);
 
 inline constexpr std::string_view kMachineLearningDomain = "ai.onnx.ml";
 inline constexpr std::string_view kTrainingDomain = "ai.onnx.preview.training";
+// Operators that ONNX Runtime adds to the standard; its optimisers and exporters write them.
+inline constexpr std::string_view kContributedDomain = "com.microsoft";
 inline constexpr int kNewest = 1 << 20;
 inline constexpr int kAny = 1 << 20;
 
@@ -75,8 +80,9 @@ struct OperatorFacts {
   // Where elements of a tensor tell the size of a result (NonZero, Compress), that is not marked.
   InputSet host_inputs = 0;
   FusedActivation activation = {};
-  MemoryRule memory = nullptr;  // none: nothing special
-  RandomRule random = nullptr;  // none: never
+  MemoryRule memory = nullptr;          // none: nothing special
+  RandomRule random = nullptr;          // none: never
+  OperationsRule operations = nullptr;  // none: they are not counted
 };
 
 // The facts that many rows share.

@@ -29,10 +29,25 @@ std::vector<std::pair<std::string, int>> CountOperators(const Graph& graph) {
   return sorted;
 }
 
+// The file's tensors: initializers, and what nodes carry as attributes, as Constant does.
+std::vector<const graph::ConstantTensor*> TensorsOf(const Graph& graph) {
+  std::vector<const graph::ConstantTensor*> tensors;
+  for (const graph::ConstantTensor& tensor : graph.constants) tensors.push_back(&tensor);
+  for (const Node& node : graph.nodes) {
+    for (const auto& [name, value] : node.attributes) {
+      if (const auto* tensor = std::get_if<graph::ConstantTensor>(&value)) {
+        tensors.push_back(tensor);
+      }
+    }
+  }
+  return tensors;
+}
+
 void CountWeights(const Graph& graph, ModelReport& report) {
   std::map<std::string, ModelReport::Weights> by_type;
   std::set<std::string> missing;
-  for (const graph::ConstantTensor& tensor : graph.constants) {
+  for (const graph::ConstantTensor* one : TensorsOf(graph)) {
+    const graph::ConstantTensor& tensor = *one;
     ModelReport::Weights& row = by_type[std::string(Name(tensor.type))];
     ++row.tensors;
     row.bytes += tensor.Size();

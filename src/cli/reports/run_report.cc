@@ -44,21 +44,36 @@ std::string CopiesText(const char* kind, const std::vector<engine::Port>& ports,
   return text;
 }
 
-// What was written of what was recorded.
-std::vector<std::filesystem::path> FilesOf(const RunReport& report) {
-  std::vector<std::filesystem::path> files = report.profile->All();
-  if (!report.profile_page.empty()) files.push_back(report.profile_page);
-  return files;
+// How the last run of a model that is not planned as a whole went.
+std::string StretchesText(const engine::StretchCounts& counts) {
+  constexpr size_t kMostNamed = 8;
+  std::string text =
+      Line("stretches", StrCat(counts.planned_nodes, " nodes in ", counts.stretches,
+                               " planned stretches, ", counts.single_nodes, " by themselves"));
+  for (size_t i = 0; i < counts.single.size() && i < kMostNamed; ++i) {
+    text += Line("", counts.single[i]);
+  }
+  const size_t more = counts.single.size() - std::min(counts.single.size(), kMostNamed);
+  if (more > 0) text += Line("", StrCat("and ", more, " more"));
+  return text;
 }
 
 Json ModelJson(const ModelRun& run) {
   Json json{{"model", run.model}, {"runs", run.latency_ms.size()}, {"planned", run.planned}};
-  if (!run.planned) json["reason"] = run.reason;
+  if (!run.planned) {
+    const engine::StretchCounts& stretches = run.memory.stretches;
+    json["reason"] = run.reason;
+    json["stretches"] = {{"run", stretches.stretches},
+                         {"planned_nodes", stretches.planned_nodes},
+                         {"single_nodes", stretches.single_nodes},
+                         {"single", stretches.single}};
+  }
   if (!run.batch.empty()) {
     json["batch"] = run.batch;
     json["not_made"] = run.not_made;
   }
-  json["latency_ms"] = {{"p50", Percentile(run.latency_ms, 0.5)},
+  json["latency_ms"] = {{"least", Percentile(run.latency_ms, 0)},
+                        {"p50", Percentile(run.latency_ms, 0.5)},
                         {"p90", Percentile(run.latency_ms, 0.9)},
                         {"p99", Percentile(run.latency_ms, 0.99)}};
   if (run.planned) {
@@ -138,6 +153,7 @@ std::string ModelText(const ModelRun& run) {
     text += CopiesText("output", run.outputs, run.last_run.ports.outputs, run.batch);
   } else {
     text += Line("no plan", run.reason);
+    text += StretchesText(run.memory.stretches);
   }
   text += Line("weights", FormatBytes(run.memory.weights));
   text += Line("heap calls", StrCat(run.heap_calls, " in the last run"));
@@ -168,7 +184,8 @@ std::string RunJson(const RunReport& report) {
   }
   if (report.profile) {
     json["profile"]["dropped_events"] = report.profile->dropped;
-    for (const auto& file : FilesOf(report)) json["profile"]["files"].push_back(file.string());
+    for (const auto& file : report.profile->All())
+      json["profile"]["files"].push_back(file.string());
   }
   if (report.by_operator) {
     json.update(
@@ -192,7 +209,7 @@ std::string RunText(const RunReport& report) {
                                       FormatBytes(Bytes(most.reserved)), " of the device"));
   }
   if (report.profile) {
-    for (const auto& file : FilesOf(report)) text += Line("recorded", file.string());
+    for (const auto& file : report.profile->All()) text += Line("recorded", file.string());
     if (report.profile->dropped > 0) {
       text += Line("not recorded", StrCat(report.profile->dropped,
                                           " events: the recorder's memory was full; "

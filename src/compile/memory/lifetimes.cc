@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compile/bodies/loops.h"
 #include "compile/memory/caller_memory.h"
 #include "compile/memory/storage/groups.h"
 #include "compile/memory/zero_copy.h"
@@ -27,6 +28,7 @@ struct MemoryRequests {
   plan::MemoryType type = plan::MemoryType::kDevice;
   std::string stable_key;  // empty: it may move
   bool clearing = false;
+  bool repeatedly = false;  // in one run: it is zeroed each time, and not before all else
 };
 
 plan::MemoryType TypeOf(MemoryAttributes::Type type) {
@@ -53,7 +55,9 @@ MemoryRequests RequestsOf(const Graph& graph, const StableValues& stable,
     }
     for (const int output : node.memory.needs_clearing) {
       const auto index = static_cast<size_t>(output);
-      if (index < node.outputs.size() && node.outputs[index] == value) requests.clearing = true;
+      if (index >= node.outputs.size() || node.outputs[index] != value) continue;
+      requests.clearing = true;
+      requests.repeatedly |= RunsRepeatedly(graph, node.home);
     }
   }
   return requests;
@@ -246,8 +250,8 @@ class ProblemBuilder {
   void AddPlanned(const JoinedStorage& storage, bool read_at_the_end,
                   const std::string& no_zero_copy) {
     const MemoryRequests requests = RequestsOf(graph_, stable_, storage);
-    const std::vector<Piece> pieces =
-        requests.clearing && options_.clear_together ? InOnePiece(storage) : storage.pieces;
+    const bool together = requests.clearing && options_.clear_together && !requests.repeatedly;
+    const std::vector<Piece> pieces = together ? InOnePiece(storage) : storage.pieces;
     const bool one_piece = pieces.size() == 1;
     const RegionId region = RegionFor(storage, requests);
     const bool kept = IsKept(storage);
@@ -263,8 +267,7 @@ class ProblemBuilder {
       buffer.is_fixed_addr_prior = !requests.stable_key.empty();
       buffer.no_zero_copy_reason = no_zero_copy;
       buffer.exclusive = kept;
-      if (requests.clearing && one_piece && options_.clear_together)
-        buffer.atomic_addr_clean_id = 0;
+      if (together && one_piece) buffer.atomic_addr_clean_id = 0;
       buffer.batch = batch;
       const bool given = storage.home == Home::kInput || storage.home == Home::kVariable;
       SetLife(buffer, storage, given ? 0 : piece.birth, read_at_the_end ? LastStep() : piece.end);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compile/bodies/loops.h"
 #include "compile/passes/bodies.h"
 #include "compile/placement/host_nodes.h"
 #include "plimsoll/base/text.h"
@@ -48,9 +49,11 @@ class TransferInserter {
     }
     for (size_t i = 0; i < graph_[body].outputs.size(); ++i) {
       const ValueId made = graph_[body].outputs[i];
-      if (!made.valid() || !graph_[made].producer.valid()) continue;
-      const MemoryAttributes memory = graph_[graph_[made].producer].memory;
-      const ValueId sent = OnSide(made, Side::kDevice, body, memory, order);
+      const bool tested = i == 0 && IsTested(body);
+      if (!made.valid() || (!graph_[made].producer.valid() && !tested)) continue;
+      const NodeId maker = tested ? graph_[body].owner : graph_[made].producer;
+      const MemoryAttributes memory = graph_[maker].memory;
+      const ValueId sent = OnSide(made, tested ? Side::kHost : Side::kDevice, body, memory, order);
       if (sent == made) continue;
       // What leaves the model keeps its name.
       const auto before = graph_[body].outputs.begin() + static_cast<std::ptrdiff_t>(i);
@@ -60,6 +63,12 @@ class TransferInserter {
     }
     graph_[body].nodes = std::move(order);
     known_.pop_back();
+  }
+
+  // Whether the host looks at the first output of the body, to know whether a loop goes on.
+  bool IsTested(SubgraphId body) const {
+    const NodeId owner = graph_[body].owner;
+    return owner.valid() && IsLoop(graph_[owner]) && PartsOfLoop(graph_, owner).goes_on.valid();
   }
 
   Side SideOfInput(NodeId id, size_t input) const {

@@ -21,7 +21,8 @@ struct HostTransfers {
 // Says for every node whether the device or the host runs it (FindHostNodes), and puts a Transfer
 // where a value made on one side is read on the other: just before its first reader, in the body of
 // that reader, so that a branch that is not taken costs none. What the host reads of an input of
-// the model is copied from where the caller has it. Outputs of a body are on the device.
+// the model is copied from where the caller has it. Outputs of a body are on the device, but
+// for the condition by which a loop goes on.
 //
 // Host nodes carry memory_type=host, so that what they make lies in the plan's host region. Does
 // nothing where the host reaches the device. Shapes must have been inferred; ids stay valid.

@@ -101,16 +101,21 @@ class Inference {
 
   Result<std::vector<ValueType>> RunBody(SubgraphId id, std::span<const ValueType> inputs,
                                          std::span<const std::optional<Content>> contents) {
-    const graph::Subgraph& body = graph_[id];
+    graph::Subgraph& body = graph_[id];
+    if (body.dropped()) return *body.impossible;
     for (size_t i = 0; i < body.inputs.size(); ++i) {
       graph::Value& value = graph_[body.inputs[i]];
       const bool known = i < inputs.size() && inputs[i].kind != ValueType::Kind::kUnknown;
       value.type = known ? inputs[i] : value.declared;
       value.content = i < contents.size() ? contents[i] : std::nullopt;
     }
-    PLIMSOLL_TRY(Body(id));
+    body.impossible.reset();
+    if (Status inferred = Body(id); !inferred.ok()) {
+      body.impossible = inferred.error();
+      return inferred.error();
+    }
     std::vector<ValueType> outputs;
-    for (const ValueId output : graph_[id].outputs) outputs.push_back(graph_[output].type);
+    for (const ValueId output : body.outputs) outputs.push_back(graph_[output].type);
     return outputs;
   }
 
@@ -118,9 +123,30 @@ class Inference {
   size_t visits_left_;
 };
 
+void Empty(Graph& graph, SubgraphId id) {
+  for (const NodeId node : graph[id].nodes) {
+    for (const SubgraphId body : SubgraphsOf(graph[node])) Empty(graph, body);
+  }
+  graph[id].nodes.clear();
+  graph[id].outputs.clear();
+}
+
+void DropImpossibleBranches(Graph& graph, SubgraphId id) {
+  for (const NodeId node : graph[id].nodes) {
+    for (const SubgraphId body : SubgraphsOf(graph[node])) {
+      if (graph[body].impossible) Empty(graph, body);
+      DropImpossibleBranches(graph, body);
+    }
+  }
+}
+
 }  // namespace
 
-Status InferShapes(Graph& graph) { return Inference(graph).Body(Graph::kRoot); }
+Status InferShapes(Graph& graph) {
+  PLIMSOLL_TRY(Inference(graph).Body(Graph::kRoot));
+  DropImpossibleBranches(graph, Graph::kRoot);
+  return {};
+}
 
 Status InferNode(Graph& graph, NodeId node) { return Inference(graph).Visit(node); }
 

@@ -13,8 +13,12 @@ namespace plimsoll::compile {
 // root's inputs (GiveInputShapes) and the operators' rows. What the file declares is not looked at,
 // except for outputs of operators that have no row: those take what is declared.
 //
-// Fails (graph.shape, kind kBadFile) on shapes that cannot be, sizes that overflow, and bodies
-// nested so that inferring them would take for ever. Time is near-linear in the number of nodes.
+// A branch of an `If` whose shapes cannot be is emptied (Subgraph::dropped): what the other one
+// gives is what the node gives, and taking it fails.
+//
+// Fails (graph.shape, kind kBadFile) on other shapes that cannot be, sizes that overflow, and
+// bodies nested so that inferring them would take for ever. Time is near-linear in the number of
+// nodes.
 Status InferShapes(graph::Graph& graph);
 
 // The same for one node, from what its inputs are now.

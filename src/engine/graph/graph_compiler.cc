@@ -91,28 +91,35 @@ Result<Graph> GraphCompiler::GraphFor(const std::vector<Dims>& dims) const {
   return graph;
 }
 
+// What is the same for the whole graph and for its stretches.
+compile::CompileOptions GraphCompiler::OptionsOfParts() const {
+  const LoadOptions& load = options_.load;
+  compile::CompileOptions options;
+  options.plan = load.plan;
+  options.optimise = load.optimise;
+  options.switches = load.switches;
+  options.weight_forms = load.weight_forms.value_or(options.weight_forms);
+  options.threads = load.threads;
+  options.deterministic = load.deterministic;
+  return options;
+}
+
 Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
                                                            const std::vector<Dims>& dims,
                                                            const std::string& gear) {
   const LoadOptions& load = options_.load;
-  compile::CompileOptions options;
+  compile::CompileOptions options = OptionsOfParts();
   // Workspaces that are looked at lie in the plan, and never on a kernel's stack.
   const bool looked_at = load.debug != nullptr && load.debug->settings.oom.enabled;
   if (!looked_at) options.plain_peak = plain_.Peak(dims);
-  options.plan = load.plan;
   options.plan.lifetimes.feature_map_moves |= options_.feature_map_moves;
   options.plan.lifetimes.one_shape = options_.takes_one_shape;
   options.plan.lifetimes.target = options_.side.target();
   options.plan.gear = gear;
-  options.optimise = load.optimise;
-  options.switches = load.switches;
   options.found_before = found_;
   if (options_.side.host_reachable) options.tuning = load.tuning;
   if (load.only_plan) options.tuning.subgraphs = options.tuning.operators = false;
   options.packed_weights = load.optimise ? &packed_ : nullptr;
-  options.weight_forms = load.weight_forms.value_or(options.weight_forms);
-  options.threads = load.threads;
-  options.deterministic = load.deterministic;
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   options.separate_host_operators = load.separate_host_operators && !options_.takes_one_shape;
   std::optional<StoredSearches> searches;
@@ -160,6 +167,30 @@ Result<ShapeCache::Entry> GraphCompiler::Compile(std::vector<Dims> dims) {
   entry.run.executable = *std::move(built);
   GiveBackFreedHeap();
   return entry;
+}
+
+Result<std::shared_ptr<const Executable>> GraphCompiler::CompileStretch(Graph graph) {
+  PLIMSOLL_TRY(compile::InferShapes(graph));
+  const bool reachable = options_.side.host_reachable;
+  compile::CompileOptions options = OptionsOfParts();
+  options.plain_peak = compile::PlainPeak(graph);
+  options.plan.updates.clear();
+  options.plan.lifetimes.target = {};
+  // What is said of inputs and outputs is said of the whole graph's.
+  compile::ReuseOptions& reuse = options.plan.lifetimes.reuse;
+  reuse.inputs.clear();
+  reuse.outputs.clear();
+  reuse.multi_batch_inputs.clear();
+  options.packed_weights = options.optimise && reachable ? &packed_ : nullptr;
+  if (reachable) options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
+  PLIMSOLL_ASSIGN(compile::CompiledModel model, compile::CompileModel(std::move(graph), options));
+  const Executable::HoldConstant hold = [this](const graph::ConstantTensor& constant) {
+    return packed_.Hold(constant);
+  };
+  PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> executable,
+                  Executable::Build(std::move(model), reachable ? hold : kernels::ToHostTensor,
+                                    packed_.memories()));
+  return executable;
 }
 
 Result<std::vector<ShapeCache::Entry>> GraphCompiler::CompileGears() {

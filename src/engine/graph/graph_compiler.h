@@ -42,6 +42,8 @@ class GraphCompiler {
   // that takes one shape hands its constants to that one plan: where it cannot be made, every later
   // call fails with the same error.
   Result<ShapeCache::Entry> Compile(std::vector<kernels::Dims> dims);
+  // A part of the graph, for the host, by the same options and with the same packed constants.
+  Result<std::shared_ptr<const Executable>> CompileStretch(graph::Graph graph);
   // Compiles all gears of the graph to share one arena; none where it has no gears. To be called
   // before Compile.
   Result<std::vector<ShapeCache::Entry>> CompileGears();
@@ -56,6 +58,7 @@ class GraphCompiler {
   GraphCompiler(graph::Graph graph, Options options, std::shared_ptr<SessionWeights> weights);
   Status SimplifyGraph();
   Status HoldConstants(graph::Graph& graph);
+  compile::CompileOptions OptionsOfParts() const;
   Result<graph::Graph> GraphFor(const std::vector<kernels::Dims>& dims) const;
   Result<compile::CompiledModel> CompileGraph(graph::Graph graph,
                                               const std::vector<kernels::Dims>& dims,

@@ -66,6 +66,7 @@ LoadedGraph::LoadedGraph(std::string name, const LoadOptions& options, GraphPort
       shapes_(ports.takes_one_shape() ? GraphShapes::kStatic : GraphShapes::kDynamic),
       only_plan_(options.only_plan),
       steps_(options.steps),
+      kept_plans_(options.kept_plans),
       ports_(std::move(ports)),
       variables_(std::move(variables)),
       compiler_(std::move(compiler)),
@@ -149,6 +150,7 @@ Status LoadedGraph::RunStep(std::span<const TensorView> inputs, std::span<const 
                                   .ports = ports_.outputs(),
                                   .batch = batch,
                                   .cancelled = options.cancelled,
+                                  .task = options.task,
                                   .half_applied = &half_applied});
 }
 
@@ -214,8 +216,14 @@ Result<std::vector<HostValue>> LoadedGraph::RunStepNodeByNode(std::vector<HostVa
   for (const HostValue& value : all) views.push_back(value.tensor.View());
   PLIMSOLL_ASSIGN(const std::string batch, ports_.batches().Choose(options.batch, views));
   PLIMSOLL_ASSIGN(std::vector<HostValue> made,
-                  runner_.RunNodeByNode(compiler_->graph(), compiler_->constants(), std::move(all),
-                                        options.cancelled, batch));
+                  runner_.RunNodeByNode({.graph = compiler_->graph(),
+                                         .constants = compiler_->constants(),
+                                         .compile =
+                                             [this](graph::Graph stretch) {
+                                               return compiler_->CompileStretch(std::move(stretch));
+                                             },
+                                         .kept_plans = kept_plans_},
+                                        std::move(all), options.cancelled, batch));
   return variables_.Assign(std::move(made), half_applied);
 }
 
@@ -261,6 +269,7 @@ GraphMemory LoadedGraph::memory() const {
   memory.plans = static_cast<int>(cache_.entries().size());
   memory.weights = SumOf(Weights());
   memory.packed = compiler_->constants().packed(PlainWeights());
+  memory.stretches = runner_.stretch_counts();
   const ShapeCache::Entry* const last = cache_.last_used();
   if (last != nullptr && last->run.executable != nullptr) {
     const auto& planned = last->run.executable->model().planned;

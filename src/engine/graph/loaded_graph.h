@@ -27,9 +27,10 @@ struct GraphMemory {
   Bytes feature_map;   // that the last run took, with the regions outside it
   Bytes weights;       // constants that kernels read, packed or plain, shared ones included
   PackedStore::Packed packed;
-  int plans = 0;        // kept
-  Bytes merged_blocks;  // of that plan: continuous groups of all gears, given to nobody else
-  Bytes merged_cost;    // what these add to the arena
+  int plans = 0;            // kept
+  Bytes merged_blocks;      // of that plan: continuous groups of all gears, given to nobody else
+  Bytes merged_cost;        // what these add to the arena
+  StretchCounts stretches;  // of the last run that was not planned as a whole
 };
 
 // What graphs of a session have together.
@@ -41,7 +42,8 @@ struct SharedParts {
 
 // One model of a session: simplified once, compiled for each set of input shapes that it meets (a
 // bounded number is kept, the longest unused goes first), run inside the plan of that set. A set
-// whose sizes only data tells, and graphs with strings, sequences or loops, are run node by node.
+// with sizes that only data tells, and graphs with strings or sequences, are run node by node, in
+// stretches that are planned where that is possible (Stretches).
 // Gears are sets of shapes that are compiled at once, in one arena, and always kept.
 //
 // Inputs may in part be variables: the caller gives the other inputs and gets the outputs that
@@ -124,6 +126,7 @@ class LoadedGraph {
   const GraphShapes shapes_;
   const bool only_plan_;
   const int64_t steps_;
+  const size_t kept_plans_;
   const GraphPorts ports_;
   // Of what follows. A run takes its lock on the variables before it.
   mutable std::mutex mutex_;

@@ -12,13 +12,15 @@ Status CheckNodeByNode(const graph::Graph& graph) {
       asked.reference_outputs.clear();
       asked.batch_label.clear();
       if (IsOrdinary(asked)) continue;
-      return Error{.kind = ErrorKind::kUnsupported,
-                   .code = "run.memory_attribute",
-                   .what = "the run was refused",
-                   .where = Describe(graph, id),
-                   .why = StrCat("it asks for memory (", Text(asked),
-                                 ") that only a plan gives, and this model is run node by node"),
-                   .remedy = "leave the attribute out, or give the model fixed sizes and no loops"};
+      return Error{
+          .kind = ErrorKind::kUnsupported,
+          .code = "run.memory_attribute",
+          .what = "the run was refused",
+          .where = Describe(graph, id),
+          .why = StrCat("it asks for memory (", Text(asked),
+                        ") that only a plan gives, and this model is run node by node"),
+          .remedy =
+              "leave the attribute out, or give the model sizes that do not follow from data"};
     }
   }
   return {};

@@ -35,14 +35,9 @@ Status CheckScalar(const HostSite& site, size_t input) {
   return site.BadInput(StrCat("input ", input, " is ", Text(TypeOf(value)), ", not a scalar"));
 }
 
-// What a loop collected for one output. Without a single iteration the type and shape are what is
-// known of the body's result, or what the body declares.
-Result<HostValue> Collected(const HostSite& site, const std::vector<HostTensor>& slices,
-                            graph::ValueId slice, int64_t axis) {
-  if (!slices.empty()) {
-    PLIMSOLL_ASSIGN(HostTensor whole, Stack(slices, axis, site.allocate));
-    return HostValue::Of(std::move(whole));
-  }
+// What a loop collects without a single iteration: type and shape are what is known of the body's
+// result, or what the body declares.
+Result<HostValue> NothingCollected(const HostSite& site, graph::ValueId slice, int64_t axis) {
   const graph::Value& result = site.graph[slice];
   const graph::ValueType& known = result.type.shape ? result.type : result.declared;
   Dims dims;
@@ -74,7 +69,7 @@ Status RunLoop(HostSite& site, const BodyRunner& run) {
   bool goes_on = !site.has_input(1) || IsTrue(site.inputs[1]);
   Values carried(site.inputs.begin() + 2, site.inputs.end());
   const std::vector<graph::ValueId> results = site.graph[body].outputs;
-  std::vector<std::vector<HostTensor>> slices(results.size() - 1 - carried.size());
+  std::vector<GrowingStack> slices(results.size() - 1 - carried.size());
   for (int64_t trip = 0; trip < trips && goes_on; ++trip) {
     Values inputs(2);
     PLIMSOLL_ASSIGN(inputs[0], Scalar(site, DataType::kInt64, trip));
@@ -85,15 +80,19 @@ Status RunLoop(HostSite& site, const BodyRunner& run) {
     const auto first_slice = outputs.begin() + 1 + static_cast<int64_t>(carried.size());
     std::move(outputs.begin() + 1, first_slice, carried.begin());
     for (size_t i = 0; i < slices.size(); ++i) {
-      slices[i].push_back(first_slice[static_cast<int64_t>(i)].tensor);
+      PLIMSOLL_TRY(slices[i].Add(first_slice[static_cast<int64_t>(i)].tensor, site.allocate));
     }
   }
   for (size_t i = 0; i < site.outputs.size(); ++i) {
     if (i < carried.size()) {
       site.outputs[i] = carried[i];
+      continue;
+    }
+    GrowingStack& collected = slices[i - carried.size()];
+    if (collected.empty()) {
+      PLIMSOLL_ASSIGN(site.outputs[i], NothingCollected(site, results[i + 1], 0));
     } else {
-      PLIMSOLL_ASSIGN(site.outputs[i],
-                      Collected(site, slices[i - carried.size()], results[i + 1], 0));
+      site.outputs[i] = HostValue::Of(collected.Take());
     }
   }
   return {};
@@ -152,8 +151,13 @@ Result<Values> Walk(HostSite& site, const BodyRunner& run, const Values& values,
     }
     const int64_t rank = slices[i].empty() ? 1 : static_cast<int64_t>(slices[i][0].dims.size()) + 1;
     const int64_t axis = AxisAt(node, "scan_output_axes", i, rank);
-    PLIMSOLL_ASSIGN(HostValue whole, Collected(site, slices[i], results[states + i], axis));
-    outputs.push_back(std::move(whole));
+    if (slices[i].empty()) {
+      PLIMSOLL_ASSIGN(HostValue none, NothingCollected(site, results[states + i], axis));
+      outputs.push_back(std::move(none));
+      continue;
+    }
+    PLIMSOLL_ASSIGN(HostTensor whole, Stack(slices[i], axis, site.allocate));
+    outputs.push_back(HostValue::Of(std::move(whole)));
   }
   return outputs;
 }

@@ -52,6 +52,18 @@ Status CheckWholeBytes(DataType type) {
                .remedy = "cast to int8 around the loop"};
 }
 
+Status CheckSlice(const HostTensor& slice, int64_t number, DataType type, const Dims& dims) {
+  if (slice.type == type && slice.dims == dims) return {};
+  return Error{
+      .kind = ErrorKind::kRunFailed,
+      .code = "run.slices",
+      .what = "cannot collect what a loop gives",
+      .where = StrCat("iteration ", number),
+      .why = StrCat("its slice is ", Text(TypeOf(HostValue::Of(slice))), ", the first one was ",
+                    Text(ValueType::Tensor(type, graph::ShapeOf(dims)))),
+      .remedy = ""};
+}
+
 }  // namespace
 
 ValueType TypeOf(const HostValue& value) {
@@ -84,6 +96,33 @@ Result<HostTensor> TakeSlice(const HostTensor& tensor, int64_t axis, int64_t ind
   return slice;
 }
 
+Status GrowingStack::Add(const HostTensor& slice, const kernels::AllocateTensor& allocate) {
+  constexpr int64_t kFirstRoom = 8;
+  PLIMSOLL_TRY(CheckWholeBytes(slice.type));
+  if (!empty()) {
+    const Dims dims(whole_.dims.begin() + 1, whole_.dims.end());
+    PLIMSOLL_TRY(CheckSlice(slice, count_, whole_.type, dims));
+  }
+  const int64_t elements = slice.elements();
+  if (empty() || count_ == whole_.dims[0]) {
+    Dims dims = slice.dims;
+    dims.insert(dims.begin(), empty() ? kFirstRoom : 2 * count_);
+    PLIMSOLL_ASSIGN(HostTensor larger, allocate(slice.type, dims));
+    if (!empty()) {
+      CopyElements(slice.type, whole_.data.get(), 0, larger.data.get(), 0, count_ * elements);
+    }
+    whole_ = std::move(larger);
+  }
+  CopyElements(slice.type, slice.data.get(), 0, whole_.data.get(), count_ * elements, elements);
+  ++count_;
+  return {};
+}
+
+HostTensor GrowingStack::Take() {
+  whole_.dims[0] = count_;
+  return std::move(whole_);
+}
+
 Result<HostTensor> Stack(const std::vector<HostTensor>& slices, int64_t axis,
                          const kernels::AllocateTensor& allocate) {
   const HostTensor& first = slices.front();
@@ -95,15 +134,7 @@ Result<HostTensor> Stack(const std::vector<HostTensor>& slices, int64_t axis,
   PLIMSOLL_ASSIGN(HostTensor whole, allocate(first.type, dims));
   for (int64_t s = 0; s < count; ++s) {
     const HostTensor& slice = slices[static_cast<size_t>(s)];
-    if (slice.type != first.type || slice.dims != first.dims) {
-      return Error{.kind = ErrorKind::kRunFailed,
-                   .code = "run.slices",
-                   .what = "cannot collect what a loop gives",
-                   .where = StrCat("iteration ", s),
-                   .why = StrCat("its slice is ", Text(TypeOf(HostValue::Of(slice))),
-                                 ", the first one was ", Text(TypeOf(HostValue::Of(first)))),
-                   .remedy = ""};
-    }
+    PLIMSOLL_TRY(CheckSlice(slice, s, first.type, first.dims));
     for (int64_t i = 0; i < around.outer; ++i) {
       CopyElements(first.type, slice.data.get(), i * around.inner, whole.data.get(),
                    (i * count + s) * around.inner, around.inner);

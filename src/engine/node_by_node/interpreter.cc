@@ -50,7 +50,11 @@ bool IsTensor(const HostValue& value) { return value.kind == HostValue::Kind::kT
 }  // namespace
 
 Interpreter::Interpreter(Graph graph)
-    : graph_(std::move(graph)), last_reads_(FindLastReads(graph_)), values_(graph_.values.size()) {}
+    : graph_(std::move(graph)),
+      last_reads_(FindLastReads(graph_)),
+      has_batches_(std::ranges::any_of(
+          graph_.nodes, [](const graph::Node& node) { return !node.memory.batch_label.empty(); })),
+      values_(graph_.values.size()) {}
 
 Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& options) {
   options_ = options;
@@ -58,11 +62,16 @@ Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& optio
     if (independent_.empty()) independent_ = compile::IndependentHostOperators(graph_);
     side_.emplace(*options.streams, options.monitor);
   }
+  counts_ = {};
+  counted_.assign(graph_.nodes.size(), false);
+  read_constants_.assign(graph_.values.size(), false);
   auto outputs = RunBody(Graph::kRoot, std::move(inputs));
+  if (options.stretches != nullptr) options.stretches->EndRun();
   side_.reset();
   unreleased_.clear();
   for (size_t i = 0; i < values_.size(); ++i) {
-    if (!graph_.values[i].constant.valid()) values_[i] = {};
+    // Constants that stretches have taken over are not held here any more.
+    if (!graph_.values[i].constant.valid() || !read_constants_[i]) values_[i] = {};
   }
   return outputs;
 }
@@ -71,30 +80,39 @@ void Interpreter::AddTo(HeldWeights& weights) const {
   for (size_t i = 0; i < values_.size(); ++i) {
     const HostTensor& tensor = values_[i].tensor;
     if (graph_.values[i].constant.valid() && tensor.data != nullptr) {
-      weights.emplace(tensor.data.get(), tensor.size());
+      weights.emplace(tensor.data.get(), HeldWeight{tensor.size(), graph_.values[i].name});
     }
   }
 }
 
 Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
   const graph::Subgraph& body = graph_[id];
+  if (body.dropped()) return *body.impossible;
   for (size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) {
     Put(body.inputs[i], std::move(inputs[i]));
   }
-  for (const NodeId node : body.nodes) {
+  size_t single_until = UsesStretches() ? 0 : body.nodes.size();  // nodes run by themselves
+  for (size_t i = 0; i < body.nodes.size();) {
+    const NodeId node = body.nodes[i];
     const std::string& batch = graph_[node].memory.batch_label;
-    if (options_.batch && !batch.empty() && batch != *options_.batch) continue;
-    if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) {
-      return Error{.kind = ErrorKind::kRunFailed,
-                   .code = "run.cancelled",
-                   .what = "the run was cancelled",
-                   .where = StrCat("before ", graph::Describe(graph_, node)),
-                   .why = "",
-                   .remedy = ""};
+    if (options_.batch && !batch.empty() && batch != *options_.batch) {
+      ++i;
+      continue;
     }
-    if (options_.monitor != nullptr) PLIMSOLL_TRY(options_.monitor->CheckRunTime(graph_, node));
+    PLIMSOLL_TRY(CheckGoesOn(node));
+    if (i >= single_until) {
+      const Stretches::Found found = options_.stretches->Find(graph_, id, i, values_);
+      if (found.part != nullptr) {
+        PLIMSOLL_TRY(RunStretch(*found.part));
+        i = found.end;
+        continue;
+      }
+      single_until = found.end;
+    }
+    CountSingle(node);
     PLIMSOLL_TRY(id == Graph::kRoot && side_ ? Visit(node) : RunNode(node, options_.allocate));
     Release(last_reads_[node.index()]);
+    ++i;
   }
   if (id == Graph::kRoot && side_) PLIMSOLL_TRY(side_->Finish());
   Values outputs;
@@ -103,6 +121,46 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
     outputs.push_back(values_[output.index()]);
   }
   return outputs;
+}
+
+Status Interpreter::CheckGoesOn(NodeId next) {
+  if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) {
+    return Error{.kind = ErrorKind::kRunFailed,
+                 .code = "run.cancelled",
+                 .what = "the run was cancelled",
+                 .where = StrCat("before ", graph::Describe(graph_, next)),
+                 .why = "",
+                 .remedy = ""};
+  }
+  if (options_.monitor == nullptr) return {};
+  return options_.monitor->CheckRunTime(graph_, next);
+}
+
+bool Interpreter::UsesStretches() const {
+  return options_.stretches != nullptr && options_.monitor == nullptr && !side_ &&
+         !options_.observe && !has_batches_;
+}
+
+Status Interpreter::RunStretch(Stretches::Part& part) {
+  PLIMSOLL_ASSIGN(std::vector<HostTensor> made,
+                  options_.stretches->Run(part, values_, options_.allocate, options_.cancelled));
+  for (size_t i = 0; i < made.size(); ++i) {
+    Put(part.ports.outputs[i], HostValue::Of(std::move(made[i])));
+  }
+  const compile::Stretch& nodes = part.nodes;
+  ++counts_.stretches;
+  counts_.planned_nodes += static_cast<int64_t>(nodes.end - nodes.first);
+  for (size_t i = nodes.first; i < nodes.end; ++i) {
+    Release(last_reads_[graph_[nodes.body].nodes[i].index()]);
+  }
+  return {};
+}
+
+void Interpreter::CountSingle(NodeId id) {
+  ++counts_.single_nodes;
+  if (counted_[id.index()]) return;
+  counted_[id.index()] = true;
+  counts_.single.push_back(graph::Describe(graph_, id));
 }
 
 // A node of the model, in the walk or in parallel with it.
@@ -148,7 +206,9 @@ void Interpreter::Put(ValueId id, HostValue value) {
 }
 
 Status Interpreter::LoadConstant(ValueId id) {
-  if (!id.valid() || !graph_[id].constant.valid() || IsTensor(values_[id.index()])) return {};
+  if (!id.valid() || !graph_[id].constant.valid()) return {};
+  read_constants_[id.index()] = true;
+  if (IsTensor(values_[id.index()])) return {};
   PLIMSOLL_ASSIGN(HostTensor tensor, options_.hold(graph_[graph_[id].constant]));
   Put(id, HostValue::Of(std::move(tensor)));
   return {};

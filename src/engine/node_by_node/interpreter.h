@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/debug/run_monitor.h"
+#include "engine/node_by_node/stretches.h"
 #include "engine/run/host_side.h"
 #include "engine/run/stream_set.h"
 #include "engine/weights/session_weights.h"
@@ -19,7 +20,8 @@ namespace plimsoll::engine {
 // Runs a graph node by node: each node's shapes are worked out, its outputs taken from `allocate`
 // and its kernel prepared when the walk reaches it, and what nobody reads any more is given back at
 // once. The way for graphs whose sizes only data tells, for sequences, optionals and strings, and
-// for working out constants at load. With streams, independent host operators of the model run on
+// for working out constants at load. With stretches, nodes between those whose sizes only data
+// tells run inside plans of their own. With streams, independent host operators of the model run on
 // the second of them in parallel with the walk, in memory of the process; the streams that nodes
 // ask for (plimsoll.stream) do not count here.
 //
@@ -35,6 +37,9 @@ class Interpreter {
     std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)> hold =
         kernels::ToHostTensor;
     StreamSet* streams = nullptr;  // two of them; null: everything runs in the walk
+    // Of this graph; null: every node runs by itself, as it does where something looks at the run,
+    // with streams, and in a graph with batches.
+    Stretches* stretches = nullptr;
     // Nodes of other batches are left out, and what they make is absent; none: every node runs.
     std::optional<std::string> batch = {};
     bool deterministic = false;     // kernels::KernelSite::deterministic
@@ -48,12 +53,17 @@ class Interpreter {
   // One value for each input of the graph, in order; gives one for each output.
   Result<std::vector<kernels::HostValue>> Run(std::vector<kernels::HostValue> inputs,
                                               const Options& options);
-  void AddTo(HeldWeights& weights) const;  // constants that runs have read so far
+  void AddTo(HeldWeights& weights) const;                  // constants that runs have read so far
+  const StretchCounts& counts() const { return counts_; }  // of the last run
 
  private:
   using Values = std::vector<kernels::HostValue>;
 
   Result<Values> RunBody(graph::SubgraphId id, Values inputs);
+  Status CheckGoesOn(graph::NodeId next);
+  bool UsesStretches() const;
+  Status RunStretch(Stretches::Part& part);
+  void CountSingle(graph::NodeId id);
   Status Visit(graph::NodeId id);
   Status LaunchNode(graph::NodeId id);
   Status RunNode(graph::NodeId id, const kernels::AllocateTensor& allocate);
@@ -67,7 +77,11 @@ class Interpreter {
 
   graph::Graph graph_;  // types and contents of values change as the walk learns them
   std::vector<std::vector<graph::ValueId>> last_reads_;  // by node: what is dead once it has run
-  Values values_;                                        // by value
+  const bool has_batches_;
+  Values values_;  // by value
+  StretchCounts counts_;
+  std::vector<bool> counted_;         // by node: ran by itself in this run
+  std::vector<bool> read_constants_;  // by value: a constant that this run has read
   Options options_;
   std::vector<bool> independent_;  // by node: runs on the host's stream; empty: not worked out
   std::optional<HostSide> side_;

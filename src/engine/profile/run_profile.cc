@@ -11,8 +11,6 @@ namespace {
 using profile::Event;
 using Kind = profile::Event::Kind;
 
-constexpr int64_t kResidentEvery = 10'000'000;  // nanoseconds: it costs a system call
-
 }  // namespace
 
 RunProfile::RunProfile(std::shared_ptr<profile::Recorder> recorder,
@@ -27,7 +25,7 @@ RunProfile::RunProfile(std::shared_ptr<profile::Recorder> recorder,
   begin.bytes = place_.size.value();
   begin.address = reinterpret_cast<uint64_t>(place_.arena);
   recorder_->Record(begin);
-  TellResident();
+  if (recorder_->recording()) TellResident(recorder_->Now());
 }
 
 RunProfile::~RunProfile() {
@@ -39,7 +37,7 @@ RunProfile::~RunProfile() {
   }
   events.push_back(Blank(Kind::kRunEnd));
   recorder_->Record(events);
-  TellResident();
+  if (recorder_->recording()) TellResident(recorder_->Now());
 }
 
 Event RunProfile::Blank(Kind kind) const {
@@ -127,14 +125,11 @@ RunProfile::Operator::~Operator() {
   event.name = run_->plan_->NameOfNode(node_);
   event.stream = static_cast<int16_t>(run_->plan_->StreamOf(node_));
   run_->recorder_->Record(event);
-  if (end - run_->resident_told_.load(std::memory_order_relaxed) > kResidentEvery) {
-    run_->TellResident();
-  }
+  run_->TellResident(end);
 }
 
-void RunProfile::TellResident() {
-  if (!recorder_->recording()) return;
-  resident_told_.store(recorder_->Now(), std::memory_order_relaxed);
+void RunProfile::TellResident(int64_t now) {
+  if (!recorder_->ResidentIsDue(now)) return;
   Event event = Blank(Kind::kResident);
   event.bytes = ResidentBytes().value();
   recorder_->Record(event);

@@ -64,7 +64,7 @@ class RunProfile {
   void Reach(size_t stream, size_t place);
   void End(Progress& progress, size_t stream, size_t place);
   void Tell(Progress& progress);
-  void TellResident();
+  void TellResident(int64_t now);
 
   const std::shared_ptr<profile::Recorder> recorder_;
   const std::shared_ptr<const PlanProfile> plan_;
@@ -72,7 +72,6 @@ class RunProfile {
   const uint32_t run_;
   std::vector<Progress> streams_;
   std::unique_ptr<std::atomic<int32_t>[]> uses_left_;  // by life; 0: it is not held
-  std::atomic<int64_t> resident_told_ = 0;             // when
 };
 
 }  // namespace plimsoll::engine

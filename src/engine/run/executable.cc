@@ -61,8 +61,35 @@ bool IsDoneByHost(const Task& task, const Executable::Call& call) {
     case Task::Kind::kFetchInput:
       return HostInput(task, call) != nullptr;
     default:
-      return task.kind == Task::Kind::kSkipUnless;
+      return task.kind == Task::Kind::kSkipUnless || task.kind == Task::Kind::kBeginLoop ||
+             task.kind == Task::Kind::kTestLoop;
   }
+}
+
+// Whether the task may lead elsewhere than to the next.
+bool Leads(const Task& task) {
+  switch (task.kind) {
+    case Task::Kind::kSkip:
+    case Task::Kind::kSkipUnless:
+    case Task::Kind::kBeginLoop:
+    case Task::Kind::kTestLoop:
+    case Task::Kind::kNextLoop:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsTrue(const void* at) { return *static_cast<const bool*>(at); }
+
+// Gives the body the number of its iteration.
+Status TellNumber(Executable::LoopProgress& loop, void* number, kernels::Queue& queue) {
+  if (number == nullptr) return {};
+  const size_t slot = static_cast<size_t>(loop.iteration) % loop.numbers.size();
+  // Copies from the slots may still be to come.
+  if (slot == 0 && loop.iteration > 0) PLIMSOLL_TRY(queue.Finish());
+  loop.numbers[slot] = loop.iteration;
+  return queue.Copy(number, &loop.numbers[slot], Bytes(sizeof(int64_t)));
 }
 
 }  // namespace
@@ -107,7 +134,8 @@ Status Executable::PlaceConstants(const HoldConstant& hold) {
   constants_.resize(model_.graph.values.size());
   std::vector<std::span<const std::byte>> copied;
   for (const Task& task : program_.tasks) {
-    const size_t operands = task.kind == Task::Kind::kRun ? task.inputs : 1;
+    const bool several = task.kind == Task::Kind::kRun || task.kind == Task::Kind::kBeginLoop;
+    const size_t operands = several ? task.inputs : 1;
     for (size_t i = 0; i < operands; ++i) {
       const Place& place = program_.operands[task.first + i];
       if (place.base == Place::Base::kHostConstant) PLIMSOLL_TRY(PlaceHostConstant(place));
@@ -137,8 +165,10 @@ Status Executable::PlaceHostConstant(const Place& place) {
 }
 
 void Executable::AddTo(HeldWeights& weights) const {
-  for (const kernels::HostTensor& constant : constants_) {
-    if (constant.data != nullptr) weights.emplace(constant.data.get(), constant.size());
+  for (size_t i = 0; i < constants_.size(); ++i) {
+    const kernels::HostTensor& constant = constants_[i];
+    if (constant.data == nullptr) continue;
+    weights.emplace(constant.data.get(), HeldWeight{constant.size(), model_.graph.values[i].name});
   }
 }
 
@@ -164,6 +194,7 @@ Executable::Addresses Executable::Bind(std::byte* arena, std::span<std::byte* co
   for (const Place& place : program_.operands) {
     addresses.operands.push_back(AddressOf(place, arena, areas));
   }
+  addresses.loops.resize(program_.loops.size());
   return addresses;
 }
 
@@ -196,10 +227,83 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses, const C
       }
       return {};
     }
+    case Task::Kind::kCopySlice:
+      return CopySlice(task, addresses, queue);
+    case Task::Kind::kFail:
+      return *model_.graph.subgraphs[task.target].impossible;
     case Task::Kind::kClear:
       return Clear(operands[0], Bytes(task.bytes), queue, call.clearing);
     default:
       return queue.Run(*task.kernel, CallOf(task, operands));
+  }
+}
+
+Status Executable::CopySlice(const Task& task, const Addresses& addresses,
+                             kernels::Queue& queue) const {
+  const SliceCopy& slice = program_.slices[task.target];
+  const compile::SliceLayout& layout = slice.layout;
+  const int64_t iteration = addresses.loops[slice.loop].iteration;
+  if (iteration >= layout.length) {
+    return Error{.kind = ErrorKind::kRunFailed,
+                 .code = "run.slices",
+                 .what = "a loop ran more often than its plan has room for",
+                 .where = graph::Describe(model_.graph, task.node),
+                 .why = StrCat("iteration ", iteration, " of ", layout.length),
+                 .remedy = "this is a bug of ours: please report it"};
+  }
+  const int64_t index = slice.backward ? layout.length - 1 - iteration : iteration;
+  const int64_t offset = (layout.block * index).value();
+  const auto* from = static_cast<const std::byte*>(addresses.operands[task.first]);
+  auto* to = static_cast<std::byte*>(addresses.operands[task.first + 1]);
+  from += slice.collects ? 0 : offset;
+  to += slice.collects ? offset : 0;
+  for (int64_t block = 0; block < layout.blocks; ++block) {
+    PLIMSOLL_TRY(queue.Copy(to, from, layout.block));
+    from += (slice.collects ? layout.block : layout.stride).value();
+    to += (slice.collects ? layout.stride : layout.block).value();
+  }
+  return {};
+}
+
+Result<size_t> Executable::BeginLoop(const Task& task, size_t index, Addresses& addresses,
+                                     kernels::Queue& queue) const {
+  static constexpr bool kTrue = true;
+  void* const* const operands = addresses.operands.data() + task.first;
+  const ProgramLoop& loop = program_.loops[task.target];
+  LoopProgress& progress = addresses.loops[task.target];
+  progress.iteration = 0;
+  progress.goes_on = operands[1] == nullptr || IsTrue(operands[1]);
+  progress.most = loop.length;
+  if (operands[0] != nullptr) progress.most = *static_cast<const int64_t*>(operands[0]);
+  if (!progress.goes_on || progress.most <= 0) return loop.end;
+  if (operands[3] != nullptr) PLIMSOLL_TRY(queue.Copy(operands[3], &kTrue, Bytes(sizeof(kTrue))));
+  PLIMSOLL_TRY(TellNumber(progress, operands[2], queue));
+  return index + 1;
+}
+
+Result<size_t> Executable::NextLoop(const Task& task, size_t index, Addresses& addresses,
+                                    kernels::Queue& queue) const {
+  LoopProgress& progress = addresses.loops[task.target];
+  ++progress.iteration;
+  if (!progress.goes_on || progress.iteration >= progress.most) return index + 1;
+  PLIMSOLL_TRY(TellNumber(progress, addresses.operands[task.first], queue));
+  return program_.loops[task.target].body;
+}
+
+Result<size_t> Executable::Next(size_t index, Addresses& addresses, kernels::Queue& queue) const {
+  const Task& task = program_.tasks[index];
+  switch (task.kind) {
+    case Task::Kind::kSkip:
+      return task.target;
+    case Task::Kind::kSkipUnless:
+      return IsTrue(addresses.operands[task.first]) ? index + 1 : task.target;
+    case Task::Kind::kBeginLoop:
+      return BeginLoop(task, index, addresses, queue);
+    case Task::Kind::kNextLoop:
+      return NextLoop(task, index, addresses, queue);
+    default:
+      addresses.loops[task.target].goes_on = IsTrue(addresses.operands[task.first]);
+      return index + 1;
   }
 }
 
@@ -223,7 +327,7 @@ Status Executable::RunMonitored(size_t index, const Addresses& addresses, const 
 }
 
 template <typename Before>
-Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
+Status Executable::Walk(const Program::Range& tasks, Addresses& addresses, const Call& call,
                         const Before& before) const {
   kernels::Queue& queue = QueueOf(call);
   // Whether something that was sent may still use memory of the host.
@@ -243,6 +347,9 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
     if (may_stop && call.cancelled->load(std::memory_order_relaxed)) {
       return Cancelled(model_.graph, task);
     }
+    if (call.task != nullptr) {
+      call.task->store(static_cast<int64_t>(i), std::memory_order_relaxed);
+    }
     // What fails before the first variable has its new value must be known by then.
     if (i == program_.first_update) {
       PLIMSOLL_TRY(FinishWithin(call.monitor, TaskMonitor::Wait::kStream, queue));
@@ -255,10 +362,10 @@ Status Executable::Walk(const Program::Range& tasks, const Addresses& addresses,
       if (!finished.ok()) return failed(std::move(finished));
     }
     in_use = (in_use || task.uses_host_memory) && !by_host;
-    if (task.kind == Task::Kind::kSkip) {
-      i = task.target;
-    } else if (task.kind == Task::Kind::kSkipUnless) {
-      i = *static_cast<const bool*>(addresses.operands[task.first]) ? i + 1 : task.target;
+    if (Leads(task)) {
+      const Result<size_t> next = Next(i, addresses, queue);
+      if (!next.ok()) return failed(next.status());
+      i = *next;
     } else {
       Status done = call.monitor == nullptr ? RunTask(task, addresses, call)
                                             : RunMonitored(i, addresses, call);
@@ -296,8 +403,8 @@ Status Executable::Run(Addresses& addresses, const Call& call, const BeforeTask&
   return RunAll(addresses, call, before);
 }
 
-Status Executable::RunTasks(const Program::Range& tasks, const Addresses& addresses,
-                            const Call& call, const BeforeTask& before) const {
+Status Executable::RunTasks(const Program::Range& tasks, Addresses& addresses, const Call& call,
+                            const BeforeTask& before) const {
   return Walk(tasks, addresses, call, [&](const Task& task) {
     if (before) before(task);
   });

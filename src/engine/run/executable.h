@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -36,9 +37,18 @@ class Executable {
       compile::CompiledModel model, const HoldConstant& hold = kernels::ToHostTensor,
       std::shared_ptr<const void> packed = nullptr, DeviceSide side = {});
 
-  // The addresses of every operand, for runs in one memory.
+  // How far a loop of a run has come.
+  struct LoopProgress {
+    int64_t iteration = 0;
+    int64_t most = 0;  // iterations
+    bool goes_on = true;
+    // Numbers of iterations, which are copied from here by work that may come later.
+    std::array<int64_t, 64> numbers = {};
+  };
+  // The addresses of every operand, for runs in one memory, and how far a run has come.
   struct Addresses {
     std::vector<void*> operands;
+    std::vector<LoopProgress> loops;  // of the program's
   };
   // `arena` holds the feature map; `areas` are the bases of the program's areas, in their order.
   // They may be changed between runs by binding again.
@@ -55,8 +65,9 @@ class Executable {
     // Looked at between tasks, until the first variable has its new value: from there a run goes to
     // its end.
     const std::atomic<bool>* cancelled = nullptr;
-    ClearCost* clearing = nullptr;  // what this run adds to it
-    bool* half_applied = nullptr;   // where given: set when a run fails behind that point
+    std::atomic<int64_t>* task = nullptr;  // set to the number of each task as it begins
+    ClearCost* clearing = nullptr;         // what this run adds to it
+    bool* half_applied = nullptr;          // where given: set when a run fails behind that point
     // Of the program's: tasks of other batches are left out, and outputs that these make may be
     // null.
     int32_t batch = kEveryBatch;
@@ -77,7 +88,7 @@ class Executable {
   // caller's tensors, then some of the tasks, of which no skip leads out. The queue is not waited
   // for.
   void SetPorts(Addresses& addresses, const Call& call) const;
-  Status RunTasks(const Program::Range& tasks, const Addresses& addresses, const Call& call,
+  Status RunTasks(const Program::Range& tasks, Addresses& addresses, const Call& call,
                   const BeforeTask& before) const;
 
   const compile::CompiledModel& model() const { return model_; }
@@ -95,8 +106,15 @@ class Executable {
   Status RunTask(const Task& task, const Addresses& addresses, const Call& call) const;
   Status RunMonitored(size_t index, const Addresses& addresses, const Call& call) const;
   template <typename Before>
-  Status Walk(const Program::Range& tasks, const Addresses& addresses, const Call& call,
+  Status Walk(const Program::Range& tasks, Addresses& addresses, const Call& call,
               const Before& before) const;
+  Status CopySlice(const Task& task, const Addresses& addresses, kernels::Queue& queue) const;
+  // The task that comes after one that may lead elsewhere.
+  Result<size_t> Next(size_t index, Addresses& addresses, kernels::Queue& queue) const;
+  Result<size_t> BeginLoop(const Task& task, size_t index, Addresses& addresses,
+                           kernels::Queue& queue) const;
+  Result<size_t> NextLoop(const Task& task, size_t index, Addresses& addresses,
+                          kernels::Queue& queue) const;
   template <typename Before>
   Status RunAll(Addresses& addresses, const Call& call, const Before& before) const;
 

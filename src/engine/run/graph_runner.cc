@@ -74,6 +74,7 @@ Status GraphRunner::Run(BoundExecutable& bound, const Call& call) {
   const Executable::Call run{.inputs = {},
                              .outputs = {},
                              .cancelled = call.cancelled,
+                             .task = call.task,
                              .clearing = &last_run_.clearing,
                              .half_applied = call.half_applied,
                              .batch = bound.executable->program().BatchNamed(call.batch)};
@@ -167,14 +168,15 @@ Status GraphRunner::RunOnDevice(BoundExecutable& bound, const Call& call, Execut
   return queue.Finish();
 }
 
-Result<std::vector<HostValue>> GraphRunner::RunNodeByNode(const graph::Graph& graph,
-                                                          PackedStore& constants,
+Result<std::vector<HostValue>> GraphRunner::RunNodeByNode(const Unplanned& unplanned,
                                                           std::vector<HostValue> inputs,
                                                           const std::atomic<bool>* cancelled,
                                                           const std::string& batch) {
   const kernels::ThreadScope threads(options_.threads.first);
+  const graph::Graph& graph = unplanned.graph;
   PLIMSOLL_TRY(CheckNodeByNode(graph));
   if (!interpreter_) interpreter_.emplace(graph);
+  if (!stretches_) stretches_.emplace(unplanned.compile, unplanned.kept_plans);
   const auto monitor = debug_.BeginRun(graph, false);
   Interpreter::Options walk;
   if (debug_.profile() != nullptr) {
@@ -188,12 +190,15 @@ Result<std::vector<HostValue>> GraphRunner::RunNodeByNode(const graph::Graph& gr
     walk.tensors_reserve = !memory_.tensors_from_range();
   }
   walk.monitor = monitor.get();
+  walk.stretches = &*stretches_;
   walk.cancelled = cancelled;
   walk.batch = batch;
   walk.allocate = memory_.TensorAllocator();
   walk.deterministic = options_.deterministic;
   if (side_.host_reachable) {
-    walk.hold = [&](const graph::ConstantTensor& constant) { return constants.Hold(constant); };
+    walk.hold = [&](const graph::ConstantTensor& constant) {
+      return unplanned.constants.Hold(constant);
+    };
   }
   if (options_.separate_host_operators) {
     PLIMSOLL_ASSIGN(walk.streams, Streams(2));
@@ -203,6 +208,11 @@ Result<std::vector<HostValue>> GraphRunner::RunNodeByNode(const graph::Graph& gr
 
 void GraphRunner::AddTo(HeldWeights& weights) const {
   if (interpreter_) interpreter_->AddTo(weights);
+  if (stretches_) stretches_->AddTo(weights);
+}
+
+StretchCounts GraphRunner::stretch_counts() const {
+  return interpreter_ ? interpreter_->counts() : StretchCounts();
 }
 
 }  // namespace plimsoll::engine

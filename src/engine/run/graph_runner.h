@@ -43,7 +43,8 @@ class GraphRunner {
     const std::vector<Port>& ports;  // of the outputs
     const std::string& batch;
     const std::atomic<bool>* cancelled = nullptr;
-    bool* half_applied = nullptr;  // Executable::Call
+    std::atomic<int64_t>* task = nullptr;  // these two: Executable::Call
+    bool* half_applied = nullptr;
   };
   // Fails as Executable::Run does, as memory does, and with run.stable_address. Runs of an
   // executable in the memory of the run before allocate nothing.
@@ -52,12 +53,18 @@ class GraphRunner {
   Status Reserve(const Executable& executable, std::span<const TensorView> inputs,
                  std::span<const TensorView> outputs);
 
-  // `graph` and its constants are the same in every run.
-  Result<std::vector<kernels::HostValue>> RunNodeByNode(const graph::Graph& graph,
-                                                        PackedStore& constants,
+  // What runs node by node, the same in every run.
+  struct Unplanned {
+    const graph::Graph& graph;
+    PackedStore& constants;
+    Stretches::Compile compile;  // for its stretches
+    size_t kept_plans = 0;
+  };
+  Result<std::vector<kernels::HostValue>> RunNodeByNode(const Unplanned& unplanned,
                                                         std::vector<kernels::HostValue> inputs,
                                                         const std::atomic<bool>* cancelled,
                                                         const std::string& batch);
+  StretchCounts stretch_counts() const;  // of the last run node by node
 
   RunMemory& memory() { return memory_; }
   const RunMemory& memory() const { return memory_; }
@@ -83,6 +90,7 @@ class GraphRunner {
   std::vector<const void*> read_;  // by the run that goes on: one for each input
   std::vector<void*> written_;     // likewise for each output
   std::optional<Interpreter> interpreter_;
+  std::optional<Stretches> stretches_;
   std::shared_ptr<const PlanProfile> names_;  // of node by node runs that are recorded
   RunRecord last_run_;
 };

@@ -64,9 +64,10 @@ class Observer {
 
   void Before(const Task& task) {
     if (!task.node.valid()) return;
-    // What a branch made is copied when the branch has ended.
-    const bool ends = task.kind == Task::Kind::kCopy;
-    Reach((ends ? last_step_ : first_step_)[task.node.index()]);
+    const int64_t step = (task.after_bodies ? last_step_ : first_step_)[task.node.index()];
+    // What a loop holds from its beginning is not born again with each slice that it reads.
+    if (step < reached_) GoBack(step + (task.kind == Task::Kind::kCopySlice ? 1 : 0));
+    Reach(step);
   }
 
   Result<PoisonedRun> Finish(int64_t feature_map) {
@@ -77,8 +78,18 @@ class Observer {
   }
 
  private:
+  // Another iteration of a loop: what is born from this step on is born again.
+  void GoBack(int64_t step) {
+    const auto first =
+        std::lower_bound(lives_.begin(), lives_.end(), step,
+                         [](const RunLife& life, int64_t before) { return life.begin < before; });
+    next_ = static_cast<size_t>(first - lives_.begin());
+    std::erase_if(alive_, [&](const RunLife* life) { return life->begin >= step; });
+  }
+
   // Everything that is born up to this step, in order.
   void Reach(int64_t step) {
+    reached_ = step;
     while (next_ < lives_.size() && lives_[next_].begin <= step) {
       const RunLife& life = lives_[next_++];
       if (life.begin > 0 && !life.cleared) {
@@ -112,6 +123,7 @@ class Observer {
   std::vector<int64_t> first_step_;  // by node
   std::vector<int64_t> last_step_;   // by node
   size_t next_ = 0;
+  int64_t reached_ = 0;
   std::vector<const RunLife*> alive_;
   PoisonedRun seen_;
 };

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compile/bodies/loops.h"
 #include "compile/compile_model.h"
 #include "engine/run/run_record.h"
 #include "graph/graph.h"
@@ -44,6 +46,12 @@ struct Task {
     kClear,       // `bytes` zeros at operand `first`
     kSkipUnless,  // to `target`, unless the bool at operand `first` is true
     kSkip,        // to `target`
+    kFail,        // with what keeps subgraph `target` from running
+    kBeginLoop,   // Program::loops[target], or to its end: operands are the most iterations, the
+                  // condition, and where the body has its iteration's number and its condition
+    kTestLoop,    // looks at the condition at operand `first`
+    kNextLoop,    // to the loop's body again; the iteration's number is operand `first`
+    kCopySlice,   // Program::slices[target], from operand `first` to operand `first + 1`
   };
   Kind kind = Kind::kRun;
   graph::NodeId node;
@@ -52,6 +60,7 @@ struct Task {
   uint16_t inputs = 0;
   uint16_t outputs = 0;
   uint32_t target = 0;            // task, transfer or input
+  bool after_bodies = false;      // of a node with bodies: belongs to its last step
   bool on_host = false;           // of kRun: the calling thread runs it, in memory of the host
   bool uses_host_memory = false;  // some operand lies in an area of the host
   int64_t bytes = 0;
@@ -82,11 +91,29 @@ struct Transfer {
   bool fused = false;  // each is at most input_fusion_size
 };
 
-// A compiled model as straight tasks, branches as skips: what an Executable walks. Plain data.
+// A body that runs again and again.
+struct ProgramLoop {
+  uint32_t body = 0;                                     // its first task
+  uint32_t end = 0;                                      // the task behind the last
+  int64_t length = std::numeric_limits<int64_t>::max();  // iterations, where operands give no less
+};
+
+// One slice of a tensor that a loop walks along.
+struct SliceCopy {
+  uint32_t loop = 0;
+  compile::SliceLayout layout;
+  bool collects = false;  // from the slice to the whole
+  bool backward = false;  // the first iteration has the last slice
+};
+
+// A compiled model as straight tasks, branches as skips, loops as ways back: what an Executable
+// walks. Plain data.
 struct Program {
   std::vector<Task> tasks;
   std::vector<Place> operands;
   std::vector<Transfer> transfers;
+  std::vector<ProgramLoop> loops;
+  std::vector<SliceCopy> slices;
   Bytes arena;  // the feature map
   std::vector<Area> areas;
   std::vector<StablePlace> stable;  // each key once

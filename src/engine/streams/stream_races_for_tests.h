@@ -41,8 +41,13 @@ inline std::vector<TouchedBytes> TouchedBy(const Executable& executable, const T
     add(task.first + 1, task.bytes, true, " copies to");
   } else if (task.kind == Task::Kind::kClear) {
     add(task.first, task.bytes, true, " clears");
-  } else if (task.kind == Task::Kind::kSkipUnless) {
+  } else if (task.kind == Task::Kind::kSkipUnless || task.kind == Task::Kind::kTestLoop) {
     add(task.first, 1, false, " looks at");
+  } else if (task.kind == Task::Kind::kCopySlice) {
+    const SliceCopy& slice = executable.program().slices[task.target];
+    const int64_t whole = (slice.layout.stride * slice.layout.blocks).value();
+    add(task.first, slice.collects ? task.bytes : whole, false, " copies from");
+    add(task.first + 1, slice.collects ? whole : task.bytes, true, " copies to");
   } else if (task.kind == Task::Kind::kRun) {
     const graph::Node& node = graph[task.node];
     for (size_t i = 0; i < task.inputs; ++i) {

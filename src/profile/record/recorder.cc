@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kChunkEvents = 1024;
 constexpr size_t kMostNames = 1 << 20;
+constexpr int64_t kResidentEvery = 10'000'000;  // nanoseconds
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 std::atomic<uint64_t> next_recorder = 1;
@@ -77,6 +78,12 @@ int64_t Recorder::Now() const {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
                                                               made_)
       .count();
+}
+
+bool Recorder::ResidentIsDue(int64_t now) {
+  int64_t due = resident_due_.load(std::memory_order_relaxed);
+  return recording() && now >= due &&
+         resident_due_.compare_exchange_strong(due, now + kResidentEvery);
 }
 
 Recorder::ThreadEvents& Recorder::OwnEvents() {
@@ -202,6 +209,7 @@ void Recorder::Start() {
   if (open_.load()) return;
   const std::lock_guard lock(mutex_);
   full_at_ = kNever;
+  resident_due_ = 0;
   chunks_left_ = std::max<int64_t>(
       options_.limit.value() / static_cast<int64_t>(kChunkEvents * sizeof(Event)), 1);
   begin_ = Now();

@@ -45,6 +45,10 @@ class Recorder final : public MemoryObserver {
   size_t plans() const;
   uint32_t NextRun() { return next_run_.fetch_add(1, std::memory_order_relaxed); }
   int64_t Now() const;
+  // Whether the caller should tell what the process has in memory (kResident): looking costs a
+  // system call, so at most one event in ten milliseconds tells it, the first of a window among
+  // them. `now` is what Now gave.
+  bool ResidentIsDue(int64_t now);
 
   // Opens a window; nothing changes where one is open.
   void Start();
@@ -78,6 +82,7 @@ class Recorder final : public MemoryObserver {
   std::atomic<int64_t> full_at_;  // the time of the first event that found no room
   std::atomic<int64_t> chunks_left_ = 0;
   std::atomic<uint32_t> next_run_ = 1;
+  std::atomic<int64_t> resident_due_ = 0;
   std::atomic<int64_t> allocated_ = 0;
   std::atomic<int64_t> reserved_ = 0;
   std::atomic<int64_t> most_allocated_ = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "compile/bodies/loops.h"
+#include "compile/memory/storage/carried_values.h"
 #include "compile/memory/storage/offset_forest.h"
 #include "compile/memory/storage/views.h"
 #include "compile/passes/bodies.h"
@@ -39,6 +41,7 @@ class Finder {
         constant_(constant),
         rules_(rules),
         is_output_(graph.values.size()),
+        carried_from_(graph.values.size()),
         overwritten_(OverwrittenValues(graph)) {
     found_.places.resize(graph.values.size());
     found_.fresh.resize(graph.values.size());
@@ -57,11 +60,22 @@ class Finder {
     for (const NodeId node : graph_[id].nodes) {
       for (const SubgraphId body : SubgraphsOf(graph_[node])) {
         ++depth_;
-        for (const ValueId input : graph_[body].inputs) Open(input, Home::kFeatureMap);
+        for (const ValueId input : graph_[body].inputs) {
+          Open(input, Home::kFeatureMap);
+          const StorageId storage = found_.places[input.index()].storage;
+          if (storage.valid()) handed_on_[storage.index()] = true;
+        }
+        if (IsLoop(graph_[node])) NoteCarried(node);
         Body(body);
         --depth_;
       }
       Visit(node);
+    }
+  }
+
+  void NoteCarried(NodeId id) {
+    for (const CarriedValue& carried : PartsOfLoop(graph_, id).carried) {
+      carried_from_[carried.result.index()] = carried.input;
     }
   }
 
@@ -78,6 +92,7 @@ class Finder {
     found_.fresh[value.index()] = bytes;
     forest_.Add();
     outermost_.push_back(depth_);
+    handed_on_.push_back(false);
     standalone_storage_.push_back(StandsAlone(value));
     batches_.push_back(BatchOf(graph_, value));
   }
@@ -125,6 +140,7 @@ class Finder {
     if (into_output && !IsCleared(node, node.outputs[0])) GiveWindows(windows);
     if (rules_.views == ViewRules::kAll && node.domain.empty() && node.op == "If")
       JoinBranches(node);
+    if (rules_.views == ViewRules::kAll && IsLoop(node)) JoinCarried(id);
   }
 
   // The new value `part` lies in the storage of `whole`, unless it is an output of the model that
@@ -135,6 +151,7 @@ class Finder {
     if (!whole.storage.valid()) return true;
     const Bytes bytes = PlannedSize(graph_[window.part].type);
     const StorageId root = forest_.Root(whole.storage).holder;
+    if (TakesCarried(window, root)) return false;
     Storage& holder = found_[root];
     const bool inside = window.offset + bytes <= whole.bytes;
     if (is_output_[window.part.index()]) {
@@ -146,6 +163,13 @@ class Finder {
     if (!inside) return false;
     found_.places[window.part.index()] = {whole.storage, whole.offset + window.offset, bytes};
     return true;
+  }
+
+  // Whether a result that goes to the next iteration would lie in what this one was given, which
+  // is replaced before the result is read. Where it is its own old value nothing is replaced.
+  bool TakesCarried(const WindowOf& window, StorageId root) const {
+    const ValueId input = carried_from_[window.part.index()];
+    return input.valid() && handed_on_[root.index()] && window.whole != input;
   }
 
   // Each part goes into the whole, alone or as one of several that already lie side by side as they
@@ -201,7 +225,7 @@ class Finder {
     if (root == into) return false;
     const Storage& given = found_[root];
     const bool covers = offset + part.offset == Bytes(0) && bytes == given.bytes;
-    const bool standalone = standalone_storage_[root.index()];
+    const bool standalone = standalone_storage_[root.index()] || handed_on_[root.index()];
     // What runs of other batches write must not go into an output that these do not make.
     const bool same_batch = batches_[root.index()] == batches_[into.index()];
     if (!covers || given.home != Home::kFeatureMap || !same_batch || standalone ||
@@ -233,6 +257,50 @@ class Finder {
         if (GiveWindow({result, output, Bytes(0)})) found_.fresh[result.index()] = Bytes(0);
       }
     }
+  }
+
+  // A result is written over what the iteration was given where nothing reads that any more. What
+  // the body is given is the node's output once the last iteration has replaced it, except where
+  // that is the caller's memory (R57).
+  void JoinCarried(NodeId id) {
+    const LoopParts parts = PartsOfLoop(graph_, id);
+    std::vector<std::vector<ValueId>> reads;  // by node of the body
+    for (const NodeId node : graph_[parts.body].nodes) reads.push_back(ReadsOf(graph_, node));
+    for (const CarriedValue& carried : parts.carried) {
+      const StorageId storage = found_.places[carried.input.index()].storage;
+      if (!storage.valid() || forest_.Root(storage).holder != storage) continue;
+      if (MayOverwrite(parts.body, carried, reads)) WriteOver(carried);
+      if (!carried.output.valid() || is_output_[carried.output.index()]) continue;
+      handed_on_[storage.index()] = false;
+      const bool joined = GiveWindow({carried.input, carried.output, Bytes(0)});
+      if (joined) found_.fresh[carried.input.index()] = Bytes(0);
+    }
+  }
+
+  bool MayOverwrite(SubgraphId body, const CarriedValue& carried,
+                    const std::vector<std::vector<ValueId>>& reads) {
+    const StorageId given = RootOf(carried.input);
+    const StorageId made = RootOf(carried.result);
+    const NodeId maker = graph_[carried.result].producer;
+    if (!made.valid() || made == given || handed_on_[made.index()] || !maker.valid() ||
+        graph_[carried.result].home != body || IsKept(maker) || !IsMadeInside(carried.result)) {
+      return false;
+    }
+    return IsReadBeforeItIsMade(graph_, *rules_.backend, {body, carried, reads},
+                                [&](ValueId value) { return RootOf(value); });
+  }
+
+  void WriteOver(const CarriedValue& carried) {
+    const StorageId made = RootOf(carried.result);
+    if (!GiveWindow({carried.result, carried.input, Bytes(0)})) return;
+    for (size_t i = 0; i < found_.places.size(); ++i) {
+      if (found_.places[i].storage == made) found_.fresh[i] = Bytes(0);
+    }
+  }
+
+  StorageId RootOf(ValueId value) {
+    if (!value.valid() || !found_.places[value.index()].storage.valid()) return {};
+    return forest_.Root(found_.places[value.index()].storage).holder;
   }
 
   // Whether all that lies with the value is made in bodies of the node that is visited.
@@ -311,11 +379,13 @@ class Finder {
   const std::vector<bool>& constant_;
   const StorageRules& rules_;
   std::vector<bool> is_output_;
+  std::vector<ValueId> carried_from_;  // by value that goes to the next iteration: what it replaces
   std::vector<bool> overwritten_;
   OffsetForest<StorageId> forest_;        // of storages: which hold which
   int depth_ = 0;                         // of the body that is visited; 0: the root
   std::vector<int> outermost_;            // by storage: the least depth of what lies in it
   std::vector<bool> standalone_storage_;  // by storage: never lies in another
+  std::vector<bool> handed_on_;           // by storage: of what a body is given
   std::vector<std::string> batches_;      // by storage: the batch that alone writes it
   Storages found_;
 };

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "graph/operators/agreement.h"
+#include "graph/operators/control/counted_loop.h"
 #include "graph/operators/control/iteration.h"
 #include "graph/operators/control/scan.h"
 #include "graph/operators/families.h"
@@ -35,8 +36,8 @@ void TakeBranch(InferContext& context, SubgraphId branch, const std::vector<Valu
   }
 }
 
-// Both branches are inferred, so that everything in them has a type. A branch that is known not to
-// run may be impossible.
+// Both branches are inferred, so that everything in them has a type. A branch may be impossible:
+// where a run gets beyond the node, it has taken the other one.
 Status InferIf(InferContext& context) {
   const SubgraphId then_branch = context.attributes().Subgraph("then_branch");
   const SubgraphId else_branch = context.attributes().Subgraph("else_branch");
@@ -48,8 +49,12 @@ Status InferIf(InferContext& context) {
     TakeBranch(context, *condition ? then_branch : else_branch, *taken);
     return {};
   }
-  if (!then_results.ok()) return then_results.error();
-  if (!else_results.ok()) return else_results.error();
+  if (!then_results.ok() && !else_results.ok()) return then_results.error();
+  if (!then_results.ok() || !else_results.ok()) {
+    const bool taken = then_results.ok();
+    TakeBranch(context, taken ? then_branch : else_branch, taken ? *then_results : *else_results);
+    return {};
+  }
   for (size_t output = 0; output < context.output_count(); ++output) {
     const ValueType& a = (*then_results)[output];
     const ValueType& b = (*else_results)[output];
@@ -64,18 +69,21 @@ Status InferIf(InferContext& context) {
   return {};
 }
 
-// How often a loop runs, known when nothing can end it before its trip count.
+// How often a loop runs, known when its trip count ends it, or a condition that counts.
 std::optional<Dim> TripCount(const InferContext& context, SubgraphId body) {
   const std::optional<bool> condition = KnownCondition(context, 1);
   if (condition == false) return Dim(0);
   const std::optional<Dim> trips = ScalarOf(context, 0);
-  if (!trips) return std::nullopt;
-  if (trips->is_number() && trips->number() <= 0) return Dim(0);
-  if (!context.has_input(1)) return trips;
-  const Value& goes_on = context.graph()[context.graph()[body].outputs[0]];
-  const std::vector<Dim>* content = goes_on.content ? goes_on.content->dims() : nullptr;
-  const bool always = content != nullptr && content->size() == 1 && content->front() == Dim(1);
-  return condition == true && always ? trips : std::nullopt;
+  if (trips && trips->is_number() && trips->number() <= 0) return Dim(0);
+  if ((!trips && context.has_input(0)) || (context.has_input(1) && condition != true)) {
+    return std::nullopt;
+  }
+  const std::optional<int64_t> counted = CountIterations(context, body);
+  if (!counted) return std::nullopt;
+  if (*counted == kEndless) return trips;
+  if (!trips) return Dim(*counted);
+  return trips->is_number() ? std::optional(Dim(std::min(trips->number(), *counted)))
+                            : std::nullopt;
 }
 
 // Inputs: trip count, condition, carried values. The body takes the iteration's number, the

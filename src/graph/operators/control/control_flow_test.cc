@@ -110,6 +110,46 @@ TEST(ControlFlowTest, ScansAlongAnyAxisAndInVersion8ByBatches) {
   EXPECT_NE(InferredScan(11, "float32[2]", "float32[2,t]", axes).find("axis 7"), std::string::npos);
 }
 
+// What a loop collects, of which nothing but its condition tells how often it runs: a counter that
+// is compared with a bound. `trips` 0: it has no trip count.
+std::string CountedBy(int64_t first, int64_t step, int64_t bound, const std::string& compares,
+                      int64_t trips = 0) {
+  GraphBuilder builder(20);
+  const ValueId start = builder.Int64("start", first);
+  const ValueId end = builder.Int64("end", bound);
+  const bool turned = compares.starts_with("Greater");
+  const SubgraphId body = builder.BeginBody("body");
+  const ValueId i = builder.BodyInput("i", {});
+  builder.BodyInput("go", {});
+  const ValueId t = builder.BodyInput("t", {});
+  const ValueId next = builder.Node("Add", {t, builder.Int64("step", step)});
+  const ValueId compared =
+      turned ? builder.Node(compares, {end, next}) : builder.Node(compares, {next, end});
+  const ValueId endless = builder.Node("Less", {i, builder.Int64("far", int64_t{1} << 62)});
+  builder.EndBody({builder.Node("And", {compared, endless}), next, next});
+  Attributes attributes;
+  attributes.Set("body", body);
+  const ValueId most = trips > 0 ? builder.Int64("trips", trips) : ValueId();
+  const auto outputs = builder.Nodes("Loop", {most, ValueId(), start}, 2, attributes);
+  Graph graph = builder.Build();
+  EXPECT_TRUE(InferAll(graph).ok());
+  return TextOf(graph[outputs[1]]);
+}
+
+TEST(ControlFlowTest, AConditionThatCountsTellsHowOftenALoopRuns) {
+  EXPECT_EQ(CountedBy(0, 1, 5, "Less"), "int64[5]");
+  EXPECT_EQ(CountedBy(0, 1, 5, "LessOrEqual"), "int64[6]");
+  EXPECT_EQ(CountedBy(2, 3, 12, "Greater"), "int64[4]") << "5, 8, 11, 14";
+  EXPECT_EQ(CountedBy(2, 3, 11, "GreaterOrEqual"), "int64[4]");
+  EXPECT_EQ(CountedBy(2, 3, 11, "Greater"), "int64[3]");
+  EXPECT_EQ(CountedBy(9, 1, 5, "Less"), "int64[1]") << "the condition comes after the body";
+  EXPECT_EQ(CountedBy(0, 1, 5, "Less", 3), "int64[3]");
+  EXPECT_EQ(CountedBy(0, 1, 5, "Less", 9), "int64[5]");
+  EXPECT_EQ(CountedBy(0, -1, 5, "Less"), "int64[?]");
+  EXPECT_EQ(CountedBy(0, 0, 5, "Less"), "int64[?]");
+  EXPECT_EQ(CountedBy(0, 1, int64_t{1} << 62, "Less"), "int64[?]");
+}
+
 TEST(ControlFlowTest, RefusesLoopsWithoutBodies) {
   CheckAll({
       {"Loop", 13, {"", ""}, {}, {"fails: lacks the body"}},

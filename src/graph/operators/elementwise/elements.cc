@@ -133,9 +133,7 @@ Shape UnknownShape(const InferContext& context, size_t output, int64_t rank) {
   return shape;
 }
 
-bool IsNonNegative(const Dim& dim) {
-  return !dim.is_anonymous() && dim.is_never_negative();
-}
+bool IsNonNegative(const Dim& dim) { return !dim.is_anonymous() && dim.is_never_negative(); }
 
 std::optional<int64_t> SmallCount(const Shape& shape) {
   const Dim count = ElementCount(shape);

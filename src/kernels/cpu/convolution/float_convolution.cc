@@ -1,5 +1,6 @@
 #include "kernels/cpu/convolution/float_convolution.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -319,9 +320,29 @@ bool HasFewFilters(const ConvolutionShape& shape, bool has_fast) {
   return shape.groups == 1 && shape.filters < block / 2;
 }
 
+// Axes of one place behind the others come before them: every byte lies where it did, and rows are
+// as long as they can be.
+Window WithLongRows(Window window) {
+  constexpr size_t kLast = Window::kAxes - 1;
+  for (size_t turn = 0; turn < kLast; ++turn) {
+    const bool one_place = window.input[kLast] == 1 && window.output[kLast] == 1 &&
+                           window.kernel[kLast] == 1 && window.begin[kLast] == 0;
+    if (!one_place) break;
+    window.strides[kLast] = 1;
+    window.dilations[kLast] = 1;
+    for (Window::Sizes* sizes : {&window.input, &window.output, &window.kernel, &window.strides,
+                                 &window.dilations, &window.begin, &window.declared_end}) {
+      std::rotate(sizes->begin(), sizes->end() - 1, sizes->end());
+    }
+  }
+  return window;
+}
+
 }  // namespace
 
-Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatConvolution& wanted) {
+Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatConvolution& given) {
+  FloatConvolution wanted = given;
+  wanted.shape.window = WithLongRows(given.shape.window);
   Result<Plan> whole = MakePlan(site, wanted, {});
   const bool has_fast = whole.ok() && !whole->primitive.MultipliesMatrices();
   if (HasFewFilters(wanted.shape, has_fast) && SuitsRowConvolution(site, wanted)) {

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace plimsoll::compile {
+
+// Nodes [first, end) of a body, which run one after the other.
+struct Stretch {
+  graph::SubgraphId body;
+  size_t first = 0;
+  size_t end = 0;
+};
+
+// What a stretch reads of what others made, and what others read of what it makes. Constants are no
+// part of either.
+struct StretchPorts {
+  std::vector<graph::ValueId> inputs;
+  std::vector<graph::ValueId> outputs;
+};
+StretchPorts PortsOfStretch(const graph::Graph& graph, const Stretch& stretch);
+
+// The nodes from `first` on that can be planned together, given the types that values have now:
+// each has a kernel and makes plain tensors whose sizes follow from the sizes of what the stretch
+// reads. What is known of the elements of those inputs is not made use of. Leaves the types of what
+// the stretch makes in the graph.
+Stretch FindStretch(graph::Graph& graph, graph::SubgraphId body, size_t first);
+
+// The stretch as a graph of its own.
+graph::Graph CutStretch(const graph::Graph& graph, const Stretch& stretch,
+                        const StretchPorts& ports);
+
+}  // namespace plimsoll::compile

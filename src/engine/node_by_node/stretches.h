@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compile/bodies/cut_stretch.h"
+#include "engine/run/bound_executable.h"
+#include "engine/run/executable.h"
+#include "graph/graph.h"
+#include "kernels/host_value.h"
+#include "plimsoll/base/status.h"
+
+namespace plimsoll::engine {
+
+// What ran how in the last run of a graph that cannot be planned as a whole.
+struct StretchCounts {
+  int64_t stretches = 0;  // that ran inside plans of their own, each as often as it ran
+  int64_t planned_nodes = 0;
+  int64_t single_nodes = 0;         // that ran by themselves, likewise
+  std::vector<std::string> single;  // these nodes, each once, in the order of the run
+};
+
+// The parts of a graph's bodies between nodes whose sizes only data tells, each compiled for the
+// sizes of what it reads and kept by these: a bounded number for each place in a body, of which the
+// longest unused goes first. Sizes that follow from what data tells are compiled when they come for
+// the second time, so that sizes which never come again cost no compilation.
+//
+// Runs of one object come one after the other.
+class Stretches {
+ public:
+  // Compiles a graph whose shapes are known, to run on the host.
+  using Compile = std::function<Result<std::shared_ptr<const Executable>>(graph::Graph graph)>;
+  Stretches(Compile compile, size_t kept) : compile_(std::move(compile)), kept_(kept) {}
+
+  // A part that can run now.
+  struct Part {
+    compile::Stretch nodes;
+    compile::StretchPorts ports;
+    std::vector<TensorView> inputs;  // types and shapes that it was compiled for
+    BoundExecutable run;             // without an executable: not compiled
+    bool met_again = false;          // compiled, or found not to compile
+  };
+  // What comes next.
+  struct Found {
+    Part* part = nullptr;  // that can run; null: nodes run by themselves,
+    size_t end = 0;        // up to this one
+  };
+  // What begins with node `first` of the body, for values as they are now. `graph` has the types of
+  // all values that have been made; those of others may change.
+  Found Find(graph::Graph& graph, graph::SubgraphId body, size_t first,
+             const std::vector<kernels::HostValue>& values);
+
+  // Runs the part over these values, and gives what it makes, in the order of its outputs.
+  Result<std::vector<kernels::HostTensor>> Run(Part& part,
+                                               const std::vector<kernels::HostValue>& values,
+                                               const kernels::AllocateTensor& allocate,
+                                               const std::atomic<bool>* cancelled);
+  void EndRun() { arena_ = {}; }  // gives back what parts worked in
+
+  void AddTo(HeldWeights& weights) const;
+
+ private:
+  // A place in a body.
+  struct Place {
+    std::list<Part> parts;  // the one used last comes first
+    int64_t misses = 0;     // in a row: sizes that were not known
+  };
+
+  static Found FoundAt(Part& part);
+  Status TakeArena(Bytes size, const kernels::AllocateTensor& allocate);
+  void CompilePart(const graph::Graph& graph, Part& part) const;
+
+  const Compile compile_;
+  const size_t kept_;
+  std::map<std::pair<size_t, size_t>, Place> places_;  // by body and first node
+  kernels::HostTensor arena_;                          // of the run that goes on
+};
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,105 @@
+#include "graph/operators/control/counted_loop.h"
+
+#include <algorithm>
+
+namespace plimsoll::graph::operators {
+namespace {
+
+// Sums and differences of such numbers do not overflow.
+constexpr int64_t kLargest = int64_t{1} << 40;
+constexpr int kMostDepth = 16;
+
+// A number that is `first` in the first iteration, and `step` more in each later one.
+struct Counter {
+  int64_t first = 0;
+  int64_t step = 0;
+};
+
+class Counting {
+ public:
+  Counting(const InferContext& context, SubgraphId body)
+      : context_(context), graph_(context.graph()), body_(context.graph()[body]) {}
+
+  std::optional<int64_t> IterationsUntilFalse(ValueId condition, int depth = 0) const {
+    if (const auto known = KnownNumber(condition)) return *known != 0 ? kEndless : 1;
+    const Node* const node = MakerOf(condition);
+    if (node == nullptr || depth == kMostDepth) return std::nullopt;
+    if (node->op == "Identity") return IterationsUntilFalse(node->inputs[0], depth + 1);
+    if (node->op == "And") {
+      const auto left = IterationsUntilFalse(node->inputs[0], depth + 1);
+      const auto right = IterationsUntilFalse(node->inputs[1], depth + 1);
+      return left && right ? std::optional(std::min(*left, *right)) : std::nullopt;
+    }
+    const bool turned = node->op.starts_with("Greater");
+    if (!turned && !node->op.starts_with("Less")) return std::nullopt;
+    const auto counter = CounterAt(node->inputs[turned ? 1 : 0], 0);
+    const auto bound = KnownNumber(node->inputs[turned ? 0 : 1]);
+    if (!counter || !bound || counter->step <= 0 || Far(counter->first) || Far(counter->step)) {
+      return std::nullopt;
+    }
+    if (*bound >= kLargest) return kEndless;
+    // The first number that is too large.
+    const int64_t over = std::max(*bound, -kLargest) + (node->op.ends_with("OrEqual") ? 1 : 0);
+    const int64_t missing = std::max<int64_t>(over - counter->first, 0);
+    return (missing + counter->step - 1) / counter->step + 1;
+  }
+
+ private:
+  const Node* MakerOf(ValueId value) const {
+    const NodeId maker = value.valid() ? graph_[value].producer : NodeId();
+    const bool standard = maker.valid() && graph_[maker].domain.empty();
+    return standard ? &graph_[maker] : nullptr;
+  }
+
+  // What it is in every iteration.
+  std::optional<int64_t> KnownNumber(ValueId value) const {
+    const auto* known =
+        value.valid() && graph_[value].content ? graph_[value].content->dims() : nullptr;
+    if (known == nullptr || known->size() != 1 || !known->front().is_number()) return std::nullopt;
+    return known->front().number();
+  }
+
+  static bool Far(int64_t number) { return number > kLargest || number < -kLargest; }
+
+  std::optional<Counter> CounterAt(ValueId value, int depth) const {
+    if (const auto known = KnownNumber(value)) return Counter{*known, 0};
+    if (depth == kMostDepth) return std::nullopt;
+    if (value == body_.inputs[0]) return Counter{0, 1};
+    for (size_t i = 2; i < body_.inputs.size(); ++i) {
+      if (value == body_.inputs[i]) return Carried(i - 2, depth);
+    }
+    const Node* const node = MakerOf(value);
+    if (node == nullptr) return std::nullopt;
+    if (node->op == "Identity") return CounterAt(node->inputs[0], depth + 1);
+    if (node->op != "Add") return std::nullopt;
+    const auto left = CounterAt(node->inputs[0], depth + 1);
+    const auto right = CounterAt(node->inputs[1], depth + 1);
+    if (!left || !right || Far(left->first) || Far(right->first)) return std::nullopt;
+    return Counter{left->first + right->first, left->step + right->step};
+  }
+
+  // A carried number to which the body adds what is known.
+  std::optional<Counter> Carried(size_t index, int depth) const {
+    const ValueId input = body_.inputs[2 + index];
+    const auto first = context_.input_integers(2 + index);
+    const Node* const node = MakerOf(body_.outputs[1 + index]);
+    if (!first || first->size() != 1) return std::nullopt;
+    if (node == nullptr || node->op != "Add" || depth == kMostDepth) return std::nullopt;
+    const bool turned = node->inputs[1] == input;
+    const auto step = KnownNumber(node->inputs[turned ? 0 : 1]);
+    if (!step || node->inputs[turned ? 1 : 0] != input) return std::nullopt;
+    return Counter{first->front(), *step};
+  }
+
+  const InferContext& context_;
+  const Graph& graph_;
+  const Subgraph& body_;
+};
+
+}  // namespace
+
+std::optional<int64_t> CountIterations(const InferContext& context, SubgraphId body) {
+  return Counting(context, body).IterationsUntilFalse(context.graph()[body].outputs[0]);
+}
+
+}  // namespace plimsoll::graph::operators
