@@ -313,6 +313,13 @@ Result<std::optional<Plan>> OtherDivision(const KernelSite& site, const FloatCon
   return std::optional<Plan>(std::move(plan));
 }
 
+// So few that most of a block's lanes would be empty, or that a product is most of all gathering.
+bool HasFewFilters(const ConvolutionShape& shape, bool has_fast) {
+  const int64_t block = BlockSize();
+  if (!has_fast) return shape.GroupFilters() <= 2 * block;
+  return shape.groups == 1 && shape.filters < block / 2;
+}
+
 // Axes of one place behind the others come before them: every byte lies where it did, and rows are
 // as long as they can be.
 Window WithLongRows(Window window) {
@@ -329,13 +336,6 @@ Window WithLongRows(Window window) {
     }
   }
   return window;
-}
-
-// So few that most of a block's lanes would be empty, or that a product is most of all gathering.
-bool HasFewFilters(const ConvolutionShape& shape, bool has_fast) {
-  const int64_t block = BlockSize();
-  if (!has_fast) return shape.GroupFilters() <= 2 * block;
-  return shape.groups == 1 && shape.filters < block / 2;
 }
 
 }  // namespace
