@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What recording costs: profiling.py PLIMSOLL MODEL... [--runs N] [--rounds R] [--threads T]
+"""What recording costs: profiling.py PLIMSOLL MODEL... [--shape NAME=SIZE...] [--runs N] [--rounds R] [--threads T]
 
 For each model, in turns: runs without a recorder, with one that only counts, and with one that keeps every event. Prints the least latency
 of all runs without one, which a busy machine disturbs least, and what recording adds to it; and the size of the tables of the last round.
@@ -16,7 +16,8 @@ COUNTS_ONLY = ["--set", 'profiling_config.profiling_options={"events": "off"}']
 
 
 def latency(arguments, model, words):
-    done = subprocess.run([arguments.program, "run", model, "--json", "--repeat", str(arguments.runs), "--threads", str(arguments.threads), *words],
+    done = subprocess.run([arguments.program, "run", model, "--json", "--repeat", str(arguments.runs), "--threads", str(arguments.threads),
+                           *(word for shape in arguments.shape for word in ("--shape", shape)), *words],
                           capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr)
@@ -27,6 +28,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("models", nargs="+", type=pathlib.Path)
+    parser.add_argument("--shape", action="append", default=[], help="of an input or a symbol, as plimsoll run takes it")
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)

@@ -63,7 +63,8 @@ class RecordedPlan {
     AddFeatureMaps();
     AddConstants(Component::kWeights, TensorKind::kWeight, {"weights", "weights"});
     AddConstants(Component::kVariables, TensorKind::kVariable, {"variables", "variables"});
-    plan_.lower_bound = plan_.regions.front().lower_bound;
+    // That of a plan may count bytes that no operator holds, such as an area that is cleared once.
+    plan_.lower_bound = std::min(plan_.regions.front().lower_bound, plan_.peak);
     AddReserved();
     AddNotes();
     return std::move(plan_);

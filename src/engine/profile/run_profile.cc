@@ -11,8 +11,9 @@ namespace {
 using profile::Event;
 using Kind = profile::Event::Kind;
 
-// Memory for events, from one run of a thread to its next: a short run would feel the heap.
-thread_local std::vector<Event> spare_events;
+// Memory that a thread keeps from one run to its next: a short run would feel the heap.
+thread_local std::vector<uint32_t> spare_changes;
+thread_local std::vector<Event> told_events;
 
 // One use less of a life; whether it was the last. `shared`: other threads may end uses of it too.
 bool EndUse(std::atomic<int32_t>& left, bool shared) {
@@ -32,7 +33,7 @@ RunProfile::RunProfile(std::shared_ptr<profile::Recorder> recorder,
       run_(recorder_->NextRun()),
       streams_(plan_->streams()),
       uses_left_(new std::atomic<int32_t>[plan_->lives().size()]()) {
-  streams_.front().events.swap(spare_events);
+  streams_.front().changes.swap(spare_changes);
   if (!recorder_->recording()) return;
   Event begin = Blank(Kind::kRunBegin);
   begin.bytes = place_.size.value();
@@ -42,7 +43,7 @@ RunProfile::RunProfile(std::shared_ptr<profile::Recorder> recorder,
 }
 
 RunProfile::~RunProfile() {
-  for (Progress& progress : streams_) Tell(progress);
+  for (size_t i = 0; i < streams_.size(); ++i) Tell(i);
   std::vector<Event> events;
   for (size_t i = 0; i < plan_->lives().size(); ++i) {
     if (uses_left_[i].load(std::memory_order_relaxed) > 0) {
@@ -53,7 +54,7 @@ RunProfile::~RunProfile() {
   if (recording) events.push_back(Blank(Kind::kRunEnd));
   if (!events.empty()) recorder_->Record(events);
   if (recording) TellResident(recorder_->Now());
-  streams_.front().events.swap(spare_events);
+  streams_.front().changes.swap(spare_changes);
 }
 
 Event RunProfile::Blank(Kind kind) const {
@@ -80,8 +81,7 @@ void RunProfile::End(Progress& progress, size_t stream, size_t place) {
   for (; progress.ended < place; ++progress.ended) {
     for (const uint32_t life : plan_->EndsAt(stream, progress.ended)) {
       if (!EndUse(uses_left_[life], streams_.size() > 1)) continue;
-      progress.events.push_back(OfLife(Kind::kRelease, life));
-      progress.events.back().stream = static_cast<int16_t>(stream);
+      progress.changes.push_back(2 * life + 1);
     }
   }
 }
@@ -95,16 +95,37 @@ void RunProfile::Reach(size_t stream, size_t place) {
       if (about.batch != kEveryBatch && about.batch != place_.batch) continue;
       uses_left_[life].store(static_cast<int32_t>(about.last_steps.size()),
                              std::memory_order_relaxed);
-      progress.events.push_back(OfLife(Kind::kAllocate, life));
-      progress.events.back().stream = static_cast<int16_t>(stream);
+      progress.changes.push_back(2 * life);
     }
   }
 }
 
-void RunProfile::Tell(Progress& progress) {
-  if (progress.events.empty()) return;
-  recorder_->Record(progress.events);
-  progress.events.clear();
+void RunProfile::Tell(size_t stream) {
+  std::vector<uint32_t>& changes = streams_[stream].changes;
+  if (changes.empty()) return;
+  const auto ends = [](uint32_t change) { return change % 2 == 1; };
+  size_t told = 0;
+  while (told < changes.size() && !recording()) {
+    int64_t released = 0;
+    int64_t taken = 0;
+    size_t next = told;
+    for (; next < changes.size() && ends(changes[next]); ++next) {
+      released += plan_->lives()[changes[next] / 2].handed_out;
+    }
+    for (; next < changes.size() && !ends(changes[next]); ++next) {
+      taken += plan_->lives()[changes[next] / 2].handed_out;
+    }
+    if (!recorder_->CountOnly(released, taken)) break;
+    told = next;
+  }
+  told_events.clear();
+  for (; told < changes.size(); ++told) {
+    const Kind kind = ends(changes[told]) ? Kind::kRelease : Kind::kAllocate;
+    told_events.push_back(OfLife(kind, changes[told] / 2));
+    told_events.back().stream = static_cast<int16_t>(stream);
+  }
+  if (!told_events.empty()) recorder_->Record(told_events);
+  changes.clear();
 }
 
 void RunProfile::BeforeTask(size_t task) {
@@ -113,7 +134,7 @@ void RunProfile::BeforeTask(size_t task) {
   const int64_t reached = task == 0 ? std::max<int64_t>(steps.reached, 0) : steps.reached;
   const auto stream = static_cast<size_t>(steps.stream);
   if (reached >= 0 && plan_->StepsOf(stream) > 0) Reach(stream, static_cast<size_t>(reached));
-  Tell(streams_[stream]);
+  Tell(stream);
 }
 
 void RunProfile::AfterTask(size_t task) {
@@ -125,7 +146,7 @@ void RunProfile::AfterTask(size_t task) {
   End(streams_[stream], stream, done);
   // What a task gives back on a stream of several may be another's at once; else it is told with
   // what the next task takes.
-  if (streams_.size() > 1) Tell(streams_[stream]);
+  if (streams_.size() > 1) Tell(stream);
 }
 
 RunProfile::Operator::Operator(RunProfile* run, graph::NodeId node)

@@ -183,6 +183,16 @@ void Recorder::Record(std::span<Event> events) {
   }
 }
 
+bool Recorder::CountOnly(int64_t released, int64_t allocated) {
+  ThreadEvents& own = OwnEvents();
+  const Writing writing(own);
+  if (open_.load()) return false;
+  Add(own.all.allocated[static_cast<size_t>(Component::kFeatureMaps)], allocated - released);
+  if (released != 0) allocated_.fetch_sub(released, std::memory_order_relaxed);
+  if (allocated != 0) AddAndRaise(allocated_, most_allocated_, allocated);
+  return true;
+}
+
 void Recorder::OnMemoryEvent(const MemoryEvent& event) {
   using Kind = MemoryEvent::Kind;
   if (event.kind == Kind::kMap || event.kind == Kind::kUnmap) return;

@@ -40,6 +40,10 @@ class Recorder final : public MemoryObserver {
   void Record(std::span<Event> events);
   void Record(Event event) { Record({&event, 1}); }
 
+  // Bytes of feature maps are given back, then others handed out. False, and nothing is counted,
+  // where a window is open: then they must be told one by one.
+  bool CountOnly(int64_t released, int64_t allocated);
+
   NameId Intern(std::string_view text);  // what is no UTF-8 becomes it
   PlanId AddPlan(PlanTable plan);
   size_t plans() const;

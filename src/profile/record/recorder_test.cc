@@ -87,6 +87,19 @@ TEST(RecorderTest, TimesStrictlyIncreaseWhereThreadsRecordAtOneMoment) {
   }
 }
 
+TEST(RecorderTest, SumsAreCountedOutsideOfWindowsAndRefusedInside) {
+  Recorder recorder;
+  EXPECT_TRUE(recorder.CountOnly(0, 2048));
+  EXPECT_TRUE(recorder.CountOnly(1536, 512)) << "what is given back goes first";
+  EXPECT_EQ(recorder.counters().now.allocated, 1024);
+  EXPECT_EQ(recorder.counters().most.allocated, 2048);
+  recorder.Start();
+  EXPECT_FALSE(recorder.CountOnly(0, 512));
+  const Recording recording = recorder.Stop();
+  EXPECT_EQ(recording.before[0].allocated, 1024);
+  EXPECT_TRUE(recording.events.empty());
+}
+
 TEST(RecorderTest, WhatIsResidentIsAskedForOnceInAWhileAndFirstInEachWindow) {
   Recorder recorder;
   constexpr int64_t kWhile = 10'000'000;
