@@ -182,27 +182,35 @@ def one_object(folder):
         plan, taken = (json.loads(run(command, *both, "--policy", policy, "--json")) for command in ("plan", "run"))
         check(plan["device_bytes"] == taken["device_bytes"] > 0, f"a session of two: {plan['device_bytes']}, {taken['device_bytes']}")
         run("plan", *both, "--policy", policy, "--limit", plan["device_bytes"] - 1, code=3)
-    unplanned = folder / "loop.onnx"
-    onnx.save(counting_loop(), unplanned)
+    looped, unplanned = folder / "loop.onnx", folder / "collecting_loop.onnx"
+    onnx.save(counting_loop(), looped)
+    plan, taken = (json.loads(run(command, looped, "--json")) for command in ("plan", "run"))
+    check(plan["planned"] and plan["device_bytes"] == taken["device_bytes"] > 0, f"a loop lies in the plan: {plan}")
+    check(taken["planned_peak_bytes"] == plan["peak_bytes"] >= taken["actual_peak_bytes"], f"and runs inside it: {taken}")
+    onnx.save(counting_loop(collects=True), unplanned)
     plan = json.loads(run("plan", unplanned, "--json"))
-    check(plan["estimate"] and plan["device_bytes"] is None and "as often as data tells" in plan["reason"], f"a loop has no total: {plan}")
+    check(plan["estimate"] and plan["device_bytes"] is None and "Loop" in plan["reason"], f"a size that data tells has no total: {plan}")
     run("plan", unplanned, says="what follows is an estimate", where="stdout")
     run("plan", unplanned, "--limit", "1GiB", code=4, says="plan.limit_unknown")
     run("run", unplanned, "--limit", "1GiB", code=4, says="plan.limit_unknown")
     taken = json.loads(run("run", unplanned, "--json"))
     check(taken["feature_map_bytes"] > 0, f"but its run tells what it took: {taken}")
+    ran = taken["stretches"]
+    check(ran["single_nodes"] >= len(ran["single"]) > 0 and "Loop" in ran["single"][0], f"and what ran by itself: {ran}")
+    run("run", unplanned, "--repeat", 3, says="planned stretches", where="stdout")
 
 
-def counting_loop():
-    """x + 1 as often as an input says."""
+def counting_loop(collects=False):
+    """x + 1 as often as an input says; every sum where it collects them."""
     floats, one = onnx.TensorProto.FLOAT, onnx.helper.make_tensor("one", onnx.TensorProto.FLOAT, [], [1.0])
     info = onnx.helper.make_tensor_value_info
     body = onnx.helper.make_graph(
         [onnx.helper.make_node("Add", ["carried", "one"], ["next"]), onnx.helper.make_node("Identity", ["go"], ["still"])], "body",
         [info("i", onnx.TensorProto.INT64, []), info("go", onnx.TensorProto.BOOL, []), info("carried", floats, [64])],
-        [info("still", onnx.TensorProto.BOOL, []), info("next", floats, [64])], [one])
-    graph = onnx.helper.make_graph([onnx.helper.make_node("Loop", ["times", "", "x"], ["y"], body=body)], "loop",
-                                   [info("times", onnx.TensorProto.INT64, []), info("x", floats, [64])], [info("y", floats, [64])])
+        [info("still", onnx.TensorProto.BOOL, []), info("next", floats, [64]), *([info("next", floats, [64])] if collects else [])], [one])
+    outputs = [info("y", floats, [64]), *([info("all", floats, [None, 64])] if collects else [])]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Loop", ["times", "", "x"], [output.name for output in outputs], body=body)], "loop",
+                                   [info("times", onnx.TensorProto.INT64, []), info("x", floats, [64])], outputs)
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=9)
 
 

@@ -86,7 +86,7 @@ std::vector<HostTensor> MustRunPlanned(const Graph& graph, const std::vector<Hos
   EXPECT_FALSE(seen->wrote_outside);
   const Bytes planned = compile::FeatureMapPeak(executable->model().planned);
   EXPECT_LE(seen->actual_peak, planned);
-  if (bodies_run) EXPECT_EQ(seen->actual_peak, planned);
+  EXPECT_TRUE(seen->actual_peak == planned || !bodies_run) << FormatBytes(seen->actual_peak);
   for (size_t i = 0; i < made.size(); ++i) {
     EXPECT_EQ(ElementsOf(again[i]), ElementsOf(made[i]));
     EXPECT_EQ(ElementsOf(over_poison[i]), ElementsOf(made[i]));
