@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "graph/operator_row.h"
 #include "graph/registered_operators.h"
 #include "onnx/contributed/contributed_functions.h"
 #include "onnx/graph_assembler.h"
@@ -102,7 +101,7 @@ Status GraphAssembler::Expand(const FunctionTable::Entry& function, const Site& 
 
 Result<bool> GraphAssembler::ExpandContributed(const Site& site) {
   const NodeRecord& record = site.record;
-  if (record.domain != graph::kContributedDomain && !record.domain.empty()) return false;
+  if (!IsContributedFunction(record)) return false;
   // An operator that the program brings along goes before our composition.
   if (graph::FindRegisteredOperator(record.domain, record.op, 1) != nullptr) return false;
   graph::Attributes attributes;

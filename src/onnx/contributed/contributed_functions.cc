@@ -395,14 +395,21 @@ bool IsComposed(const NodeRecord& node, const graph::Attributes& attributes) {
   return attributes.Int("transBatchA", 0) == 0 && attributes.Int("transBatchB", 0) == 0;
 }
 
+const Composition* FindComposition(const NodeRecord& node) {
+  for (const Composition& composition : kCompositions) {
+    if (composition.op == node.op && composition.domain == node.domain) return &composition;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+bool IsContributedFunction(const NodeRecord& node) { return FindComposition(node) != nullptr; }
 
 Result<std::optional<FunctionRecord>> ContributedFunction(const NodeRecord& node,
                                                           const graph::Attributes& attributes) {
-  const auto* const found = std::find_if(
-      std::begin(kCompositions), std::end(kCompositions),
-      [&](const Composition& c) { return c.op == node.op && c.domain == node.domain; });
-  if (found == std::end(kCompositions) || !IsComposed(node, attributes)) {
+  const Composition* const found = FindComposition(node);
+  if (found == nullptr || !IsComposed(node, attributes)) {
     return std::optional<FunctionRecord>();
   }
   if (node.inputs.size() < found->min_inputs || node.inputs.size() > found->max_inputs ||

@@ -8,6 +8,9 @@
 
 namespace plimsoll::onnx {
 
+// Whether an operator is one of those that ContributedFunction knows, whatever its attributes.
+bool IsContributedFunction(const NodeRecord& node);
+
 // What an operator of com.microsoft means where it is a composition of others: a function for this
 // very node, with the inputs and outputs that it has. Nothing where the operator is no such
 // composition; those have rows of their own (graph/operators/contributed). `attributes` are the

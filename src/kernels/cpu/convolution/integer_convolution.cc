@@ -299,8 +299,8 @@ Result<KernelPointer> MakeQLinearConv(KernelSite& site) {
                      site.inputs[7].elements() > 0;
   if (!sized) return site.BadInput("a scale or zero point has no elements");
   const bool biased = site.has_input(8);
-  if (biased && site.inputs[8].elements() != filters) {
-    return site.BadInput(StrCat("the bias does not have ", filters, " elements"));
+  if (biased && (site.inputs[8].elements() != filters || site.inputs[8].type != DataType::kInt32)) {
+    return site.BadInput(StrCat("the bias does not have ", filters, " elements of int32"));
   }
   const DataType scale_type = site.inputs[1].type;
   return MakeKernel(

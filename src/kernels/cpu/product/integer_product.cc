@@ -168,6 +168,10 @@ Result<KernelPointer> MakeMatMulIntegerToFloat(KernelSite& site) {
 Result<IntegerBias> ReadIntegerBias(const KernelSite& site, size_t input,
                                     const ProductShape& shape) {
   if (!site.has_input(input)) return IntegerBias{};
+  if (site.inputs[input].type != DataType::kInt32) {
+    return site.BadInput(
+        StrCat("the bias is ", graph::Name(site.inputs[input].type), ", not int32"));
+  }
   const Dims& dims = site.inputs[input].dims;
   const int64_t columns = dims.empty() ? 1 : dims.back();
   const int64_t rows = dims.size() < 2 ? 1 : dims[dims.size() - 2];

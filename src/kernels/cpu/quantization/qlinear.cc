@@ -129,14 +129,20 @@ struct SoftmaxRows {
 
 template <typename T>
 void SoftmaxRow(const T* x, const SoftmaxRows& rows, const std::array<float, 256>& powers,
-                float y_scale, int32_t y_zero, DataType type, T* y) {
+                float y_scale, int32_t y_zero, T* y) {
   int32_t most = x[0];
   for (int64_t i = 1; i < rows.length; ++i) most = std::max<int32_t>(most, x[i * rows.inner]);
   float sum = 0;
   for (int64_t i = 0; i < rows.length; ++i) sum += powers[most - x[i * rows.inner]];
-  for (int64_t i = 0; i < rows.length; ++i) {
-    StoreQuantized(type, powers[most - x[i * rows.inner]] / sum / y_scale, y_zero, y,
-                   i * rows.inner);
+  std::array<float, 256> some;
+  std::array<T, 256> bytes;
+  for (int64_t first = 0; first < rows.length; first += std::ssize(some)) {
+    const int64_t count = std::min<int64_t>(std::ssize(some), rows.length - first);
+    for (int64_t i = 0; i < count; ++i) {
+      some[static_cast<size_t>(i)] = powers[most - x[(first + i) * rows.inner]];
+    }
+    QuantizeBytes(some.data(), count, sum * y_scale, y_zero, bytes.data());
+    for (int64_t i = 0; i < count; ++i) y[(first + i) * rows.inner] = bytes[static_cast<size_t>(i)];
   }
 }
 
@@ -178,7 +184,7 @@ Result<KernelPointer> MakeQLinearSoftmax(KernelSite& site) {
                       const int64_t at =
                           row / rows.inner * rows.length * rows.inner + row % rows.inner;
                       SoftmaxRow(static_cast<const T*>(call.inputs[0]) + at, rows, powers, y_scale,
-                                 y_zero, type, static_cast<T*>(call.outputs[0]) + at);
+                                 y_zero, static_cast<T*>(call.outputs[0]) + at);
                     }
                   });
     });
