@@ -87,7 +87,7 @@ TEST(FuseQuantizedTest, SumsAndProductsBetweenBytesWorkOnThem) {
                     [&](Bytes8& q, ValueId x) {
                       return q.Quantized(q.b.Node(op, {q.Floats(x), q.Floats(x, 0.2F)}));
                     }),
-              std::string("QLinear") + op);
+              std::string("com.microsoft::QLinear") + op);
   }
   EXPECT_EQ(Fused({2, 3},
                   [](Bytes8& q, ValueId x) {
@@ -127,7 +127,7 @@ TEST(FuseQuantizedTest, AProductOfBytesScalesItsOwnSums) {
             const ValueId y = q.b.Node("MatMul", {q.Floats(x), q.Floats(w, 0.1F, DataType::kInt8)});
             return q.b.Node("Add", {y, q.b.Float32s("bias", {2}, {1, 2})});
           }),
-      "MatMulIntegerToFloat");
+      "com.microsoft::MatMulIntegerToFloat");
   EXPECT_EQ(Fused({2, 3},
                   [](Bytes8& q, ValueId x) {
                     const ValueId w = q.Constant(DataType::kInt8, {3, 2}, {1, 2, 3, 4, 5, 6});
@@ -136,7 +136,7 @@ TEST(FuseQuantizedTest, AProductOfBytesScalesItsOwnSums) {
                     const ValueId scales = q.b.Node("Mul", {q.Scale(), q.Scale(0.1F)});
                     return q.b.Node("Mul", {q.Cast(sums, DataType::kFloat32), scales});
                   }),
-            "MatMulIntegerToFloat");
+            "com.microsoft::MatMulIntegerToFloat");
 }
 
 }  // namespace fuse_quantized_test

@@ -278,7 +278,7 @@ Result<GroupWork> ReadGroups(const KernelSite& site) {
   if (site.inputs[kTotal].elements() != 1) {
     return site.BadInput("total_sequence_length is not one number");
   }
-  if (site.has_output(kPresentKey)) {
+  if (site.has_output(kPresentKey) && site.outputs[kPresentKey].sized) {
     work.rows = site.outputs[kPresentKey].dims[2];
   } else {
     const std::vector<int64_t> totals = site.inputs[kTotal].Integers();
@@ -318,7 +318,12 @@ Result<KernelPointer> MakeGroupQueryAttention(KernelSite& site) {
   WorkspaceLayout workspace;
   for (Cache* cache : {&work.key, &work.value}) {
     cache->is_output = site.has_output(cache->output);
-    if (cache->is_output) continue;
+    if (cache->is_output) {
+      TensorInfo& present = site.outputs[cache->output];
+      if (!present.sized) present.dims = {shape.batch, shape.heads, work.rows, shape.width};
+      present.sized = true;
+      continue;
+    }
     cache->offset = workspace.Take(Bytes(shape.units() * work.rows * shape.width) * element);
   }
   work.valid = workspace.Take(Bytes(shape.batch) * 8);
