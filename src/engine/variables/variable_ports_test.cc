@@ -138,9 +138,10 @@ TEST(VariablePortsTest, AnArgumentIsAListOfPairsOrNames) {
   EXPECT_EQ(PairsOf(ParseVariables("a=b,c")), "a=b, c=");
   const auto bad = ParseVariables("a=b,,c");
   ASSERT_FALSE(bad.ok());
-  EXPECT_EQ(bad.error().Text(),
-            "cannot tell the model's variables: 'a=b,,c': '' is neither INPUT=OUTPUT nor INPUT; "
-            "write input=output,input=output [variables.argument]");
+  EXPECT_EQ(
+      bad.error().Text(),
+      "cannot tell the model's variables: 'a=b,,c': '' is neither INPUT=OUTPUT nor INPUT; "
+      "write input=output,input=output, or input=output@1x2x512x64 for sizes [variables.argument]");
 }
 
 TEST(VariablePortsTest, WhatDoesNotFitTheModelIsRefusedAndNothingIsAdded) {
