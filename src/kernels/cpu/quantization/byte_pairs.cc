@@ -230,21 +230,42 @@ void Finish(const int32_t* sums, int64_t columns, const PairFinish& finish) {
   }
 }
 
-void AddTaps(const float* const* rows, const float* weights, int64_t taps, int64_t columns,
-             int32_t* sums) {
-  for (int64_t column = 0; column < columns; column += kGroupColumns) {
-    Floats totals[kVectors];
-    for (int v = 0; v < kVectors; ++v) totals[v] = hn::Zero(kFloats);
-    for (int64_t t = 0; t < taps; ++t) {
-      const Floats weight = hn::Set(kFloats, weights[t]);
-      for (int v = 0; v < kVectors; ++v) {
-        totals[v] =
-            hn::MulAdd(hn::LoadU(kFloats, rows[t] + column + v * kLanes), weight, totals[v]);
+template <PairFinish::Kind kKind>
+HWY_INLINE void AddTapsOf(const TapRows& sum, PairFinish finish) {
+  char* const first = static_cast<char*>(finish.to);
+  for (int64_t row = 0; row < sum.rows; ++row) {
+    const float* const lines = sum.lines + row * sum.line_step;
+    finish.to = first + row * sum.result_step * ElementSize(kKind);
+    for (int64_t column = 0; column < sum.columns; column += kGroupColumns) {
+      Floats totals[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) totals[v] = hn::Zero(kFloats);
+      for (int64_t t = 0; t < sum.taps; ++t) {
+        const Floats weight = hn::Set(kFloats, sum.weights[t]);
+        const float* const from = lines + sum.offsets[t] + column;
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          totals[v] = hn::MulAdd(hn::LoadU(kFloats, from + v * kLanes), weight, totals[v]);
+        }
       }
+      Sums sums[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sums[v] = hn::NearestInt(totals[v]);
+      StoreRow<kKind>(sums, 0, column, std::min(kGroupColumns, sum.columns - column), finish);
     }
-    for (int v = 0; v < kVectors; ++v) {
-      hn::StoreU(hn::NearestInt(totals[v]), kSums, sums + column + v * kLanes);
-    }
+  }
+}
+
+void AddTaps(const TapRows& sum, const PairFinish& finish) {
+  switch (finish.kind) {
+    case PairFinish::Kind::kInt32:
+      return AddTapsOf<PairFinish::Kind::kInt32>(sum, finish);
+    case PairFinish::Kind::kFloat32:
+      return AddTapsOf<PairFinish::Kind::kFloat32>(sum, finish);
+    case PairFinish::Kind::kUint8:
+      return AddTapsOf<PairFinish::Kind::kUint8>(sum, finish);
+    case PairFinish::Kind::kInt8:
+      return AddTapsOf<PairFinish::Kind::kInt8>(sum, finish);
   }
 }
 
@@ -390,9 +411,8 @@ void FinishSums(const int32_t* sums, int64_t columns, const PairFinish& finish) 
   HWY_DYNAMIC_DISPATCH(Finish)(sums, columns, finish);
 }
 
-void SumTaps(const float* const* rows, const float* weights, int64_t taps, int64_t columns,
-             int32_t* sums) {
-  HWY_DYNAMIC_DISPATCH(AddTaps)(rows, weights, taps, columns, sums);
+void SumTaps(const TapRows& sum, const PairFinish& finish) {
+  HWY_DYNAMIC_DISPATCH(AddTaps)(sum, finish);
 }
 
 }  // namespace plimsoll::kernels::cpu
