@@ -49,7 +49,8 @@ class IntegerConvolution {
   using Bytes8 = TypeList<int8_t, uint8_t>;
   static constexpr int64_t kMostStretchBytes = 256 << 10;
   static constexpr int64_t kMostStretch = 1024;
-  static constexpr int64_t kFilters = 12;  // whose weights are widened at once
+  static constexpr int64_t kMostFilterBytes = 128 << 10;
+  static constexpr int64_t kMostFilters = 48;
 
   int64_t depth() const { return shape_.GroupChannels() * shape_.window.KernelSize(); }
   int64_t pairs() const {
@@ -73,6 +74,7 @@ class IntegerConvolution {
   int64_t weights_zeros_ = 1;
   bool pointwise_ = false;  // each output place looks at the input place of its number
   int64_t stretch_ = 0;     // output places at once
+  int64_t block_ = 1;       // filters whose weights are widened at once
   int64_t slots_ = 1;       // threads that work at once
   Bytes slot_size_;
   int64_t scratch_ = 0;  // in the workspace
@@ -124,10 +126,12 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
   made.stretch_ = std::clamp(kMostStretchBytes / (pairs * 4) / kGroupColumns * kGroupColumns,
                              2 * kGroupColumns, kMostStretch);
   made.stretch_ = std::max(std::min(made.stretch_, places), kGroupColumns);
+  made.block_ = std::clamp<int64_t>(kMostFilterBytes / (pairs * 4) / 12 * 12, 12, kMostFilters);
+  made.block_ = std::min(made.block_, std::max<int64_t>(made.shape_.GroupFilters(), 1));
   made.paired_ = PairedWindow(made.shape_);
   const auto slot = [&] {
     Bytes size = GroupPairBytes(made.stretch_, 2 * pairs).RoundUp(64) +
-                 (RowPairBytes(kFilters, 2 * pairs) + Bytes(64)).RoundUp(64);
+                 (RowPairBytes(made.block_, 2 * pairs) + Bytes(64)).RoundUp(64);
     if (!made.pointwise_) size += made.paired_.size(made.stretch_).RoundUp(64);
     return size;
   };
@@ -221,7 +225,7 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& finish)
       auto* const columns = reinterpret_cast<int32_t*>(memory);
       memory += GroupPairBytes(stretch_, 2 * pairs()).RoundUp(64).value();
       auto* const rows = reinterpret_cast<int32_t*>(memory);
-      memory += (RowPairBytes(kFilters, 2 * pairs()) + Bytes(64)).RoundUp(64).value();
+      memory += (RowPairBytes(block_, 2 * pairs()) + Bytes(64)).RoundUp(64).value();
       auto* const lines = reinterpret_cast<int32_t*>(memory);
       for (int64_t unit = slot; unit < shape_.batch * shape_.groups * stretches; unit += slots_) {
         const int64_t first = unit % stretches * stretch_;
@@ -236,8 +240,8 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& finish)
         } else {
           paired_.Gather(x, first, count, x_zero, lines, columns);
         }
-        for (int64_t done = 0; done < filters; done += kFilters) {
-          const int64_t some = std::min(kFilters, filters - done);
+        for (int64_t done = 0; done < filters; done += block_) {
+          const int64_t some = std::min(block_, filters - done);
           const int64_t filter = group * filters + done;
           for (int64_t f = 0; f < some; ++f) {
             WidenFilter(static_cast<const W*>(call.inputs[ports_.weights]), filter + f,
