@@ -239,7 +239,7 @@ Status ReadRotation(const KernelSite& site, GroupWork& work) {
   return {};
 }
 
-Result<GroupWork> ReadGroups(const KernelSite& site) {
+Result<GroupWork> ReadGroups(KernelSite& site) {
   PLIMSOLL_TRY(CheckKnown(site));
   const graph::Attributes& attributes = site.attributes();
   GroupWork work;
@@ -278,12 +278,18 @@ Result<GroupWork> ReadGroups(const KernelSite& site) {
   if (site.inputs[kTotal].elements() != 1) {
     return site.BadInput("total_sequence_length is not one number");
   }
-  if (site.has_output(kPresentKey) && site.outputs[kPresentKey].sized) {
-    work.rows = site.outputs[kPresentKey].dims[2];
+  const auto is_sized = [&](size_t output) {
+    return site.has_output(output) && site.outputs[output].sized;
+  };
+  if (is_sized(kPresentKey) || is_sized(kPresentValue)) {
+    work.rows = site.outputs[is_sized(kPresentKey) ? kPresentKey : kPresentValue].dims[2];
   } else {
     const std::vector<int64_t> totals = site.inputs[kTotal].Integers();
     if (totals.empty()) return site.Unsupported("the number of keys is not known beforehand");
     work.rows = std::max(totals[0], work.past_rows);
+  }
+  for (const size_t output : {kPresentKey, kPresentValue}) {
+    if (site.has_output(output)) site.outputs[output].dims = {query[0], groups, work.rows, width};
   }
   if (site.inputs[kLengths].elements() != query[0]) {
     return site.BadInput("seqlens_k must have one element for each item of the batch");
@@ -318,12 +324,7 @@ Result<KernelPointer> MakeGroupQueryAttention(KernelSite& site) {
   WorkspaceLayout workspace;
   for (Cache* cache : {&work.key, &work.value}) {
     cache->is_output = site.has_output(cache->output);
-    if (cache->is_output) {
-      TensorInfo& present = site.outputs[cache->output];
-      if (!present.sized) present.dims = {shape.batch, shape.heads, work.rows, shape.width};
-      present.sized = true;
-      continue;
-    }
+    if (cache->is_output) continue;
     cache->offset = workspace.Take(Bytes(shape.units() * work.rows * shape.width) * element);
   }
   work.valid = workspace.Take(Bytes(shape.batch) * 8);

@@ -35,7 +35,7 @@ int64_t ByteDepthwise::Lines(int64_t rows) const {
 
 Bytes ByteDepthwise::slot_size() const {
   const int64_t line = RoundedUp(shape_.window.input[2]);
-  return Bytes(Lines(rows_) * LineSize() + line + RoundedUp(shape_.window.output[2]) + 16) * 4;
+  return Bytes(Lines(rows_) * LineSize() + line + kGroupColumns) * 4;
 }
 
 // Lines [first, first + lines) of a map, less the zero point; what lies outside is 0.
@@ -88,9 +88,13 @@ void ByteDepthwise::Run(int64_t unit, const Operands& operands, const PairFinish
   const int64_t channel = unit % shape_.channels;
   auto* const lines = static_cast<float*>(scratch);
   float* const line = lines + Lines(rows_) * LineSize();
-  auto* const sums = reinterpret_cast<int32_t*>(line + RoundedUp(window.input[2]));
   std::array<float, kMostTaps> weights;
-  std::array<const float*, kMostTaps> rows;
+  std::array<int64_t, kMostTaps> offsets;
+  for (int64_t t = 0; t < taps; ++t) {
+    const int64_t over = t % window.kernel[2] * window.dilations[2];
+    offsets[static_cast<size_t>(t)] = t / window.kernel[2] * window.dilations[1] * LineSize() +
+                                      over % window.strides[2] * phase_ + over / window.strides[2];
+  }
   for (int64_t row = 0; row < window.output[1]; row += rows_) {
     const int64_t count = std::min(rows_, window.output[1] - row);
     const int64_t first = row * window.strides[1] - window.begin[1];
@@ -109,22 +113,19 @@ void ByteDepthwise::Run(int64_t unit, const Operands& operands, const PairFinish
       } else {
         ReadWeights<uint8_t>(operands, filter, weights.data());
       }
-      for (int64_t r = 0; r < count; ++r) {
-        for (int64_t t = 0; t < taps; ++t) {
-          const int64_t down = r * window.strides[1] + t / window.kernel[2] * window.dilations[1];
-          const int64_t over = t % window.kernel[2] * window.dilations[2];
-          rows[static_cast<size_t>(t)] = lines + down * LineSize() +
-                                         over % window.strides[2] * phase_ +
-                                         over / window.strides[2];
-        }
-        SumTaps(rows.data(), weights.data(), taps, window.output[2], sums);
-        PairFinish part = finish.At(filter, 0);
-        const int64_t size = finish.kind == PairFinish::Kind::kInt32 ? 4 : 1;
-        part.to =
-            static_cast<char*>(part.to) +
-            (image * shape_.filters * window.OutputSize() + (row + r) * window.output[2]) * size;
-        FinishSums(sums, window.output[2], part);
-      }
+      PairFinish part = finish.At(filter, 0);
+      const int64_t size = finish.kind == PairFinish::Kind::kInt32 ? 4 : 1;
+      part.to = static_cast<char*>(part.to) +
+                (image * shape_.filters * window.OutputSize() + row * window.output[2]) * size;
+      SumTaps({.lines = lines,
+               .line_step = window.strides[1] * LineSize(),
+               .offsets = offsets.data(),
+               .weights = weights.data(),
+               .taps = taps,
+               .rows = count,
+               .columns = window.output[2],
+               .result_step = window.output[2]},
+              part);
     }
   }
 }

@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "kernels/cpu/convolution/byte_depthwise.h"
 #include "kernels/cpu/convolution/convolution_loops.h"
+#include "kernels/cpu/convolution/paired_window.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
 #include "kernels/cpu/quantization/quantized_operand.h"
@@ -22,15 +23,6 @@ struct Ports {
   size_t weights;
   size_t weights_zero;
 };
-
-// A few bytes, without a call.
-template <typename X>
-void CopyBytes(const X* from, int64_t count, X* to) {
-  constexpr int64_t kAtOnce = 8;
-  int64_t i = 0;
-  for (; i + kAtOnce <= count; i += kAtOnce) std::memcpy(to + i, from + i, kAtOnce);
-  for (; i < count; ++i) to[i] = from[i];
-}
 
 constexpr std::string_view kIntegerConvolutionPurpose =
     "what some output places look at, and the weights of some filters";
@@ -57,18 +49,23 @@ class IntegerConvolution {
   using Bytes8 = TypeList<int8_t, uint8_t>;
   static constexpr int64_t kMostStretchBytes = 256 << 10;
   static constexpr int64_t kMostStretch = 1024;
-  static constexpr int64_t kFilters = 12;  // whose weights are widened at once
+  static constexpr int64_t kMostFilterBytes = 128 << 10;
+  static constexpr int64_t kMostFilters = 48;
 
   int64_t depth() const { return shape_.GroupChannels() * shape_.window.KernelSize(); }
+  int64_t pairs() const {
+    return pointwise_ ? PairsOf(depth())
+                      : PairsOf(shape_.GroupChannels()) * shape_.window.KernelSize();
+  }
 
   void RunDepthwise(const KernelCall& call, const PairFinish& finish) const;
+  Status PackWeights(const KernelSite& site);
   template <typename X, typename W>
   void RunOf(const KernelCall& call, const PairFinish& finish) const;
   template <typename X>
-  const X* Gather(const X* x, int64_t at, int64_t first, int64_t count, X zero, X* row) const;
-  template <typename X>
-  void GatherRow(const X* map, const Window::Sizes& tap, int64_t first, int64_t count, X zero,
-                 X* row) const;
+  void PairPlaces(const X* x, int64_t first, int64_t count, X zero, int32_t* columns) const;
+  template <typename W>
+  void WidenFilter(const W* weights, int64_t filter, int32_t zero, int32_t* pairs) const;
 
   Ports ports_ = {};
   ConvolutionShape shape_;
@@ -77,10 +74,13 @@ class IntegerConvolution {
   int64_t weights_zeros_ = 1;
   bool pointwise_ = false;  // each output place looks at the input place of its number
   int64_t stretch_ = 0;     // output places at once
+  int64_t block_ = 1;       // filters whose weights are widened at once
   int64_t slots_ = 1;       // threads that work at once
   Bytes slot_size_;
   int64_t scratch_ = 0;  // in the workspace
   std::optional<ByteDepthwise> depthwise_;
+  PairedWindow paired_;           // of what is not pointwise
+  const void* packed_ = nullptr;  // weights in the order of its pairs
 };
 
 Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, const Ports& ports,
@@ -121,19 +121,25 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
   const Window& window = made.shape_.window;
   made.pointwise_ = window.KernelSize() == 1 && window.strides == Window::Sizes{1, 1, 1} &&
                     window.begin == Window::Sizes{0, 0, 0} && window.input == window.output;
-  const int64_t pairs = std::max<int64_t>(PairsOf(made.depth()), 1);
+  const int64_t pairs = std::max<int64_t>(made.pairs(), 1);
   const int64_t places = ColumnGroups(window.OutputSize()) * kGroupColumns;
   made.stretch_ = std::clamp(kMostStretchBytes / (pairs * 4) / kGroupColumns * kGroupColumns,
                              2 * kGroupColumns, kMostStretch);
   made.stretch_ = std::max(std::min(made.stretch_, places), kGroupColumns);
+  made.block_ = std::clamp<int64_t>(kMostFilterBytes / (pairs * 4) / 12 * 12, 12, kMostFilters);
+  made.block_ = std::min(made.block_, std::max<int64_t>(made.shape_.GroupFilters(), 1));
+  made.paired_ = PairedWindow(made.shape_);
   const auto slot = [&] {
-    return GroupPairBytes(made.stretch_, made.depth()).RoundUp(64) +
-           RowPairBytes(kFilters, made.depth()).RoundUp(64) + Bytes(2 * made.stretch_).RoundUp(64);
+    Bytes size = GroupPairBytes(made.stretch_, 2 * pairs).RoundUp(64) +
+                 (RowPairBytes(made.block_, 2 * pairs) + Bytes(64)).RoundUp(64);
+    if (!made.pointwise_) size += made.paired_.size(made.stretch_).RoundUp(64);
+    return size;
   };
   while (slot() > site.most_workspace && made.stretch_ > kGroupColumns) {
     made.stretch_ = std::max(made.stretch_ / 2 / kGroupColumns * kGroupColumns, kGroupColumns);
   }
   made.slot_size_ = slot();
+  PLIMSOLL_TRY(made.PackWeights(site));
   const int64_t units = made.shape_.batch * made.shape_.groups *
                         ((window.OutputSize() + made.stretch_ - 1) / made.stretch_);
   const int64_t room = site.most_workspace.value() / std::max<int64_t>(made.slot_size_.value(), 1);
@@ -142,63 +148,66 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
   return made;
 }
 
-// What output places [first, first + count) see through one tap of one input map.
-template <typename X>
-void IntegerConvolution::GatherRow(const X* map, const Window::Sizes& tap, int64_t first,
-                                   int64_t count, X zero, X* row) const {
-  const Window& window = shape_.window;
-  const int64_t width = window.output[2];
-  const int64_t stride = window.strides[2];
-  const int64_t shift = tap[2] * window.dilations[2] - window.begin[2];
-  // Columns [inside, outside) look at a place of the input.
-  const int64_t inside = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-  const int64_t outside = std::max<int64_t>((window.input[2] - shift + stride - 1) / stride, 0);
-  int64_t x = first % width;
-  int64_t down = first / width % window.output[1];
-  int64_t z = first / width / window.output[1] * window.strides[0] + tap[0] * window.dilations[0] -
-              window.begin[0];
-  for (int64_t place = first; place < first + count;) {
-    const int64_t length = std::min(width - x, first + count - place);
-    const int64_t y = down * window.strides[1] + tap[1] * window.dilations[1] - window.begin[1];
-    X* const to = row + (place - first) - x;
-    int64_t begin = x;
-    int64_t end = x + length;
-    if (y < 0 || y >= window.input[1] || z < 0 || z >= window.input[0]) {
-      begin = end;
-    } else {
-      begin = std::clamp(inside, x, x + length);
-      end = std::clamp(outside, begin, x + length);
+// Constant weights in the order of pairs, where the site has a place for them: the bytes of two
+// channels side by side, tap by tap.
+Status IntegerConvolution::PackWeights(const KernelSite& site) {
+  const TensorInfo& weights = site.inputs[ports_.weights];
+  const int64_t taps = shape_.window.KernelSize();
+  const Bytes size(shape_.filters * pairs() * 2);
+  // An odd channel more would have to be the zero point's, which a run tells.
+  const bool useful = !pointwise_ && weights.constant && shape_.GroupChannels() % 2 == 0 &&
+                      site.packed_weights != nullptr;
+  if (!useful || !site.packed_weights->Wants(weights.data, weights.size(), size, Bytes())) {
+    return {};
+  }
+  const auto fill = [&](void* packed) {
+    const auto* from = static_cast<const uint8_t*>(weights.data);
+    auto* to = static_cast<uint8_t*>(packed);
+    for (int64_t pair = 0; pair < shape_.filters * shape_.GroupChannels() / 2; ++pair) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        *to++ = from[2 * pair * taps + tap];
+        *to++ = from[(2 * pair + 1) * taps + tap];
+      }
     }
-    std::fill(to + x, to + begin, zero);
-    const X* const from = map + (z * window.input[1] + y) * window.input[2] + shift;
-    if (stride == 1) {
-      CopyBytes(from + begin, end - begin, to + begin);
-    } else {
-      for (int64_t i = begin; i < end; ++i) to[i] = from[i * stride];
-    }
-    std::fill(to + end, to + x + length, zero);
-    place += length;
-    x = 0;
-    if (++down == window.output[1]) {
-      down = 0;
-      z += window.strides[0];
+    return Status();
+  };
+  PLIMSOLL_ASSIGN(packed_, site.packed_weights->Pack(
+                               weights.data, weights.size(),
+                               StrCat("bytes of two channels, ", taps, " taps"), size, fill));
+  return {};
+}
+
+template <typename W>
+void IntegerConvolution::WidenFilter(const W* weights, int64_t filter, int32_t zero,
+                                     int32_t* to) const {
+  if (pointwise_ || packed_ != nullptr) {
+    const W* const from = packed_ != nullptr ? static_cast<const W*>(packed_) : weights;
+    WidenRow(from + filter * depth(), depth(), zero, to);
+    return;
+  }
+  const int64_t taps = shape_.window.KernelSize();
+  const W* const own = weights + filter * depth();
+  for (int64_t channel = 0; channel < shape_.GroupChannels(); channel += 2) {
+    const bool alone = channel + 1 == shape_.GroupChannels();
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int32_t low = own[channel * taps + tap] - zero;
+      const int32_t high = alone ? 0 : own[(channel + 1) * taps + tap] - zero;
+      *to++ = static_cast<int32_t>((static_cast<uint32_t>(high) << 16) |
+                                   (static_cast<uint32_t>(low) & 0xffffU));
     }
   }
 }
 
-// Row `at` of the depth (channel, then tap) for these places; `row` is where it may be put.
+// What output places [first, first + count) look at, as groups of columns.
 template <typename X>
-const X* IntegerConvolution::Gather(const X* x, int64_t at, int64_t first, int64_t count, X zero,
-                                    X* row) const {
-  const Window& window = shape_.window;
-  if (pointwise_) return x + at * window.InputSize() + first;
-  const int64_t tap = at % window.KernelSize();
-  const X* const map = x + at / window.KernelSize() * window.InputSize();
-  GatherRow(map,
-            {tap / (window.kernel[1] * window.kernel[2]), tap / window.kernel[2] % window.kernel[1],
-             tap % window.kernel[2]},
-            first, count, zero, row);
-  return row;
+void IntegerConvolution::PairPlaces(const X* x, int64_t first, int64_t count, X zero,
+                                    int32_t* columns) const {
+  const int64_t places = shape_.window.InputSize();
+  for (int64_t p = 0; p < pairs(); ++p) {
+    const X* const row = x + 2 * p * places + first;
+    PairRows(row, 2 * p + 1 < depth() ? row + places : nullptr, count, zero,
+             columns + p * kGroupColumns, pairs() * kGroupColumns);
+  }
 }
 
 template <typename X, typename W>
@@ -208,17 +217,16 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& finish)
   const auto* const w_zeros = static_cast<const W*>(input(ports_.weights_zero));
   const X x_zero = x_zeros == nullptr ? X(0) : *x_zeros;
   const int64_t places = shape_.window.OutputSize();
-  const int64_t pairs = PairsOf(depth());
   const int64_t stretches = (places + stretch_ - 1) / stretch_;
   const int64_t filters = shape_.GroupFilters();
   ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot) {
       char* memory = At<char>(call.workspace, scratch_ + slot * slot_size_.value());
       auto* const columns = reinterpret_cast<int32_t*>(memory);
-      memory += GroupPairBytes(stretch_, depth()).RoundUp(64).value();
+      memory += GroupPairBytes(stretch_, 2 * pairs()).RoundUp(64).value();
       auto* const rows = reinterpret_cast<int32_t*>(memory);
-      auto* const bytes =
-          reinterpret_cast<X*>(memory + RowPairBytes(kFilters, depth()).RoundUp(64).value());
+      memory += (RowPairBytes(block_, 2 * pairs()) + Bytes(64)).RoundUp(64).value();
+      auto* const lines = reinterpret_cast<int32_t*>(memory);
       for (int64_t unit = slot; unit < shape_.batch * shape_.groups * stretches; unit += slots_) {
         const int64_t first = unit % stretches * stretch_;
         const int64_t group = unit / stretches % shape_.groups;
@@ -227,25 +235,23 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& finish)
         const X* const x =
             static_cast<const X*>(call.inputs[ports_.data]) +
             (image * shape_.channels + group * shape_.GroupChannels()) * shape_.window.InputSize();
-        for (int64_t p = 0; p < pairs; ++p) {
-          const X* const one = Gather(x, 2 * p, first, count, x_zero, bytes);
-          const X* const other = 2 * p + 1 < depth()
-                                     ? Gather(x, 2 * p + 1, first, count, x_zero, bytes + stretch_)
-                                     : nullptr;
-          PairRows(one, other, count, x_zero, columns + p * kGroupColumns, pairs * kGroupColumns);
+        if (pointwise_) {
+          PairPlaces(x, first, count, x_zero, columns);
+        } else {
+          paired_.Gather(x, first, count, x_zero, lines, columns);
         }
-        for (int64_t done = 0; done < filters; done += kFilters) {
-          const int64_t some = std::min(kFilters, filters - done);
+        for (int64_t done = 0; done < filters; done += block_) {
+          const int64_t some = std::min(block_, filters - done);
           const int64_t filter = group * filters + done;
           for (int64_t f = 0; f < some; ++f) {
-            WidenRow(static_cast<const W*>(call.inputs[ports_.weights]) + (filter + f) * depth(),
-                     depth(), w_zeros == nullptr ? 0 : w_zeros[(filter + f) % weights_zeros_],
-                     rows + f * pairs);
+            WidenFilter(static_cast<const W*>(call.inputs[ports_.weights]), filter + f,
+                        w_zeros == nullptr ? 0 : w_zeros[(filter + f) % weights_zeros_],
+                        rows + f * pairs());
           }
           PairFinish part = finish.At(filter, 0);
           const int64_t size = finish.kind == PairFinish::Kind::kInt32 ? 4 : 1;
           part.to = static_cast<char*>(part.to) + (image * shape_.filters * places + first) * size;
-          MultiplyPairs(some, count, pairs, rows, pairs, columns, part);
+          MultiplyPairs(some, count, pairs(), rows, pairs(), columns, part);
         }
       }
     }

@@ -128,8 +128,20 @@ HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t 
   std::copy_n(reinterpret_cast<const char*>(plain), columns * size, to);
 }
 
+// A piece of the depth that is worked on while its columns stay in the first cache, and sums of
+// earlier pieces, which lie at `partial`, a group of columns for each row.
+struct DepthPiece {
+  int64_t first = 0;  // pairs
+  int64_t count = 0;
+  bool begins = true;
+  bool ends = true;
+  int32_t* partial = nullptr;
+};
+constexpr int64_t kPiecePairs = 256;
+constexpr int64_t kPieceRows = 48;
+
 template <PairFinish::Kind kKind, int kRows>
-HWY_INLINE void PairTile(int64_t row, int64_t column, int64_t columns, int64_t pairs,
+HWY_INLINE void PairTile(int64_t row, int64_t column, int64_t columns, const DepthPiece& piece,
                          const int32_t* row_pairs, int64_t row_stride, const int32_t* group,
                          const PairFinish& finish) {
   Sums sums[kRows][kVectors];
@@ -138,7 +150,17 @@ HWY_INLINE void PairTile(int64_t row, int64_t column, int64_t columns, int64_t p
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(kSums);
   }
-  for (int64_t p = 0; p < pairs; ++p) {
+  if (!piece.begins) {
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        sums[r][v] = hn::LoadU(kSums, piece.partial + r * kGroupColumns + v * kLanes);
+      }
+    }
+  }
+  const int64_t end = piece.first + piece.count;
+  for (int64_t p = piece.first; p < end; ++p) {
     Sums columns_now[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
@@ -153,32 +175,54 @@ HWY_INLINE void PairTile(int64_t row, int64_t column, int64_t columns, int64_t p
       }
     }
   }
+  if (piece.ends) {
 #pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r) StoreRow<kKind>(sums[r], row + r, column, columns, finish);
+    for (int r = 0; r < kRows; ++r) StoreRow<kKind>(sums[r], row + r, column, columns, finish);
+    return;
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      hn::StoreU(sums[r][v], kSums, piece.partial + r * kGroupColumns + v * kLanes);
+    }
+  }
 }
 
 template <PairFinish::Kind kKind, int kRows>
 HWY_INLINE void PairTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
-                           int64_t pairs, const int32_t* row_pairs, int64_t row_stride,
+                           const DepthPiece& piece, const int32_t* row_pairs, int64_t row_stride,
                            const int32_t* group, const PairFinish& finish) {
   if constexpr (kRows > 1) {
     if (rows < kRows) {
-      PairTileOf<kKind, kRows - 1>(rows, row, column, columns, pairs, row_pairs, row_stride, group,
+      PairTileOf<kKind, kRows - 1>(rows, row, column, columns, piece, row_pairs, row_stride, group,
                                    finish);
       return;
     }
   }
-  PairTile<kKind, kRows>(row, column, columns, pairs, row_pairs, row_stride, group, finish);
+  PairTile<kKind, kRows>(row, column, columns, piece, row_pairs, row_stride, group, finish);
 }
 
+// A piece of a group's columns meets some rows before the next comes.
 template <PairFinish::Kind kKind>
 HWY_INLINE void MultiplyOf(int64_t rows, int64_t columns, int64_t pairs, const int32_t* row_pairs,
                            int64_t row_stride, const int32_t* groups, const PairFinish& finish) {
-  for (int64_t row = 0; row < rows; row += kMostRows) {
+  HWY_ALIGN int32_t partial[kPieceRows * kGroupColumns];
+  for (int64_t block = 0; block < rows; block += kPieceRows) {
+    const int64_t block_end = std::min(rows, block + kPieceRows);
     for (int64_t column = 0; column < columns; column += kGroupColumns) {
-      PairTileOf<kKind, kMostRows>(
-          rows - row, row, column, std::min(kGroupColumns, columns - column), pairs,
-          row_pairs + row * row_stride, row_stride, groups + column * pairs, finish);
+      for (int64_t first = 0; first == 0 || first < pairs; first += kPiecePairs) {
+        DepthPiece piece{.first = first,
+                         .count = std::min(kPiecePairs, pairs - first),
+                         .begins = first == 0,
+                         .ends = first + kPiecePairs >= pairs};
+        for (int64_t row = block; row < block_end; row += kMostRows) {
+          piece.partial = partial + (row - block) * kGroupColumns;
+          PairTileOf<kKind, kMostRows>(
+              block_end - row, row, column, std::min(kGroupColumns, columns - column), piece,
+              row_pairs + row * row_stride, row_stride, groups + column * pairs, finish);
+        }
+      }
     }
   }
 }
@@ -230,21 +274,42 @@ void Finish(const int32_t* sums, int64_t columns, const PairFinish& finish) {
   }
 }
 
-void AddTaps(const float* const* rows, const float* weights, int64_t taps, int64_t columns,
-             int32_t* sums) {
-  for (int64_t column = 0; column < columns; column += kGroupColumns) {
-    Floats totals[kVectors];
-    for (int v = 0; v < kVectors; ++v) totals[v] = hn::Zero(kFloats);
-    for (int64_t t = 0; t < taps; ++t) {
-      const Floats weight = hn::Set(kFloats, weights[t]);
-      for (int v = 0; v < kVectors; ++v) {
-        totals[v] =
-            hn::MulAdd(hn::LoadU(kFloats, rows[t] + column + v * kLanes), weight, totals[v]);
+template <PairFinish::Kind kKind>
+HWY_INLINE void AddTapsOf(const TapRows& sum, PairFinish finish) {
+  char* const first = static_cast<char*>(finish.to);
+  for (int64_t row = 0; row < sum.rows; ++row) {
+    const float* const lines = sum.lines + row * sum.line_step;
+    finish.to = first + row * sum.result_step * ElementSize(kKind);
+    for (int64_t column = 0; column < sum.columns; column += kGroupColumns) {
+      Floats totals[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) totals[v] = hn::Zero(kFloats);
+      for (int64_t t = 0; t < sum.taps; ++t) {
+        const Floats weight = hn::Set(kFloats, sum.weights[t]);
+        const float* const from = lines + sum.offsets[t] + column;
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          totals[v] = hn::MulAdd(hn::LoadU(kFloats, from + v * kLanes), weight, totals[v]);
+        }
       }
+      Sums sums[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sums[v] = hn::NearestInt(totals[v]);
+      StoreRow<kKind>(sums, 0, column, std::min(kGroupColumns, sum.columns - column), finish);
     }
-    for (int v = 0; v < kVectors; ++v) {
-      hn::StoreU(hn::NearestInt(totals[v]), kSums, sums + column + v * kLanes);
-    }
+  }
+}
+
+void AddTaps(const TapRows& sum, const PairFinish& finish) {
+  switch (finish.kind) {
+    case PairFinish::Kind::kInt32:
+      return AddTapsOf<PairFinish::Kind::kInt32>(sum, finish);
+    case PairFinish::Kind::kFloat32:
+      return AddTapsOf<PairFinish::Kind::kFloat32>(sum, finish);
+    case PairFinish::Kind::kUint8:
+      return AddTapsOf<PairFinish::Kind::kUint8>(sum, finish);
+    case PairFinish::Kind::kInt8:
+      return AddTapsOf<PairFinish::Kind::kInt8>(sum, finish);
   }
 }
 
@@ -390,9 +455,8 @@ void FinishSums(const int32_t* sums, int64_t columns, const PairFinish& finish) 
   HWY_DYNAMIC_DISPATCH(Finish)(sums, columns, finish);
 }
 
-void SumTaps(const float* const* rows, const float* weights, int64_t taps, int64_t columns,
-             int32_t* sums) {
-  HWY_DYNAMIC_DISPATCH(AddTaps)(rows, weights, taps, columns, sums);
+void SumTaps(const TapRows& sum, const PairFinish& finish) {
+  HWY_DYNAMIC_DISPATCH(AddTaps)(sum, finish);
 }
 
 }  // namespace plimsoll::kernels::cpu
