@@ -8,7 +8,6 @@
 namespace plimsoll::compile {
 namespace cut_stretch_test {
 
-using graph::Dim;
 using graph::Graph;
 using graph::GraphBuilder;
 using graph::ValueId;
@@ -48,7 +47,8 @@ TEST(CutStretchTest, AStretchIsAGraphOfItsOwn) {
   const Stretch first = FindStretch(cut.graph, Graph::kRoot, 0);
   EXPECT_EQ(first.end, 1U);
   EXPECT_EQ(PortsOfStretch(cut.graph, first).outputs, std::vector<ValueId>{cut.absolute});
-  cut.graph[cut.places].type = graph::ValueType::Tensor(graph::DataType::kInt64, {Dim(1), Dim(4)});
+  cut.graph[cut.places].type =
+      graph::ValueType::Tensor(graph::DataType::kInt64, graph::Shape{1, 4});
   const Stretch second = FindStretch(cut.graph, Graph::kRoot, 2);
   EXPECT_EQ(second.end, cut.graph.root().nodes.size());
   const StretchPorts ports = PortsOfStretch(cut.graph, second);
