@@ -190,6 +190,7 @@ def one_object(folder):
     onnx.save(counting_loop(collects=True), unplanned)
     plan = json.loads(run("plan", unplanned, "--json"))
     check(plan["estimate"] and plan["device_bytes"] is None and "Loop" in plan["reason"], f"a size that data tells has no total: {plan}")
+    check(len(plan["stretches"]["single"]) == 1 and "Loop" in plan["stretches"]["single"][0], f"where it is cut: {plan['stretches']}")
     run("plan", unplanned, says="what follows is an estimate", where="stdout")
     run("plan", unplanned, "--limit", "1GiB", code=4, says="plan.limit_unknown")
     run("run", unplanned, "--limit", "1GiB", code=4, says="plan.limit_unknown")

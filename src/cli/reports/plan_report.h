@@ -61,6 +61,13 @@ struct PlanReport : plimsoll::PlanReport {
   std::optional<compile::FusionCounts> fusion;  // of what a run executes
   MergedBatches merged_batches;
   std::optional<Clearing> clearing;
+  // Of an estimate: how a run will be cut, where data tells sizes.
+  struct Cuts {
+    int64_t stretches = 0;  // that are planned when their sizes are known
+    int64_t planned_nodes = 0;
+    std::vector<std::string> single;  // nodes that run by themselves
+  };
+  std::optional<Cuts> cuts;
 };
 
 inline constexpr const char* kWhatPackingBuys =

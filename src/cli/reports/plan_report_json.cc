@@ -39,6 +39,11 @@ Json ModelJson(const PlanReport& report) {
   if (report.subject == PlanReport::Subject::kEstimate) {
     json["estimate"] = true;
     json["reason"] = report.reason;
+    if (report.cuts) {
+      json["stretches"] = {{"count", report.cuts->stretches},
+                           {"planned_nodes", report.cuts->planned_nodes},
+                           {"single", report.cuts->single}};
+    }
   }
   json.update({{"peak_bytes", report.peak.value()},
                {"lower_bound_bytes", report.lower_bound.value()},

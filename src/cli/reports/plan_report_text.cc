@@ -69,6 +69,21 @@ std::string TechniquesText(const std::vector<compile::Technique>& techniques) {
   return out;
 }
 
+std::string CutsText(const PlanReport& report) {
+  if (!report.cuts) return "";
+  constexpr size_t kMostNamed = 8;
+  const std::vector<std::string>& single = report.cuts->single;
+  std::string out = fmt::format(
+      "  {} nodes in {} stretches are planned as a run tells their sizes, {} run by themselves\n",
+      report.cuts->planned_nodes, report.cuts->stretches, single.size());
+  for (size_t i = 0; i < single.size() && i < kMostNamed; ++i) {
+    out += fmt::format("    {}\n", single[i]);
+  }
+  if (single.size() > kMostNamed)
+    out += fmt::format("    and {} more\n", single.size() - kMostNamed);
+  return out;
+}
+
 std::string SubjectText(const PlanReport& report) {
   switch (report.subject) {
     case PlanReport::Subject::kFile:
@@ -76,8 +91,9 @@ std::string SubjectText(const PlanReport& report) {
     case PlanReport::Subject::kEstimate:
       return fmt::format(
           "  cannot be planned before it runs: {}\n"
+          "{}"
           "  what follows is an estimate: the file's graph, before passes\n",
-          report.reason);
+          report.reason, CutsText(report));
     default:
       return "";
   }

@@ -55,6 +55,14 @@ void MoveHome(Graph& graph, NodeId id) {
   }
 }
 
+// Sizes that nobody knows count as 1.
+void SettleSizes(graph::ValueType& type) {
+  if (!type.is_tensor() || !type.shape) return;
+  for (graph::Dim& dim : *type.shape) {
+    if (!dim.is_number()) dim = graph::Dim(1);
+  }
+}
+
 }  // namespace
 
 Stretch FindStretch(Graph& graph, SubgraphId body, size_t first) {
@@ -120,6 +128,29 @@ Graph CutStretch(const Graph& graph, const Stretch& stretch, const StretchPorts&
   cut[Graph::kRoot] = std::move(root);
   cut.metadata.clear();
   return Compact(cut);
+}
+
+GraphCuts FindCuts(Graph graph) {
+  for (const ValueId input : graph.root().inputs) SettleSizes(graph[input].type);
+  GraphCuts cuts;
+  const std::vector<NodeId> nodes = graph.root().nodes;
+  for (size_t i = 0; i < nodes.size();) {
+    const Stretch stretch = FindStretch(graph, Graph::kRoot, i);
+    if (stretch.end > i) {
+      ++cuts.stretches;
+      cuts.planned_nodes += static_cast<int64_t>(stretch.end - i);
+    }
+    i = stretch.end + 1;
+    if (stretch.end == nodes.size()) break;
+    const NodeId cut = nodes[stretch.end];
+    cuts.single.push_back(cut);
+    // A node whose shapes cannot be leaves its outputs as they are.
+    (void)InferNode(graph, cut).ok();
+    for (const ValueId output : graph[cut].outputs) {
+      if (output.valid()) SettleSizes(graph[output].type);
+    }
+  }
+  return cuts;
 }
 
 }  // namespace plimsoll::compile

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "graph/graph.h"
@@ -31,5 +32,14 @@ Stretch FindStretch(graph::Graph& graph, graph::SubgraphId body, size_t first);
 // The stretch as a graph of its own.
 graph::Graph CutStretch(const graph::Graph& graph, const Stretch& stretch,
                         const StretchPorts& ports);
+
+// Where a graph that cannot be planned as a whole is cut: an outlook, with 1 for every size that
+// only data tells.
+struct GraphCuts {
+  std::vector<graph::NodeId> single;  // nodes of the root that run by themselves
+  int64_t stretches = 0;              // between them
+  int64_t planned_nodes = 0;          // in these
+};
+GraphCuts FindCuts(graph::Graph graph);
 
 }  // namespace plimsoll::compile
