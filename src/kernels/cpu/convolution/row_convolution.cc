@@ -7,6 +7,7 @@
 #include "kernels/blocking.h"
 #include "kernels/cpu/convolution/row_finish.h"
 #include "kernels/cpu/convolution/shifted_rows.h"
+#include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/workspace.h"
 #include "kernels/parallel.h"
 
@@ -26,8 +27,10 @@ struct RowBuffer {
   int64_t slots = 0;
   int64_t total = 0;
   int64_t taps = 0;
+  int64_t tile = 0;  // floats of an output row of all filters, where they are put in blocks
 
-  static RowBuffer Of(const ConvolutionShape& shape) {
+  static RowBuffer Of(const FloatConvolution& wanted) {
+    const ConvolutionShape& shape = wanted.shape;
     const Window& window = shape.window;
     RowBuffer rows;
     rows.stride = window.strides[2];
@@ -38,10 +41,13 @@ struct RowBuffer {
     rows.slots = window.kernel[1];
     rows.total = SaturatingAdd(SaturatingMultiply(rows.slots, rows.slot), rows.row);
     rows.taps = SaturatingMultiply(shape.GroupChannels(), window.KernelSize());
+    if (wanted.destination_blocked) rows.tile = shape.filters * window.output[2];
     return rows;
   }
 
-  Bytes Size() const { return Bytes(sizeof(float)) * total + Bytes(sizeof(int64_t)) * taps; }
+  Bytes Size() const {
+    return Bytes(sizeof(float)) * SaturatingAdd(total, tile) + Bytes(sizeof(int64_t)) * taps;
+  }
 };
 
 // See MakeRowConvolution.
@@ -50,13 +56,15 @@ class RowConvolution final : public Kernel {
   explicit RowConvolution(const FloatConvolution& wanted)
       : shape_(wanted.shape),
         block_(wanted.source_blocked ? BlockSize() : 1),
-        rows_(RowBuffer::Of(wanted.shape)),
+        output_block_(wanted.destination_blocked ? BlockSize() : 1),
+        rows_(RowBuffer::Of(wanted)),
         finish_(wanted.activation) {
     parts_ = std::clamp<int64_t>(Threads(), 1, shape_.window.output[1]);
     WorkspaceLayout workspace;
     for (int64_t part = 0; part < parts_; ++part) {
       buffers_.push_back(workspace.Take(Bytes(sizeof(float)) * rows_.total));
       offsets_.push_back(workspace.Take(Bytes(sizeof(int64_t)) * rows_.taps));
+      tiles_.push_back(workspace.Take(Bytes(sizeof(float)) * rows_.tile));
     }
     workspace_ = workspace.total();
   }
@@ -104,14 +112,20 @@ class RowConvolution final : public Kernel {
       }
       loaded = std::max(loaded, bottom);
       PlaceTaps(top, offsets);
+      const int64_t places = window.OutputSize();
+      const bool plain = output_block_ == 1;
+      const int64_t image_filters =
+          (shape_.filters + output_block_ - 1) / output_block_ * output_block_;
       const int64_t place =
-          (image * shape_.filters + group * filters) * window.OutputSize() + y * window.output[2];
+          (image * image_filters + group * filters) * places + y * window.output[2] * output_block_;
       float* const output = static_cast<float*>(call.outputs[0]) + place;
-      for (int64_t f = 0; residual != nullptr && f < filters; ++f) {
-        const int64_t line = f * window.OutputSize();
-        if (residual + place != output) {
-          std::copy_n(residual + place + line, window.output[2], output + line);
-        }
+      float* const tile =
+          plain ? output : At<float>(call.workspace, tiles_[static_cast<size_t>(part)]);
+      const int64_t stride = plain ? places : window.output[2];
+      const bool sums_onto_residual = plain && residual != nullptr;
+      for (int64_t f = 0; sums_onto_residual && f < filters; ++f) {
+        const float* const from = residual + place + f * places;
+        if (from != tile + f * stride) std::copy_n(from, window.output[2], tile + f * stride);
       }
       SumShiftedRows({.from = buffer,
                       .offsets = offsets,
@@ -120,12 +134,35 @@ class RowConvolution final : public Kernel {
                       .taps = rows_.taps,
                       .filters = filters,
                       .count = window.output[2],
-                      .to = output,
-                      .to_stride = window.OutputSize(),
-                      .accumulate = residual != nullptr});
+                      .to = tile,
+                      .to_stride = stride,
+                      .accumulate = sums_onto_residual});
       for (int64_t f = 0; f < filters; ++f) {
-        finish_.Apply(bias == nullptr ? 0.0f : bias[group * filters + f], nullptr, 1,
-                      window.output[2], output + f * window.OutputSize());
+        const float* const added =
+            plain || residual == nullptr ? nullptr : residual + place + LaneOf(f);
+        finish_.Apply(bias == nullptr ? 0.0f : bias[group * filters + f], added, output_block_,
+                      window.output[2], tile + f * stride);
+      }
+      if (!plain) PutInBlocks(tile, output);
+    }
+  }
+
+  // Where the first element of a filter lies in a blocked row.
+  int64_t LaneOf(int64_t filter) const {
+    return filter / output_block_ * output_block_ * shape_.window.OutputSize() +
+           filter % output_block_;
+  }
+
+  // One row of all filters; lanes behind the last one become zero.
+  void PutInBlocks(const float* tile, float* output) const {
+    const int64_t width = shape_.window.output[2];
+    for (int64_t first = 0; first < shape_.filters; first += output_block_) {
+      const int64_t lanes = std::min(output_block_, shape_.filters - first);
+      float* const to = output + LaneOf(first);
+      TransposeWords(reinterpret_cast<const uint32_t*>(tile + first * width), width,
+                     reinterpret_cast<uint32_t*>(to), output_block_, width, lanes);
+      for (int64_t x = 0; lanes < output_block_ && x < width; ++x) {
+        std::fill(to + x * output_block_ + lanes, to + (x + 1) * output_block_, 0.0f);
       }
     }
   }
@@ -183,11 +220,13 @@ class RowConvolution final : public Kernel {
 
   ConvolutionShape shape_;
   int64_t block_;  // of the data's channels; 1: plain
+  int64_t output_block_;
   RowBuffer rows_;
   RowFinish finish_;
   int64_t parts_ = 1;             // stretches of output rows, one for each thread
   std::vector<int64_t> buffers_;  // places in the workspace, by part
   std::vector<int64_t> offsets_;
+  std::vector<int64_t> tiles_;
   Bytes workspace_;
 };
 
@@ -197,8 +236,9 @@ bool SuitsRowConvolution(const KernelSite& site, const FloatConvolution& wanted)
   const Window& window = wanted.shape.window;
   const bool rows = window.kernel[0] == 1 && window.input[0] == 1 && window.output[0] == 1 &&
                     window.begin[0] == 0 && (window.dilations[1] == 1 || window.kernel[1] == 1);
-  if (!rows || wanted.destination_blocked || window.output[2] < kLongRow) return false;
-  const Bytes needed = RowBuffer::Of(wanted.shape).Size() * std::max<int64_t>(Threads(), 1);
+  const bool puts_in_blocks = wanted.destination_blocked && wanted.shape.groups > 1;
+  if (!rows || puts_in_blocks || window.output[2] < kLongRow) return false;
+  const Bytes needed = RowBuffer::Of(wanted).Size() * std::max<int64_t>(Threads(), 1);
   return needed <= std::min(site.most_workspace, kMostRowBytes);
 }
 
