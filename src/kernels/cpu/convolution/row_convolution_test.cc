@@ -50,6 +50,7 @@ Drawn Draw(uint32_t seed) {
   drawn.height = drawn.kernel_height + between(0, 6);
   drawn.width =
       (drawn.kernel_width - 1) * drawn.dilations[1] + 1 + between(15, 120) * drawn.strides[1];
+  if (seed % 8 == 0) drawn.width += 5000 * drawn.strides[1];
   drawn.blocked = drawn.group == 1 && between(0, 2) == 0;
   drawn.output_blocked = drawn.group == 1 && between(0, 2) == 0;
   drawn.residual = between(0, 1) == 0;
