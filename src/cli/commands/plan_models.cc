@@ -8,6 +8,7 @@
 #include "cli/reports/clearing_report.h"
 #include "cli/reports/plan_page.h"
 #include "cli/reports/weight_forms.h"
+#include "compile/bodies/cut_stretch.h"
 #include "compile/memory/streams.h"
 #include "compile/plan_model.h"
 #include "compile/shapes/batch_labels.h"
@@ -110,6 +111,14 @@ void NoteMissingWeights(const graph::Graph& graph, PlanReport& report) {
              "is all zeros or ones, by which passes could leave nodes out"));
 }
 
+PlanReport::Cuts CutsOf(const graph::Graph& graph) {
+  const compile::GraphCuts found = compile::FindCuts(graph);
+  PlanReport::Cuts cuts{
+      .stretches = found.stretches, .planned_nodes = found.planned_nodes, .single = {}};
+  for (const graph::NodeId node : found.single) cuts.single.push_back(Describe(graph, node));
+  return cuts;
+}
+
 }  // namespace
 
 Result<PlanRequest> ReadPlanRequest(const PlanArguments& options) {
@@ -147,6 +156,7 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
     report.subject = options.plain ? PlanReport::Subject::kFile : PlanReport::Subject::kEstimate;
     report.reason = planned.reason;
   }
+  if (report.subject == PlanReport::Subject::kEstimate) report.cuts = CutsOf(graph);
   report.file = file;
   report.plain_peak = compile::PlainPeak(graph);
   report.counted_as_one = SymbolsLeft(graph);
