@@ -1,7 +1,7 @@
 # The page of reports as a C++ source: cmake -DFOLDER=src/profile/report -DOUTPUT=report_page.cc -P report_page.cmake
 # Style and scripts are put into page.html. Scripts are modules, for the tools that check them; in the page they are one script,
 # so imports and the word "export" are left out, and a module comes behind those that it uses.
-set(modules format data sharing view colours memory_map waterline elements table moment details headline tables gestures search page main)
+set(modules format data sharing view colours memory_map waterline elements table details moment headline tables gestures search page main)
 
 set(script "'use strict';\n(() => {\n")
 foreach(module IN LISTS modules)

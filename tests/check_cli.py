@@ -125,6 +125,36 @@ def planning(folder):
     one_object(folder)
     placing(folder)
     gears(folder)
+    comparing_policies(folder)
+
+
+def comparing_policies(folder):
+    """`all` in place of a value: every value of the option, in one table and on one page."""
+    models = [EXAMPLES / "tiny_cnn.onnx", EXAMPLES / "needs_clearing.onnx"]
+    report = json.loads(run("plan", *models, "--policy", "all", "--json"))
+    check([row["value"] for row in report["values"]] == ["0", "2", "3", "4"], f"each policy has a row: {report}")
+    for row in report["values"]:
+        alone = json.loads(run("plan", *models, "--policy", row["value"], "--json"))
+        check(row["device_bytes"] == alone["device_bytes"] and row["static_memory_policy"] == int(row["value"]),
+              f"a row is what the policy takes alone: {row}, {alone}")
+    by_value = {row["value"]: row["device_bytes"] for row in report["values"]}
+    check(len(set(by_value.values())) > 1, f"policies differ: {by_value}")
+    text = run("plan", *models, "--policy", "all")
+    check(text.count("least") == sum(taken == min(by_value.values()) for taken in by_value.values()), f"the least is named: {text}")
+    page = folder / "policies.html"
+    run("plan", models[0], "--policy", "all", "--html", page, says="static_memory_policy", where="stdout")
+    check(page.read_text().count('"source":"plan"') == 4, "the page has a plan for each policy")
+    words = json.loads(run("plan", models[0], "--memory-optimization-policy", "all", "--json"))
+    check([row["value"] for row in words["values"]] == ["None", "MemoryPriority"], f"words too: {words['option']}")
+    run("plan", models[0], "--policy", "all", "--limit", "1KiB", code=3)
+    run("plan", models[0], "--policy", "all", "--limit", "1GiB", says="fits", where="stdout")
+    run("plan", models[0], "--policy", "all", "--topo-sorting-mode", "all", code=2, says="cli.all")
+    run("plan", models[0], "--policy", "all", "--plain", code=2, says="cli.all")
+    run("plan", models[0], "--policy", "all", "--csv", folder / "all.csv", code=2, says="cli.all")
+    run("plan", models[0], "--batch-strategies", "all", code=2, says="all")
+    refused = run("plan", models[0], "--policy", "all", "--set", "graph_max_parallel_model_num=2")
+    check("share memory and run one at a time" in refused and "least" in refused, f"a value that cannot be says why, the others are there: {refused}")
+    run("run", models[0], "--policy", "all", code=2)
 
 
 def one_object(folder):
@@ -436,7 +466,7 @@ def training(folder):
     run("train", step, "--initial", f"w={folder / 'x.npy'}", code=2, says="variables.differs")
     run("train", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=1", code=2, says="metadata 'state'")
     run("train", step, "--restore", folder / "x.npy", code=6, says="it is no file of variables")
-    run("train", step, "--save", folder / "missing" / "state.plv", code=1, says="file.write")
+    run("train", step, "--save", folder / "missing" / "state.plv", code=2, says="train.save")
     saved.write_bytes(saved.read_bytes()[:-1])
     run("train", step, "--restore", saved, code=6, says="variables.file")
 

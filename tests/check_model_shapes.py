@@ -39,7 +39,8 @@ def main(program, folder):
         checked += report["values_checked"]
         if report["values_mismatched"] or report["values_undetermined"]:
             wrong.append(f"{label}: {report['values_mismatched']} differ, {report['values_undetermined']} unknown: {report['mismatches'][:3]}")
-        symbolic = report["dynamic_dimensions"]
+        symbolic = report["dynamic_dimensions"] + report["unnamed_dimensions"]
+        symbolic += ["a size that data tells"] * report["sizes_known_from_data"]
         if symbolic and (shapes or not model.stem.endswith("_dynamic")):
             wrong.append(f"{label}: still symbolic: {symbolic[:5]}")
         planning_only = model.name.endswith(".plan.onnx")

@@ -2,20 +2,24 @@
 """What runs record: check_profile.py PROGRAM MODELS_FOLDER [--below MB] [--only NAME...]
 
 Runs models with `plimsoll run --profile` (those whose sizes are open at one set of them) and reads the files back with Python's own csv,
-json and pickle, and with pandas where it is installed. The totals of every row of operator_memory follow from the rows alone; the peak of
-Allocated is live_peak_bytes of the run; times strictly increase; the trace has the members that the trace-event format asks for, its
-counters are those of memory_record, its arrows begin and end inside operators; the snapshot's blocks lie in its segments."""
+json and pickle, and with pandas. The totals of every row of operator_memory follow from the rows alone; the peak of Allocated is
+live_peak_bytes of the run; times strictly increase; the trace has the members that the trace-event format asks for, its counters are those
+of memory_record, its arrows begin and end inside operators; the snapshot is what PyTorch documents; the page has the operators' kernels,
+times and bytes, and the weights."""
 import argparse
+import bisect
 import collections
 import csv
 import json
 import pathlib
 import pickle
+import pickletools
 import subprocess
 import sys
 import tempfile
 
 import onnx
+import pandas
 
 from check_models import MATERIALIZE, SHAPES, stored_elsewhere
 
@@ -71,13 +75,13 @@ def replay(label, rows, peak):
 
 
 def pandas_reads(label, path, rows):
-    try:
-        import pandas
-    except ImportError:
-        return
-    frame = pandas.read_csv(path)
+    frame = pandas.read_csv(path, keep_default_na=False, na_values={name: [""] for name in COLUMNS if name != "Name"})
     check(list(frame.columns) == COLUMNS and len(frame) == len(rows), f"{label}: pandas reads the table")
     check(frame["Allocation Time(us)"].is_monotonic_increasing, f"{label}: pandas sees times increase")
+    check(list(frame["Name"]) == [row["Name"] for row in rows], f"{label}: pandas reads the names")
+    for column in ("Size(KB)", "Duration(us)", "Release Total Allocated(KB)"):
+        cells = [float(row[column]) if row[column] else None for row in rows]
+        check([None if pandas.isna(cell) else cell for cell in frame[column]] == cells, f"{label}: pandas reads {column}")
 
 
 def trace(label, path, record):
@@ -93,6 +97,8 @@ def trace(label, path, record):
             flows[event["ph"]][event["id"]] = event
         elif event["ph"] == "C":
             counters[event["name"]].append((event["ts"], event["args"]["bytes"]))
+        elif event["ph"] == "i":
+            check(event["s"] == "p" and event["cat"] in ("weights", "variables") and event["name"], f"{label}: {event}")
         else:
             check(event["ph"] == "M", f"{label}: {event}")
     check(spans, f"{label}: the trace has operators")
@@ -102,21 +108,90 @@ def trace(label, path, record):
         check(begin["ts"] <= end["ts"], f"{label}: arrow {number} goes back in time")
         for one in (begin, end):
             check(any(a <= one["ts"] <= b for a, b in spans[one["tid"]]) if number <= 50 else True, f"{label}: arrow {number} hangs in the air")
-    for name, column in (("allocated", "Total Allocated(KB)"), ("reserved", "Total Reserved(KB)")):
-        rows = {row["Timestamp(us)"]: thousandths(row[column]) for row in record if row["Component"] == "GE"}
+    for name, column, component in (("allocated", "Total Allocated(KB)", "GE"), ("reserved", "Total Reserved(KB)", "GE"),
+                                    ("weights", "Total Allocated(KB)", "WEIGHTS"), ("variables", "Total Allocated(KB)", "VARIABLES")):
+        rows = {row["Timestamp(us)"]: thousandths(row[column]) for row in record if row["Component"] == component}
         for time, size in counters[name]:
-            check(rows.get(f"{time:.3f}") == size * 1000 / 1024, f"{label}: counter {name} at {time}: {size}")
+            check(abs(rows.get(f"{time:.3f}", -1) - size * 1000 / 1024) < 1, f"{label}: counter {name} at {time}: {size}")
     return document
 
 
+# What memory_viz's reader of pickles knows of Python's opcodes, and what it is told by.
+OPCODES = {"PROTO", "EMPTY_DICT", "EMPTY_LIST", "MARK", "BINUNICODE", "BININT1", "BININT2", "BININT", "LONG1", "SETITEMS", "APPENDS", "STOP"}
+SEGMENT = {"address": int, "total_size": int, "stream": int, "segment_type": str, "allocated_size": int, "active_size": int, "device": int, "blocks": list}
+BLOCK = {"address": int, "size": int, "requested_size": int, "state": str, "frames": list}
+ENTRY = {"action": str, "addr": int, "size": int, "stream": int, "frames": list}
+FRAME = {"filename": str, "name": str, "line": int}
+
+
+def members(label, what, one, wanted):
+    check(all(isinstance(one.get(name), kind) for name, kind in wanted.items()), f"{label}: a {what} of the snapshot: {one}")
+
+
 def snapshot(label, path):
-    taken = pickle.loads(path.read_bytes())
-    ends = [(s["address"], s["address"] + s["total_size"]) for s in taken["segments"]]
-    for segment in taken["segments"]:
-        check(sum(b["size"] for b in segment["blocks"]) == segment["total_size"], f"{label}: blocks fill their segment")
+    """The structure that PyTorch documents for _snapshot(), walked as its viewer does: entries one after the other, each free of what
+    is held, then what is left against the blocks, which lie one behind the other in their segment."""
+    text = path.read_bytes()
+    unknown = {opcode.name for opcode, _, _ in pickletools.genops(text)} - OPCODES
+    check(not unknown, f"{label}: opcodes of the snapshot: {unknown}")
+    taken = pickle.loads(text)
+    held, names = {}, set()
     for entry in taken["device_traces"][0]:
-        inside = any(a <= entry["addr"] and entry["addr"] + entry["size"] <= b for a, b in ends)
-        check(inside and entry["action"] in ("alloc", "free_requested", "free_completed"), f"{label}: {entry}")
+        members(label, "trace entry", entry, ENTRY)
+        for frame in entry["frames"]:
+            members(label, "frame", frame, FRAME)
+            names.add(frame["name"])
+        action, address = entry["action"], entry["addr"]
+        check(action in ("alloc", "free_requested", "free_completed"), f"{label}: {entry}")
+        if action == "alloc":
+            check(address not in held, f"{label}: handed out twice: {entry}")
+            held[address] = entry["size"]
+        elif action == "free_completed":
+            check(held.pop(address, None) == entry["size"], f"{label}: the window holds whole runs, so each free has its allocation: {entry}")
+        else:
+            check(held.get(address) == entry["size"], f"{label}: freed before it was held: {entry}")
+    active = {}
+    for segment in taken["segments"]:
+        members(label, "segment", segment, SEGMENT)
+        check(segment["segment_type"] in ("small", "large"), f"{label}: {segment['segment_type']}")
+        at = segment["address"]
+        for block in segment["blocks"]:
+            members(label, "block", block, BLOCK)
+            check(block["address"] == at and block["size"] > 0, f"{label}: blocks follow each other: {block}")
+            check(block["state"] in ("active_allocated", "active_awaiting_free", "inactive"), f"{label}: {block['state']}")
+            at += block["size"]
+            if block["state"] == "active_allocated":
+                active[block["address"]] = block["size"]
+        check(at == segment["address"] + segment["total_size"], f"{label}: blocks fill their segment")
+        check(segment["active_size"] == sum(b["size"] for b in segment["blocks"] if b["state"] == "active_allocated"), f"{label}: active bytes")
+    check(active == held, f"{label}: what is held at the end is what blocks say: {len(active)}, {len(held)}")
+    ranges = sorted((s["address"], s["address"] + s["total_size"]) for s in taken["segments"])
+    starts = [begin for begin, _ in ranges]
+    for entry in taken["device_traces"][0]:
+        place = bisect.bisect(starts, entry["addr"]) - 1
+        check(place >= 0 and entry["addr"] + entry["size"] <= ranges[place][1], f"{label}: outside of every segment: {entry}")
+    return names
+
+
+def page_tells(label, path, rows, report):
+    """The page has what the terminal tells of operators, and the weights by name."""
+    text = path.read_text(encoding="utf-8")
+    check(text.startswith("<!doctype html>"), f"{label}: the page")
+    begin = '<script type="application/json" id="plimsoll-data">'
+    plan = json.loads(text.split(begin, 1)[1].split("</script>", 1)[0])["plans"][0]
+    work, strings, steps = plan["steps"]["work"], plan["strings"], plan["steps"]
+    check(all(len(work[name]) == len(steps["name"]) for name in ("kernel", "took", "read", "written", "operations")), f"{label}: work of each step")
+    check(all(took > 0 for took in work["took"]), f"{label}: each operator took time")
+    check(len(plan["facts"]["machine"]) == 2 and min(plan["facts"]["machine"]) > 0, f"{label}: the machine was measured")
+    of_runs = [i for i, region in enumerate(plan["tensors"]["region"]) if region == 0]
+    check(len(of_runs) == len(rows), f"{label}: each row of the table is a tensor of the page: {len(of_runs)}, {len(rows)}")
+    if report["planned"]:
+        check(all(strings[number] for number in work["kernel"]), f"{label}: each operator has its kernel")
+        check(not rows or plan["facts"]["lower_bound"] > 0, f"{label}: the lower bound of the plan")
+        check(not rows or any(strings[plan["tensors"]["shape"][i]] for i in of_runs), f"{label}: shapes of the plan's values")
+    constants = sum(size for size, region in zip(plan["tensors"]["bytes"], plan["tensors"]["region"]) if region > 0)
+    check(constants == report["weights_bytes"] + report.get("variables_bytes", 0), f"{label}: weights and variables: {constants}")
+    check(all(strings[plan["tensors"]["name"][i]] for i in range(len(plan["tensors"]["name"]))), f"{label}: every tensor has a name")
 
 
 def look(program, label, words, folder, repeat=2):
@@ -132,7 +207,7 @@ def look(program, label, words, folder, repeat=2):
     with open(files["operator_memory"], newline="", encoding="utf-8") as file:
         check(next(csv.reader(file)) == COLUMNS, f"{label}: the heading")
     rows = table(files["operator_memory"])
-    check((page is not None and page.read_text().startswith("<!doctype html>")) == bool(rows), f"{label}: the page of the table: {page}")
+    page_tells(label, page, rows, report)
     replay(label, rows, report.get("live_peak_bytes"))
     pandas_reads(label, files["operator_memory"], rows)
     trace(label, files["trace"], table(files["memory_record"]))

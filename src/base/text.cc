@@ -93,22 +93,24 @@ std::optional<Bytes> ParseBytes(std::string_view text) {
   for (char c : Trim(text.substr(digits))) unit += Lower(c);
   static constexpr std::string_view kLetters = "kmgtpe";
   int power = 0;
+  int64_t step = 1024;
   if (!unit.empty() && unit != "b") {
     const size_t letter = kLetters.find(unit[0]);
     if (letter == std::string_view::npos) return std::nullopt;
     const std::string_view rest = std::string_view(unit).substr(1);
     if (!rest.empty() && rest != "b" && rest != "ib") return std::nullopt;
     power = static_cast<int>(letter) + 1;
+    if (rest == "b") step = 1000;
   }
   const std::string_view number = text.substr(0, digits);
   if (const auto whole = ParseInteger(number)) {
     Bytes bytes(*whole);
-    for (int i = 0; i < power; ++i) bytes = bytes * 1024;
+    for (int i = 0; i < power; ++i) bytes = bytes * step;
     return bytes.saturated() ? std::nullopt : std::optional(bytes);
   }
   const auto fraction = ParseDouble(number);
   if (!fraction || power == 0) return std::nullopt;
-  const double amount = std::round(*fraction * std::pow(1024.0, power));
+  const double amount = std::round(*fraction * std::pow(static_cast<double>(step), power));
   if (!(amount >= 0 && amount < 9.2e18)) return std::nullopt;
   return Bytes(static_cast<int64_t>(amount));
 }

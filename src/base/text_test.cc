@@ -33,7 +33,10 @@ TEST(TextTest, ParseBytesReadsUnitsAndRefusesNonsense) {
   EXPECT_EQ(ParseBytes(" 1.5 GiB "), MiB(1536));
   EXPECT_EQ(ParseBytes("2g"), GiB(2));
   EXPECT_EQ(ParseBytes("10b"), Bytes(10));
-  EXPECT_EQ(ParseBytes("3 KB"), KiB(3));
+  EXPECT_EQ(ParseBytes("3 KB"), Bytes(3000));
+  EXPECT_EQ(ParseBytes("64MB"), Bytes(64'000'000));
+  EXPECT_EQ(ParseBytes("1.5 gb"), Bytes(1'500'000'000));
+  EXPECT_EQ(ParseBytes("64M"), MiB(64));
   EXPECT_EQ(ParseBytes("2T"), GiB(2048));
   EXPECT_EQ(ParseBytes("1p"), GiB(1 << 20));
   EXPECT_EQ(ParseBytes("7EiB"), GiB(int64_t{7} << 30));

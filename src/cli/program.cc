@@ -7,6 +7,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <system_error>
 
 #include "cli/version.h"
 #include "plimsoll/base/log.h"
@@ -109,6 +110,13 @@ int Main(int argc, char** argv) {
                    {},
                    {},
                    "close other programs or use a smaller model"});
+  } catch (const std::system_error& refused) {
+    return Report({ErrorKind::kRunFailed,
+                   "cli.system",
+                   "the system refused something that the command needs",
+                   {},
+                   refused.what(),
+                   "look at the limits of this process (ulimit -a), or use --threads 1"});
   } catch (const std::exception& broken) {
     return Report({ErrorKind::kRunFailed,
                    "cli.internal",

@@ -71,14 +71,16 @@ compile::FusionSwitches SwitchesFor(const config::FusionSwitches& asked) {
   return switches;
 }
 
-// The recorder that profiling_config asks for, its window open; null where it asks for none.
+// The recorder that is asked for; its window is open where profiling_config asks. Null where nobody
+// does.
 Result<std::shared_ptr<SessionProfile>> ProfileFor(const SessionOptions& options) {
   const config::ProfilingSettings& asked = options.config.profiling;
   std::shared_ptr<SessionProfile> profile = options.load.only_plan ? nullptr : options.profile;
-  if (profile != nullptr || !asked.enabled || options.load.only_plan) return profile;
+  const bool wanted = (asked.enabled || options.profiling) && !options.load.only_plan;
+  if (profile != nullptr || !wanted) return profile;
   PLIMSOLL_ASSIGN(const ProfileOptions settings, ParseProfileOptions(asked.options));
   profile = std::make_shared<SessionProfile>(settings);
-  profile->Start();
+  if (asked.enabled) profile->Start();
   return profile;
 }
 
@@ -106,8 +108,9 @@ LoadOptions LoadOptionsFor(const SessionOptions& options, const DeviceSide& side
 }  // namespace
 
 Session::Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
-                 device::DeviceId id)
+                 device::DeviceId id, bool writes_profile)
     : options_(options),
+      writes_profile_(writes_profile),
       weights_(std::make_shared<SessionWeights>(options.config, device, id, options.shared_forms)),
       profile_(options.profile),
       load_(LoadOptionsFor(options, DeviceSide::Of(device, id))),
@@ -135,29 +138,74 @@ Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) 
   }
   if (options.config.fusion_switches)
     own.load.switches = SwitchesFor(*options.config.fusion_switches);
-  return std::unique_ptr<Session>(new Session(own, std::move(device), id));
+  return std::unique_ptr<Session>(
+      new Session(own, std::move(device), id, options.profile == nullptr));
 }
 
 Session::~Session() {
-  if (profile_ == nullptr || !options_.config.profiling.enabled) return;
-  if (!profile_->recorder()->recording()) return;
+  if (profile_ == nullptr || !writes_profile_ || !profile_->recorder()->recording()) return;
   TellHeld();
-  const auto written = profile_->Write(profile_->Take());
-  if (!written.ok()) {
-    Log(LogLevel::kWarning, written.error().Text());
-  } else if (written->dropped > 0) {
+  const auto written = StopProfiling({});
+  if (!written.ok()) Log(LogLevel::kWarning, written.error().Text());
+}
+
+Status Session::StartProfiling() {
+  if (profile_ == nullptr) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .code = "profile.off",
+                 .what = "cannot open a profiling window",
+                 .where = "session",
+                 .why = "it was made without a recorder, so what it holds was not counted",
+                 .remedy = "make it with SessionOptions::profiling, or with profiling_config"};
+  }
+  profile_->Start();
+  return {};
+}
+
+Result<ProfileFiles> Session::StopProfiling(const std::filesystem::path& folder) {
+  if (profile_ == nullptr || !profile_->recorder()->recording()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .code = "profile.closed",
+                 .what = "cannot close the profiling window",
+                 .where = "session",
+                 .why = "none is open",
+                 .remedy =
+                     "open one with StartProfiling, and leave 'events' of profiling_options "
+                     "as it is"};
+  }
+  PLIMSOLL_ASSIGN(ProfileFiles written, profile_->Write(profile_->Take(), {.folder = folder}));
+  if (written.dropped > 0) {
     Log(LogLevel::kWarning,
-        StrCat("the recorder's memory was full: ", written->dropped,
+        StrCat("the recorder's memory was full: ", written.dropped,
                " events are not in its files; profiling_options takes memory_limit "
                "[profile.full]"));
   }
+  return written;
 }
 
 void Session::TellHeld() const {
   if (profile_ == nullptr) return;
-  const SessionMemory held = Memory();
-  profile_->SetHeld(profile::Component::kWeights, held.weights);
-  profile_->SetHeld(profile::Component::kVariables, held.variables);
+  std::vector<HeldPiece> weights;
+  for (const auto& graph : Graphs()) {
+    HeldWeights held;
+    graph->AddWeightsTo(held);
+    for (auto& [address, weight] : held) {
+      weights.push_back({address, weight.size, std::move(weight.name), graph->name()});
+    }
+  }
+  profile_->SetHeld(profile::Component::kWeights, weights);
+  std::vector<HeldPiece> variables;
+  for (const Variable& variable : variables_.List()) {
+    variables.push_back({variable.address, variable.size, variable.name, {}});
+  }
+  profile_->SetHeld(profile::Component::kVariables, variables);
+}
+
+std::vector<std::shared_ptr<LoadedGraph>> Session::Graphs() const {
+  std::vector<std::shared_ptr<LoadedGraph>> graphs;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, graph] : graphs_) graphs.push_back(graph);
+  return graphs;
 }
 
 void Session::TellNewPlans() const {
@@ -301,13 +349,8 @@ Result<GraphMemory> Session::Memory(GraphId id) const {
 }
 
 SessionMemory Session::Memory() const {
-  std::vector<std::shared_ptr<LoadedGraph>> graphs;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [id, graph] : graphs_) graphs.push_back(graph);
-  }
   HeldWeights weights;
-  for (const auto& graph : graphs) graph->AddWeightsTo(weights);
+  for (const auto& graph : Graphs()) graph->AddWeightsTo(weights);
   SessionMemory held{.feature_maps_reserved = memory_->reserved(),
                      .peak_feature_maps_reserved = memory_->peak_reserved(),
                      .weights = SumOf(weights),

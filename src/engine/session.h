@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,8 +39,10 @@ struct SessionOptions {
   std::shared_ptr<memory::Allocator> allocator;
   std::shared_ptr<SharedForms> shared_forms;  // of several sessions; none: its own
   std::shared_ptr<RunClock> clock;  // what limits of time are measured by; none: the system's
-  // What records runs, and who opens its windows; none: as profiling_config says. Of one session.
+  // What records runs, and who opens and writes its windows; none: as profiling_config and the next
+  // say. Of one session.
   std::shared_ptr<SessionProfile> profile;
+  bool profiling = false;  // a window can be opened later
 };
 
 // Holds models and runs them on the CPU: add, run, unload by id.
@@ -57,7 +60,7 @@ class Session {
  public:
   // With LoadOptions::only_plan no memory is taken either: the device is one of numbers.
   static Result<std::unique_ptr<Session>> Create(const SessionOptions& options);
-  // Writes what was recorded since, where profiling_config asks for it.
+  // Writes the profiling window that is open, unless the recorder was given to the session.
   ~Session();
 
   // `variables` names the inputs that are variables of the session, and the outputs that replace
@@ -105,6 +108,9 @@ class Session {
   SessionMemory Memory() const;
   Result<RunRecord> LastRun(GraphId id) const;  // of those inside a plan; empty before
   const std::shared_ptr<SessionProfile>& profile() const { return profile_; }  // null: none records
+  // plimsoll::Session tells the rules.
+  Status StartProfiling();
+  Result<ProfileFiles> StopProfiling(const std::filesystem::path& folder);
 
   // Of all graphs. They stay when graphs are unloaded.
   Variables& variables() { return variables_; }
@@ -114,12 +120,14 @@ class Session {
 
  private:
   Session(const SessionOptions& options, std::shared_ptr<device::Device> device,
-          device::DeviceId id);
+          device::DeviceId id, bool writes_profile);
   Result<std::shared_ptr<LoadedGraph>> Find(GraphId id) const;
+  std::vector<std::shared_ptr<LoadedGraph>> Graphs() const;
   void TellHeld() const;      // weights and variables, to what records
   void TellNewPlans() const;  // the same, where a run has compiled
 
   const SessionOptions options_;
+  const bool writes_profile_;
   const std::shared_ptr<SessionWeights> weights_;
   const std::shared_ptr<SessionProfile> profile_;
   const LoadOptions load_;  // as the configuration asks

@@ -2,43 +2,12 @@
 
 #include <algorithm>
 
+#include "graph/dim_normal_form.h"
 #include "graph/polynomial.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::graph {
-namespace {
-
-constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-
-int64_t FloorDivide(int64_t a, int64_t b) {
-  if (a == kLeast && b == -1) return kSaturated;
-  return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
-}
-
-int64_t FloorModulo(int64_t a, int64_t b) {
-  if (b == -1) return 0;
-  const int64_t remainder = a % b;
-  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
-}
-
-// Dimensions are not negative, so a sum without negative parts is not either.
-bool CertainlyNotNegative(const Dim& dim) {
-  const Polynomial polynomial = Polynomial::Of(dim);
-  return std::all_of(polynomial.terms.begin(), polynomial.terms.end(),
-                     [](const auto& term) { return term.second >= 0; });
-}
-
-Dim Pair(Atom::Kind kind, const Dim& a, const Dim& b) {
-  const bool swap = (kind == Atom::Kind::kMax || kind == Atom::Kind::kMin) && b.Text() < a.Text();
-  return Polynomial::OfAtom({kind, {}, swap ? b : a, swap ? a : b});
-}
-
-Dim Undefined(std::string_view operation, const Dim& a) {
-  return Dim::Symbol(StrCat("?", operation, " of ", a.Text(), " by 0"));
-}
-
-}  // namespace
 
 Dim::Dim(Polynomial polynomial)
     : polynomial_(std::make_shared<const Polynomial>(std::move(polynomial))) {}
@@ -51,12 +20,20 @@ std::optional<int64_t> Dim::AsNumber() const {
   return is_number() ? std::optional(number_) : std::nullopt;
 }
 
+std::optional<std::string> Dim::AsSymbol() const {
+  const Atom* alone = is_number() ? nullptr : polynomial_->Alone();
+  if (alone == nullptr || alone->kind != Atom::Kind::kSymbol) return std::nullopt;
+  return alone->symbol;
+}
+
 bool Dim::is_anonymous() const {
   std::vector<std::string> names;
   CollectSymbols(names);
   return std::any_of(names.begin(), names.end(),
                      [](const std::string& name) { return name.starts_with('?'); });
 }
+
+bool Dim::is_never_negative() const { return NeverNegative(*this, SymbolsFrom::kZero); }
 
 Dim Dim::operator+(const Dim& other) const {
   if (is_number() && other.is_number()) return SaturatingAdd(number_, other.number_);
@@ -66,6 +43,7 @@ Dim Dim::operator+(const Dim& other) const {
 }
 
 Dim Dim::operator-(const Dim& other) const {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
   if (is_number() && other.is_number() && other.number_ != kLeast) {
     return SaturatingAdd(number_, -other.number_);
   }
@@ -115,7 +93,7 @@ std::optional<Dim> Dim::ExactDiv(const Dim& dividend, const Dim& divisor) {
     std::set_difference(monomial.begin(), monomial.end(), lead.begin(), lead.end(),
                         std::back_inserter(factor));
     const int64_t times = FloorDivide(coefficient, lead_coefficient);
-    rest.Add(by, times == kLeast ? kSaturated : -times, factor);
+    rest.Add(by, times == std::numeric_limits<int64_t>::min() ? kSaturated : -times, factor);
     std::erase_if(rest.terms, [](const auto& term) { return term.second == 0; });
     quotient.terms[std::move(factor)] += times;
   }
@@ -123,23 +101,7 @@ std::optional<Dim> Dim::ExactDiv(const Dim& dividend, const Dim& divisor) {
 }
 
 Dim Dim::FloorDiv(const Dim& dividend, const Dim& divisor) {
-  if (divisor == Dim(0)) return Undefined("quotient", dividend);
-  if (dividend.is_number() && divisor.is_number()) {
-    return FloorDivide(dividend.number_, divisor.number_);
-  }
-  if (auto even = ExactDiv(dividend, divisor)) return *even;
-  if (!divisor.is_number()) return Pair(Atom::Kind::kFloorDiv, dividend, divisor);
-  // (k*d + r) // d = k + r // d, term by term, so that equal quotients get equal forms.
-  Polynomial whole = Polynomial::Of(dividend);
-  Polynomial remainder = whole;
-  for (auto& [monomial, coefficient] : whole.terms) {
-    remainder.terms[monomial] = FloorModulo(coefficient, divisor.number_);
-    coefficient = FloorDivide(coefficient, divisor.number_);
-  }
-  const Dim rest = Polynomial::ToDim(std::move(remainder));
-  const Dim out = Polynomial::ToDim(std::move(whole));
-  if (rest.is_number()) return out + FloorDiv(rest, divisor);
-  return out + Pair(Atom::Kind::kFloorDiv, rest, divisor);
+  return NormalForm(SymbolsFrom::kZero).FloorDiv(dividend, divisor);
 }
 
 Dim Dim::CeilDiv(const Dim& dividend, const Dim& divisor) {
@@ -147,57 +109,32 @@ Dim Dim::CeilDiv(const Dim& dividend, const Dim& divisor) {
 }
 
 Dim Dim::Mod(const Dim& dividend, const Dim& divisor) {
-  if (divisor == Dim(0)) return Undefined("remainder", dividend);
-  if (dividend.is_number() && divisor.is_number()) {
-    return FloorModulo(dividend.number_, divisor.number_);
-  }
-  if (ExactDiv(dividend, divisor)) return 0;
-  return Pair(Atom::Kind::kMod, dividend, divisor);
+  return NormalForm(SymbolsFrom::kZero).Mod(dividend, divisor);
 }
 
 Dim Dim::Max(const Dim& a, const Dim& b) {
-  if (CertainlyNotNegative(a - b)) return a;
-  if (CertainlyNotNegative(b - a)) return b;
-  return Pair(Atom::Kind::kMax, a, b);
+  return NormalForm(SymbolsFrom::kZero).Extreme(Atom::Kind::kMax, a, b);
 }
 
 Dim Dim::Min(const Dim& a, const Dim& b) {
-  if (CertainlyNotNegative(a - b)) return b;
-  if (CertainlyNotNegative(b - a)) return a;
-  return Pair(Atom::Kind::kMin, a, b);
+  return NormalForm(SymbolsFrom::kZero).Extreme(Atom::Kind::kMin, a, b);
 }
 
 Dim Dim::Substitute(const Lookup& lookup) const {
-  if (is_number()) return *this;
-  std::map<std::string, Dim> replaced;
-  for (const auto& [text, atom] : polynomial_->atoms) {
-    const Dim first = atom->first.Substitute(lookup);
-    const Dim second = atom->second.Substitute(lookup);
-    switch (atom->kind) {
-      case Atom::Kind::kSymbol:
-        replaced[text] = lookup(atom->symbol).value_or(Symbol(atom->symbol));
-        break;
-      case Atom::Kind::kFloorDiv:
-        replaced[text] = FloorDiv(first, second);
-        break;
-      case Atom::Kind::kMod:
-        replaced[text] = Mod(first, second);
-        break;
-      case Atom::Kind::kMax:
-        replaced[text] = Max(first, second);
-        break;
-      case Atom::Kind::kMin:
-        replaced[text] = Min(first, second);
-        break;
-    }
+  return NormalForm(SymbolsFrom::kZero).Rebuilt(*this, lookup);
+}
+
+Dim Dim::Simplified() const {
+  constexpr int kMostRounds = 4;  // the second finds something only rarely
+  Dim simplified = *this;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const Dim next = NormalForm(SymbolsFrom::kOne).Rebuilt(simplified, [](const std::string&) {
+      return std::optional<Dim>();
+    });
+    if (next == simplified) break;
+    simplified = next;
   }
-  Dim sum;
-  for (const auto& [monomial, coefficient] : polynomial_->terms) {
-    Dim product(coefficient);
-    for (const std::string& atom : monomial) product = product * replaced.at(atom);
-    sum = sum + product;
-  }
-  return sum;
+  return simplified;
 }
 
 void Dim::CollectSymbols(std::vector<std::string>& names) const {
@@ -212,6 +149,15 @@ void Dim::CollectSymbols(std::vector<std::string>& names) const {
   }
 }
 
-std::string Dim::Text() const { return is_number() ? StrCat(number_) : polynomial_->Text(); }
+std::string Dim::ExactText() const {
+  if (is_number()) return StrCat(number_);
+  const std::optional<std::string> name = AsSymbol();
+  return name ? *name : polynomial_->Text();
+}
+
+std::string Dim::Text() const {
+  const Dim shown = Simplified();
+  return shown.is_anonymous() ? "?" : shown.ExactText();
+}
 
 }  // namespace plimsoll::graph

@@ -109,8 +109,47 @@ TEST(DimArithmeticTest, ItsTextReadsBackAsTheSame) {
     RandomExpressions dice(seed + 10'000);
     const Dim dim = dice.Draw(2).dim;
     if (dim.is_anonymous()) continue;
-    ASSERT_EQ(Dim::Parse(dim.Text()), dim) << "seed " << seed << ": " << dim.Text();
+    ASSERT_EQ(Dim::Parse(dim.ExactText()), dim) << "seed " << seed << ": " << dim.ExactText();
+    const Dim simplified = dim.Simplified();
+    ASSERT_EQ(Dim::Parse(simplified.ExactText()).Text(), simplified.ExactText())
+        << "seed " << seed << ": " << dim.ExactText();
   }
+}
+
+TEST(DimArithmeticTest, WhatPeopleReadIsTheSameFromOneOn) {
+  int shorter = 0;
+  for (uint32_t seed = 0; seed < 4000; ++seed) {
+    RandomExpressions dice(seed + 30'000);
+    const Expression expression = dice.Draw(dice.Between(1, 3));
+    if (expression.dim.is_anonymous()) continue;
+    const Dim simplified = expression.dim.Simplified();
+    shorter += simplified == expression.dim ? 0 : 1;
+    for (int i = 0; i < 8; ++i) {
+      Numbers numbers = dice.Assignment();
+      for (auto& [name, number] : numbers) number = std::max<int64_t>(number, 1);
+      ASSERT_EQ(Substituted(simplified, numbers), Dim(expression.value(numbers)))
+          << "seed " << seed << ": " << expression.dim.ExactText() << " became "
+          << simplified.ExactText() << " with a=" << numbers.at("a") << " b=" << numbers.at("b")
+          << " c=" << numbers.at("c");
+    }
+  }
+  EXPECT_GT(shorter, 150);
+}
+
+TEST(DimArithmeticTest, NeverNegativeIsNeverWrong) {
+  int known = 0;
+  for (uint32_t seed = 0; seed < 4000; ++seed) {
+    RandomExpressions dice(seed + 40'000);
+    const Expression expression = dice.Draw(dice.Between(1, 3));
+    if (!expression.dim.is_never_negative()) continue;
+    ++known;
+    for (int i = 0; i < 20; ++i) {
+      const Numbers numbers = dice.Assignment();
+      ASSERT_GE(expression.value(numbers), 0)
+          << "seed " << seed << ": " << expression.dim.ExactText();
+    }
+  }
+  EXPECT_GT(known, 800);
 }
 
 TEST(DimArithmeticTest, AProductDividedByAFactorIsTheOther) {

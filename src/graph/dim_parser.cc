@@ -1,138 +1,279 @@
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "graph/polynomial.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/graph/dim.h"
 
 namespace plimsoll::graph {
 namespace {
 
-// Recursive descent over the small language that exporters write dimension names in. Anything it
-// does not understand makes the whole text a plain name.
+// What a part of a formula comes to before it is rounded: `h/2 - 1/2` is (h - 1) over 2.
+struct Fraction {
+  Dim over;
+  Dim under = 1;
+};
+
+using Parsed = std::optional<Fraction>;
+using Operands = std::vector<Fraction>;
+
+std::optional<Dim> Whole(const Fraction& value) { return Dim::ExactDiv(value.over, value.under); }
+
+Fraction AddFractions(const Fraction& a, const Fraction& b, const Dim& times) {
+  if (a.under == b.under) return {a.over + b.over * times, a.under};
+  return {a.over * b.under + b.over * a.under * times, a.under * b.under};
+}
+
+Fraction MultiplyFractions(const Fraction& a, const Fraction& b) {
+  return {a.over * b.over, a.under * b.under};
+}
+
+Parsed DivideFractions(const Fraction& a, const Fraction& b) {
+  if (b.over == Dim(0)) return std::nullopt;
+  return Fraction{a.over * b.under, a.under * b.over};
+}
+
+Fraction Floor(const Fraction& value) { return {Dim::FloorDiv(value.over, value.under)}; }
+Fraction Ceiling(const Fraction& value) { return {Dim::CeilDiv(value.over, value.under)}; }
+
+Parsed FloorQuotient(const Fraction& a, const Fraction& b) {
+  const Parsed quotient = DivideFractions(a, b);
+  return quotient ? Parsed(Floor(*quotient)) : std::nullopt;
+}
+
+Parsed Modulo(const Fraction& a, const Fraction& b) {
+  const auto dividend = Whole(a);
+  const auto divisor = Whole(b);
+  if (!dividend || !divisor || *divisor == Dim(0)) return std::nullopt;
+  return Fraction{Dim::Mod(*dividend, *divisor)};
+}
+
+Parsed Power(const Fraction& base, const Fraction& exponent) {
+  constexpr int64_t kLargest = 8;
+  const auto times = Whole(exponent);
+  if (!times || !times->is_number() || times->number() < 0 || times->number() > kLargest) {
+    return std::nullopt;
+  }
+  Fraction power{1};
+  for (int64_t i = 0; i < times->number(); ++i) power = MultiplyFractions(power, base);
+  return power;
+}
+
+// Of fractions over the same positive number.
+Parsed ExtremeOf(const Operands& operands, Dim (*choose)(const Dim&, const Dim&)) {
+  Dim under(1);
+  for (const Fraction& operand : operands) under = under * operand.under;
+  if (!under.is_number() || under.number() <= 0) return std::nullopt;
+  std::optional<Dim> extreme;
+  for (const Fraction& operand : operands) {
+    const auto over = Dim::ExactDiv(operand.over * under, operand.under);
+    if (!over) return std::nullopt;
+    extreme = extreme ? choose(*extreme, *over) : *over;
+  }
+  return Fraction{*extreme, under};
+}
+
+// The functions that sympy, PyTorch and we ourselves write.
+struct Function {
+  std::string_view name;
+  size_t least_operands;
+  size_t most_operands;
+  Parsed (*apply)(const Operands&);
+};
+
+constexpr size_t kMostArguments = 16;
+
+Parsed FloorCall(const Operands& a) { return Floor(a[0]); }
+Parsed CeilingCall(const Operands& a) { return Ceiling(a[0]); }
+Parsed SameCall(const Operands& a) { return a[0]; }
+Parsed MaxCall(const Operands& a) { return ExtremeOf(a, Dim::Max); }
+Parsed MinCall(const Operands& a) { return ExtremeOf(a, Dim::Min); }
+Parsed ModCall(const Operands& a) { return Modulo(a[0], a[1]); }
+Parsed QuotientCall(const Operands& a) { return DivideFractions(a[0], a[1]); }
+Parsed FloorQuotientCall(const Operands& a) { return FloorQuotient(a[0], a[1]); }
+Parsed CeilQuotientCall(const Operands& a) {
+  const Parsed quotient = DivideFractions(a[0], a[1]);
+  return quotient ? Parsed(Ceiling(*quotient)) : std::nullopt;
+}
+Parsed PowerCall(const Operands& a) { return Power(a[0], a[1]); }
+
+constexpr auto kFunctions = std::to_array<Function>({
+    {"floor", 1, 1, FloorCall},          {"FloorToInt", 1, 1, FloorCall},
+    {"ceil", 1, 1, CeilingCall},         {"ceiling", 1, 1, CeilingCall},
+    {"CeilToInt", 1, 1, CeilingCall},    {"Identity", 1, 1, SameCall},
+    {"ToFloat", 1, 1, SameCall},         {"max", 1, kMostArguments, MaxCall},
+    {"Max", 1, kMostArguments, MaxCall}, {"min", 1, kMostArguments, MinCall},
+    {"Min", 1, kMostArguments, MinCall}, {"Mod", 2, 2, ModCall},
+    {"PythonMod", 2, 2, ModCall},        {"FloorDiv", 2, 2, FloorQuotientCall},
+    {"CeilDiv", 2, 2, CeilQuotientCall}, {"CleanDiv", 2, 2, QuotientCall},
+    {"IntTrueDiv", 2, 2, QuotientCall},  {"FloatTrueDiv", 2, 2, QuotientCall},
+    {"PowByNatural", 2, 2, PowerCall},
+});
+
+// Recursive descent over the small language that exporters write dimension names in, with Python's
+// precedence. Anything it does not understand makes the whole text a plain name.
 class DimParser {
  public:
   explicit DimParser(std::string_view text) : text_(text) {}
 
   std::optional<Dim> ParseAll() {
-    auto sum = Sum(0);
+    const Parsed sum = ParseSum(0);
     SkipBlanks();
-    return at_ == text_.size() ? sum : std::nullopt;
+    return sum && at_ == text_.size() ? Whole(*sum) : std::nullopt;
   }
 
  private:
   static constexpr int kMaxDepth = 32;
 
-  std::optional<Dim> Sum(int depth) {
+  Parsed ParseSum(int depth) {
     if (depth > kMaxDepth) return std::nullopt;
-    const bool negative = Take("-");
-    auto sum = Product(depth);
-    if (sum && negative) sum = Dim(0) - *sum;
+    Parsed sum = ParseProduct(depth);
     while (sum) {
       const bool plus = Take("+");
       if (!plus && !Take("-")) break;
-      const auto next = Product(depth);
+      const Parsed next = ParseProduct(depth);
       if (!next) return std::nullopt;
-      sum = plus ? *sum + *next : *sum - *next;
+      sum = AddFractions(*sum, *next, plus ? 1 : -1);
     }
     return sum;
   }
 
-  std::optional<Dim> Product(int depth) {
-    auto product = Factor(depth);
+  Parsed ParseProduct(int depth) {
+    Parsed product = ParseSigned(depth);
     while (product) {
-      if (Take("**")) return std::nullopt;
       const bool times = Take("*");
       const bool floor = !times && Take("//");
       const bool modulo = !times && !floor && Take("%");
       const bool divide = !times && !floor && !modulo && Take("/");
       if (!times && !floor && !modulo && !divide) break;
-      const auto next = Factor(depth);
+      const Parsed next = ParseSigned(depth);
       if (!next) return std::nullopt;
       if (times) {
-        product = *product * *next;
+        product = MultiplyFractions(*product, *next);
       } else if (modulo) {
-        product = Dim::Mod(*product, *next);
-      } else if (floor || inside_floor_) {
-        product = Dim::FloorDiv(*product, *next);
+        product = Modulo(*product, *next);
       } else {
-        product = Dim::ExactDiv(*product, *next);
+        product = floor ? FloorQuotient(*product, *next) : DivideFractions(*product, *next);
       }
     }
     return product;
   }
 
-  std::optional<Dim> Factor(int depth) {
-    SkipBlanks();
+  // As in Python, a sign binds closer than * and //, and ** closer than a sign.
+  Parsed ParseSigned(int depth) {
+    if (depth > kMaxDepth) return std::nullopt;
+    if (Take("-")) {
+      const Parsed value = ParseSigned(depth + 1);
+      return value ? Parsed(Fraction{Dim(0) - value->over, value->under}) : std::nullopt;
+    }
+    const Parsed base = ParseFactor(depth);
+    if (!base || !Take("**")) return base;
+    const Parsed exponent = ParseSigned(depth + 1);
+    return exponent ? Power(*base, *exponent) : std::nullopt;
+  }
+
+  Parsed ParseFactor(int depth) {
     if (Take("(")) {
-      auto sum = Sum(depth + 1);
+      const Parsed sum = ParseSum(depth + 1);
       return Take(")") ? sum : std::nullopt;
     }
-    if (at_ < text_.size() && std::isdigit(Byte(at_))) {
-      const size_t start = at_;
-      while (at_ < text_.size() && std::isdigit(Byte(at_))) ++at_;
-      const auto number = ParseInteger(text_.substr(start, at_ - start));
-      return number ? std::optional(Dim(*number)) : std::nullopt;
+    if (Take("'")) {
+      const size_t end = text_.find('\'', at_);
+      if (end == std::string_view::npos) return std::nullopt;
+      const std::string_view name = text_.substr(at_, end - at_);
+      at_ = end + 1;
+      return Fraction{Dim::Symbol(std::string(name))};
     }
-    const std::string_view name = Name();
+    if (at_ < text_.size() && IsDigit(text_[at_])) return ParseNumber();
+    const std::string_view name = text_.substr(at_, NameLength(text_.substr(at_)));
+    at_ += name.size();
     if (name.empty()) return std::nullopt;
-    if (!Take("(")) return Dim::Symbol(std::string(name));
-    return Call(name, depth);
+    if (!Take("(")) return Fraction{Dim::Symbol(std::string(name))};
+    return ParseCall(name, depth);
   }
 
-  std::optional<Dim> Call(std::string_view name, int depth) {
-    const bool outer = inside_floor_;
-    if (name == "floor") inside_floor_ = true;
-    const auto first = Sum(depth + 1);
-    inside_floor_ = outer;
-    if (!first) return std::nullopt;
-    if (name == "floor") return Take(")") ? first : std::nullopt;
-    if (!Take(",")) return std::nullopt;
-    const auto second = Sum(depth + 1);
-    if (!second || !Take(")")) return std::nullopt;
-    if (name == "max" || name == "Max") return Dim::Max(*first, *second);
-    if (name == "min" || name == "Min") return Dim::Min(*first, *second);
-    if (name == "Mod") return Dim::Mod(*first, *second);
-    if (name == "FloorDiv") return Dim::FloorDiv(*first, *second);
-    return std::nullopt;
-  }
-
-  // A hyphen with letters right on both sides belongs to the name: `sequence-length`.
-  std::string_view Name() {
-    const size_t start = at_;
-    while (at_ < text_.size()) {
-      const bool plain = std::isalnum(Byte(at_)) || text_[at_] == '_' || text_[at_] == '.';
-      const bool hyphen =
-          text_[at_] == '-' && at_ > start && at_ + 1 < text_.size() && std::isalpha(Byte(at_ + 1));
-      if (!plain && !hyphen) break;
+  // "12", and "0.5" as 5 over 10.
+  Parsed ParseNumber() {
+    const std::string_view whole = TakeDigits();
+    std::string digits(whole);
+    int64_t under = 1;
+    if (at_ + 1 < text_.size() && text_[at_] == '.' && IsDigit(text_[at_ + 1])) {
+      constexpr size_t kMostDecimals = 9;
       ++at_;
+      const std::string_view decimals = TakeDigits();
+      if (decimals.size() > kMostDecimals) return std::nullopt;
+      digits += decimals;
+      for (size_t i = 0; i < decimals.size(); ++i) under *= 10;
     }
-    return text_.substr(start, at_ - start);
+    const auto number = ParseInteger(digits);
+    return number ? Parsed(Fraction{*number, under}) : std::nullopt;
+  }
+
+  Parsed ParseCall(std::string_view name, int depth) {
+    const auto function =
+        std::find_if(kFunctions.begin(), kFunctions.end(),
+                     [&](const Function& candidate) { return candidate.name == name; });
+    if (function == kFunctions.end()) return std::nullopt;
+    Operands operands;
+    do {
+      const Parsed operand = ParseSum(depth + 1);
+      if (!operand || operands.size() == function->most_operands) return std::nullopt;
+      operands.push_back(*operand);
+    } while (Take(","));
+    if (!Take(")") || operands.size() < function->least_operands) return std::nullopt;
+    return function->apply(operands);
   }
 
   bool Take(std::string_view token) {
     SkipBlanks();
-    if (!text_.substr(at_).starts_with(token)) return false;
+    const std::string_view rest = text_.substr(at_);
+    if (!rest.starts_with(token) || (token == "*" && rest.starts_with("**"))) return false;
     at_ += token.size();
     return true;
+  }
+
+  std::string_view TakeDigits() {
+    const size_t start = at_;
+    while (at_ < text_.size() && IsDigit(text_[at_])) ++at_;
+    return text_.substr(start, at_ - start);
   }
 
   void SkipBlanks() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
   }
 
-  unsigned char Byte(size_t i) const { return static_cast<unsigned char>(text_[i]); }
+  static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
   std::string_view text_;
   size_t at_ = 0;
-  bool inside_floor_ = false;
 };
+
+bool IsLetter(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalpha(byte) || c == '_' || byte >= 0x80;  // also the bytes of letters beyond ASCII
+}
 
 }  // namespace
 
+size_t NameLength(std::string_view text) {
+  size_t length = 0;
+  while (length < text.size()) {
+    const char c = text[length];
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) || c == '.';
+    const bool hyphen = c == '-' && length + 1 < text.size() && IsLetter(text[length + 1]);
+    if (!IsLetter(c) && (length == 0 || (!digit && !hyphen))) break;
+    ++length;
+  }
+  return length;
+}
+
 Dim Dim::Parse(std::string_view text) {
-  constexpr size_t kLongest = 512;
+  constexpr size_t kLongest = 1024;
   if (text.size() <= kLongest) {
     if (auto parsed = DimParser(text).ParseAll()) return *parsed;
   }

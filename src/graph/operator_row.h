@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -13,14 +14,19 @@ class InferContext;
 
 // Computes types and shapes of a node's outputs, and their content where that is known.
 using ShapeRule = Status (*)(InferContext& context);
+struct Graph;
 struct Node;
 // What the operator asks of memory; may depend on the node's attributes.
 using MemoryRule = void (*)(const Node& node, MemoryAttributes& attributes);
 // Whether a node's results differ from run to run though its inputs are the same.
 using RandomRule = bool (*)(const Node& node);
+// How many additions and multiplications a node does at least; 0 where its shapes are not known.
+using OperationsRule = int64_t (*)(const Graph& graph, const Node& node);
 
 inline constexpr std::string_view kMachineLearningDomain = "ai.onnx.ml";
 inline constexpr std::string_view kTrainingDomain = "ai.onnx.preview.training";
+// Operators that ONNX Runtime adds to the standard; its optimisers and exporters write them.
+inline constexpr std::string_view kContributedDomain = "com.microsoft";
 inline constexpr int kNewest = 1 << 20;
 inline constexpr int kAny = 1 << 20;
 
@@ -70,13 +76,21 @@ struct OperatorFacts {
   // overwritten. With kEveryInput, several inputs may be the same value; else the overwritten one
   // must not be read as another input too.
   InputSet in_place_inputs = 0;
+  // Further outputs that may be written into the memory of an input which nothing else of the node
+  // reads: a cache that grows inside its own memory. Output 0: none.
+  struct CachePair {
+    int output = 0;
+    int input = 0;
+  };
+  std::array<CachePair, 2> in_place_caches = {};
   // Inputs whose elements the host must know before the node is prepared: axes, shapes, sizes,
   // scales, conditions and trip counts. All others may lie in memory that the host cannot reach.
   // Where elements of a tensor tell the size of a result (NonZero, Compress), that is not marked.
   InputSet host_inputs = 0;
   FusedActivation activation = {};
-  MemoryRule memory = nullptr;  // none: nothing special
-  RandomRule random = nullptr;  // none: never
+  MemoryRule memory = nullptr;          // none: nothing special
+  RandomRule random = nullptr;          // none: never
+  OperationsRule operations = nullptr;  // none: they are not counted
 };
 
 // The facts that many rows share.

@@ -13,18 +13,25 @@ namespace {
 using OperatorFamily = std::span<const OperatorRow> (*)();
 
 constexpr OperatorFamily kFamilies[] = {
-    operators::ElementwiseRows,   operators::LogicRows,           operators::ActivationRows,
-    operators::CastRows,          operators::ReductionRows,       operators::LayoutRows,
-    operators::ArrangementRows,   operators::SliceRows,           operators::SplitRows,
-    operators::PadRows,           operators::GeneratorRows,       operators::RandomRows,
-    operators::IndexingRows,      operators::ScatterRows,         operators::SelectionRows,
-    operators::ConvolutionRows,   operators::PoolingRows,         operators::MatrixRows,
-    operators::NormalizationRows, operators::AttentionRows,       operators::FusedAttentionRows,
-    operators::FusedRows,         operators::RecurrentRows,       operators::QuantizationRows,
-    operators::LossRows,          operators::ImageRows,           operators::SignalRows,
-    operators::TextRows,          operators::SequenceRows,        operators::OptionalRows,
-    operators::ControlFlowRows,   operators::MachineLearningRows, operators::ClassifierRows,
-    operators::TrainingRows,
+    operators::ElementwiseRows,    operators::LogicRows,
+    operators::ActivationRows,     operators::CastRows,
+    operators::ReductionRows,      operators::LayoutRows,
+    operators::ArrangementRows,    operators::SliceRows,
+    operators::SplitRows,          operators::PadRows,
+    operators::GeneratorRows,      operators::RandomRows,
+    operators::IndexingRows,       operators::ScatterRows,
+    operators::SelectionRows,      operators::ConvolutionRows,
+    operators::PoolingRows,        operators::MatrixRows,
+    operators::NormalizationRows,  operators::AttentionRows,
+    operators::FusedAttentionRows, operators::FusedRows,
+    operators::RecurrentRows,      operators::QuantizationRows,
+    operators::LossRows,           operators::ImageRows,
+    operators::SignalRows,         operators::TextRows,
+    operators::SequenceRows,       operators::OptionalRows,
+    operators::ControlFlowRows,    operators::MachineLearningRows,
+    operators::ClassifierRows,     operators::TrainingRows,
+    operators::QLinearRows,        operators::ContributedProductRows,
+    operators::CropRows,           operators::ContributedAttentionRows,
 };
 
 struct Table {

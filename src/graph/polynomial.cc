@@ -13,13 +13,49 @@ namespace {
 Dim Anonymous(const std::string& text) {
   uint64_t hash = 1469598103934665603u;
   for (unsigned char c : text) hash = (hash ^ c) * 1099511628211u;
-  return Dim::Symbol(StrCat("?", hash));
+  return Dim::Symbol(StrCat(Polynomial::kStandIn, hash));
 }
 
 std::string Operand(const Dim& dim) {
-  std::string text = dim.Text();
-  const bool alone = text.find_first_of(" */%") == std::string::npos && !text.starts_with('-');
-  return alone ? text : "(" + text + ")";
+  if (dim.is_number())
+    return dim.number() < 0 ? StrCat("(", dim.number(), ")") : StrCat(dim.number());
+  const Polynomial polynomial = Polynomial::Of(dim);
+  const std::string text = polynomial.Text();
+  const Atom* alone = polynomial.Alone();
+  const bool brackets =
+      alone == nullptr || alone->kind == Atom::Kind::kFloorDiv || alone->kind == Atom::Kind::kMod;
+  return brackets ? "(" + text + ")" : text;
+}
+
+// "max(a, b, c)": a first operand of the same kind joins the list.
+void AppendOperands(Atom::Kind kind, const Dim& dim, std::string& out) {
+  if (!out.empty()) out += ", ";
+  if (dim.is_number()) {
+    out += StrCat(dim.number());
+    return;
+  }
+  const Polynomial polynomial = Polynomial::Of(dim);
+  const Atom* alone = polynomial.Alone();
+  if (alone == nullptr || alone->kind != kind) {
+    out += polynomial.Text();
+    return;
+  }
+  std::string nested;
+  AppendOperands(kind, alone->first, nested);
+  AppendOperands(kind, alone->second, nested);
+  out += nested;
+}
+
+std::string CallText(std::string_view name, const Atom& atom) {
+  std::string operands;
+  AppendOperands(atom.kind, atom.first, operands);
+  AppendOperands(atom.kind, atom.second, operands);
+  return StrCat(name, "(", operands, ")");
+}
+
+// A name that would be read otherwise inside of an expression is set in quotes.
+std::string NameText(const std::string& name) {
+  return NameLength(name) == name.size() && !name.empty() ? name : StrCat("'", name, "'");
 }
 
 }  // namespace
@@ -48,18 +84,24 @@ Dim Polynomial::ToDim(Polynomial polynomial) {
   return Dim(std::move(polynomial));
 }
 
+const Atom* Polynomial::Alone() const {
+  const bool alone =
+      terms.size() == 1 && terms.begin()->first.size() == 1 && terms.begin()->second == 1;
+  return alone ? atoms.at(terms.begin()->first.front()).get() : nullptr;
+}
+
 std::string Polynomial::AtomText(const Atom& atom) {
   switch (atom.kind) {
     case Atom::Kind::kSymbol:
-      return atom.symbol;
+      return NameText(atom.symbol);
     case Atom::Kind::kFloorDiv:
       return StrCat(Operand(atom.first), "//", Operand(atom.second));
     case Atom::Kind::kMod:
       return StrCat(Operand(atom.first), "%", Operand(atom.second));
     case Atom::Kind::kMax:
-      return StrCat("max(", atom.first.Text(), ", ", atom.second.Text(), ")");
+      return CallText("max", atom);
     case Atom::Kind::kMin:
-      return StrCat("min(", atom.first.Text(), ", ", atom.second.Text(), ")");
+      return CallText("min", atom);
   }
   return {};
 }
@@ -99,11 +141,12 @@ std::string Polynomial::Text() const {
       continue;
     }
     if (size != 1) out += StrCat(size, "*");
+    const bool starts_negative = negative && out.size() == 1;
     bool first = true;
     for (const std::string& atom : monomial) {
       const bool needs_brackets =
           atoms.at(atom)->kind == Atom::Kind::kFloorDiv || atoms.at(atom)->kind == Atom::Kind::kMod;
-      const bool alone = monomial.size() == 1 && size == 1;
+      const bool alone = monomial.size() == 1 && size == 1 && !starts_negative;
       out += StrCat(first ? "" : "*", needs_brackets && !alone ? "(" : "", atom,
                     needs_brackets && !alone ? ")" : "");
       first = false;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plimsoll/graph/dim.h"
@@ -29,11 +30,17 @@ struct MonomialOrder {
   }
 };
 
+// How many characters of a text, from its start, are one name as expressions write names. A hyphen
+// with letters right on both sides belongs to the name: `sequence-length`.
+size_t NameLength(std::string_view text);
+
 // A sum of products with whole coefficients: the normal form behind Dim. No coefficient is 0.
 struct Polynomial {
   static constexpr size_t kMaxTerms = 64;
   static constexpr size_t kMaxDegree = 16;
   static constexpr size_t kMaxText = 512;
+  // How names begin that stand for expressions, which can be negative; other names are of sizes.
+  static constexpr std::string_view kStandIn = "?#";
 
   std::map<Monomial, int64_t, MonomialOrder> terms;
   std::map<std::string, std::shared_ptr<const Atom>> atoms;  // those that the terms name
@@ -41,7 +48,10 @@ struct Polynomial {
   static Polynomial Of(const Dim& dim);
   static Dim ToDim(Polynomial polynomial);
   static Dim OfAtom(Atom atom);
+  // Its text inside of expressions: Parse reads it as this atom.
   static std::string AtomText(const Atom& atom);
+  // The only atom where this is one atom and nothing else, else null.
+  const Atom* Alone() const;
 
   void Add(const Polynomial& other, int64_t times, const Monomial& factor = {});
   std::string Text() const;

@@ -92,7 +92,7 @@ class Writer {
     for (const ValueId value : node.outputs) outputs.push_back(Typed(value));
     for (const ValueId value : node.inputs) inputs.push_back(Named(value));
     for (const auto& [name, value] : node.attributes) {
-      attributes.push_back(StrCat(name, "=", std::visit(AttributeText(), value)));
+      attributes.push_back(StrCat(name, "=", Text(value)));
     }
     std::string line =
         StrCat(Join(outputs, ", "), " = ", OperatorName(node), "(", Join(inputs, ", "), ")");
@@ -112,6 +112,8 @@ class Writer {
 };
 
 }  // namespace
+
+std::string Text(const Attribute& attribute) { return std::visit(AttributeText(), attribute); }
 
 std::string TextForm(const Graph& graph) {
   Writer writer(graph);

@@ -17,4 +17,7 @@ namespace plimsoll::graph {
 //     output %Reshape_0
 std::string TextForm(const Graph& graph);
 
+// An attribute as it stands there.
+std::string Text(const Attribute& attribute);
+
 }  // namespace plimsoll::graph

@@ -49,12 +49,31 @@ std::vector<InPlacePair> RegisteredPairs(const Graph& graph, const Node& node) {
   return pairs;
 }
 
+std::vector<InPlacePair> CachePairs(const Graph& graph, const Node& node,
+                                    const OperatorFacts& facts) {
+  std::vector<InPlacePair> pairs;
+  for (const auto& [output, input] : facts.in_place_caches) {
+    const auto made = static_cast<size_t>(output);
+    const auto read = static_cast<size_t>(input);
+    if (output == 0 || made >= node.outputs.size() || read >= node.inputs.size()) continue;
+    const graph::ValueId from = node.inputs[read];
+    if (!node.outputs[made].valid() || !from.valid()) continue;
+    if (std::count(node.inputs.begin(), node.inputs.end(), from) > 1) continue;
+    if (SameBytes(graph[node.outputs[made]].type, graph[from].type)) {
+      pairs.push_back({output, input});
+    }
+  }
+  return pairs;
+}
+
 }  // namespace
 
 std::vector<InPlacePair> InPlacePairs(const Graph& graph, NodeId id) {
   const Node& node = graph[id];
   if (node.outputs.empty() || !node.outputs[0].valid()) return {};
-  const graph::InputSet allowed = graph::FactsOf(node).in_place_inputs;
+  const OperatorFacts& facts = graph::FactsOf(node);
+  const graph::InputSet allowed = facts.in_place_inputs;
+  if (facts.in_place_caches[0].output != 0) return CachePairs(graph, node, facts);
   if (allowed == 0) return RegisteredPairs(graph, node);
   const ValueType& made = graph[node.outputs[0]].type;
   std::vector<InPlacePair> pairs;

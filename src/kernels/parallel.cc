@@ -16,6 +16,8 @@ static int omp_get_max_threads() { return 1; }
 #define PLIMSOLL_UNSEEN __attribute__((no_sanitize("thread")))
 // oneDNN shares its work out the same way, in code that cannot tell.
 extern "C" const char* __tsan_default_suppressions() { return "called_from_lib:libdnnl.so\n"; }
+// Tests start processes of their own, which make sessions.
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 #else
 static void __tsan_release(void*) {}
 static void __tsan_acquire(void*) {}

@@ -11,7 +11,8 @@ namespace plimsoll::kernels {
 
 // Where the executor sends what touches memory of a device: kernels, copies and fills, done one
 // after the other. Addresses are the device's; either side of a copy may be memory of the host.
-// What is sent may be done later: it uses its addresses until Finish returns.
+// What is sent may be done later: it uses its addresses until Finish returns, or until something is
+// refused: then nothing is under way any more.
 class Queue {
  public:
   virtual ~Queue() = default;

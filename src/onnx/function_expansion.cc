@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "graph/registered_operators.h"
+#include "onnx/contributed/contributed_functions.h"
 #include "onnx/graph_assembler.h"
 #include "plimsoll/base/text.h"
 
@@ -40,6 +42,8 @@ Status GraphAssembler::CheckCall(const FunctionRecord& function, const Site& sit
 
 Result<GraphAssembler::Call> GraphAssembler::MakeCall(const FunctionTable::Entry& function,
                                                       const Site& site) {
+  if (!names_taken_) names_.Take(model_.graph);
+  names_taken_ = true;
   Call call;
   call.function = &function;
   std::string name = NodeName(site.record, site.body);
@@ -93,6 +97,30 @@ Status GraphAssembler::Expand(const FunctionTable::Entry& function, const Site& 
   }
   PLIMSOLL_TRY(AddNodes(function.record->nodes, inner));
   return GiveOutputs(*function.record, site, inner);
+}
+
+Result<bool> GraphAssembler::ExpandContributed(const Site& site) {
+  const NodeRecord& record = site.record;
+  if (!IsContributedFunction(record)) return false;
+  // An operator that the program brings along goes before our composition.
+  if (graph::FindRegisteredOperator(record.domain, record.op, 1) != nullptr) return false;
+  graph::Attributes attributes;
+  for (const AttributeRecord& attribute : record.attributes) {
+    const auto bound = Bind(attribute, site.body);
+    if (!bound || bound->record->kind != AttributeRecord::Kind::kValue) continue;
+    attributes.Set(std::string(attribute.name), bound->record->value);
+  }
+  auto function = ContributedFunction(record, attributes);
+  if (!function.ok()) {
+    return source_.Unsupported(function.error().code, Where(site), function.error().why);
+  }
+  if (!function->has_value()) return false;
+  PLIMSOLL_TRY(
+      OpsetsOf(site.body).VersionFor(source_, record, [&] { return Where(site); }).status());
+  FunctionTable::Entry entry{&**function, {}};
+  PLIMSOLL_ASSIGN(entry.opsets, OpsetTable::Make(source_, ContributedOpsets()));
+  PLIMSOLL_TRY(Expand(entry, site));
+  return true;
 }
 
 Status GraphAssembler::GiveOutputs(const FunctionRecord& function, const Site& site, Body& inner) {

@@ -4,6 +4,7 @@
 
 #include "graph/content.h"
 #include "graph/operator_row.h"
+#include "onnx/contributed/contributed_functions.h"
 #include "onnx/node_order.h"
 #include "onnx/values/type_decoder.h"
 #include "plimsoll/base/text.h"
@@ -51,7 +52,6 @@ Result<Graph> GraphAssembler::Assemble() {
   for (const OpsetRecord& opset : model_.opsets) {
     graph_.opsets.emplace_back(opset.domain, static_cast<int>(opset.version));
   }
-  if (!model_.functions.empty()) names_.Take(model_.graph);
   graph_.subgraphs.emplace_back();
   Body root{.scope = Scope(nullptr), .home = Graph::kRoot};
   PLIMSOLL_TRY(AddGraph(model_.graph, root));
@@ -164,6 +164,8 @@ Status GraphAssembler::AddNodes(const std::vector<NodeRecord>& records, Body& bo
 Status GraphAssembler::AddNode(const Site& site) {
   const NodeRecord& record = site.record;
   if (const auto* function = functions_.Find(record)) return Expand(*function, site);
+  PLIMSOLL_ASSIGN(const bool expanded, ExpandContributed(site));
+  if (expanded) return {};
   PLIMSOLL_ASSIGN(const int version,
                   OpsetsOf(site.body).VersionFor(source_, record, [&] { return Where(site); }));
   PLIMSOLL_ASSIGN(const NodeId id, AddEmptyNode(site.body));

@@ -19,8 +19,8 @@
 namespace plimsoll::onnx {
 
 // Turns the records of a model into a graph: names become ids, bodies see the names around them,
-// calls of the model's functions are replaced by what the functions hold. One object makes one
-// graph.
+// calls of the model's functions are replaced by what the functions hold, and operators of
+// com.microsoft that are compositions by what they are composed of. One object makes one graph.
 //
 // The nodes of an expanded call are named "call/node", its inner values "call/value"; the values
 // that the call makes keep the names that the caller gives them. Types that a function declares for
@@ -91,6 +91,8 @@ class GraphAssembler {
   Status SetMemory(const Site& site, graph::NodeId id);
 
   Status Expand(const FunctionTable::Entry& function, const Site& site);
+  // Whether the node was an operator of com.microsoft that stands for others, which are there now.
+  Result<bool> ExpandContributed(const Site& site);
   Status CheckCall(const FunctionRecord& function, const Site& site) const;
   Result<Call> MakeCall(const FunctionTable::Entry& function, const Site& site);
   Status GiveOutputs(const FunctionRecord& function, const Site& site, Body& inner);
@@ -112,6 +114,7 @@ class GraphAssembler {
   const FunctionTable& functions_;
   Budget& budget_;
   NameMaker names_;
+  bool names_taken_ = false;  // the file's, by names_
   graph::Graph graph_;
 };
 

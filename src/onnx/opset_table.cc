@@ -17,11 +17,12 @@ struct StandardDomain {
   int newest;
 };
 
-constexpr std::array<StandardDomain, 4> kStandardDomains = {{
+constexpr std::array<StandardDomain, 5> kStandardDomains = {{
     {"", kOldestOpset, kNewestOpset},
     {"ai.onnx.ml", 1, 5},
     {"ai.onnx.preview", 1, 1},
     {"ai.onnx.preview.training", 1, 1},
+    {graph::kContributedDomain, 1, 1},
 }};
 
 // Whether the operator means the same in every operator set from 1 to 7. The standard's own cases

@@ -59,41 +59,88 @@ class RecordedPlan {
 
   ReportPlan Make() {
     AddSteps();
-    const std::vector<Held> all = FindHeld();
-    const DrawnAddresses addresses(all);
-    const size_t steps = plan_.steps.size();
-    std::vector<Bytes> change(steps + 1);
-    for (const Held& held : all) {
-      if (steps == 0) break;  // nothing ran
-      const int64_t begin = StepDuring(held.taken->time);
-      const int64_t end = std::max(StepAt(held.end), begin + 1);
-      change[static_cast<size_t>(begin)] += Bytes(held.taken->bytes);
-      change[static_cast<size_t>(std::min<int64_t>(end, static_cast<int64_t>(steps)))] -=
-          Bytes(held.taken->bytes);
-      if (plan_.tensors.size() == kMostRecordedTensors) {
-        ++left_out_;
-        continue;
-      }
-      ReportTensor tensor = Describe(*held.taken);
-      tensor.offset = addresses.Of(held.taken->address);
-      tensor.begin = begin;
-      tensor.end = std::min<int64_t>(end, static_cast<int64_t>(steps));
-      tensor.producer = begin;
-      if (tensor.end - 1 > begin) tensor.readers = {tensor.end - 1};
-      plan_.tensors.push_back(std::move(tensor));
-    }
-    Bytes now(recording_.before[static_cast<size_t>(Component::kFeatureMaps)].allocated);
-    for (size_t i = 0; i < steps; ++i) {
-      plan_.live.push_back(std::max(now += change[i], Bytes(0)));
-      plan_.peak = std::max(plan_.peak, plan_.live.back());
-    }
-    plan_.regions.push_back({"feature maps", "feature_map", addresses.size(), Bytes(0), true});
+    plan_.regions.push_back({"feature maps", "feature_map", Bytes(0), LowerBound(), true});
+    AddFeatureMaps();
+    AddConstants(Component::kWeights, TensorKind::kWeight, {"weights", "weights"});
+    AddConstants(Component::kVariables, TensorKind::kVariable, {"variables", "variables"});
+    // That of a plan may count bytes that no operator holds, such as an area that is cleared once.
+    plan_.lower_bound = std::min(plan_.regions.front().lower_bound, plan_.peak);
     AddReserved();
     AddNotes();
     return std::move(plan_);
   }
 
  private:
+  int64_t steps() const { return static_cast<int64_t>(plan_.steps.size()); }
+
+  // What the plans that ran need at least.
+  Bytes LowerBound() const {
+    int64_t bound = 0;
+    for (const Event& event : recording_.events) {
+      const PlanTable* const plan = recording_.Plan(event.plan);
+      if (event.kind != Event::Kind::kRunBegin || plan == nullptr) continue;
+      bound = std::max(bound, plan->lower_bound);
+    }
+    return Bytes(bound);
+  }
+
+  void AddTensor(ReportTensor tensor) {
+    if (plan_.tensors.size() == kMostRecordedTensors) {
+      ++left_out_;
+    } else {
+      plan_.tensors.push_back(std::move(tensor));
+    }
+  }
+
+  void AddFeatureMaps() {
+    const std::vector<Held> all = FindHeld(Component::kFeatureMaps);
+    const DrawnAddresses addresses(all);
+    std::vector<Bytes> change(plan_.steps.size() + 1);
+    for (const Held& held : all) {
+      if (steps() == 0) break;  // nothing ran
+      const int64_t begin = StepDuring(held.taken->time);
+      const int64_t end = std::min(std::max(StepAt(held.end), begin + 1), steps());
+      change[static_cast<size_t>(begin)] += Bytes(held.taken->bytes);
+      change[static_cast<size_t>(end)] -= Bytes(held.taken->bytes);
+      ReportTensor tensor = Describe(*held.taken);
+      tensor.offset = addresses.Of(held.taken->address);
+      tensor.begin = begin;
+      tensor.end = end;
+      tensor.producer = begin;
+      if (tensor.end - 1 > begin) tensor.readers = {tensor.end - 1};
+      AddTensor(std::move(tensor));
+    }
+    Bytes now(recording_.before[static_cast<size_t>(Component::kFeatureMaps)].allocated);
+    for (int64_t i = 0; i < steps(); ++i) {
+      plan_.live.push_back(std::max(now += change[static_cast<size_t>(i)], Bytes(0)));
+      plan_.peak = std::max(plan_.peak, plan_.live.back());
+    }
+    plan_.regions.front().bytes = addresses.size();
+  }
+
+  // What runs find and leave behind, in a region of its own.
+  void AddConstants(Component component, TensorKind kind, const ReportRegion& region) {
+    const std::vector<Held> all = FindHeld(component);
+    if (all.empty() || steps() == 0) return;
+    const DrawnAddresses addresses(all);
+    for (const Held& held : all) {
+      ReportTensor tensor;
+      tensor.name = recording_.Name(held.taken->name);
+      tensor.kind = kind;
+      tensor.bytes = Bytes(held.taken->bytes);
+      tensor.offset = addresses.Of(held.taken->address);
+      tensor.region = static_cast<int32_t>(plan_.regions.size());
+      tensor.begin = StepDuring(held.taken->time);
+      tensor.end = std::min(std::max(StepAt(held.end), tensor.begin + 1), steps());
+      if (held.taken->item != 0) {
+        tensor.rule = StrCat("It was brought by ", recording_.Name(held.taken->item), ".");
+      }
+      AddTensor(std::move(tensor));
+    }
+    plan_.regions.push_back(region);
+    plan_.regions.back().bytes = addresses.size();
+  }
+
   void AddSteps() {
     std::vector<const Event*> operators;
     for (const Event& event : recording_.events) {
@@ -102,12 +149,21 @@ class RecordedPlan {
     std::stable_sort(operators.begin(), operators.end(),
                      [](const Event* a, const Event* b) { return a->time < b->time; });
     for (const Event* event : operators) {
-      const PlanTable* plan = recording_.Plan(event->plan);
-      const bool known = plan != nullptr && event->item < plan->operators.size();
-      plan_.steps.push_back({recording_.Name(event->name),
-                             known ? recording_.Name(plan->operators[event->item].type) : "",
-                             {},
-                             Microseconds(event->time)});
+      ReportStep step;
+      step.name = recording_.Name(event->name);
+      step.start_us = Microseconds(event->time);
+      step.took_us = Microseconds(event->bytes);
+      const PlanTable* const plan = recording_.Plan(event->plan);
+      if (plan != nullptr && event->item < plan->operators.size()) {
+        const PlanTable::Operator& about = plan->operators[event->item];
+        step.type = recording_.Name(about.type);
+        step.module = recording_.Name(about.module);
+        step.kernel = recording_.Name(about.kernel);
+        step.read = Bytes(about.read);
+        step.written = Bytes(about.written);
+        step.operations = about.operations;
+      }
+      plan_.steps.push_back(std::move(step));
       starts_.push_back(event->time);
       ends_.push_back(event->time + event->bytes);
       plan_.end_us = std::max(plan_.end_us, Microseconds(event->time + event->bytes));
@@ -127,22 +183,24 @@ class RecordedPlan {
     return std::min<int64_t>(runs ? next - 1 : next, static_cast<int64_t>(starts_.size()) - 1);
   }
 
-  std::vector<Held> FindHeld() const {
+  std::vector<Held> FindHeld(Component component) const {
     std::vector<Held> all;
     std::map<std::pair<int16_t, uint64_t>, size_t> now;  // by device and address
-    for (const Event& event : recording_.events) {
-      if (event.component != Component::kFeatureMaps || event.bytes <= 0) continue;
+    const auto see = [&](const Event& event) {
+      if (event.component != component || event.bytes <= 0) return;
       const std::pair place{event.device, event.address};
       if (event.kind == Event::Kind::kAllocate) {
         now[place] = all.size();
         all.push_back({&event, recording_.end + 1});
       } else if (event.kind == Event::Kind::kRelease) {
         const auto held = now.find(place);
-        if (held == now.end()) continue;  // from before the window
+        if (held == now.end()) return;  // from before the window
         all[held->second].end = event.time;
         now.erase(held);
       }
-    }
+    };
+    for (const Event& event : recording_.held) see(event);
+    for (const Event& event : recording_.events) see(event);
     return all;
   }
 
@@ -152,10 +210,12 @@ class RecordedPlan {
     tensor.bytes = Bytes(event.bytes);
     tensor.kind = TensorKind::kActivation;
     const PlanTable* plan = recording_.Plan(event.plan);
-    if (plan != nullptr && event.item < plan->lives.size() && plan->lives[event.item].value != 0) {
-      tensor.name = recording_.Name(plan->lives[event.item].value);
-    }
-    if (tensor.name.ends_with(" (workspace)")) tensor.kind = TensorKind::kWorkspace;
+    if (event.run == 0 || plan == nullptr || event.item >= plan->lives.size()) return tensor;
+    const PlanTable::Life& life = plan->lives[event.item];
+    if (life.value != 0) tensor.name = recording_.Name(life.value);
+    tensor.type = recording_.Name(life.type);
+    tensor.shape = recording_.Name(life.shape);
+    tensor.kind = life.kind;
     return tensor;
   }
 

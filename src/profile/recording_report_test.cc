@@ -85,16 +85,72 @@ TEST(RecordingReportTest, NamesAndTypesComeFromThePlan) {
   PlanTable table;
   table.graph = "graph 1";
   table.planned = 4096;
-  table.lives.push_back({.value = 3});
-  table.operators.push_back({.name = 1, .type = 2});
+  table.lower_bound = 2048;
+  table.lives.push_back({.value = 3, .type = 4, .shape = 2, .kind = TensorKind::kWorkspace});
+  table.operators.push_back({.name = 1, .type = 2, .module = 4});
   recording.plans.push_back(table);
   recording.events[1].plan = recording.events[2].plan = 1;
+  recording.events[1].run = 1;
+  Event begin;
+  begin.kind = Event::Kind::kRunBegin;
+  begin.plan = 1;
+  recording.events.push_back(begin);
   recording.dropped = 7;
   const ReportPlan plan = MakeRecordedPlan(recording, "run");
   EXPECT_EQ(plan.tensors[0].name, "a");
+  EXPECT_EQ(plan.tensors[0].type, "b");
+  EXPECT_EQ(plan.tensors[0].shape, "relu");
+  EXPECT_EQ(plan.tensors[0].kind, TensorKind::kWorkspace);
+  EXPECT_EQ(plan.steps[0].module, "b");
+  EXPECT_EQ(plan.lower_bound, Bytes(2048));
   EXPECT_EQ(plan.steps[0].type, "relu");
   EXPECT_THAT(plan.notes, Contains(Pair("graph 1", HasSubstr("4 KiB"))));
   EXPECT_THAT(plan.notes, Contains(Pair("recorder", HasSubstr("7 events"))));
+}
+
+TEST(RecordingReportTest, StepsTellWhatTheirOperatorDid) {
+  Recording recording = TwoOperators();
+  PlanTable table;
+  table.operators.push_back(
+      {.name = 1, .kernel = 2, .read = 100, .written = 200, .operations = 300});
+  recording.plans.push_back(table);
+  recording.events[2].plan = 1;
+  const ReportPlan plan = MakeRecordedPlan(recording, "run");
+  EXPECT_EQ(plan.steps[0].kernel, "relu");
+  EXPECT_EQ(plan.steps[0].took_us, 0.5);
+  EXPECT_EQ(plan.steps[0].read, Bytes(100));
+  EXPECT_EQ(plan.steps[0].written, Bytes(200));
+  EXPECT_EQ(plan.steps[0].operations, 300);
+  EXPECT_EQ(plan.steps[1].kernel, "") << "nothing is known of it";
+}
+
+// A weight of graph "conv" that was there before, and a variable that goes while operators run.
+TEST(RecordingReportTest, WeightsAndVariablesHaveRegionsOfTheirOwn) {
+  Recording recording = TwoOperators();
+  Event weight = Memory(Event::Kind::kAllocate, 0, 1 << 16, 4096, 3);
+  weight.component = Component::kWeights;
+  weight.item = 1;
+  recording.held = {weight};
+  Event variable = Memory(Event::Kind::kAllocate, 600, 1 << 17, 512, 4);
+  variable.component = Component::kVariables;
+  recording.events.insert(recording.events.begin() + 1, variable);
+  variable.kind = Event::Kind::kRelease;
+  variable.time = 3500;
+  recording.events.insert(recording.events.end() - 1, variable);
+  const ReportPlan plan = MakeRecordedPlan(recording, "run");
+  ASSERT_EQ(plan.regions.size(), 3U);
+  EXPECT_EQ(plan.regions[1].name, "weights");
+  EXPECT_EQ(plan.regions[1].bytes, Bytes(4096));
+  EXPECT_EQ(plan.regions[2].name, "variables");
+  ASSERT_EQ(plan.tensors.size(), 4U);
+  EXPECT_EQ(plan.tensors[2].name, "a");
+  EXPECT_EQ(plan.tensors[2].kind, TensorKind::kWeight);
+  EXPECT_EQ(plan.tensors[2].region, 1);
+  EXPECT_EQ(plan.tensors[2].end, 3);
+  EXPECT_THAT(plan.tensors[2].rule, HasSubstr("brought by conv"));
+  EXPECT_EQ(plan.tensors[3].kind, TensorKind::kVariable);
+  EXPECT_EQ(plan.tensors[3].end, 2) << "it goes before the third operator";
+  EXPECT_EQ(plan.peak, Bytes(3072)) << "the waterline is that of feature maps";
 }
 
 TEST(RecordingReportTest, AWindowWithoutOperatorsIsAnEmptyReport) {

@@ -4,6 +4,8 @@
 
 namespace plimsoll::profile {
 
+std::string NameAndVersion() { return "plimsoll " PLIMSOLL_VERSION; }
+
 int64_t ReportPlan::peak_step() const {
   if (live.empty()) return -1;
   return std::max_element(live.begin(), live.end()) - live.begin();

@@ -8,23 +8,11 @@
 #include <vector>
 
 #include "plimsoll/base/bytes.h"
+#include "profile/tensor_kind.h"
 
 // What report.html shows, as plain data: filled in from a plan, from a table of operator memory, or
 // from another report.
 namespace plimsoll::profile {
-
-enum class TensorKind {
-  kActivation,
-  kWeight,
-  kWorkspace,
-  kInput,
-  kOutput,
-  kVariable,
-  kCleared,
-  kCopy,  // made for one operator: operands side by side, inputs and outputs that are copied
-  kUnknown,
-};
-inline constexpr int kTensorKinds = 9;
 
 // A value that lies in the bytes of a tensor: a view of it, or written over it in place.
 struct ReportMember {
@@ -58,6 +46,17 @@ struct ReportStep {
   std::string type = {};
   std::string module = {};  // "layer1.0.conv2"; empty: not known
   double start_us = 0;      // where ReportPlan::timed
+  std::string kernel = {};  // "jit:avx2"; empty: not known
+  double took_us = 0;       // 0: not known
+  Bytes read = {};          // at least, and so for the next two
+  Bytes written = {};
+  int64_t operations = 0;  // additions and multiplications; 0: not counted
+};
+
+// What the machine reaches that the steps ran on: the roofs under which operators run.
+struct ReportMachine {
+  double bytes_per_second = 0;  // read and written
+  double operations_per_second = 0;
 };
 
 struct ReportRegion {
@@ -94,6 +93,7 @@ struct ReportPlan {
   std::optional<Bytes> plain_peak = {};
   std::optional<Bytes> limit = {};
   std::optional<Bytes> device = {};  // what is taken from the device in all
+  std::optional<ReportMachine> machine = {};
   std::vector<ReportRegion> regions = {};
   int32_t main_region = 0;  // that the peak and `live` are of
   bool timed = false;       // steps have times
@@ -109,9 +109,11 @@ struct ReportPlan {
   int64_t peak_step() const;  // the first with the most live bytes; -1: there is none
 };
 
+std::string NameAndVersion();  // ours, "plimsoll 0.1.0"
+
 struct Report {
   std::string title = {};
-  std::string made_by = {};            // "plimsoll 0.1.0"
+  std::string made_by = NameAndVersion();
   std::vector<ReportPlan> plans = {};  // at least one
 };
 

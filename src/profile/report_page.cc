@@ -1,5 +1,6 @@
 #include "profile/report_page.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "plimsoll/base/text.h"
@@ -97,6 +98,10 @@ class PlanWriter {
     Maybe("plain_peak", plan_.plain_peak);
     Maybe("limit", plan_.limit);
     Maybe("device", plan_.device);
+    Key("machine");
+    out_ += plan_.machine ? StrCat("[", plan_.machine->bytes_per_second, ",",
+                                   plan_.machine->operations_per_second, "]")
+                          : "null";
     Key("optimal_for_order");
     Flag(plan_.optimal_for_order);
     out_ += '}';
@@ -122,6 +127,7 @@ class PlanWriter {
     Texts("name", plan_.steps, &ReportStep::name);
     Texts("type", plan_.steps, &ReportStep::type);
     Texts("module", plan_.steps, &ReportStep::module);
+    WriteWork();
     Key("time");
     out_ += '[';
     if (plan_.timed) {
@@ -129,6 +135,25 @@ class PlanWriter {
       out_ += StrCat(plan_.end_us);
     }
     out_ += "]}";
+  }
+
+  // What the steps did and how long that took, where it is known of any.
+  void WriteWork() {
+    const auto& steps = plan_.steps;
+    Key("work");
+    if (std::none_of(steps.begin(), steps.end(),
+                     [](const ReportStep& step) { return step.took_us > 0; })) {
+      out_ += "null";
+      return;
+    }
+    out_ += '{';
+    Texts("kernel", steps, &ReportStep::kernel);
+    Numbers("read", steps, [](const ReportStep& step) { return step.read.value(); });
+    Numbers("written", steps, [](const ReportStep& step) { return step.written.value(); });
+    Numbers("operations", steps, [](const ReportStep& step) { return step.operations; });
+    Key("took");
+    List(steps, [&](const ReportStep& step) { out_ += StrCat(step.took_us); });
+    out_ += '}';
   }
 
   void WriteTensors() {

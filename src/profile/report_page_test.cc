@@ -48,6 +48,12 @@ Report SmallReport() {
   plan.techniques = {{"in place", 3, 1, Bytes(-512), "why"}};
   plan.ports = {{"in", true, true, ""}, {"out", false, false, "a subgraph's"}};
   plan.notes = {{"weights", "a <note>"}};
+  plan.machine = {1.5e10, 2e11};
+  plan.steps[1].kernel = "jit:avx2";
+  plan.steps[1].took_us = 12.5;
+  plan.steps[1].read = Bytes(1024);
+  plan.steps[1].written = Bytes(512);
+  plan.steps[1].operations = 7;
   return {"a & b", "plimsoll test", {plan}};
 }
 
@@ -87,6 +93,13 @@ TEST(ReportPageTest, APageReadsBackAsItWasWritten) {
   EXPECT_FALSE(plan.device.has_value());
   EXPECT_EQ(plan.techniques[0].gained, Bytes(-512));
   EXPECT_EQ(plan.peak_step(), 1);
+  ASSERT_TRUE(plan.machine.has_value());
+  EXPECT_EQ(plan.machine->bytes_per_second, 1.5e10);
+  EXPECT_EQ(plan.steps[1].kernel, "jit:avx2");
+  EXPECT_EQ(plan.steps[1].took_us, 12.5);
+  EXPECT_EQ(plan.steps[1].read, Bytes(1024));
+  EXPECT_EQ(plan.steps[1].written, Bytes(512));
+  EXPECT_EQ(plan.steps[1].operations, 7);
 }
 
 TEST(ReportPageTest, TimesReadBack) {
@@ -162,8 +175,26 @@ TEST(ReportPageTest, DataThatContradictsItselfIsRefused) {
        [&](Json& json) {
          plan(json)["steps"]["time"] = {0, 2, 1, 3};
        }},
+      {"'took' has another length",
+       [&](Json& json) { plan(json)["steps"]["work"]["took"].erase(0); }},
+      {"a 'took' is no number from 0",
+       [&](Json& json) { plan(json)["steps"]["work"]["took"][0] = -1; }},
+      {"a 'read' is -1", [&](Json& json) { plan(json)["steps"]["work"]["read"][0] = -1; }},
+      {"'kernel' is missing", [&](Json& json) { plan(json)["steps"]["work"].erase("kernel"); }},
+      {"a 'machine' is no number", [&](Json& json) { plan(json)["facts"]["machine"][0] = "x"; }},
   };
   for (const Case& row : cases) EXPECT_THAT(WhyNot(PageWith(row.change)), HasSubstr(row.says));
+}
+
+TEST(ReportPageTest, APageWithoutTimesAndSpeedsIsRead) {
+  const auto read = ReadReportPage(PageWith([](Json& json) {
+                                     json["plans"][0]["steps"].erase("work");
+                                     json["plans"][0]["facts"].erase("machine");
+                                   }),
+                                   "older.html");
+  ASSERT_TRUE(read.ok()) << read.error().Text();
+  EXPECT_FALSE(read->plans[0].machine.has_value());
+  EXPECT_EQ(read->plans[0].steps[1].took_us, 0);
 }
 
 TEST(ReportPageTest, WhatIsNoPageIsRefused) {

@@ -54,6 +54,13 @@ int64_t NumberAt(const Json& json, const char* name, int64_t least, int64_t most
   return number;
 }
 
+double PositiveAt(const Json& json, const char* name) {
+  if (!json.is_number() || !(json.get<double>() >= 0)) {
+    throw Broken{StrCat("a '", name, "' is no number from 0 on")};
+  }
+  return json.get<double>();
+}
+
 std::vector<int64_t> NumbersOf(const Json& json, const char* name, size_t count, int64_t least,
                                int64_t most) {
   const Json& array = ArrayOf(json, name);
@@ -124,6 +131,10 @@ class PlanReader {
     plan_.plain_peak = MaybeBytes(facts, "plain_peak");
     plan_.limit = MaybeBytes(facts, "limit");
     plan_.device = MaybeBytes(facts, "device");
+    if (facts.contains("machine") && !facts["machine"].is_null()) {
+      const Json& speeds = RowOf(facts["machine"], 2);
+      plan_.machine = {PositiveAt(speeds[0], "machine"), PositiveAt(speeds[1], "machine")};
+    }
     plan_.optimal_for_order = FlagAt(Member(facts, "optimal_for_order"), "optimal_for_order");
   }
 
@@ -148,6 +159,8 @@ class PlanReader {
     Texts(steps, "name", plan_.steps, &ReportStep::name);
     Texts(steps, "type", plan_.steps, &ReportStep::type);
     Texts(steps, "module", plan_.steps, &ReportStep::module);
+    // Pages that were written before this was measured do not have it.
+    if (steps.contains("work") && !steps["work"].is_null()) ReadWork(steps["work"]);
     const Json& times = ArrayOf(steps, "time");
     plan_.timed = !times.empty();
     if (!plan_.timed) return;
@@ -159,6 +172,22 @@ class PlanReader {
       if (!(time >= before)) throw Broken{"times go back"};
       before = time;
       (i < plan_.steps.size() ? plan_.steps[i].start_us : plan_.end_us) = time;
+    }
+  }
+
+  void ReadWork(const Json& work) {
+    auto& steps = plan_.steps;
+    Texts(work, "kernel", steps, &ReportStep::kernel);
+    const auto read = NumbersOf(work, "read", steps.size(), 0, kMostBytes);
+    const auto written = NumbersOf(work, "written", steps.size(), 0, kMostBytes);
+    const auto operations = NumbersOf(work, "operations", steps.size(), 0, kSaturated);
+    const Json& took = ArrayOf(work, "took");
+    if (took.size() != steps.size()) throw Broken{"'took' has another length"};
+    for (size_t i = 0; i < steps.size(); ++i) {
+      steps[i].read = Bytes(read[i]);
+      steps[i].written = Bytes(written[i]);
+      steps[i].operations = operations[i];
+      steps[i].took_us = PositiveAt(took[i], "took");
     }
   }
 

@@ -51,7 +51,8 @@ std::string Described(const PortInfo& port) { return StrCat(TypeText(port), " ",
 
 }  // namespace
 
-ModelSession::ModelSession(Model model, const SessionOptions& options, const ModelSession* share)
+ModelSession::ModelSession(Model model, const SessionOptions& options, const ModelSession* share,
+                           const std::vector<VariableName>& variables)
     : model_(std::move(model)) {
   Status status;
   {
@@ -63,7 +64,7 @@ ModelSession::ModelSession(Model model, const SessionOptions& options, const Mod
         PLIMSOLL_ASSIGN(Session made, Session::Create(options));
         session_ = std::make_shared<Session>(std::move(made));
       }
-      PLIMSOLL_ASSIGN(graph_, session_->Add(model_));
+      PLIMSOLL_ASSIGN(graph_, session_->Add(model_, variables));
       PLIMSOLL_ASSIGN(inputs_, session_->Inputs(graph_));
       PLIMSOLL_ASSIGN(outputs_, session_->Outputs(graph_));
       return {};

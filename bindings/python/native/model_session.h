@@ -24,7 +24,9 @@ struct RunControl {
 class ModelSession {
  public:
   // `share`: the session of another model; null: a session of its own, with `options`.
-  ModelSession(Model model, const SessionOptions& options, const ModelSession* share);
+  // `variables`: inputs that are variables of the session; empty: as Session::Add has it.
+  ModelSession(Model model, const SessionOptions& options, const ModelSession* share,
+               const std::vector<VariableName>& variables);
   ~ModelSession();
   ModelSession(const ModelSession&) = delete;
   ModelSession& operator=(const ModelSession&) = delete;

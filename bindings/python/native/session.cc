@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "errors.h"
@@ -35,7 +36,8 @@ Model OpenModel(nb::handle source) {
 
 SessionOptions MakeOptions(int threads, const std::string& device, const Names& config,
                            const std::vector<std::string>& files, bool npu_run_config,
-                           const std::string& assigner, bool optimise, bool only_plan) {
+                           const std::string& assigner, bool optimise, bool only_plan,
+                           bool profiling) {
   SessionOptions options;
   options.threads = threads;
   options.device_name = device;
@@ -45,6 +47,7 @@ SessionOptions MakeOptions(int threads, const std::string& device, const Names& 
   options.assigner = assigner;
   options.optimise = optimise;
   options.only_plan = only_plan;
+  options.profiling = profiling;
   return options;
 }
 
@@ -194,6 +197,23 @@ nb::dict LastRun(const ModelSession& self) {
   return row;
 }
 
+nb::dict StopProfiling(const ModelSession& self, const std::string& folder) {
+  const auto stopped = [&] {
+    const nb::gil_scoped_release released;
+    return self.session().StopProfiling(folder);
+  }();
+  const ProfilingFiles files = Take(stopped);
+  nb::dict row;
+  row["operator_memory"] = files.operator_memory;
+  row["memory_record"] = files.memory_record;
+  row["static_op_mem"] = files.static_op_mem;
+  row["trace"] = files.trace;
+  row["snapshot"] = files.snapshot;
+  row["report"] = files.report;
+  row["dropped_events"] = files.dropped_events;
+  return row;
+}
+
 nb::dict Info(const ModelSession& self) {
   const ModelInfo& info = self.model().info();
   nb::dict row;
@@ -243,6 +263,17 @@ nb::object GetVariable(const ModelSession& self, const std::string& name) {
                     "variables are of sessions whose graph_run_mode is 1"));
 }
 
+// Input, output (empty: only read) and sizes (empty: the model's).
+using VariableTable = std::vector<std::tuple<std::string, std::string, std::vector<int64_t>>>;
+
+std::vector<VariableName> NamesOf(const VariableTable& table) {
+  std::vector<VariableName> names;
+  for (const auto& [input, output, dims] : table) {
+    names.push_back({.input = input, .output = output, .group = "", .dims = dims});
+  }
+  return names;
+}
+
 }  // namespace
 
 void AddSession(nb::module_& module) {
@@ -257,17 +288,18 @@ void AddSession(nb::module_& module) {
           "__init__",
           [](ModelSession* self, nb::handle source, int threads, const std::string& device,
              const Names& config, const std::vector<std::string>& files, bool npu_run_config,
-             const std::string& assigner, bool optimise, bool only_plan,
-             const ModelSession* share) {
+             const std::string& assigner, bool optimise, bool only_plan, bool profiling,
+             const ModelSession* share, const VariableTable& variables) {
             new (self) ModelSession(OpenModel(source),
                                     MakeOptions(threads, device, config, files, npu_run_config,
-                                                assigner, optimise, only_plan),
-                                    share);
+                                                assigner, optimise, only_plan, profiling),
+                                    share, NamesOf(variables));
           },
           nb::arg("source"), nb::arg("threads") = 1, nb::arg("device") = "cpu",
           nb::arg("config") = Names(), nb::arg("config_files") = std::vector<std::string>(),
           nb::arg("npu_run_config") = false, nb::arg("assigner") = "", nb::arg("optimise") = true,
-          nb::arg("only_plan") = false, nb::arg("share").none() = nb::none())
+          nb::arg("only_plan") = false, nb::arg("profiling") = false,
+          nb::arg("share").none() = nb::none(), nb::arg("variables") = VariableTable())
       .def("run", &ModelSession::Run, nb::arg("feeds"), nb::arg("bound"),
            nb::arg("control").none() = nb::none())
       .def_prop_ro("inputs", [](const ModelSession& self) { return Ports(self.inputs()); })
@@ -281,6 +313,9 @@ void AddSession(nb::module_& module) {
       .def("placed_buffers", &PlacedBuffers, nb::arg("shapes"))
       .def("reserve", &Reserve, nb::arg("shapes"))
       .def("last_run", &LastRun)
+      .def("start_profiling",
+           [](const ModelSession& self) { Check(self.session().StartProfiling()); })
+      .def("stop_profiling", &StopProfiling, nb::arg("folder"))
       .def("trim", [](const ModelSession& self) { return Take(self.session().Trim()).value(); })
       .def("get_variable", &GetVariable, nb::arg("name"))
       .def(

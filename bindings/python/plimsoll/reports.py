@@ -68,6 +68,12 @@ class RunReport(Report):
     _title = "Last run"
 
 
+class ProfilingFiles(Report):
+    """What a profiling window left on disk: paths by what they hold, `report` for the page, and how many events found no room."""
+
+    _title = "Profiling window"
+
+
 class ReplayReport(Report):
     """What a trace took of an allocator."""
 

@@ -5,7 +5,7 @@ from plimsoll import _native
 from plimsoll.config import check_settings, settings_of
 from plimsoll.errors import UsageError
 from plimsoll.plans import Plan, plan_of
-from plimsoll.reports import RunReport, SessionMemory
+from plimsoll.reports import ProfilingFiles, RunReport, SessionMemory
 from plimsoll.session_options import (ExecutionMode, GraphOptimizationLevel, SessionOptions, check_providers,
                                       get_available_providers, get_device)
 
@@ -90,6 +90,11 @@ def _source(model) -> bytes | str:
                      reason="it is no path, no bytes and no ONNX model", remedy="give the path of an ONNX file or its bytes")
 
 
+def _variable(name: str, new: str | tuple[str, Sequence[int]]) -> tuple[str, str, list[int]]:
+    output, dims = (new, ()) if isinstance(new, str) else new
+    return name, output, [int(size) for size in dims]
+
+
 class InferenceSession:
     """A model that is ready to run inside its plan.
 
@@ -97,8 +102,12 @@ class InferenceSession:
     sess_options, providers, provider_options: as onnxruntime has them; names of SessionOptions are taken as keywords too.
     config: an NPURunConfig, a dict of options by name, or the path of a JSON or TOML file.
     device: "cpu", or "far": a device for tests whose memory the host cannot reach.
+    profiling: counts what runs do to memory, so that start_profiling can open a window at any time.
     share: another session, whose memory, weights and variables this model shares, as static_memory_policy says; config,
     options and device are that session's.
+    variables: inputs that are variables of the session and the outputs that replace them after each run, {"past": "present"}; where
+    the model leaves sizes open, with those of the variable: {"past": ("present", [1, 2, 512, 64])}. Such inputs are no longer given,
+    such outputs no longer returned. A cache of keys and values (GroupQueryAttention) is written in place.
 
     Several threads may use one session. The GIL is released while it compiles and runs, and Ctrl-C ends a run at its next
     node."""
@@ -106,7 +115,8 @@ class InferenceSession:
     def __init__(self, model: str | bytes | os.PathLike[str] | Any, sess_options: SessionOptions | None = None,
                  providers: Sequence[str | tuple[str, dict]] | None = None, provider_options: Sequence[dict] | None = None, *,
                  config: Config | dict | str | os.PathLike[str] | None = None, device: str = "cpu",
-                 share: InferenceSession | None = None, **options: Any) -> None:
+                 profiling: bool = False, share: InferenceSession | None = None,
+                 variables: Mapping[str, str | tuple[str, Sequence[int]]] | None = None, **options: Any) -> None:
         check_providers(providers)
         settings = sess_options if sess_options is not None else SessionOptions()
         for name, value in options.items():
@@ -117,7 +127,8 @@ class InferenceSession:
         optimise = settings.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL
         self._native: _native.Session = _native.Session(_source(model), threads=settings._threads(), device=device,
                                        config={**settings._settings(), **names}, config_files=files, npu_run_config=explicit,
-                                       optimise=optimise, share=share._native if share is not None else None)
+                                       optimise=optimise, profiling=profiling, share=share._native if share is not None else None,
+                                       variables=[_variable(name, new) for name, new in (variables or {}).items()])
         self._options = settings
         self._inputs = [NodeArg(*row) for row in self._native.inputs]
         self._outputs = [NodeArg(*row) for row in self._native.outputs]
@@ -191,6 +202,16 @@ class InferenceSession:
     def last_run(self) -> RunReport:
         """What the last run inside a plan did."""
         return RunReport(self._native.last_run())
+
+    def start_profiling(self) -> None:
+        """Opens a window: from now on it is kept what runs do to memory and how long their operators take, also of runs that go
+        on in other threads. Needs `profiling` or a profiling_config, which opens a window when the session is made."""
+        self._native.start_profiling()
+
+    def stop_profiling(self, folder: str | os.PathLike[str] = "") -> ProfilingFiles:
+        """Closes the window and writes its tables, trace, snapshot and page into the folder; without one, where profiling_options
+        says, else here."""
+        return ProfilingFiles(self._native.stop_profiling(str(_source(folder))))
 
     def trim(self) -> int:
         """Gives back to the device what no graph holds; the bytes given back."""

@@ -53,7 +53,8 @@ std::string Join(const Range& parts, std::string_view separator) {
 // "0 B", "512 B", "1.5 KiB", "97.7 MiB": four significant figures at most.
 std::string FormatBytes(Bytes bytes);
 
-// "4096", "512MiB", "1.5 GiB", "2g": nothing when the text is no size, is negative or overflows.
+// "4096", "512MiB", "1.5 GiB", "2g" (GiB), "64MB" (64,000,000): nothing when the text is no size,
+// is negative or overflows.
 std::optional<Bytes> ParseBytes(std::string_view text);
 
 // A whole decimal number with nothing around it.

@@ -117,6 +117,17 @@ struct SessionMemory {
   DeviceBytes device;        // the most of everything together
 };
 
+// What a profiling window left on disk (docs/profiling.md): paths.
+struct ProfilingFiles {
+  std::string operator_memory;
+  std::string memory_record;
+  std::string static_op_mem;
+  std::string trace;
+  std::string snapshot;
+  std::string report;          // empty: nothing ran in the window
+  int64_t dropped_events = 0;  // that found no room
+};
+
 // How the variables of a graph get their new values.
 struct UpdateReport {
   size_t in_place = 0;  // written over the old value by the node that makes the new one

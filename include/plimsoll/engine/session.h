@@ -78,14 +78,18 @@ struct SessionOptions {
   // Graphs are planned and not run: no memory is taken, and weights may be missing. Afterwards
   // memory() tells what a session that runs them would take.
   bool only_plan = false;
+  // Counts what runs do to memory, so that StartProfiling can open a window at any time.
+  bool profiling = false;
 };
 
-// A variable of a training graph: the input that it is, and the output that replaces it after each
-// run. Without an output it is only read.
+// A variable of a graph: the input that it is, and the output that replaces it after each run.
+// Without an output it is only read. Where the model leaves sizes open, `dims` are the variable's:
+// of a cache of keys and values (GroupQueryAttention) with room for so many.
 struct VariableName {
   std::string input;
   std::string output;
-  std::string group;  // what the model calls its kind, such as "parameters"; empty: nothing
+  std::string group = {};  // what the model calls its kind, such as "parameters"; empty: nothing
+  std::vector<int64_t> dims = {};  // empty: as the model has them
 };
 
 struct VariableInfo {
@@ -191,6 +195,16 @@ class Session {
   // ge.featureBaseRefreshable says that it may change.
   Result<Bytes> FeatureMapSize(GraphId graph, std::span<const ConstTensorView> inputs);
   Status SetFeatureMapBase(GraphId graph, std::byte* base, Bytes size);
+
+  // Opens a profiling window: from now on it is kept what runs do to memory and how long their
+  // operators take, also of runs that have begun. Nothing changes where one is open. Fails with
+  // profile.off in a session without SessionOptions::profiling and profiling_config; the latter
+  // opens a window when the session is made.
+  Status StartProfiling();
+  // Closes the window and writes its files (docs/profiling.md) into `folder`; empty: where
+  // profiling_options says, else the current one. A window that is open when the session goes is
+  // written then. Fails with profile.closed where none is open, and with profile.write.
+  Result<ProfilingFiles> StopProfiling(const std::string& folder = {});
 
   // Gives back to the device what no graph holds. Returns the bytes given back.
   Result<Bytes> Trim();

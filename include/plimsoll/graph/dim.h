@@ -21,19 +21,25 @@ struct Polynomial;
 // numbers saturates. An expression that grows beyond a fixed size turns into an anonymous symbol.
 //
 // An anonymous symbol (its name starts with '?') stands for a size that only data will tell.
+//
+// Arithmetic holds for symbols of 0 and more. What people read (Text, Simplified) takes symbols
+// with a name as at least 1: there `min(1, seq)` is 1.
 class Dim {
  public:
   Dim() = default;
   Dim(int64_t number) : number_(number) {}  // NOLINT: numbers are dimensions
 
   static Dim Symbol(std::string name);
-  // Reads `past + 1`, `2*seq`, `(h - 1)//2 + 1`, `max(a, b)`; any other text is a symbol's name.
+  // Reads `past + 1`, `floor(h/2 - 1/2) + 1`, `Max(1, a, b)`; any other text is a symbol's name.
   static Dim Parse(std::string_view text);
 
   bool is_number() const { return polynomial_ == nullptr; }
   int64_t number() const { return number_; }  // only where is_number()
   std::optional<int64_t> AsNumber() const;
-  bool is_anonymous() const;  // contains an anonymous symbol
+  bool is_anonymous() const;       // contains an anonymous symbol
+  bool is_never_negative() const;  // as far as can be told; symbols may be 0
+  // Its name where it is one symbol and nothing else.
+  std::optional<std::string> AsSymbol() const;
 
   Dim operator+(const Dim& other) const;
   Dim operator-(const Dim& other) const;
@@ -54,8 +60,13 @@ class Dim {
   Dim Substitute(const Lookup& lookup) const;
   void CollectSymbols(std::vector<std::string>& names) const;  // in order of first use, no repeats
 
-  // "12", "past + 1", "2*seq", "(h - 1)//2 + 1".
+  // Equal to this wherever every symbol with a name is at least 1, and shorter where it can be.
+  Dim Simplified() const;
+
+  // For people: "12", "past + 1", "2*seq", "(h + 1)//2", simplified; "?" where data must tell.
   std::string Text() const;
+  // Parse gives back the same dimension.
+  std::string ExactText() const;
 
  private:
   friend struct Polynomial;

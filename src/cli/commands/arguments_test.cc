@@ -269,6 +269,17 @@ TEST(TextFilesTest, AFileIsReplacedWholeOrNotAtAll) {
   EXPECT_EQ(CodeOf(ReadTextFile(folder / "c.txt").status()), "file.read");
 }
 
+TEST(TextFilesTest, WhatIsNoRegularFileIsWrittenIntoAndLinksStay) {
+  const TestFolder folder;
+  folder.Write("kept.txt", "old");
+  std::filesystem::create_symlink(folder / "kept.txt", folder / "link.txt");
+  ASSERT_EQ(CodeOf(WriteTextFile(folder / "link.txt", "new")), "");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.txt"));
+  EXPECT_EQ(TestFolder::Read(folder / "kept.txt"), "new");
+  ASSERT_EQ(CodeOf(WriteTextFile("/dev/null", "gone")), "");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
 std::string Packed(const std::string& text) {
   std::string packed(text.size() + 1024, '\0');
   size_t size = 0;

@@ -14,6 +14,7 @@
 #include "cli/peer/run_measure.h"
 #include "cli/program.h"
 #include "onnx/model_reader.h"
+#include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -187,19 +188,41 @@ std::string ToText(const std::vector<Row>& rows) {
   return text;
 }
 
+// That each shape is of some model that can be read.
+Status CheckShapeNames(const BenchArguments& options) {
+  if (options.shapes.empty()) return {};
+  std::vector<graph::Graph> graphs;
+  for (const std::string& model : options.models) {
+    Result<graph::Graph> graph = onnx::ReadModel(model);
+    if (graph.ok()) graphs.push_back(std::move(*graph));
+  }
+  std::vector<const graph::Graph*> readable;
+  for (const graph::Graph& graph : graphs) readable.push_back(&graph);
+  return readable.empty() ? Status() : CheckEachIsKnown(readable, {}, options.shapes);
+}
+
+// Every model is measured, also behind one that fails; the first failure is the command's.
 Status Bench(const BenchArguments& options) {
   std::vector<compile::ShapeArgument> shapes;
   for (const std::string& text : options.shapes) {
     PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
     shapes.push_back(std::move(shape));
   }
+  PLIMSOLL_TRY(CheckShapeNames(options));
   std::vector<Row> rows;
+  Status first;
   for (const std::string& model : options.models) {
-    PLIMSOLL_ASSIGN(Row row, BenchOne(model, options, shapes));
-    rows.push_back(std::move(row));
+    Result<Row> row = BenchOne(model, options, shapes);
+    if (row.ok()) {
+      rows.push_back(std::move(*row));
+    } else if (first.ok()) {
+      first = row.error();
+    } else {
+      Log(LogLevel::kError, row.error().Text());
+    }
   }
-  std::cout << (options.json ? ToJson(rows) : ToText(rows));
-  return {};
+  if (!rows.empty()) std::cout << (options.json ? ToJson(rows) : ToText(rows));
+  return first;
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ struct CompareArguments {
   std::vector<std::string> shapes;
   std::string batch;
   double tolerance = 1e-4;
+  double absolute = 1e-6;
   bool json = false;
 };
 
@@ -38,7 +39,9 @@ Examples:
   plimsoll compare bert.onnx --shape batch=1 --shape seq=16 --tolerance 1e-5
 
 Every value that a node makes is computed by both, without fusion, and compared by the relative
-length of the difference. Exit code 5 when one differs by more than the tolerance.)";
+length of the difference. A value differs where that is above --tolerance and some element is apart
+by more than --absolute; what lies within the rounding of a float32 sum next to zero does not count.
+Exit code 5 when one differs.)";
 
 struct Difference {
   std::string value;
@@ -100,7 +103,8 @@ Result<Comparison> Compare(const CompareArguments& options) {
     const double distance = RelativeDistance(value.tensor, their->second);
     ++comparison.compared;
     comparison.largest = std::max(comparison.largest, distance);
-    if (distance > options.tolerance) {
+    const double apart = LargestDifference(value.tensor, their->second);
+    if (distance > options.tolerance && !(apart <= options.absolute)) {
       comparison.differences.push_back(
           {known.name, graph::Describe(graph, known.producer), distance});
     }
@@ -163,6 +167,8 @@ void AddCompare(CLI::App& program, Action& action) {
                "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
   command.Real("--tolerance", options->tolerance, "Relative difference that still counts as equal");
+  command.Real("--absolute", options->absolute,
+               "Difference of an element that still counts as equal (default 1e-6)");
   command.Json(options->json);
   WhenChosen(command, action, [options] { return Run(*options); });
 }

@@ -4,6 +4,8 @@
 
 #include "cli/commands/options.h"
 #include "config/files/config_file.h"
+#include "config/options/option_table.h"
+#include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -24,6 +26,36 @@ void AddShort(CommandOptions& command, ConfigArguments& arguments, const std::st
               const std::string& option, const std::string& help) {
   arguments.shorts.push_back({argument, option, {}});
   command.Repeated(argument, arguments.shorts.back().values, help);
+}
+
+Result<std::optional<EveryValue>> TakeEveryValue(ConfigArguments& arguments) {
+  std::optional<EveryValue> found;
+  for (ConfigArguments::Short& given : arguments.shorts) {
+    const config::Option* const option = config::FindOption(given.option);
+    if (option == nullptr || std::erase(given.values, kEveryValue) == 0) continue;
+    if (found) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .code = "cli.all",
+                   .what = "cannot compare so",
+                   .where = StrCat(found->argument, " all, ", given.argument, " all"),
+                   .why = "the values of one option can be compared at a time",
+                   .remedy = "give one of them a value"};
+    }
+    found = EveryValue{given.argument, given.option, {}};
+    for (const int64_t number : option->legal.numbers) found->values.push_back(StrCat(number));
+    for (const std::string_view word : option->legal.words) found->values.emplace_back(word);
+    // An option without a list of values says itself what is legal.
+    if (found->values.empty()) found->values.emplace_back(kEveryValue);
+  }
+  return found;
+}
+
+ConfigArguments WithValue(ConfigArguments arguments, const EveryValue& option,
+                          const std::string& value) {
+  for (ConfigArguments::Short& given : arguments.shorts) {
+    if (given.argument == option.argument) given.values.push_back(value);
+  }
+  return arguments;
 }
 
 Result<config::EffectiveConfig> ResolveArguments(const ConfigArguments& arguments) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,20 @@ void AddConfigArguments(CommandOptions& command, ConfigArguments& arguments);
 // Adds an argument that stands for one option: `--policy 2` for `--set static_memory_policy=2`.
 void AddShort(CommandOptions& command, ConfigArguments& arguments, const std::string& argument,
               const std::string& option, const std::string& help);
+
+// An option of which every legal value is wanted: `--policy all`.
+struct EveryValue {
+  std::string argument;
+  std::string option;
+  std::vector<std::string> values;
+};
+inline constexpr const char* kEveryValue = "all";
+// Takes it out of the arguments; nothing where there is none. Fails with cli.all where there are
+// several.
+Result<std::optional<EveryValue>> TakeEveryValue(ConfigArguments& arguments);
+// The arguments with one value of it.
+ConfigArguments WithValue(ConfigArguments arguments, const EveryValue& option,
+                          const std::string& value);
 
 // What the arguments and the environment amount to. The command line wins over files; errors name
 // the argument, or the place in a file.

@@ -87,6 +87,21 @@ Status Verdict(const Tally& tally) {
                .remedy = "the answer names each with its reason"};
 }
 
+Error NoCase(const ConformanceArguments& options,
+             const std::vector<std::filesystem::path>& folders) {
+  std::vector<std::string> names;
+  for (const auto& folder : folders) names.push_back(folder.filename().string());
+  const auto nearest = NearestName(options.filter, names);
+  return Error{.kind = ErrorKind::kUsage,
+               .code = "conformance.none",
+               .what = "no case was run",
+               .where = options.folder,
+               .why = StrCat("none of its ", folders.size(), " cases has '", options.filter,
+                             "' in its name"),
+               .remedy = nearest ? StrCat("did you mean '", *nearest, "'?")
+                                 : "leave --filter out, or give a part of a case's name"};
+}
+
 Status Conformance(const ConformanceArguments& options) {
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   CaseOptions how;
@@ -108,6 +123,7 @@ Status Conformance(const ConformanceArguments& options) {
     ++tally.counts[static_cast<size_t>(tally.verdicts.back().outcome)];
   }
   if (progress) std::cerr << "\r\033[K" << std::flush;
+  if (tally.verdicts.empty()) return NoCase(options, folders);
   std::cout << (options.json ? ToJson(tally) : ToText(tally));
   return Verdict(tally);
 }

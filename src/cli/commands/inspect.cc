@@ -5,6 +5,7 @@
 
 #include "cli/commands/options.h"
 #include "cli/program.h"
+#include "cli/reports/graph_json.h"
 #include "cli/reports/model_report.h"
 #include "compile/shapes/input_shapes.h"
 #include "compile/shapes/shapes.h"
@@ -41,7 +42,7 @@ Status Inspect(const InspectArguments& options) {
   if (!options.test_data.empty()) PLIMSOLL_TRY(GiveStoredInputs(graph, options.test_data));
   PLIMSOLL_TRY(compile::InferShapes(graph));
   if (options.text_form) {
-    std::cout << TextForm(graph);
+    std::cout << (options.json ? GraphJson(graph, options.model) : TextForm(graph));
     return {};
   }
   ModelReport report = MakeReport(graph, options.model, bindings);

@@ -10,7 +10,7 @@ Result<std::optional<Bytes>> ParseLimit(const std::string& text) {
   if (limit) return limit;
   return Error{ErrorKind::kUsage,      "cli.size",
                "size not understood",  "--limit",
-               StrCat("'", text, "'"), "write bytes, or a size such as 512MiB"};
+               StrCat("'", text, "'"), "write bytes, or a size such as 512MiB or 64MB"};
 }
 
 Error AboveLimit(const std::string& models, const engine::DeviceBytes& device, Bytes limit,

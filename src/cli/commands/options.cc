@@ -24,6 +24,9 @@ void CommandOptions::RequiredList(const std::string& name, std::vector<std::stri
 
 void CommandOptions::Text(const std::string& name, std::string& value, const std::string& help) {
   CLI::Option* option = command_->add_option(name, value, help);
+  option->check([](const std::string& given) {
+    return given.empty() ? std::string("an empty text says nothing: leave the option out") : "";
+  });
   if (!value.empty()) option->capture_default_str();
 }
 

@@ -12,8 +12,7 @@
 #include "cli/commands/options.h"
 #include "cli/inputs/text_file.h"
 #include "cli/program.h"
-#include "cli/reports/profile_page.h"
-#include "cli/version.h"
+#include "cli/reports/profile_table.h"
 #include "plimsoll/base/text.h"
 #include "profile/report_page.h"
 
@@ -90,7 +89,7 @@ Result<std::vector<std::string>> FilesOf(const std::string& path) {
 }
 
 Result<profile::Report> ReadAll(const ReportArguments& options) {
-  profile::Report report{{}, "plimsoll " + Version(), {}};
+  profile::Report report;
   for (const std::string& path : options.files) {
     report.title += StrCat(report.title.empty() ? "" : ", ", NameOf(path));
     PLIMSOLL_ASSIGN(const std::vector<std::string> files, FilesOf(path));

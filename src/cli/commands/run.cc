@@ -1,9 +1,8 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/mapped_pages.h"
@@ -16,10 +15,11 @@
 #include "cli/peer/run_measure.h"
 #include "cli/program.h"
 #include "cli/reports/clearing_report.h"
-#include "cli/reports/profile_page.h"
+#include "cli/reports/progress_line.h"
 #include "cli/reports/run_report.h"
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
+#include "engine/debug/dump_file.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
@@ -141,6 +141,14 @@ class Runs {
     return {};
   }
 
+  // That each argument is of some model. One model has refused what it does not have by now.
+  Status CheckNames(const RunArguments& options) const {
+    if (prepared_.size() == 1) return {};
+    std::vector<const graph::Graph*> graphs;
+    for (const PreparedModel& model : prepared_) graphs.push_back(&model.graph);
+    return CheckEachIsKnown(graphs, options.inputs, options.shapes);
+  }
+
   // Refuses a session that would take more than the limit, before it takes anything.
   Status CheckLimit(const engine::SessionOptions& session, Bytes limit) const {
     PLIMSOLL_ASSIGN(SessionPlan plan, SessionPlan::Make(session));
@@ -191,12 +199,19 @@ class Runs {
 
   // Each model in turn, again and again.
   Status RunAll(int64_t repeat) {
-    const bool progress = isatty(STDERR_FILENO) != 0 && repeat > 1;
-    for (int64_t i = 0; i < repeat; ++i) {
-      for (Model& model : models_) PLIMSOLL_TRY(model.runner.RunOnce());
-      if (progress) std::cerr << StrCat("\r\033[K", i + 1, "/", repeat) << std::flush;
+    std::vector<std::optional<ProgramWaterline>> waterlines(models_.size());
+    ProgressLine progress(repeat * std::ssize(models_));
+    for (size_t i = 0; i < models_.size(); ++i) {
+      if (models_[i].runner.planned()) waterlines[i] = WaterlineOf(models_[i].runner.executable());
+      models_[i].runner.TellTask(progress.task());
     }
-    if (progress) std::cerr << "\r\033[K" << std::flush;
+    for (int64_t i = 0; i < repeat; ++i) {
+      for (size_t k = 0; k < models_.size(); ++k) {
+        progress.Begin(waterlines[k] ? &*waterlines[k] : nullptr);
+        PLIMSOLL_TRY(models_[k].runner.RunOnce());
+      }
+    }
+    for (Model& model : models_) model.runner.TellTask(nullptr);
     return {};
   }
 
@@ -231,11 +246,13 @@ class Runs {
     return told;
   }
 
-  // As FOLDER/NAME.npy; with several models as FOLDER/MODEL/NAME.npy.
+  // As FOLDER/NAME.npy; with several models as FOLDER/MODEL/NAME.npy, where the second of a name is
+  // MODEL.1.
   Status Write(const std::filesystem::path& folder) const {
+    engine::UnusedNames names;
     for (const Model& model : models_) {
-      const auto place =
-          models_.size() == 1 ? folder : folder / std::filesystem::path(model.name).stem();
+      const std::string stem = std::filesystem::path(model.name).stem().string();
+      const auto place = models_.size() == 1 ? folder : folder / names.Take(stem);
       PLIMSOLL_TRY(WriteOutputs(place, model.ports, model.runner.outputs()));
     }
     return {};
@@ -273,15 +290,12 @@ Status TellProfile(const RunArguments& options, engine::SessionProfile& profile,
   report.recorded_counters = profile.recorder()->counters();
   if (!profile.recorder()->recording()) return {};
   const profile::Recording recording = profile.Take();
+  PLIMSOLL_ASSIGN(const MachineSpeed machine,
+                  MeasureMachineSpeed(static_cast<int>(options.threads)));
   if (!options.profile.empty()) {
-    PLIMSOLL_ASSIGN(report.profile, profile.Write(recording));
-    PLIMSOLL_ASSIGN(report.profile_page,
-                    WriteProfilePage(recording, report.profile->operator_memory));
+    PLIMSOLL_ASSIGN(report.profile, profile.Write(recording, {.machine = machine}));
   }
-  if (!options.by_operator) return {};
-  RunReport::ByOperator& told = report.by_operator.emplace();
-  PLIMSOLL_ASSIGN(told.machine, MeasureMachineSpeed(static_cast<int>(options.threads)));
-  told.times = TimesByOperator(recording, told.machine);
+  if (options.by_operator) report.by_operator = {machine, TimesByOperator(recording, machine)};
   return {};
 }
 
@@ -299,6 +313,7 @@ Status Run(const RunArguments& options) {
   PLIMSOLL_ASSIGN(report.limit, ParseLimit(options.limit));
   Runs runs(configured.config);
   for (const std::string& model : options.models) PLIMSOLL_TRY(runs.Prepare(options, model));
+  PLIMSOLL_TRY(runs.CheckNames(options));
   if (report.limit) PLIMSOLL_TRY(runs.CheckLimit(session_options, *report.limit));
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
   if (session_options.profile != nullptr) session_options.profile->Start();

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include "cli/inputs/training_inputs.h"
 #include "cli/program.h"
 #include "cli/reports/training_report.h"
+#include "engine/variables/variable_file.h"
 #include "kernels/element_types.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
@@ -34,6 +36,7 @@ struct TrainArguments {
   std::string save;
   std::string restore;
   int64_t save_every = 0;
+  bool overwrite = false;
   int64_t threads = 1;
   std::string device;
   bool json = false;
@@ -74,7 +77,45 @@ Status CheckSteps(const TrainArguments& options, int64_t loop) {
   if (options.save_every > 0 && options.save.empty()) {
     return BadSteps("--save-every", "there is no file to save to", "give --save FILE");
   }
+  if (!options.restore.empty() && !options.initial.empty()) {
+    return BadSteps("--restore and --initial", "both give the variables their first values",
+                    "leave one of them out");
+  }
   return {};
+}
+
+// That the file of --save can be written when the steps are done, and holds nothing that they would
+// destroy: another kind of file, or the state of a later step.
+Status CheckSave(const TrainArguments& options, int64_t last_step) {
+  if (options.save.empty()) return {};
+  const auto bad = [&](std::string why, std::string remedy) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .code = "train.save",
+                 .what = "cannot save there",
+                 .where = StrCat("--save ", options.save),
+                 .why = std::move(why),
+                 .remedy = std::move(remedy)};
+  };
+  std::error_code failed;
+  const std::filesystem::path file = options.save;
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, failed)) {
+    return bad(StrCat("there is no folder ", folder.string()), "make it, or name another file");
+  }
+  if (access(folder.c_str(), W_OK) != 0) {
+    return bad(StrCat("the folder ", folder.string(), " cannot be written to"),
+               "name a file in another folder");
+  }
+  if (!std::filesystem::exists(file, failed) || options.overwrite) return {};
+  const auto there = engine::VariableFile::Open(options.save);
+  if (!there.ok()) {
+    return bad("there is a file that holds no variables",
+               "name another file, or add --overwrite to replace it");
+  }
+  if (there->steps() <= last_step) return {};
+  return bad(StrCat("the file holds the state of step ", there->steps(),
+                    ", and these steps end at step ", last_step),
+             "go on from it with --restore, name another file, or add --overwrite");
 }
 
 bool SameAddresses(const std::vector<Variable>& before, const std::vector<Variable>& now) {
@@ -226,12 +267,17 @@ Status Train(const TrainArguments& options) {
   const int64_t begin = session->variables().steps();
   Trainer trainer(*session, id, std::move(inputs), loop, options.batch);
   PLIMSOLL_TRY(trainer.Prepare());
+  PLIMSOLL_TRY(CheckSave(options, begin + options.steps));
   const bool progress = isatty(STDERR_FILENO) != 0;
+  Status failed;
   for (int64_t done = loop; done <= options.steps; done += loop) {
-    PLIMSOLL_TRY(trainer.RunLoop());
+    failed = trainer.RunLoop();
     const bool last = done == options.steps;
     const bool save = last || (options.save_every > 0 && done % options.save_every == 0);
-    if (save && !options.save.empty()) PLIMSOLL_TRY(session->variables().Save(options.save));
+    if (failed.ok() && save && !options.save.empty()) {
+      failed = session->variables().Save(options.save);
+    }
+    if (!failed.ok()) break;
     if (progress) std::cerr << StrCat("\r\033[K", done, "/", options.steps) << std::flush;
   }
   if (progress) std::cerr << "\r\033[K" << std::flush;
@@ -240,8 +286,11 @@ Status Train(const TrainArguments& options) {
   report.steps = options.steps;
   report.steps_done = session->variables().steps() - begin;
   report.threads = options.threads;
-  std::cout << (options.json ? TrainingJson(report) : TrainingText(report));
-  return {};
+  // What was learnt before a failure is told all the same.
+  if (report.steps_done > 0) {
+    std::cout << (options.json ? TrainingJson(report) : TrainingText(report));
+  }
+  return failed;
 }
 
 }  // namespace
@@ -264,6 +313,8 @@ void AddTrain(CLI::App& program, Action& action) {
   command.Text("--save", options->save, "Where the variables go at the end");
   command.Whole("--save-every", options->save_every, 0, 1'000'000'000,
                 "Save after each so many steps, too");
+  command.Flag("--overwrite", options->overwrite,
+               "Let --save replace the state of a later step, or another file");
   command.Text("--restore", options->restore, "Where the variables come from");
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a step");
   command.Text("--device", options->device, kDeviceHelp);

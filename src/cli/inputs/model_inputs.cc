@@ -61,6 +61,17 @@ Result<HostValue> ReadInput(const graph::Value& input, const std::string& source
                   "write --input name=random, name=file.npy or name=file.pb");
 }
 
+// Inputs and symbols.
+std::vector<std::string> NamesForShapes(const graph::Graph& graph) {
+  std::vector<std::string> names;
+  for (const graph::ValueId id : graph.root().inputs) {
+    names.push_back(graph[id].name);
+    graph::ValueType type = graph[id].declared;
+    graph::ForEachDim(type, [&](graph::Dim& dim) { dim.CollectSymbols(names); });
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<InputArgument> ParseInputArgument(std::string_view text) {
@@ -72,14 +83,32 @@ Result<InputArgument> ParseInputArgument(std::string_view text) {
   return InputArgument{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
+Status CheckEachIsKnown(std::span<const graph::Graph* const> graphs,
+                        const std::vector<std::string>& inputs,
+                        const std::vector<std::string>& shapes) {
+  std::vector<std::string> input_names;
+  std::vector<std::string> shape_names;
+  for (const graph::Graph* graph : graphs) {
+    for (const graph::ValueId id : graph->root().inputs) input_names.push_back((*graph)[id].name);
+    for (std::string& name : NamesForShapes(*graph)) shape_names.push_back(std::move(name));
+  }
+  const auto check = [&](const std::string& option, const std::string& argument,
+                         const std::vector<std::string>& names) -> Status {
+    const std::string name = argument.substr(0, argument.rfind('='));
+    if (std::find(names.begin(), names.end(), name) != names.end()) return {};
+    const auto nearest = NearestName(name, names);
+    return BadInput("input.name", StrCat(option, " ", argument), "no model has that name",
+                    nearest ? StrCat("did you mean '", *nearest, "'?")
+                            : StrCat("there are ", Join(names, ", ")));
+  };
+  for (const std::string& input : inputs) PLIMSOLL_TRY(check("--input", input, input_names));
+  for (const std::string& shape : shapes) PLIMSOLL_TRY(check("--shape", shape, shape_names));
+  return {};
+}
+
 std::vector<compile::ShapeArgument> KnownArguments(
     const graph::Graph& graph, const std::vector<compile::ShapeArgument>& shapes) {
-  std::vector<std::string> names;
-  for (const graph::ValueId id : graph.root().inputs) {
-    names.push_back(graph[id].name);
-    graph::ValueType type = graph[id].declared;
-    graph::ForEachDim(type, [&](graph::Dim& dim) { dim.CollectSymbols(names); });
-  }
+  const std::vector<std::string> names = NamesForShapes(graph);
   std::vector<compile::ShapeArgument> known;
   std::copy_if(shapes.begin(), shapes.end(), std::back_inserter(known),
                [&](const compile::ShapeArgument& shape) {

@@ -19,6 +19,12 @@ struct InputArgument {
 };
 Result<InputArgument> ParseInputArgument(std::string_view text);
 
+// That each argument of a command with several models, NAME=SOMETHING, names an input, and for
+// shapes an input or a symbol, of at least one of them. Code input.name.
+Status CheckEachIsKnown(std::span<const graph::Graph* const> graphs,
+                        const std::vector<std::string>& inputs,
+                        const std::vector<std::string>& shapes);
+
 // Those arguments whose name is an input of the graph or a symbol in an input's shape: what several
 // models are given in one command applies to those that have it.
 std::vector<compile::ShapeArgument> KnownArguments(

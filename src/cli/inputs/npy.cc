@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/inputs/output_file.h"
 #include "engine/debug/npy_format.h"
 #include "plimsoll/base/text.h"
 
@@ -100,22 +101,19 @@ Result<HostTensor> ReadNpy(const std::filesystem::path& file) {
 }
 
 Status WriteNpy(const std::filesystem::path& file, const HostTensor& tensor) {
-  const auto failed = [&](std::string why) {
+  const auto header = engine::NpyHeader(tensor.type, tensor.dims);
+  if (!header) {
     return Error{.kind = ErrorKind::kRunFailed,
                  .code = "npy.write",
                  .what = "cannot write the array",
                  .where = file.string(),
-                 .why = std::move(why),
-                 .remedy = ""};
-  };
-  const auto header = engine::NpyHeader(tensor.type, tensor.dims);
-  if (!header) return failed(StrCat("NumPy has no ", graph::Name(tensor.type)));
-  std::ofstream out(file, std::ios::binary);
-  out << *header;
-  out.write(static_cast<const char*>(tensor.data.get()), tensor.size().value());
-  out.close();
-  if (!out) return failed("the write failed");
-  return {};
+                 .why = StrCat("NumPy has no ", graph::Name(tensor.type)),
+                 .remedy = "let the model cast it"};
+  }
+  const auto* elements = static_cast<const char*>(tensor.data.get());
+  return WriteFile(file.string(),
+                   std::array<std::string_view, 2>{
+                       *header, {elements, static_cast<size_t>(tensor.size().value())}});
 }
 
 }  // namespace plimsoll::cli

@@ -1,11 +1,14 @@
 #include "cli/inputs/text_file.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+
+#include "cli/inputs/output_file.h"
 
 namespace plimsoll::cli {
 
@@ -25,21 +28,7 @@ Result<std::string> ReadTextFile(const std::string& path) {
 }
 
 Status WriteTextFile(const std::string& path, std::string_view text) {
-  const std::string unfinished = path + ".unfinished";
-  std::error_code failed;
-  {
-    std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
-    file.close();
-    if (!file) failed = std::error_code(errno != 0 ? errno : EIO, std::generic_category());
-  }
-  if (!failed) std::filesystem::rename(unfinished, path, failed);
-  if (!failed) return {};
-  std::error_code ignored;
-  std::filesystem::remove(unfinished, ignored);
-  return Error{ErrorKind::kRunFailed,   "file.write",
-               "cannot write the file", path,
-               failed.message(),        "check the folder, its permissions and the disk's space"};
+  return WriteFile(path, std::array{text});
 }
 
 }  // namespace plimsoll::cli

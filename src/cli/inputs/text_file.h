@@ -10,7 +10,7 @@ namespace plimsoll::cli {
 // A whole file as text; "-" is standard input. Missing, unreadable and folder are distinguished.
 Result<std::string> ReadTextFile(const std::string& path);
 
-// Writes a file whole or not at all: a failure leaves what was there before.
+// WriteFile of one part.
 Status WriteTextFile(const std::string& path, std::string_view text);
 
 }  // namespace plimsoll::cli

@@ -1,5 +1,6 @@
 #include "cli/inputs/training_inputs.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "plimsoll/base/text.h"
@@ -31,6 +32,19 @@ Result<TrainingInputs> TrainingInputs::Make(const graph::Graph& graph,
                    .where = StrCat("input '", port.name, "'"),
                    .why = "its array has no batch",
                    .remedy = "give at least one along the first dimension"};
+    }
+    const auto other = std::find_if(
+        inputs.inputs_.begin(), inputs.inputs_.end(),
+        [&](const Input& one) { return one.batches > 1 && one.batches != input.batches; });
+    if (input.batches > 1 && other != inputs.inputs_.end()) {
+      const size_t index = static_cast<size_t>(other - inputs.inputs_.begin());
+      return Error{.kind = ErrorKind::kUsage,
+                   .code = "input.batches",
+                   .what = "cannot make the model's inputs",
+                   .where = StrCat("input '", port.name, "'"),
+                   .why = StrCat("its array has ", input.batches, " batches, that of '",
+                                 graph[graph.root().inputs[index]].name, "' has ", other->batches),
+                   .remedy = "give each as many, or one that is used at each step"};
     }
     inputs.tensors_.push_back({tensor.type, std::move(dims), tensor.data.get()});
     inputs.inputs_.push_back(std::move(input));

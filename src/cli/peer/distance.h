@@ -8,4 +8,7 @@ namespace plimsoll::cli {
 // `expected`. Infinite where types or shapes differ, or where only one has a NaN at some place.
 double RelativeDistance(const kernels::HostTensor& got, const kernels::HostTensor& expected);
 
+// The largest difference between two elements at one place; infinite as above.
+double LargestDifference(const kernels::HostTensor& got, const kernels::HostTensor& expected);
+
 }  // namespace plimsoll::cli

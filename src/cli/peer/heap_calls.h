@@ -8,4 +8,7 @@ namespace plimsoll::cli {
 // malloc and its kin with counting ones. -1 where it cannot, under a sanitizer.
 int64_t HeapCalls();
 
+// Those of the calling thread are not counted from now on.
+void LeaveOutHeapCalls();
+
 }  // namespace plimsoll::cli

@@ -23,6 +23,8 @@ class ModelRunner {
                                   const std::string& batch = {});
 
   Status RunOnce();
+  // Runs set it as RunOptions::task says, from now on; null: none does.
+  void TellTask(std::atomic<int64_t>* task) { run_.task = task; }
   // One more run over poisoned memory, on copies of the variables. Only where planned().
   Result<engine::PoisonedRun> Observe();
 

@@ -29,10 +29,25 @@ std::vector<std::pair<std::string, int>> CountOperators(const Graph& graph) {
   return sorted;
 }
 
+// The file's tensors: initializers, and what nodes carry as attributes, as Constant does.
+std::vector<const graph::ConstantTensor*> TensorsOf(const Graph& graph) {
+  std::vector<const graph::ConstantTensor*> tensors;
+  for (const graph::ConstantTensor& tensor : graph.constants) tensors.push_back(&tensor);
+  for (const Node& node : graph.nodes) {
+    for (const auto& [name, value] : node.attributes) {
+      if (const auto* tensor = std::get_if<graph::ConstantTensor>(&value)) {
+        tensors.push_back(tensor);
+      }
+    }
+  }
+  return tensors;
+}
+
 void CountWeights(const Graph& graph, ModelReport& report) {
   std::map<std::string, ModelReport::Weights> by_type;
   std::set<std::string> missing;
-  for (const graph::ConstantTensor& tensor : graph.constants) {
+  for (const graph::ConstantTensor* one : TensorsOf(graph)) {
+    const graph::ConstantTensor& tensor = *one;
     ModelReport::Weights& row = by_type[std::string(Name(tensor.type))];
     ++row.tensors;
     row.bytes += tensor.Size();
@@ -83,15 +98,6 @@ void FindLargest(const Graph& graph, ModelReport& report) {
   report.largest_values.resize(std::min(kShown, report.largest_values.size()));
 }
 
-std::vector<std::string> DynamicDimensions(const Graph& graph) {
-  std::vector<std::string> symbols;
-  for (const Value& value : graph.values) {
-    graph::ValueType type = value.type;
-    ForEachDim(type, [&](graph::Dim& dim) { dim.CollectSymbols(symbols); });
-  }
-  return symbols;
-}
-
 }  // namespace
 
 ModelReport MakeReport(const Graph& graph, std::string file, const compile::Bindings& bindings) {
@@ -103,7 +109,7 @@ ModelReport MakeReport(const Graph& graph, std::string file, const compile::Bind
   report.metadata = graph.metadata;
   for (const ValueId input : graph.root().inputs) report.inputs.push_back(PortOf(graph[input]));
   for (const ValueId output : graph.root().outputs) report.outputs.push_back(PortOf(graph[output]));
-  report.dynamic_dimensions = DynamicDimensions(graph);
+  report.open = graph::FindOpenDimensions(graph);
   report.nodes = static_cast<int>(graph.nodes.size());
   report.bodies = static_cast<int>(graph.subgraphs.size()) - 1;
   report.operators = CountOperators(graph);

@@ -8,6 +8,7 @@
 #include "cli/inputs/test_data.h"
 #include "compile/shapes/shapes.h"
 #include "graph/graph.h"
+#include "graph/open_dimensions.h"
 
 namespace plimsoll::cli {
 
@@ -37,8 +38,8 @@ struct ModelReport {
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
-  std::vector<std::string> dynamic_dimensions;  // symbols, and '?...' for what only data tells
-  int nodes = 0;                                // bodies included
+  graph::OpenDimensions open;
+  int nodes = 0;  // bodies included
   int bodies = 0;
   std::vector<std::pair<std::string, int>> operators;  // most frequent first
   std::vector<Weights> weights;                        // by type, largest first

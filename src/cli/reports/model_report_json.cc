@@ -39,7 +39,9 @@ std::string ReportJson(const ModelReport& report) {
   for (const auto& [key, value] : report.metadata) json["metadata"][key] = value;
   json["inputs"] = PortsJson(report.inputs);
   json["outputs"] = PortsJson(report.outputs);
-  json["dynamic_dimensions"] = report.dynamic_dimensions;
+  json["dynamic_dimensions"] = report.open.names;
+  json["unnamed_dimensions"] = report.open.of_inputs;
+  json["sizes_known_from_data"] = report.open.from_data;
   json["nodes"] = report.nodes;
   json["bodies"] = report.bodies;
   json["operators"] = Json::object();

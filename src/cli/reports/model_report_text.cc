@@ -90,10 +90,12 @@ void Checks(Page& page, const ModelReport& report) {
       page.Line("differs: {}", mismatch);
     }
   }
-  if (report.dynamic_dimensions.empty()) {
+  const graph::OpenDimensions& open = report.open;
+  if (!open.names.empty()) page.Line("dynamic: {}", Join(open.names, ", "));
+  if (!open.of_inputs.empty()) page.Line("without a name: {}", Join(open.of_inputs, ", "));
+  if (open.from_data > 0) page.Line("known from data alone: {} sizes", open.from_data);
+  if (open.names.empty() && open.of_inputs.empty() && open.from_data == 0) {
     page.Line("every dimension is a number");
-  } else {
-    page.Line("dynamic: {}", Join(report.dynamic_dimensions, ", "));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/reports/text_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -14,26 +15,6 @@ namespace {
 std::string Fixed(double value, int decimals) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.*f", decimals, value);
-  return text;
-}
-
-// Rows of cells, each column as wide as its widest; the first ones begin at the left.
-std::string Table(const std::vector<std::vector<std::string>>& rows, size_t left) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string room(widths[i] - row[i].size(), ' ');
-      line += i < left ? StrCat(row[i], room, "  ") : StrCat(room, row[i], "  ");
-    }
-    line.resize(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
   return text;
 }
 
@@ -86,7 +67,7 @@ std::string OperatorTimesText(const std::vector<OperatorTime>& times, const Mach
                     FormatBytes(Bytes(time.written)),
                     time.roofline > 0 ? Fixed(time.roofline * 100, 0) + " %" : "-"});
   }
-  return StrCat(Table(rows, 3), "roofline: this machine copies ",
+  return StrCat(TextTable(rows, 3), "roofline: this machine copies ",
                 Fixed(machine.bytes_per_second / 1e9, 1), " GB/s and multiplies matrices at ",
                 Fixed(machine.operations_per_second / 1e9, 1), " Gflop/s\n");
 }

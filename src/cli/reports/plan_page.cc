@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "cli/inputs/text_file.h"
-#include "cli/version.h"
 #include "engine/api/feature_map_lives.h"
+#include "engine/profile/module_paths.h"
 #include "plimsoll/base/text.h"
 #include "profile/report_page.h"
 
@@ -51,34 +51,6 @@ std::vector<ValueUse> UsesOf(const Graph& graph, const compile::Timeline& timeli
     }
   }
   return uses;
-}
-
-// "conv1/Conv" is in "conv1".
-std::string ModuleOfNode(const Node& node) {
-  const std::string_view name = node.name;
-  const size_t slash = name.rfind('/');
-  if (slash == name.npos || slash == 0) return {};
-  return std::string(name.substr(name.front() == '/' ? 1 : 0, slash - (name.front() == '/')));
-}
-
-// The module of each step: what its name or a weight that it reads tells, else that of the step
-// before.
-std::vector<std::string> ModulesOf(const Graph& graph, const compile::Timeline& timeline) {
-  std::vector<std::string> modules;
-  modules.reserve(timeline.steps.size());
-  std::string last;
-  for (const compile::Step& step : timeline.steps) {
-    const Node& node = graph[step.node];
-    std::string module = ModuleOfNode(node);
-    for (const ValueId input : node.inputs) {
-      if (!module.empty()) break;
-      if (input.valid() && !graph[input].producer.valid())
-        module = ModuleOfWeight(graph[input].name);
-    }
-    if (!module.empty()) last = std::move(module);
-    modules.push_back(last);
-  }
-  return modules;
 }
 
 // From a planned model to the tensors of a report.
@@ -242,15 +214,17 @@ class TensorMaker {
 };
 
 void AddSteps(const Graph& graph, const compile::Timeline& timeline, profile::ReportPlan& plan) {
-  std::vector<std::string> modules = ModulesOf(graph, timeline);
+  std::vector<std::string> modules = engine::ModulesOf(graph, timeline);
   for (size_t i = 0; i < timeline.steps.size(); ++i) {
     const compile::Step& step = timeline.steps[i];
     const Node& node = graph[step.node];
     std::string type = OperatorName(node);
     if (step.kind == compile::Step::Kind::kBegin) type += " begins";
     if (step.kind == compile::Step::Kind::kEnd) type += " ends";
-    plan.steps.push_back({node.name.empty() ? StrCat("node ", step.node.index()) : node.name,
-                          std::move(type), std::move(modules[i]), 0});
+    profile::ReportStep& row = plan.steps.emplace_back();
+    row.name = node.name.empty() ? StrCat("node ", step.node.index()) : node.name;
+    row.type = std::move(type);
+    row.module = std::move(modules[i]);
   }
 }
 
@@ -267,11 +241,6 @@ std::string SubjectOf(const PlanReport& report) {
 }
 
 }  // namespace
-
-std::string ModuleOfWeight(std::string_view name) {
-  const size_t dot = name.rfind('.');
-  return dot == name.npos || dot == 0 ? std::string() : std::string(name.substr(0, dot));
-}
 
 profile::ReportPlan MakeReportPlan(const Graph& graph, const compile::PlannedModel& model,
                                    const PlanReport& report) {
@@ -310,14 +279,11 @@ profile::ReportPlan MakeReportPlan(const Graph& graph, const compile::PlannedMod
   return plan;
 }
 
-Status WriteReportPage(const std::string& file, const PlanReports& reports,
-                       std::vector<profile::ReportPlan> plans) {
-  profile::Report page{{}, "plimsoll " + Version(), std::move(plans)};
-  for (profile::ReportPlan& plan : page.plans) {
-    page.title += StrCat(page.title.empty() ? "" : ", ", plan.name);
-    plan.limit = reports.limit;
-    if (reports.memory) plan.device = reports.total();
-  }
+Status WriteReportPage(const std::string& file, std::vector<profile::ReportPlan> plans) {
+  profile::Report page{.plans = std::move(plans)};
+  std::vector<std::string> names;
+  for (const profile::ReportPlan& plan : page.plans) names.push_back(plan.name);
+  page.title = Join(names, ", ");
   return WriteTextFile(file, profile::ReportPage(page));
 }
 

@@ -12,11 +12,7 @@ namespace plimsoll::cli {
 profile::ReportPlan MakeReportPlan(const graph::Graph& graph, const compile::PlannedModel& model,
                                    const PlanReport& report);
 
-// Writes the plans of a session as one page, with the session's limit and total.
-Status WriteReportPage(const std::string& file, const PlanReports& reports,
-                       std::vector<profile::ReportPlan> plans);
-
-// "layer1.0.conv2" for "layer1.0.conv2.weight"; empty where the name has no path.
-std::string ModuleOfWeight(std::string_view name);
+// Writes plans as one page.
+Status WriteReportPage(const std::string& file, std::vector<profile::ReportPlan> plans);
 
 }  // namespace plimsoll::cli

@@ -124,11 +124,5 @@ TEST(PlanPageTest, PiecesOfAConcatenationAreTheValuesWrittenIntoIt) {
   EXPECT_EQ(pieces, 2u);
 }
 
-TEST(PlanPageTest, WeightsTellTheModule) {
-  EXPECT_EQ(ModuleOfWeight("layer1.0.conv2.weight"), "layer1.0.conv2");
-  EXPECT_EQ(ModuleOfWeight("weight"), "");
-  EXPECT_EQ(ModuleOfWeight(".weight"), "");
-}
-
 }  // namespace plan_page_test
 }  // namespace plimsoll::cli

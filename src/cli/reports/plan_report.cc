@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/api/plan_report.h"
+#include "graph/open_dimensions.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/plan/pack.h"
 
@@ -27,12 +28,10 @@ void SetMergedBatches(const plan::MemoryPlan& plan, PlanReport& report) {
 }  // namespace
 
 std::vector<std::string> SymbolsLeft(const Graph& graph) {
-  std::vector<std::string> symbols;
-  for (const graph::Value& value : graph.values) {
-    graph::ValueType type = value.type;
-    ForEachDim(type, [&](graph::Dim& dim) { dim.CollectSymbols(symbols); });
-  }
-  return symbols;
+  graph::OpenDimensions open = graph::FindOpenDimensions(graph);
+  open.names.insert(open.names.end(), open.of_inputs.begin(), open.of_inputs.end());
+  if (open.from_data > 0) open.names.push_back("sizes that only data tells");
+  return open.names;
 }
 
 PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model) {

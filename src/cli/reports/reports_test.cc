@@ -75,7 +75,7 @@ TEST(ReportsTest, TheRunsFiguresAreUnderTheirNames) {
   const Json json = Json::parse(RunJson(report));
   const Json expected = Json::parse(R"({
     "model": "m.onnx", "runs": 100, "planned": true, "batch": "b0", "not_made": ["y"],
-    "latency_ms": {"p50": 50.0, "p90": 90.0, "p99": 99.0},
+    "latency_ms": {"least": 1.0, "p50": 50.0, "p90": 90.0, "p99": 99.0},
     "planned_peak_bytes": 1001, "actual_peak_bytes": 1006, "live_peak_bytes": 1007,
     "wrote_outside_plan": false, "feature_map_bytes": 32,
     "merged_batches": {"bytes": 1004, "cost_bytes": 1005},

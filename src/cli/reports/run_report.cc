@@ -44,13 +44,6 @@ std::string CopiesText(const char* kind, const std::vector<engine::Port>& ports,
   return text;
 }
 
-// What was written of what was recorded.
-std::vector<std::filesystem::path> FilesOf(const RunReport& report) {
-  std::vector<std::filesystem::path> files = report.profile->All();
-  if (!report.profile_page.empty()) files.push_back(report.profile_page);
-  return files;
-}
-
 // How the last run of a model that is not planned as a whole went.
 std::string StretchesText(const engine::StretchCounts& counts) {
   constexpr size_t kMostNamed = 8;
@@ -79,7 +72,8 @@ Json ModelJson(const ModelRun& run) {
     json["batch"] = run.batch;
     json["not_made"] = run.not_made;
   }
-  json["latency_ms"] = {{"p50", Percentile(run.latency_ms, 0.5)},
+  json["latency_ms"] = {{"least", Percentile(run.latency_ms, 0)},
+                        {"p50", Percentile(run.latency_ms, 0.5)},
                         {"p90", Percentile(run.latency_ms, 0.9)},
                         {"p99", Percentile(run.latency_ms, 0.99)}};
   if (run.planned) {
@@ -190,7 +184,8 @@ std::string RunJson(const RunReport& report) {
   }
   if (report.profile) {
     json["profile"]["dropped_events"] = report.profile->dropped;
-    for (const auto& file : FilesOf(report)) json["profile"]["files"].push_back(file.string());
+    for (const auto& file : report.profile->All())
+      json["profile"]["files"].push_back(file.string());
   }
   if (report.by_operator) {
     json.update(
@@ -214,7 +209,7 @@ std::string RunText(const RunReport& report) {
                                       FormatBytes(Bytes(most.reserved)), " of the device"));
   }
   if (report.profile) {
-    for (const auto& file : FilesOf(report)) text += Line("recorded", file.string());
+    for (const auto& file : report.profile->All()) text += Line("recorded", file.string());
     if (report.profile->dropped > 0) {
       text += Line("not recorded", StrCat(report.profile->dropped,
                                           " events: the recorder's memory was full; "

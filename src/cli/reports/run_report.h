@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +41,6 @@ struct RunReport {
   Bytes load_peak_above_base;                        // resident, at most, before the first run
   Bytes rss_above_base;                              // after the last
   std::optional<engine::ProfileFiles> profile = {};  // that were written
-  std::filesystem::path profile_page = {};           // of them; empty: none
   std::optional<profile::Recorder::Counters> recorded_counters = {};  // where a recorder was there
   struct ByOperator {
     MachineSpeed machine;

@@ -14,6 +14,7 @@
 #include "compile/passes/fuse/fuse_convolutions.h"
 #include "compile/passes/fuse/fuse_normalizations.h"
 #include "compile/passes/fuse/fuse_products.h"
+#include "compile/passes/fuse/fuse_quantized.h"
 #include "compile/passes/inline_branches.h"
 #include "compile/passes/layout/channel_groups.h"
 #include "compile/passes/merge_views.h"
@@ -43,6 +44,9 @@ constexpr Pass kCleaning[] = {
     {RemoveDeadCode, {kDeadCode}},
 };
 constexpr int kMostRounds = 8;
+
+// Before constants are folded: weights stay bytes.
+constexpr Pass kQuantizing[] = {{FuseQuantized, {kQuantized}}};
 
 // What exporters write out as many nodes, and what stands between nodes that could be fused.
 // Attention comes before Transposes move, since it takes them in.
@@ -108,6 +112,7 @@ class PassRunner {
 Status Simplify(Graph& graph, FusionCounts& counts, const FusionSwitches& switches,
                 const kernels::Backend& backend) {
   PassRunner passes(graph, counts, switches, backend);
+  if (passes.Run(kQuantizing) > 0) PLIMSOLL_TRY(InferShapes(graph));
   passes.Clean(kFoldingBeforeFusing);
   passes.Run(kPatterns);
   passes.Clean(kFoldingBeforeFusing);

@@ -57,12 +57,11 @@ class Comparison {
       return learnt == learnt_.end() ? std::nullopt : std::optional(learnt->second);
     });
     if (wanted == computed) return Verdict::kAgrees;
-    std::vector<std::string> symbols;
-    wanted.CollectSymbols(symbols);
-    const bool own_name = symbols.size() == 1 && wanted.Text() == symbols[0] &&
-                          std::find(carried_.begin(), carried_.end(), symbols[0]) == carried_.end();
+    const std::optional<std::string> symbol = wanted.AsSymbol();
+    const bool own_name =
+        symbol && std::find(carried_.begin(), carried_.end(), *symbol) == carried_.end();
     if (own_name) {
-      learnt_.emplace(std::pair(body_, symbols[0]), computed);
+      learnt_.emplace(std::pair(body_, *symbol), computed);
       return Verdict::kAgrees;
     }
     return computed.is_anonymous() ? Verdict::kUndetermined : Verdict::kDiffers;

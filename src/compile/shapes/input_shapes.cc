@@ -52,8 +52,6 @@ Status BindShape(Bindings& bindings, const graph::Value& input, const std::vecto
                        "give one number per dimension, such as 1x3x224x224");
   }
   for (size_t i = 0; i < dims.size(); ++i) {
-    std::vector<std::string> symbols;
-    declared[i].CollectSymbols(symbols);
     const bool fixed = declared[i].is_number();
     if (fixed && declared[i].number() != dims[i]) {
       return RefuseShape(
@@ -61,9 +59,9 @@ Status BindShape(Bindings& bindings, const graph::Value& input, const std::vecto
           StrCat("dimension ", i, " is ", declared[i].number(), " in the model, not ", dims[i]),
           StrCat("use ", Text(input.declared)));
     }
-    const bool plain_symbol = symbols.size() == 1 && declared[i].Text() == symbols[0];
-    if (plain_symbol && !declared[i].is_anonymous()) {
-      PLIMSOLL_TRY(Bind(bindings, symbols[0], dims[i], where));
+    const std::optional<std::string> symbol = declared[i].AsSymbol();
+    if (symbol && !declared[i].is_anonymous()) {
+      PLIMSOLL_TRY(Bind(bindings, *symbol, dims[i], where));
     }
   }
   return {};

@@ -101,10 +101,10 @@ std::vector<Option> ProfilingConfigFields() {
           .name = "enable_profiling",
           .group = OptionGroup::kProfilingConfig,
           .default_value = "False",
-          .meaning =
-              "True: runs are recorded, and when the session ends it writes "
-              "operator_memory_<stamp>.csv, memory_record_<stamp>.csv, "
-              "static_op_mem_<stamp>.csv, a trace and a memory snapshot (docs/profiling.md).",
+          .meaning = "True: runs are recorded, and when the session ends it writes "
+                     "operator_memory_<stamp>.csv, memory_record_<stamp>.csv, "
+                     "static_op_mem_<stamp>.csv, a trace, a memory snapshot and a page "
+                     "(docs/profiling.md).",
           .apply = [](const OptionValue& value,
                       RunConfig& config) { config.profiling.enabled = std::get<bool>(value); },
       },

@@ -28,7 +28,9 @@ ModelInfo InfoOf(const graph::Graph& graph) {
   for (const graph::ValueId id : graph.root().inputs) {
     info.inputs.push_back(PortOf(graph[id]));
     graph::ValueType type = graph[id].type;
-    graph::ForEachDim(type, [&](Dim& dim) { dim.CollectSymbols(info.symbols); });
+    graph::ForEachDim(type, [&](Dim& dim) {
+      if (!dim.is_anonymous()) dim.CollectSymbols(info.symbols);
+    });
   }
   for (const graph::ValueId id : graph.root().outputs) info.outputs.push_back(PortOf(graph[id]));
   std::set<std::string> unsupported;

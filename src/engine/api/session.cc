@@ -65,6 +65,7 @@ Result<engine::SessionOptions> EngineOptions(const SessionOptions& options) {
   made.threads = options.threads;
   made.load.optimise = options.optimise;
   made.load.only_plan = options.only_plan;
+  made.profiling = options.profiling;
   made.load.weight_forms = WeightFormsOf(options.weights);
   made.allocator = options.allocator;
   made.device = options.device;
@@ -321,6 +322,19 @@ Result<Bytes> Session::FeatureMapSize(GraphId graph, std::span<const ConstTensor
 
 Status Session::SetFeatureMapBase(GraphId graph, std::byte* base, Bytes size) {
   return parts_->session->SetFeatureMapBase(graph, base, size);
+}
+
+Status Session::StartProfiling() { return parts_->session->StartProfiling(); }
+
+Result<ProfilingFiles> Session::StopProfiling(const std::string& folder) {
+  PLIMSOLL_ASSIGN(const engine::ProfileFiles written, parts_->session->StopProfiling(folder));
+  return ProfilingFiles{.operator_memory = written.operator_memory.string(),
+                        .memory_record = written.memory_record.string(),
+                        .static_op_mem = written.static_op_mem.string(),
+                        .trace = written.trace.string(),
+                        .snapshot = written.snapshot.string(),
+                        .report = written.report.string(),
+                        .dropped_events = written.dropped};
 }
 
 Result<Bytes> Session::Trim() { return parts_->session->Trim(); }

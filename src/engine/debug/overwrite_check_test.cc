@@ -135,7 +135,8 @@ TEST(OverwriteCheckTest, AnOperatorThatCountsItsRunsIsNotCaught) {
 }
 
 TEST(OverwriteCheckTest, R153_R154_R156_OnlyOperatorsThatAreListed) {
-  const ScopedMisdeed misdeed(Writes({StrayWrite::From::kOutput, 16, ""}));
+  // Where it is not looked for, it hits the padding of the workspace.
+  const ScopedMisdeed misdeed(Writes({StrayWrite::From::kWorkspace, 64, ""}));
   const auto code = [](config::OperatorList listed) {
     SessionOptions options = Checking();
     options.config.oom_check.operators = std::move(listed);

@@ -80,6 +80,7 @@ RunMonitor::RunMonitor(SessionDebug& session, const std::string& graph, int64_t 
     : session_(session),
       settings_(session.settings),
       begin_(session.clock->Now()),
+      looks_(settings_.any()),
       timed_(settings_.timeouts.op_execute || settings_.timeouts.stream_sync ||
              settings_.timeouts.event_sync) {
   const config::DumpSettings& dump = settings_.dump;

@@ -47,6 +47,9 @@ class RunMonitor final : public TaskMonitor {
   void Profile(std::unique_ptr<RunProfile> profile) { profile_ = std::move(profile); }
   RunProfile* profile() const { return profile_.get(); }  // null: nobody is told
 
+  bool LooksAtKernels() const override {
+    return looks_ || (profile_ != nullptr && profile_->recording());
+  }
   Status Run(const KernelRun& run) override;
   void BeforeTask(size_t task) override {
     if (profile_ != nullptr) profile_->BeforeTask(task);
@@ -85,6 +88,7 @@ class RunMonitor final : public TaskMonitor {
   SessionDebug& session_;
   const DebugSettings& settings_;
   const TimePoint begin_;
+  const bool looks_;             // for more than the recorder
   const bool timed_;             // some wait has a limit
   std::optional<RunDump> dump_;  // nothing: this run is not looked at
   std::unique_ptr<RunProfile> profile_;

@@ -82,6 +82,24 @@ TEST(DynamicShapesTest, EverySetOfShapesGivesTheRightResults) {
   EXPECT_EQ(session->Memory(id)->plans, 18);
 }
 
+// People read min(1, n) as 1; a run with no rows still gets 0.
+TEST(DynamicShapesTest, ASizeOfZeroRunsAlthoughSymbolsReadAsAtLeastOne) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({Dim::Symbol("n"), kWidth}));
+  const ValueId rows =
+      builder.Node("Gather", {builder.Node("Shape", {x}), builder.Int64s("first", {0})});
+  const ValueId least = builder.Node("Min", {rows, builder.Int64s("one", {1})});
+  const ValueId sevens = builder.Node("Expand", {builder.Float32s("seven", {1}, {7.0f}), least});
+  builder.Output(sevens);
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  for (const int64_t n : {3, 0, 1}) {
+    const auto outputs = MustRun(*session, id, {Random({n, kWidth}, 5)});
+    ASSERT_EQ(outputs.size(), 1U);
+    EXPECT_EQ(outputs[0].dims, (kernels::Dims{std::min<int64_t>(n, 1)})) << n << " rows";
+  }
+}
+
 TEST(DynamicShapesTest, NoMorePlansAreKeptThanAskedFor) {
   for (const size_t kept : {0, 1, 3}) {
     SessionOptions options;

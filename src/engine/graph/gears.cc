@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "graph/open_dimensions.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -45,16 +46,23 @@ std::string FromMetadata(const Graph& graph) {
   return "";
 }
 
+std::vector<std::string> Shown(std::vector<std::string> symbols) {
+  for (std::string& symbol : symbols) symbol = graph::ShownName(symbol);
+  return symbols;
+}
+
 Result<Gear> MakeGear(const Graph& graph, const std::vector<std::string>& symbols,
                       const std::vector<int64_t>& sizes) {
   if (sizes.size() != symbols.size()) {
     return BadGears(StrCat("a gear has ", sizes.size(), " sizes, and the model's inputs have ",
-                           symbols.size(), ": ", Join(symbols, ", ")),
+                           symbols.size(), ": ", Join(Shown(symbols), ", ")),
                     "give one number for each of them");
   }
   Gear gear;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] < 0) return BadGears(StrCat(symbols[i], " is ", sizes[i]), "give sizes from 0 on");
+    if (sizes[i] < 0)
+      return BadGears(StrCat(graph::ShownName(symbols[i]), " is ", sizes[i]),
+                      "give sizes from 0 on");
   }
   gear.label = SizesText(symbols, sizes);
   const auto lookup = [&](const std::string& name) -> std::optional<graph::Dim> {
@@ -94,7 +102,9 @@ std::vector<std::string> OpenSizes(const Graph& graph) {
 
 std::string SizesText(const std::vector<std::string>& symbols, const std::vector<int64_t>& sizes) {
   std::vector<std::string> parts;
-  for (size_t i = 0; i < symbols.size(); ++i) parts.push_back(StrCat(symbols[i], "=", sizes[i]));
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    parts.push_back(StrCat(graph::ShownName(symbols[i]), "=", sizes[i]));
+  }
   return Join(parts, ",");
 }
 

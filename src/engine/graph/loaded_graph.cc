@@ -150,6 +150,7 @@ Status LoadedGraph::RunStep(std::span<const TensorView> inputs, std::span<const 
                                   .ports = ports_.outputs(),
                                   .batch = batch,
                                   .cancelled = options.cancelled,
+                                  .task = options.task,
                                   .half_applied = &half_applied});
 }
 

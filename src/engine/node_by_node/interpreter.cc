@@ -80,7 +80,7 @@ void Interpreter::AddTo(HeldWeights& weights) const {
   for (size_t i = 0; i < values_.size(); ++i) {
     const HostTensor& tensor = values_[i].tensor;
     if (graph_.values[i].constant.valid() && tensor.data != nullptr) {
-      weights.emplace(tensor.data.get(), tensor.size());
+      weights.emplace(tensor.data.get(), HeldWeight{tensor.size(), graph_.values[i].name});
     }
   }
 }

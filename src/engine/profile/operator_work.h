@@ -8,7 +8,7 @@
 namespace plimsoll::engine {
 
 // What a node must at least do, whatever its kernel: read each input once, write each output once,
-// and, for products of matrices and convolutions, so many additions and multiplications.
+// and so many additions and multiplications, where its operator's row counts them.
 struct OperatorWork {
   Bytes read;
   Bytes written;

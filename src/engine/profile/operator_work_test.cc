@@ -39,6 +39,53 @@ TEST(OperatorWorkTest, AConvolutionMultipliesEachPlaceWithItsFilter) {
   EXPECT_EQ(work.operations, 2 * 6 * 8 * 8 * 4 * 3 * 3);
 }
 
+graph::Attributes OneInt(const char* name, int64_t value) {
+  graph::Attributes attributes;
+  attributes.Set(name, value);
+  return attributes;
+}
+
+TEST(OperatorWorkTest, AMatrixTimesAVectorSumsEachRowOnce) {
+  graph::GraphBuilder builder;
+  const auto a = builder.Input("a", FloatTensor({3, 5}));
+  const auto b = builder.Input("b", FloatTensor({5}));
+  EXPECT_EQ(WorkOfLast(builder, builder.Node("MatMul", {a, b})).operations, 2 * 3 * 5);
+  graph::GraphBuilder vectors;
+  const auto c = vectors.Input("c", FloatTensor({5}));
+  const auto d = vectors.Input("d", FloatTensor({5}));
+  EXPECT_EQ(WorkOfLast(vectors, vectors.Node("MatMul", {c, d})).operations, 2 * 5);
+}
+
+TEST(OperatorWorkTest, ATransposedFactorIsSummedOverItsRows) {
+  graph::GraphBuilder builder;
+  const auto a = builder.Input("a", FloatTensor({5, 3}));
+  const auto b = builder.Input("b", FloatTensor({5, 7}));
+  EXPECT_EQ(WorkOfLast(builder, builder.Node("Gemm", {a, b}, OneInt("transA", 1))).operations,
+            2 * 3 * 5 * 7);
+}
+
+TEST(OperatorWorkTest, ATransposedConvolutionMultipliesEachInputWithAllThatItsChannelReaches) {
+  graph::GraphBuilder builder;
+  const auto x = builder.Input("x", FloatTensor({1, 4, 5, 5}));
+  const auto w = builder.Input("w", FloatTensor({4, 6, 2, 2}));
+  EXPECT_EQ(WorkOfLast(builder, builder.Node("ConvTranspose", {x, w})).operations,
+            2 * 4 * 5 * 5 * 6 * 2 * 2);
+}
+
+TEST(OperatorWorkTest, AttentionMultipliesQueriesWithKeysAndThatWithValues) {
+  const auto work = [](bool causal) {
+    graph::GraphBuilder builder(24);
+    const auto query = builder.Input("q", FloatTensor({2, 3, 4, 8}));
+    const auto key = builder.Input("k", FloatTensor({2, 3, 6, 8}));
+    const auto value = builder.Input("v", FloatTensor({2, 3, 6, 5}));
+    return WorkOfLast(builder, builder.Node("Attention", {query, key, value},
+                                            OneInt("is_causal", causal ? 1 : 0)))
+        .operations;
+  };
+  EXPECT_EQ(work(false), 2 * (2 * 3 * 4 * 6 * 8) + 2 * (2 * 3 * 4 * 6 * 5));
+  EXPECT_EQ(work(true), work(false) / 2);
+}
+
 TEST(OperatorWorkTest, OfOthersBytesAloneAreCounted) {
   graph::GraphBuilder builder;
   const auto x = builder.Input("x", FloatTensor({8}));

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compile/memory/storage/storages.h"
+#include "engine/profile/module_paths.h"
 #include "engine/profile/operator_work.h"
 #include "graph/operator_row.h"
 #include "plimsoll/base/text.h"
@@ -14,11 +15,14 @@ namespace {
 using graph::Graph;
 using graph::NodeId;
 using profile::PlanTable;
+using profile::TensorKind;
 
 // Whose memory a buffer is: the node that makes its value or works in it, and what to call it.
 struct BufferOwner {
   NodeId node;
-  std::string value;
+  std::string name;
+  TensorKind kind = TensorKind::kActivation;
+  graph::ValueId value = {};  // where it is one
 };
 
 std::map<plan::BufferId, BufferOwner> OwnersOf(const compile::CompiledModel& model) {
@@ -27,19 +31,28 @@ std::map<plan::BufferId, BufferOwner> OwnersOf(const compile::CompiledModel& mod
   std::map<plan::BufferId, BufferOwner> owners;
   for (size_t i = 0; i < buffers.workspace_of.size(); ++i) {
     const plan::BufferId buffer = buffers.workspace_of[i];
-    if (buffer.valid()) owners[buffer] = {NodeId(i), buffers.problem.buffer(buffer).name};
+    if (buffer.valid()) {
+      owners[buffer] = {NodeId(i), buffers.problem.buffer(buffer).name, TensorKind::kWorkspace};
+    }
   }
   for (const compile::PlannedBuffers::GroupCopy& copy : buffers.group_copies) {
-    owners[copy.buffer] = {copy.node, buffers.problem.buffer(copy.buffer).name};
+    owners[copy.buffer] = {copy.node, buffers.problem.buffer(copy.buffer).name, TensorKind::kCopy};
   }
   // Pieces of a value carry the names of what begins in them.
-  std::map<std::string_view, NodeId> makers;
-  for (const graph::Value& value : graph.values) makers.try_emplace(value.name, value.producer);
+  std::map<std::string_view, graph::ValueId> values;
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    values.try_emplace(graph.values[i].name, graph::ValueId(i));
+  }
   for (size_t i = 0; i < buffers.problem.buffers.size(); ++i) {
-    const std::string& name = buffers.problem.buffers[i].name;
-    const auto maker = makers.find(name);
-    if (maker == makers.end()) continue;
-    owners.try_emplace(plan::BufferId(i), BufferOwner{maker->second, name});
+    const plan::Buffer& buffer = buffers.problem.buffers[i];
+    const auto value = values.find(buffer.name);
+    if (value == values.end()) continue;
+    const NodeId maker = graph[value->second].producer;
+    // What no node makes is a copy of the caller's.
+    const TensorKind kind = buffer.atomic_addr_clean_id != plan::kNoClearing ? TensorKind::kCleared
+                            : maker.valid() ? TensorKind::kActivation
+                                            : TensorKind::kCopy;
+    owners.try_emplace(plan::BufferId(i), BufferOwner{maker, buffer.name, kind, value->second});
   }
   return owners;
 }
@@ -174,6 +187,8 @@ PlanTable PlanProfile::TableOf(profile::Recorder& recorder, const ProfiledGraph&
   table.model = graph.model;
   table.graph_id = graph.id;
   table.planned = compile::FeatureMapPeak(model.planned).value();
+  table.lower_bound =
+      model.planned.plan.regions[model.planned.buffers.feature_map.index()].lower_bound.value();
   const auto owners = OwnersOf(model);
   for (const RunLife& life : lives_) {
     const auto owner = owners.find(life.buffer);
@@ -182,12 +197,18 @@ PlanTable PlanProfile::TableOf(profile::Recorder& recorder, const ProfiledGraph&
     const NodeId last = steps[static_cast<size_t>(life.end - 1)].node;
     PlanTable::Life row;
     row.value = recorder.Intern(owner != owners.end()
-                                    ? owner->second.value
+                                    ? owner->second.name
                                     : model.planned.buffers.problem.buffer(life.buffer).name);
     row.producer = static_cast<uint32_t>(made ? owner->second.node.index() : first.index());
     row.last_reader = static_cast<uint32_t>(last.index());
     // What no operator makes is called by its own name: an input that is copied.
     row.name = made ? node_names_[row.producer] : row.value;
+    if (owner != owners.end()) row.kind = owner->second.kind;
+    if (owner != owners.end() && owner->second.value.valid()) {
+      const graph::ValueType& type = model.graph[owner->second.value].type;
+      row.type = recorder.Intern(graph::Name(type.data_type));
+      row.shape = recorder.Intern(type.shape ? Text(*type.shape) : "");
+    }
     row.begin = life.begin;
     row.end = life.end;
     row.bytes = life.handed_out;
@@ -207,6 +228,10 @@ PlanTable PlanProfile::TableOf(profile::Recorder& recorder, const ProfiledGraph&
     about.read = std::max(work.read - there, Bytes(0)).value();
     about.written = std::max(work.written - there, Bytes(0)).value();
     about.operations = work.operations;
+  }
+  const std::vector<std::string> modules = ModulesOf(model.graph, model.planned.timeline);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    table.operators[steps[i].node.index()].module = recorder.Intern(modules[i]);
   }
   return table;
 }

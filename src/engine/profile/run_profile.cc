@@ -11,7 +11,17 @@ namespace {
 using profile::Event;
 using Kind = profile::Event::Kind;
 
-constexpr int64_t kResidentEvery = 10'000'000;  // nanoseconds: it costs a system call
+// Memory that a thread keeps from one run to its next: a short run would feel the heap.
+thread_local std::vector<uint32_t> spare_changes;
+thread_local std::vector<Event> told_events;
+
+// One use less of a life; whether it was the last. `shared`: other threads may end uses of it too.
+bool EndUse(std::atomic<int32_t>& left, bool shared) {
+  if (shared) return left.load() > 0 && left.fetch_sub(1) == 1;
+  const int32_t now = left.load(std::memory_order_relaxed);
+  if (now > 0) left.store(now - 1, std::memory_order_relaxed);
+  return now == 1;
+}
 
 }  // namespace
 
@@ -23,23 +33,28 @@ RunProfile::RunProfile(std::shared_ptr<profile::Recorder> recorder,
       run_(recorder_->NextRun()),
       streams_(plan_->streams()),
       uses_left_(new std::atomic<int32_t>[plan_->lives().size()]()) {
+  streams_.front().changes.swap(spare_changes);
+  if (!recorder_->recording()) return;
   Event begin = Blank(Kind::kRunBegin);
   begin.bytes = place_.size.value();
   begin.address = reinterpret_cast<uint64_t>(place_.arena);
   recorder_->Record(begin);
-  TellResident();
+  TellResident(recorder_->Now());
 }
 
 RunProfile::~RunProfile() {
+  for (size_t i = 0; i < streams_.size(); ++i) Tell(i);
   std::vector<Event> events;
   for (size_t i = 0; i < plan_->lives().size(); ++i) {
-    if (uses_left_[i].load() > 0) {
+    if (uses_left_[i].load(std::memory_order_relaxed) > 0) {
       events.push_back(OfLife(Kind::kRelease, static_cast<uint32_t>(i)));
     }
   }
-  events.push_back(Blank(Kind::kRunEnd));
-  recorder_->Record(events);
-  TellResident();
+  const bool recording = recorder_->recording();
+  if (recording) events.push_back(Blank(Kind::kRunEnd));
+  if (!events.empty()) recorder_->Record(events);
+  if (recording) TellResident(recorder_->Now());
+  streams_.front().changes.swap(spare_changes);
 }
 
 Event RunProfile::Blank(Kind kind) const {
@@ -65,9 +80,8 @@ Event RunProfile::OfLife(Kind kind, uint32_t life) const {
 void RunProfile::End(Progress& progress, size_t stream, size_t place) {
   for (; progress.ended < place; ++progress.ended) {
     for (const uint32_t life : plan_->EndsAt(stream, progress.ended)) {
-      if (uses_left_[life].load() == 0 || uses_left_[life].fetch_sub(1) != 1) continue;
-      progress.events.push_back(OfLife(Kind::kRelease, life));
-      progress.events.back().stream = static_cast<int16_t>(stream);
+      if (!EndUse(uses_left_[life], streams_.size() > 1)) continue;
+      progress.changes.push_back(2 * life + 1);
     }
   }
 }
@@ -79,17 +93,39 @@ void RunProfile::Reach(size_t stream, size_t place) {
     for (const uint32_t life : plan_->BeginsAt(stream, progress.begun)) {
       const RunLife& about = plan_->lives()[life];
       if (about.batch != kEveryBatch && about.batch != place_.batch) continue;
-      uses_left_[life].store(static_cast<int32_t>(about.last_steps.size()));
-      progress.events.push_back(OfLife(Kind::kAllocate, life));
-      progress.events.back().stream = static_cast<int16_t>(stream);
+      uses_left_[life].store(static_cast<int32_t>(about.last_steps.size()),
+                             std::memory_order_relaxed);
+      progress.changes.push_back(2 * life);
     }
   }
 }
 
-void RunProfile::Tell(Progress& progress) {
-  if (progress.events.empty()) return;
-  recorder_->Record(progress.events);
-  progress.events.clear();
+void RunProfile::Tell(size_t stream) {
+  std::vector<uint32_t>& changes = streams_[stream].changes;
+  if (changes.empty()) return;
+  const auto ends = [](uint32_t change) { return change % 2 == 1; };
+  size_t told = 0;
+  while (told < changes.size() && !recording()) {
+    int64_t released = 0;
+    int64_t taken = 0;
+    size_t next = told;
+    for (; next < changes.size() && ends(changes[next]); ++next) {
+      released += plan_->lives()[changes[next] / 2].handed_out;
+    }
+    for (; next < changes.size() && !ends(changes[next]); ++next) {
+      taken += plan_->lives()[changes[next] / 2].handed_out;
+    }
+    if (!recorder_->CountOnly(released, taken)) break;
+    told = next;
+  }
+  told_events.clear();
+  for (; told < changes.size(); ++told) {
+    const Kind kind = ends(changes[told]) ? Kind::kRelease : Kind::kAllocate;
+    told_events.push_back(OfLife(kind, changes[told] / 2));
+    told_events.back().stream = static_cast<int16_t>(stream);
+  }
+  if (!told_events.empty()) recorder_->Record(told_events);
+  changes.clear();
 }
 
 void RunProfile::BeforeTask(size_t task) {
@@ -97,9 +133,8 @@ void RunProfile::BeforeTask(size_t task) {
   // What a run does before its first node belongs to the first step.
   const int64_t reached = task == 0 ? std::max<int64_t>(steps.reached, 0) : steps.reached;
   const auto stream = static_cast<size_t>(steps.stream);
-  if (reached < 0 || plan_->StepsOf(stream) == 0) return;
-  Reach(stream, static_cast<size_t>(reached));
-  Tell(streams_[stream]);
+  if (reached >= 0 && plan_->StepsOf(stream) > 0) Reach(stream, static_cast<size_t>(reached));
+  Tell(stream);
 }
 
 void RunProfile::AfterTask(size_t task) {
@@ -109,7 +144,9 @@ void RunProfile::AfterTask(size_t task) {
   const auto done = static_cast<size_t>(steps.done);
   if (streams_[stream].begun < done) Reach(stream, done - 1);
   End(streams_[stream], stream, done);
-  Tell(streams_[stream]);
+  // What a task gives back on a stream of several may be another's at once; else it is told with
+  // what the next task takes.
+  if (streams_.size() > 1) Tell(stream);
 }
 
 RunProfile::Operator::Operator(RunProfile* run, graph::NodeId node)
@@ -127,14 +164,11 @@ RunProfile::Operator::~Operator() {
   event.name = run_->plan_->NameOfNode(node_);
   event.stream = static_cast<int16_t>(run_->plan_->StreamOf(node_));
   run_->recorder_->Record(event);
-  if (end - run_->resident_told_.load(std::memory_order_relaxed) > kResidentEvery) {
-    run_->TellResident();
-  }
+  run_->TellResident(end);
 }
 
-void RunProfile::TellResident() {
-  if (!recorder_->recording()) return;
-  resident_told_.store(recorder_->Now(), std::memory_order_relaxed);
+void RunProfile::TellResident(int64_t now) {
+  if (!recorder_->ResidentIsDue(now)) return;
   Event event = Blank(Kind::kResident);
   event.bytes = ResidentBytes().value();
   recorder_->Record(event);

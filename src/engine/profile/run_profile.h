@@ -32,6 +32,7 @@ class RunProfile {
 
   void BeforeTask(size_t task);
   void AfterTask(size_t task);
+  bool recording() const { return recorder_->recording(); }  // a window is open
 
   // An operator runs for as long as this lives. Null: nobody is told.
   class Operator {
@@ -57,14 +58,15 @@ class RunProfile {
   struct Progress {
     size_t begun = 0;  // steps
     size_t ended = 0;
-    std::vector<profile::Event> events;
+    // What is still to be told, in order: lives, twice their number, and one more where they end.
+    std::vector<uint32_t> changes;
   };
   profile::Event Blank(profile::Event::Kind kind) const;
   profile::Event OfLife(profile::Event::Kind kind, uint32_t life) const;
   void Reach(size_t stream, size_t place);
   void End(Progress& progress, size_t stream, size_t place);
-  void Tell(Progress& progress);
-  void TellResident();
+  void Tell(size_t stream);
+  void TellResident(int64_t now);
 
   const std::shared_ptr<profile::Recorder> recorder_;
   const std::shared_ptr<const PlanProfile> plan_;
@@ -72,7 +74,6 @@ class RunProfile {
   const uint32_t run_;
   std::vector<Progress> streams_;
   std::unique_ptr<std::atomic<int32_t>[]> uses_left_;  // by life; 0: it is not held
-  std::atomic<int64_t> resident_told_ = 0;             // when
 };
 
 }  // namespace plimsoll::engine

@@ -8,6 +8,8 @@
 
 #include "plimsoll/base/text.h"
 #include "profile/csv/csv_files.h"
+#include "profile/recording_report.h"
+#include "profile/report_page.h"
 #include "profile/trace/torch_snapshot.h"
 #include "profile/trace/trace_json.h"
 
@@ -90,6 +92,13 @@ Result<ProfileOptions> ParseProfileOptions(const std::string& text) {
   return made;
 }
 
+std::vector<std::filesystem::path> ProfileFiles::All() const {
+  std::vector<std::filesystem::path> files = {operator_memory, memory_record, static_op_mem, trace,
+                                              snapshot};
+  if (!report.empty()) files.push_back(report);
+  return files;
+}
+
 SessionProfile::SessionProfile(ProfileOptions options, profile::RecorderOptions recorder)
     : options_(std::move(options)), recorder_([&] {
         recorder.limit = options_.limit;
@@ -107,34 +116,75 @@ bool SessionProfile::HasNewPlans() {
   return std::exchange(plans_, now) != now;
 }
 
-void SessionProfile::SetHeld(profile::Component component, Bytes bytes) {
+void SessionProfile::Start() {
+  if (!options_.events) return;
   const std::lock_guard lock(mutex_);
-  int64_t& held = held_[static_cast<size_t>(component)];
-  const int64_t change = bytes.value() - held;
-  held = bytes.value();
-  if (change == 0) return;
-  profile::Event event;
-  event.kind = change > 0 ? profile::Event::Kind::kAllocate : profile::Event::Kind::kRelease;
-  event.component = component;
-  event.bytes = std::abs(change);
-  event.device = static_cast<int16_t>(device_);
-  recorder_->Record(event);
+  if (recorder_->recording()) return;
+  held_before_.clear();
+  for (const auto& [place, event] : held_) held_before_.push_back(event);
+  recorder_->Start();
 }
 
-Result<ProfileFiles> SessionProfile::Write(const profile::Recording& recording) const {
+profile::Recording SessionProfile::Take() {
+  const std::lock_guard lock(mutex_);
+  profile::Recording recording = recorder_->Stop();
+  recording.held = std::exchange(held_before_, {});
+  return recording;
+}
+
+void SessionProfile::SetHeld(profile::Component component, const std::vector<HeldPiece>& pieces) {
+  using Kind = profile::Event::Kind;
+  const std::lock_guard lock(mutex_);
+  std::map<uint64_t, const HeldPiece*> now;
+  for (const HeldPiece& piece : pieces) {
+    if (piece.size > Bytes(0)) now[reinterpret_cast<uint64_t>(piece.address)] = &piece;
+  }
+  std::vector<profile::Event> events;
+  for (auto held = held_.begin(); held != held_.end();) {
+    const auto [of, address] = held->first;
+    const auto still = now.find(address);
+    const bool stays = still != now.end() && still->second->size.value() == held->second.bytes;
+    if (of != component || stays) {
+      if (of == component) now.erase(still);
+      ++held;
+      continue;
+    }
+    events.push_back(held->second);
+    events.back().kind = Kind::kRelease;
+    held = held_.erase(held);
+  }
+  for (const auto& [address, piece] : now) {
+    profile::Event event;
+    event.kind = Kind::kAllocate;
+    event.component = component;
+    event.bytes = piece->size.value();
+    event.address = address;
+    event.device = static_cast<int16_t>(device_);
+    event.name = recorder_->Intern(piece->name);
+    event.item = recorder_->Intern(piece->graph);
+    held_.emplace(std::pair{component, address}, event);
+    events.push_back(event);
+  }
+  recorder_->Record(events);
+}
+
+Result<ProfileFiles> SessionProfile::Write(const profile::Recording& recording,
+                                           const Writing& writing) const {
   std::string stamp = profile::ProfileStamp();
+  const std::filesystem::path& folder = writing.folder.empty() ? options_.folder : writing.folder;
   const auto named = [&](const char* kind, const char* ending) {
-    return options_.folder / StrCat(kind, "_", stamp, ending);
+    return folder / StrCat(kind, "_", stamp, ending);
   };
   while (std::filesystem::exists(named("operator_memory", ".csv"))) {
     stamp = profile::ProfileStamp();
   }
-  const ProfileFiles files{.operator_memory = named("operator_memory", ".csv"),
-                           .memory_record = named("memory_record", ".csv"),
-                           .static_op_mem = named("static_op_mem", ".csv"),
-                           .trace = named("trace", ".json"),
-                           .snapshot = named("snapshot", ".pickle"),
-                           .dropped = recording.dropped};
+  ProfileFiles files{.operator_memory = named("operator_memory", ".csv"),
+                     .memory_record = named("memory_record", ".csv"),
+                     .static_op_mem = named("static_op_mem", ".csv"),
+                     .trace = named("trace", ".json"),
+                     .snapshot = named("snapshot", ".pickle"),
+                     .report = named("report", ".html"),
+                     .dropped = recording.dropped};
   const profile::DeviceColumn column{options_.device_type.empty() ? "CPU" : options_.device_type};
   const auto write = profile::WriteProfileFile;
   PLIMSOLL_TRY(write(files.operator_memory, profile::OperatorMemoryCsv(recording, column)));
@@ -142,6 +192,15 @@ Result<ProfileFiles> SessionProfile::Write(const profile::Recording& recording) 
   PLIMSOLL_TRY(write(files.static_op_mem, profile::StaticOpMemCsv(recording, device_)));
   PLIMSOLL_TRY(write(files.trace, profile::TraceJson(recording, column.type)));
   PLIMSOLL_TRY(write(files.snapshot, profile::TorchSnapshot(recording)));
+  const std::string model = recording.plans.empty() ? "runs" : recording.plans.front().model;
+  profile::ReportPlan plan = profile::MakeRecordedPlan(recording, model);
+  if (plan.steps.empty()) {
+    files.report.clear();
+    return files;
+  }
+  plan.machine = writing.machine;
+  const profile::Report report{.title = model, .plans = {std::move(plan)}};
+  PLIMSOLL_TRY(write(files.report, profile::ReportPage(report)));
   return files;
 }
 

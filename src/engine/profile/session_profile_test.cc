@@ -10,6 +10,7 @@
 #include <set>
 
 #include "engine/models_for_tests.h"
+#include "engine/profile/profiled_session_for_tests.h"
 #include "engine/run/poisoned_run.h"
 #include "engine/session.h"
 #include "engine/session_for_tests.h"
@@ -80,16 +81,6 @@ Graph Chain() {
   builder.Output(value);
   return builder.Build();
 }
-
-struct Profiled {
-  explicit Profiled(const ProfileOptions& options = {}, SessionOptions session = {})
-      : profile(std::make_shared<SessionProfile>(options)) {
-    session.profile = profile;
-    this->session = MakeSession(session);
-  }
-  std::shared_ptr<SessionProfile> profile;
-  std::unique_ptr<Session> session;
-};
 
 // The cells of each row, without the heading; times are "t" where there is one.
 std::vector<std::vector<std::string>> Cells(const Recording& recording) {
@@ -332,23 +323,6 @@ TEST(SessionProfileTest, ARunThatFailsHoldsNothingAfterwards) {
   EXPECT_EQ(made.profile->recorder()->counters().now.allocated, 0);
 }
 
-TEST(SessionProfileTest, WeightsAreAComponentOfTheirOwn) {
-  const Profiled made;
-  made.profile->Start();
-  const GraphId id = MustAdd(*made.session, ConvolutionalNetwork());
-  MustRun(*made.session, id, {Random({1, 3, 20, 20}, 1)});
-  const Bytes weights = made.session->Memory().weights;
-  int64_t told = 0;
-  profile::ReplayTotals(made.profile->Take(),
-                        [&](const Event& event, const profile::MemoryTotals& totals) {
-                          if (event.component == profile::Component::kWeights) {
-                            told = totals.allocated;
-                          }
-                        });
-  EXPECT_GT(weights, Bytes(0));
-  EXPECT_EQ(told, weights.value());
-}
-
 std::vector<std::string> FilesIn(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -371,9 +345,11 @@ TEST(SessionProfileTest, R83_R235_ProfilingConfigWritesOneTableWhenTheSessionEnd
     for (int i = 0; i < 3; ++i) MustRun(*session, id, {Random({1, 3, 20, 20}, 1)});
   }
   const std::vector<std::string> files = FilesIn(folder);
-  ASSERT_EQ(files.size(), 5U);
+  ASSERT_EQ(files.size(), 6U);
   EXPECT_THAT(files[0], ::testing::MatchesRegex("memory_record_[0-9]+\\.csv"));
   EXPECT_THAT(files[1], ::testing::MatchesRegex("operator_memory_[0-9]+\\.csv"));
+  EXPECT_THAT(files[2], ::testing::MatchesRegex("report_[0-9]+\\.html"));
+  EXPECT_THAT(files[5], ::testing::MatchesRegex("trace_[0-9]+\\.json"));
   std::ifstream table(folder / files[1]);
   const std::string text{std::istreambuf_iterator<char>(table), {}};
   EXPECT_THAT(text, HasSubstr(",NPU:0\n"));

@@ -170,8 +170,10 @@ Status Executable::PlaceHostConstant(const Place& place) {
 }
 
 void Executable::AddTo(HeldWeights& weights) const {
-  for (const kernels::HostTensor& constant : constants_) {
-    if (constant.data != nullptr) weights.emplace(constant.data.get(), constant.size());
+  for (size_t i = 0; i < constants_.size(); ++i) {
+    const kernels::HostTensor& constant = constants_[i];
+    if (constant.data == nullptr) continue;
+    weights.emplace(constant.data.get(), HeldWeight{constant.size(), model_.graph.values[i].name});
   }
 }
 
@@ -315,6 +317,12 @@ Result<size_t> Executable::Next(size_t index, Addresses& addresses, kernels::Que
 
 Status Executable::RunMonitored(size_t index, const Addresses& addresses, const Call& call) const {
   const Task& task = program_.tasks[index];
+  if (!call.monitor->LooksAtKernels()) {
+    call.monitor->BeforeTask(index);
+    Status done = RunTask(task, addresses, call);
+    if (done.ok()) call.monitor->AfterTask(index);
+    return done;
+  }
   const bool updates = index >= program_.first_update;
   if (!updates) PLIMSOLL_TRY(call.monitor->CheckRunTime(model_.graph, task.node));
   call.monitor->BeforeTask(index);
@@ -352,6 +360,9 @@ Status Executable::Walk(const Program::Range& tasks, Addresses& addresses, const
     const bool may_stop = (i == 0 || i < program_.first_update) && call.cancelled != nullptr;
     if (may_stop && call.cancelled->load(std::memory_order_relaxed)) {
       return Cancelled(model_.graph, task);
+    }
+    if (call.task != nullptr) {
+      call.task->store(static_cast<int64_t>(i), std::memory_order_relaxed);
     }
     // What fails before the first variable has its new value must be known by then.
     if (i == program_.first_update) {

@@ -65,8 +65,9 @@ class Executable {
     // Looked at between tasks, until the first variable has its new value: from there a run goes to
     // its end.
     const std::atomic<bool>* cancelled = nullptr;
-    ClearCost* clearing = nullptr;  // what this run adds to it
-    bool* half_applied = nullptr;   // where given: set when a run fails behind that point
+    std::atomic<int64_t>* task = nullptr;  // set to the number of each task as it begins
+    ClearCost* clearing = nullptr;         // what this run adds to it
+    bool* half_applied = nullptr;          // where given: set when a run fails behind that point
     // Of the program's: tasks of other batches are left out, and outputs that these make may be
     // null.
     int32_t batch = kEveryBatch;

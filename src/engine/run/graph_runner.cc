@@ -74,6 +74,7 @@ Status GraphRunner::Run(BoundExecutable& bound, const Call& call) {
   const Executable::Call run{.inputs = {},
                              .outputs = {},
                              .cancelled = call.cancelled,
+                             .task = call.task,
                              .clearing = &last_run_.clearing,
                              .half_applied = call.half_applied,
                              .batch = bound.executable->program().BatchNamed(call.batch)};

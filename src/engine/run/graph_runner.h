@@ -43,7 +43,8 @@ class GraphRunner {
     const std::vector<Port>& ports;  // of the outputs
     const std::string& batch;
     const std::atomic<bool>* cancelled = nullptr;
-    bool* half_applied = nullptr;  // Executable::Call
+    std::atomic<int64_t>* task = nullptr;  // these two: Executable::Call
+    bool* half_applied = nullptr;
   };
   // Fails as Executable::Run does, as memory does, and with run.stable_address. Runs of an
   // executable in the memory of the run before allocate nothing.

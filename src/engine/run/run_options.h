@@ -15,6 +15,8 @@ struct RunOptions {
   // Looked at between tasks. A training step that has begun to write its variables goes to its end
   // first, so that no step is half applied.
   const std::atomic<bool>* cancelled = nullptr;
+  // Set to the number of each task of the executable as it begins; runs node by node leave it.
+  std::atomic<int64_t>* task = nullptr;
   // The batch to run, of a graph whose nodes carry batch labels; empty: the one that the sizes of
   // the inputs name.
   std::string batch = {};

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "plimsoll/base/text.h"
+#include "plimsoll/device/waiting.h"
 
 namespace plimsoll::engine {
 
@@ -12,7 +13,7 @@ StreamSet::StreamSet(std::shared_ptr<device::Device> device, device::DeviceId id
 StreamSet::~StreamSet() {
   // A device that refuses leaves nothing to be done about it here.
   for (const device::StreamId stream : streams_) {
-    (void)device_->SynchronizeStream(id_, stream).ok();
+    (void)device::WaitForStream(*device_, id_, stream).ok();
     (void)device_->DestroyStream(id_, stream).ok();
   }
 }
@@ -56,6 +57,8 @@ Status StreamSet::Synchronize(int stream, TaskMonitor* monitor) {
   return Synchronize(stream);
 }
 
-Status StreamSet::Synchronize(int stream) { return device_->SynchronizeStream(id_, At(stream)); }
+Status StreamSet::Synchronize(int stream) {
+  return device::WaitForStream(*device_, id_, At(stream));
+}
 
 }  // namespace plimsoll::engine

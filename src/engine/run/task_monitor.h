@@ -33,6 +33,9 @@ class TaskMonitor {
 
   virtual ~TaskMonitor() = default;
 
+  // Whether it looks at kernels now: where not, they are run as without it. Asked before each task.
+  virtual bool LooksAtKernels() const { return true; }
+
   // Sends the kernel to its queue. Fails as the kernel does, where that is known at once, or with
   // what was found.
   virtual Status Run(const KernelRun& run) = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/parallel.h"
+#include "plimsoll/device/waiting.h"
 
 namespace plimsoll::engine {
 
@@ -76,18 +77,24 @@ Status DeviceQueue::Run(const kernels::Kernel& kernel, const kernels::KernelCall
         {.inputs = reached_inputs, .outputs = reached_outputs, .workspace = reach(workspace)});
     if (!done.ok()) failure->Note(std::move(done));
   };
-  return side_.device->Enqueue(side_.id, stream_, work);
+  return EndedIfRefused(side_.device->Enqueue(side_.id, stream_, work));
 }
 
 Status DeviceQueue::Copy(void* to, const void* from, Bytes size) {
   if (size == Bytes(0)) return {};
-  return side_.device->Copy(side_.id, stream_, reinterpret_cast<Address>(to),
-                            reinterpret_cast<Address>(from), size);
+  return EndedIfRefused(side_.device->Copy(side_.id, stream_, reinterpret_cast<Address>(to),
+                                           reinterpret_cast<Address>(from), size));
 }
 
 Status DeviceQueue::Fill(void* at, uint8_t value, Bytes size) {
   if (size == Bytes(0)) return {};
-  return side_.device->Fill(side_.id, stream_, reinterpret_cast<Address>(at), value, size);
+  return EndedIfRefused(
+      side_.device->Fill(side_.id, stream_, reinterpret_cast<Address>(at), value, size));
+}
+
+Status DeviceQueue::EndedIfRefused(Status sent) {
+  if (!sent.ok()) (void)device::WaitForStream(*side_.device, side_.id, stream_).ok();
+  return sent;
 }
 
 // Nothing is sent between IsDone and Finish.
@@ -109,7 +116,7 @@ void DeviceQueue::ForgetEvent() {
 
 Status DeviceQueue::Finish() {
   ForgetEvent();
-  Status finished = side_.device->SynchronizeStream(side_.id, stream_);
+  Status finished = device::WaitForStream(*side_.device, side_.id, stream_);
   Status first = failure_->WaitAndTake();
   return first.ok() ? finished : first;
 }

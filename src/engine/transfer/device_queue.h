@@ -32,6 +32,7 @@ class DeviceQueue final : public kernels::Queue {
   void Cancel(const Error& reason) override;
 
  private:
+  Status EndedIfRefused(Status sent);
   void ForgetEvent();
 
   const DeviceSide side_;

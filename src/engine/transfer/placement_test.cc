@@ -168,7 +168,9 @@ TEST(PlacementTest, AConditionThatIsAnInputCostsNoCopy) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", compile::FloatTensor({4}));
   builder.Output(Choose(builder, builder.Input("flag", kFlag), x));
-  WatchedSession session;
+  SessionOptions each_by_itself;
+  each_by_itself.config.input_fusion_size = 0;
+  WatchedSession session({}, each_by_itself);
   const GraphId id = MustAdd(*session, builder.Build());
   const HostTensor data = Floats({4}, {1, -2, 3, -4});
   EXPECT_EQ(session.CopiesOfARun(id, {data, Bool(true)}), 2) << "x there, the result back";

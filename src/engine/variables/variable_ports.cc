@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "graph/operator_row.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -97,6 +98,49 @@ Error Unknown(const Graph& graph, const std::vector<ValueId>& values, const std:
       nearest ? StrCat("did you mean '", *nearest, "'?") : StrCat("it has ", Join(names, ", ")));
 }
 
+// "1x2x512x64".
+std::optional<std::vector<int64_t>> ParseDims(std::string_view text) {
+  std::vector<int64_t> dims;
+  for (const std::string_view part : Split(text, 'x')) {
+    const std::optional<int64_t> size = ParseInteger(Trim(part));
+    if (!size || *size < 0) return std::nullopt;
+    dims.push_back(*size);
+  }
+  return dims;
+}
+
+// That an input whose sizes are open may have those of a variable.
+Status CheckSizes(const Graph& graph, ValueId input, const VariableName& name) {
+  const graph::ValueType& type = graph[input].type;
+  const bool tensor = type.is_tensor() && (!type.shape || type.shape->size() == name.dims.size());
+  bool fits = tensor;
+  for (size_t i = 0; fits && type.shape && i < name.dims.size(); ++i) {
+    const graph::Dim& dim = (*type.shape)[i];
+    fits = !dim.is_number() || dim == graph::Dim(name.dims[i]);
+  }
+  if (!fits) {
+    return BadVariable("variables.shape", StrCat("variable '", name.input, "'"),
+                       StrCat("it is to be ", graph::Text(graph::ShapeOf(name.dims)),
+                              ", but the model's input is ", Text(type)),
+                       "give the sizes that the model leaves open");
+  }
+  return {};
+}
+
+// A cache that a node adds to is the node's own memory: what is present has the variable's size.
+void ShareCache(Graph& graph, ValueId variable, ValueId replacement) {
+  const graph::NodeId producer = graph[replacement].producer;
+  if (!producer.valid()) return;
+  graph::Node& node = graph[producer];
+  for (const auto& [output, input] : graph::FactsOf(node).in_place_caches) {
+    const auto made = static_cast<size_t>(output);
+    const auto read = static_cast<size_t>(input);
+    const bool found = output != 0 && made < node.outputs.size() && read < node.inputs.size() &&
+                       node.outputs[made] == replacement && node.inputs[read] == variable;
+    if (found) node.attributes.Set("past_present_share_buffer", int64_t{1});
+  }
+}
+
 }  // namespace
 
 Result<std::vector<VariableName>> ParseVariables(std::string_view text) {
@@ -105,14 +149,19 @@ Result<std::vector<VariableName>> ParseVariables(std::string_view text) {
     const std::string_view pair = Trim(part);
     const size_t equals = pair.find('=');
     const std::string_view input = Trim(pair.substr(0, equals));
-    const std::string_view output =
-        equals == std::string_view::npos ? "" : Trim(pair.substr(equals + 1));
-    if (input.empty() || (equals != std::string_view::npos && output.empty())) {
+    std::string_view output = equals == std::string_view::npos ? "" : Trim(pair.substr(equals + 1));
+    // Sizes stand behind the last '@'.
+    std::optional<std::vector<int64_t>> dims(std::in_place);
+    if (const size_t at = output.rfind('@'); at != std::string_view::npos) {
+      dims = ParseDims(output.substr(at + 1));
+      output = Trim(output.substr(0, at));
+    }
+    if (input.empty() || !dims || (equals != std::string_view::npos && output.empty())) {
       return BadVariable("variables.argument", StrCat("'", text, "'"),
                          StrCat("'", part, "' is neither INPUT=OUTPUT nor INPUT"),
-                         "write input=output,input=output");
+                         "write input=output,input=output, or input=output@1x2x512x64 for sizes");
     }
-    names.push_back({std::string(input), std::string(output), ""});
+    names.push_back({std::string(input), std::string(output), "", *std::move(dims)});
   }
   return names;
 }
@@ -153,6 +202,9 @@ Result<std::vector<VariablePort>> BindVariables(Graph& graph,
     VariablePort port{.input = 0, .output = std::nullopt, .group = name.group, .initial = {}};
     if (const auto place = PlaceOf(graph, graph.root().inputs, name.input)) {
       port.input = *place;
+      if (!name.dims.empty()) {
+        PLIMSOLL_TRY(CheckSizes(graph, graph.root().inputs[*place], name));
+      }
     } else if (const auto constant = ConstantCalled(graph, name.input)) {
       port.input = graph.root().inputs.size() + promoted.size();
       port.initial = graph[graph[*constant].constant];
@@ -165,6 +217,18 @@ Result<std::vector<VariablePort>> BindVariables(Graph& graph,
       if (!port.output) return Unknown(graph, graph.root().outputs, name.output, "output");
     }
     ports.push_back(std::move(port));
+  }
+  const std::vector<ValueId> given = graph.root().inputs;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].input >= given.size()) continue;
+    graph::Value& variable = graph[given[ports[i].input]];
+    if (!names[i].dims.empty()) {
+      variable.type.shape = graph::ShapeOf(names[i].dims);
+      variable.declared = variable.type;
+    }
+    if (ports[i].output) {
+      ShareCache(graph, given[ports[i].input], graph.root().outputs[*ports[i].output]);
+    }
   }
   for (const ValueId constant : promoted) {
     graph::Value& value = graph[constant];

@@ -13,7 +13,8 @@ namespace plimsoll::engine {
 
 using plimsoll::VariableName;
 
-// Reads "w=w_next,m=m_next,table". Fails (variables.argument) where a part is no name or pair.
+// Reads "w=w_next,m=m_next,table" and, with sizes that the model leaves open,
+// "past=present@1x2x512x64". Fails (variables.argument) where a part is no name or pair.
 Result<std::vector<VariableName>> ParseVariables(std::string_view text);
 
 // What the model's metadata `state` says, none where it has none. It is one of

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/variables/training_for_tests.h"
+#include "graph/builder.h"
+#include "graph/operator_row.h"
 
 namespace plimsoll::engine {
 namespace variable_ports_test {
@@ -24,6 +26,68 @@ std::string PairsOf(const Result<std::vector<VariableName>>& names) {
         StrCat(name.input, "=", name.output, name.group.empty() ? "" : " ", name.group));
   }
   return Join(texts, ", ");
+}
+
+TEST(VariablePortsTest, SizesStandBehindTheOutput) {
+  const auto names = ParseVariables("past=present@1x2x512x64, w=next_w,table");
+  ASSERT_TRUE(names.ok()) << names.error().Text();
+  EXPECT_EQ((*names)[0].output, "present");
+  EXPECT_EQ((*names)[0].dims, (std::vector<int64_t>{1, 2, 512, 64}));
+  EXPECT_TRUE((*names)[1].dims.empty());
+  for (const char* wrong : {"past=present@", "past=present@1x", "past=present@axb", "past=@1x2"}) {
+    EXPECT_EQ(PairsOf(ParseVariables(wrong)), "variables.argument") << wrong;
+  }
+}
+
+// One step of a decoder: a token's query, key and value, and a cache whose length is open.
+Graph OpenCache() {
+  using graph::DataType;
+  using graph::Dim;
+  using graph::Shape;
+  using graph::ValueType;
+  graph::GraphBuilder b;
+  const auto floats = [](Shape shape) {
+    return ValueType::Tensor(DataType::kFloat32, std::move(shape));
+  };
+  const auto query = b.Input("query", floats({1, 1, 32}));
+  const auto key = b.Input("key", floats({1, 1, 16}));
+  const auto value = b.Input("value", floats({1, 1, 16}));
+  const auto past_key = b.Input("past_key", floats({1, 2, Dim::Symbol("past"), 8}));
+  const auto past_value = b.Input("past_value", floats({1, 2, Dim::Symbol("past"), 8}));
+  const auto lengths = b.Input("lengths", ValueType::Tensor(DataType::kInt32, Shape{1}));
+  const auto total = b.Input("total", ValueType::Tensor(DataType::kInt32, Shape{}));
+  graph::Attributes attributes;
+  attributes.Set("num_heads", int64_t{4});
+  attributes.Set("kv_num_heads", int64_t{2});
+  const auto made =
+      b.Nodes("GroupQueryAttention", {query, key, value, past_key, past_value, lengths, total}, 3,
+              attributes, std::string(graph::kContributedDomain));
+  for (const auto output : made) b.Output(output);
+  Graph graph = b.Build();
+  graph.nodes[0].version = 1;
+  return graph;
+}
+
+TEST(VariablePortsTest, ACacheTakesTheSizesThatItIsGiven) {
+  Graph graph = OpenCache();
+  const auto& outputs = graph.root().outputs;
+  const VariableName cache{
+      .input = "past_key", .output = graph[outputs[1]].name, .dims = {1, 2, 512, 8}};
+  const auto ports = BindVariables(graph, {cache});
+  ASSERT_TRUE(ports.ok()) << ports.error().Text();
+  EXPECT_EQ(Text(graph[graph.root().inputs[3]].type), "float32[1,2,512,8]");
+  EXPECT_EQ(graph.nodes[0].attributes.Int("past_present_share_buffer", 0), 1);
+}
+
+TEST(VariablePortsTest, SizesThatContradictTheModelAreRefusedAndChangeNothing) {
+  for (const std::vector<int64_t>& dims :
+       {std::vector<int64_t>{1, 3, 512, 8}, std::vector<int64_t>{1, 2, 512}}) {
+    Graph graph = OpenCache();
+    const auto ports = BindVariables(graph, {{.input = "past_key", .output = "", .dims = dims}});
+    ASSERT_FALSE(ports.ok());
+    EXPECT_EQ(ports.error().code, "variables.shape");
+    EXPECT_EQ(Text(graph[graph.root().inputs[3]].type), "float32[1,2,past,8]");
+  }
 }
 
 TEST(VariablePortsTest, ReadsEveryFormOfMetadata) {

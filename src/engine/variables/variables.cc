@@ -4,6 +4,7 @@
 
 #include "engine/variables/variable_file.h"
 #include "plimsoll/base/text.h"
+#include "plimsoll/device/waiting.h"
 #include "plimsoll/plan/problem.h"
 
 namespace plimsoll::engine {
@@ -55,7 +56,7 @@ Variables::Variables(VariableMemory memory, std::shared_ptr<device::Device> devi
 Variables::~Variables() {
   if (!stream_.valid()) return;
   // A device that refuses leaves nothing to be done about it here; memory goes after the stream.
-  (void)device_->SynchronizeStream(id_, stream_).ok();
+  (void)device::WaitForStream(*device_, id_, stream_).ok();
   (void)device_->DestroyStream(id_, stream_).ok();
 }
 
@@ -95,7 +96,7 @@ Result<std::vector<const Variable*>> Variables::Declare(const std::vector<Wanted
     }
     if (const Status filled = Fill(wanted, made); !filled.ok()) {
       // What was begun must end before the memory can go back.
-      (void)device_->SynchronizeStream(id_, stream_).ok();
+      (void)device::WaitForStream(*device_, id_, stream_).ok();
       return filled;
     }
     for (Held& one : made) table_.emplace(one.variable.name, std::move(one));
@@ -118,12 +119,11 @@ Status Variables::Fill(const std::vector<Wanted>& wanted, const std::vector<Held
                                  AddressOf(asked->initial.bytes.data()), one.variable.size));
     }
   }
-  return device_->SynchronizeStream(id_, stream_);
+  return device::WaitForStream(*device_, id_, stream_);
 }
 
 Status Variables::Move(const void* to, const void* from, Bytes size) const {
-  PLIMSOLL_TRY(device_->Copy(id_, stream_, AddressOf(to), AddressOf(from), size));
-  return device_->SynchronizeStream(id_, stream_);
+  return device::CopyAndWait(*device_, id_, stream_, AddressOf(to), AddressOf(from), size);
 }
 
 Result<const Variables::Held*> Variables::Find(const std::string& name) const {

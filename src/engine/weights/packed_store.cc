@@ -89,7 +89,8 @@ Result<SharedForms::Form> PackedStore::FormOf(std::span<const std::byte> constan
   };
   PLIMSOLL_ASSIGN(SharedForms::Form form,
                   key.shared ? session_->forms().FindOrMake(key.text, make) : make());
-  forms_.emplace(key.text, Form{form, size, constant, layout != kPlainLayout});
+  const bool is_packed = layout != kPlainLayout;
+  forms_.emplace(key.text, Form{form, size, constant, is_packed, is_packed ? node_ : ""});
   memories_->push_back(form->memory);
   return form;
 }
@@ -104,6 +105,7 @@ Result<const void*> PackedStore::Pack(const void* data, Bytes plain, std::string
 
 void PackedStore::BeginNode(const graph::Node& node) {
   const std::lock_guard lock(mutex_);
+  node_ = StrCat(node.name.empty() ? node.op : node.name, " (packed)");
   DiskCache* const cache = session_->cache();
   past_cache_ =
       cache != nullptr && std::ranges::any_of(compile::TypesIn(node), [&](const auto& type) {
@@ -173,7 +175,9 @@ Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& const
 
 void PackedStore::AddTo(HeldWeights& weights) const {
   const std::lock_guard lock(mutex_);
-  for (const auto& [key, form] : forms_) weights.emplace(form.held->memory.get(), form.size);
+  for (const auto& [key, form] : forms_) {
+    weights.emplace(form.held->memory.get(), HeldWeight{form.size, form.node});
+  }
 }
 
 PackedStore::Packed PackedStore::packed(const HeldWeights& plain_held) const {

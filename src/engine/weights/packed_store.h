@@ -72,6 +72,7 @@ class PackedStore : public kernels::PackedWeights {
     Bytes size;
     std::span<const std::byte> constant;  // where it lay; not read
     bool packed = true;                   // else a copy of the plain form
+    std::string node;                     // that it was packed for
   };
   using Memories = std::vector<std::shared_ptr<const void>>;
   struct Key {
@@ -93,6 +94,7 @@ class PackedStore : public kernels::PackedWeights {
   const std::shared_ptr<SessionWeights> session_;
   const Makes makes_;
   mutable std::mutex mutex_;
+  std::string node_;         // that is prepared, as HeldWeight calls it
   bool past_cache_ = false;  // forms of the node that is prepared are not asked of the disk cache
   std::set<const void*> lasting_;
   std::map<const void*, WeightHash> counted_;  // constants that would be files

@@ -112,7 +112,7 @@ TEST(PackedStoreTest, AWeightOfTwoFormsIsOneWeight) {
   EXPECT_EQ(packed.plain, size);
   EXPECT_EQ(packed.kept_plain, Bytes(0));
   EXPECT_EQ(packed.more(), size);
-  packed = store.packed({{constant.data(), size}});
+  packed = store.packed({{constant.data(), {size, "w"}}});
   EXPECT_EQ(packed.kept_plain, size) << "others read it plain";
   EXPECT_EQ(packed.more(), size * 2);
   HeldWeights held;

@@ -16,7 +16,7 @@ uint64_t NextSession() {
 
 Bytes SumOf(const HeldWeights& weights) {
   Bytes sum;
-  for (const auto& [address, size] : weights) sum += size;
+  for (const auto& [address, held] : weights) sum += held.size;
   return sum;
 }
 

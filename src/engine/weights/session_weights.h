@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "config/run_config.h"
 #include "engine/cache/disk_cache.h"
@@ -17,8 +18,13 @@
 
 namespace plimsoll::engine {
 
-// Weights by address: what several graphs hold together is in it once.
-using HeldWeights = std::map<const void*, Bytes>;
+// A constant in a form that kernels read.
+struct HeldWeight {
+  Bytes size;
+  std::string name;  // of the constant; of a packed one that of the node that it was packed for
+};
+// By address: what several graphs hold together is in it once.
+using HeldWeights = std::map<const void*, HeldWeight>;
 
 Bytes SumOf(const HeldWeights& weights);
 

@@ -37,6 +37,15 @@ DataType TypeOf(const InferContext& context, std::initializer_list<size_t> input
   return DataType::kUndefined;
 }
 
+Status CheckPresent(const InferContext& context, std::initializer_list<size_t> inputs) {
+  for (const size_t input : inputs) {
+    if (!context.has_input(input)) {
+      return context.Fail(StrCat("its input ", input, " is left out, but is not optional"));
+    }
+  }
+  return {};
+}
+
 Status CheckTensor(const InferContext& context, size_t input) {
   const ValueType& type = context.input_type(input);
   if (type.kind == ValueType::Kind::kUnknown || type.is_tensor()) return {};

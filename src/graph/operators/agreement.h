@@ -29,6 +29,8 @@ DataType TypeOf(const InferContext& context, std::initializer_list<size_t> input
 
 // Each fails with a reason that names the inputs by number and says what they are.
 Status CheckTensor(const InferContext& context, size_t input);
+// That inputs behind optional ones are there.
+Status CheckPresent(const InferContext& context, std::initializer_list<size_t> inputs);
 Status CheckRank(const InferContext& context, size_t input, size_t rank);
 Status CheckRankAtLeast(const InferContext& context, size_t input, size_t rank);
 Status CheckSameType(const InferContext& context, std::initializer_list<size_t> inputs);

@@ -41,5 +41,9 @@ std::span<const OperatorRow> ControlFlowRows();
 std::span<const OperatorRow> MachineLearningRows();
 std::span<const OperatorRow> ClassifierRows();
 std::span<const OperatorRow> TrainingRows();
+std::span<const OperatorRow> QLinearRows();
+std::span<const OperatorRow> ContributedProductRows();
+std::span<const OperatorRow> ContributedAttentionRows();
+std::span<const OperatorRow> CropRows();
 
 }  // namespace plimsoll::graph::operators

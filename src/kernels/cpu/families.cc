@@ -81,6 +81,13 @@ std::vector<std::span<const KernelRow>> Families() {
       FeatureScalingKernels(),
       ImageDecoderKernels(),
       ViewKernels(),
+      QLinearKernels(),
+      BytePoolKernels(),
+      MatMulNBitsKernels(),
+      ContributedMatrixKernels(),
+      CropKernels(),
+      AttentionMaskKernels(),
+      GroupQueryAttentionKernels(),
   };
 }
 

@@ -87,5 +87,12 @@ std::span<const KernelRow> OptimizerKernels();
 std::span<const KernelRow> FeatureScalingKernels();
 std::span<const KernelRow> ImageDecoderKernels();
 std::span<const KernelRow> ViewKernels();
+std::span<const KernelRow> QLinearKernels();
+std::span<const KernelRow> BytePoolKernels();
+std::span<const KernelRow> MatMulNBitsKernels();
+std::span<const KernelRow> ContributedMatrixKernels();
+std::span<const KernelRow> CropKernels();
+std::span<const KernelRow> AttentionMaskKernels();
+std::span<const KernelRow> GroupQueryAttentionKernels();
 
 }  // namespace plimsoll::kernels::cpu

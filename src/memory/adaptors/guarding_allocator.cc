@@ -6,6 +6,7 @@
 #include "memory/pool/address_math.h"
 #include "memory/release_failure.h"
 #include "plimsoll/base/text.h"
+#include "plimsoll/device/waiting.h"
 
 namespace plimsoll::memory {
 namespace {
@@ -50,8 +51,7 @@ Result<bool> GuardingAllocator::Holds(StreamId stream, Address at, uint8_t value
   if (window_ == 0) return true;
   for (Bytes looked; looked < size; looked += kWindow) {
     const Bytes part = std::min(kWindow, size - looked);
-    PLIMSOLL_TRY(device_->Copy(id_, stream, window_, After(at, looked), part));
-    PLIMSOLL_TRY(device_->SynchronizeStream(id_, stream));
+    PLIMSOLL_TRY(device::CopyAndWait(*device_, id_, stream, window_, After(at, looked), part));
     const auto* bytes = reinterpret_cast<const uint8_t*>(window_);
     if (!std::all_of(bytes, bytes + part.value(), [&](uint8_t byte) { return byte == value; })) {
       return false;
@@ -82,6 +82,8 @@ Result<Block> GuardingAllocator::Allocate(const Request& request) {
   Status status = Fill(guarded.stream, guarded.under.address, kGuardByte, guarded.front);
   if (status.ok()) status = Fill(guarded.stream, After(address, guarded.size), kGuardByte, kGuard);
   if (!status.ok()) {
+    // The allocator below may hand the block to another stream.
+    (void)device::WaitForStream(*device_, id_, guarded.stream).ok();
     PLIMSOLL_TRY(under_->Free(guarded.under));
     return status.error();
   }

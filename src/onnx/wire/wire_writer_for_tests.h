@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -146,7 +147,8 @@ inline Message ModelOf(const Message& graph, int64_t ir_version = 8, int64_t ops
 }
 
 inline Result<graph::Graph> ReadMessage(const Message& model) {
-  return ReadModelBytes(model.span(), nullptr, "");
+  const auto kept = std::make_shared<const Message>(model);
+  return ReadModelBytes(kept->span(), kept, "");
 }
 
 }  // namespace plimsoll::onnx

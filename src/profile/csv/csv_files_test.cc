@@ -108,6 +108,19 @@ TEST(CsvFilesTest, R93_ANameIsNeverGuessedFromAnAddressThatSomebodyHadBefore) {
   EXPECT_EQ(rows[2], "0,conv,1.000,2.000,1.000,1.000,0.000,0.000,0.000,CPU:0");
 }
 
+TEST(CsvFilesTest, R93_AnAddressIsNobodysOnceItWasReleased) {
+  Story story;
+  story.Allocate(5, 10, 1024, "before");
+  story.At(1000).Start();
+  story.Allocate(2000, 10, 1024, "conv");
+  story.Release(3000, 10, 1024);
+  story.Release(3500, 10, 1024);  // of the one before
+  const std::vector<std::string> rows = story.Rows(4000);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1], "0,conv,1.000,2.000,1.000,2.000,0.000,1.000,0.000,CPU:0");
+  EXPECT_EQ(rows[2], "0,,-1.000,,,,,0.000,0.000,CPU:0");
+}
+
 TEST(CsvFilesTest, R94_R95_R96_WhatIsHeldAtTheEndHasNoReleaseAndNoDuration) {
   Story story;
   story.At(1).Start();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plimsoll/base/bytes.h"
+#include "profile/tensor_kind.h"
 
 namespace plimsoll::profile {
 
@@ -35,9 +36,11 @@ struct Event {
   uint64_t address = 0;
   NameId name = 0;
   PlanId plan = 0;
-  uint32_t run = 0;   // counted from 1; 0: of no run
-  uint32_t item = 0;  // buffer of the plan, or node
-  int32_t step = 0;   // of the graph's runs, this one
+  uint32_t run = 0;  // counted from 1; 0: of no run
+  // Buffer of the plan, or node. Of weights and variables the name of the graph that brought them;
+  // 0: the session's.
+  uint32_t item = 0;
+  int32_t step = 0;  // of the graph's runs, this one
   int16_t stream = 0;
   int16_t device = 0;
   Kind kind = Kind::kAllocate;
@@ -60,6 +63,9 @@ struct PlanTable {
   struct Life {
     NameId name = 0;  // of the operator that it belongs to
     NameId value = 0;
+    NameId type = 0;   // of the value, "float32"
+    NameId shape = 0;  // "[1,3]"
+    TensorKind kind = TensorKind::kActivation;
     int64_t begin = 0;
     int64_t end = 0;  // one past the last
     int64_t bytes = 0;
@@ -71,6 +77,7 @@ struct PlanTable {
     NameId name = 0;
     NameId type = 0;    // "Conv"
     NameId kernel = 0;  // "jit:avx2"
+    NameId module = 0;  // "layer1.0.conv2"
     int64_t read = 0;   // bytes; of a view those alone that it moves
     int64_t written = 0;
     int64_t operations = 0;  // additions and multiplications; 0: not counted
@@ -78,7 +85,8 @@ struct PlanTable {
   std::string graph;  // what errors call it
   std::string model;
   int64_t graph_id = 0;
-  int64_t planned = 0;  // bytes: the plan's peak
+  int64_t planned = 0;      // bytes: the plan's peak
+  int64_t lower_bound = 0;  // bytes: proven, no placement is lower; 0: not known
   std::vector<Life> lives;
   std::vector<Operator> operators;  // by node; without a name where nothing runs
 };
@@ -95,6 +103,7 @@ struct Recording {
   std::vector<std::string> names;
   std::vector<PlanTable> plans;
   MemoryTotals before[kComponents];  // when the window was opened
+  std::vector<Event> held;           // then: the weights and variables, as allocations
   int64_t begin = 0;
   int64_t end = 0;
   // Events behind the last one that found room; `end` is where that was.

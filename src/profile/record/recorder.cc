@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kChunkEvents = 1024;
 constexpr size_t kMostNames = 1 << 20;
+constexpr int64_t kResidentEvery = 10'000'000;  // nanoseconds
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 std::atomic<uint64_t> next_recorder = 1;
@@ -77,6 +78,12 @@ int64_t Recorder::Now() const {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
                                                               made_)
       .count();
+}
+
+bool Recorder::ResidentIsDue(int64_t now) {
+  int64_t due = resident_due_.load(std::memory_order_relaxed);
+  return recording() && now >= due &&
+         resident_due_.compare_exchange_strong(due, now + kResidentEvery);
 }
 
 Recorder::ThreadEvents& Recorder::OwnEvents() {
@@ -158,7 +165,7 @@ void Recorder::Record(std::span<Event> events) {
   ThreadEvents& own = OwnEvents();
   const Writing writing(own);
   const bool open = open_.load();
-  int64_t now = open ? Now() : 0;
+  int64_t now = -1;  // not asked yet
   for (Event& event : events) {
     if (event.is_memory()) Count(own, event);
     if (!open) continue;
@@ -168,11 +175,22 @@ void Recorder::Record(std::span<Event> events) {
       Add(own.inside.reserved[component], event.reserved());
     }
     if (event.time == 0) {
+      if (now < 0) now = Now();
       event.time = now = std::max(now, own.last_time + 1);
       own.last_time = event.time;
     }
     Keep(own, event);
   }
+}
+
+bool Recorder::CountOnly(int64_t released, int64_t allocated) {
+  ThreadEvents& own = OwnEvents();
+  const Writing writing(own);
+  if (open_.load()) return false;
+  Add(own.all.allocated[static_cast<size_t>(Component::kFeatureMaps)], allocated - released);
+  if (released != 0) allocated_.fetch_sub(released, std::memory_order_relaxed);
+  if (allocated != 0) AddAndRaise(allocated_, most_allocated_, allocated);
+  return true;
 }
 
 void Recorder::OnMemoryEvent(const MemoryEvent& event) {
@@ -202,6 +220,7 @@ void Recorder::Start() {
   if (open_.load()) return;
   const std::lock_guard lock(mutex_);
   full_at_ = kNever;
+  resident_due_ = 0;
   chunks_left_ = std::max<int64_t>(
       options_.limit.value() / static_cast<int64_t>(kChunkEvents * sizeof(Event)), 1);
   begin_ = Now();

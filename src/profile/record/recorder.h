@@ -40,11 +40,19 @@ class Recorder final : public MemoryObserver {
   void Record(std::span<Event> events);
   void Record(Event event) { Record({&event, 1}); }
 
+  // Bytes of feature maps are given back, then others handed out. False, and nothing is counted,
+  // where a window is open: then they must be told one by one.
+  bool CountOnly(int64_t released, int64_t allocated);
+
   NameId Intern(std::string_view text);  // what is no UTF-8 becomes it
   PlanId AddPlan(PlanTable plan);
   size_t plans() const;
   uint32_t NextRun() { return next_run_.fetch_add(1, std::memory_order_relaxed); }
   int64_t Now() const;
+  // Whether the caller should tell what the process has in memory (kResident): looking costs a
+  // system call, so at most one event in ten milliseconds tells it, the first of a window among
+  // them. `now` is what Now gave.
+  bool ResidentIsDue(int64_t now);
 
   // Opens a window; nothing changes where one is open.
   void Start();
@@ -78,6 +86,7 @@ class Recorder final : public MemoryObserver {
   std::atomic<int64_t> full_at_;  // the time of the first event that found no room
   std::atomic<int64_t> chunks_left_ = 0;
   std::atomic<uint32_t> next_run_ = 1;
+  std::atomic<int64_t> resident_due_ = 0;
   std::atomic<int64_t> allocated_ = 0;
   std::atomic<int64_t> reserved_ = 0;
   std::atomic<int64_t> most_allocated_ = 0;

@@ -73,6 +73,46 @@ TEST(RecorderTest, TimesOfADeviceStrictlyIncrease) {
   }
 }
 
+TEST(RecorderTest, TimesStrictlyIncreaseWhereThreadsRecordAtOneMoment) {
+  const HandClock clock;
+  Recorder recorder(clock.Options());
+  recorder.Start();
+  for (uint64_t i = 0; i < 4; ++i) {
+    std::thread([&] { recorder.Record(Piece(Kind::kAllocate, 10 + i, 512)); }).join();
+  }
+  const Recording recording = recorder.Stop();
+  ASSERT_EQ(recording.events.size(), 4U);
+  for (size_t i = 1; i < 4; ++i) {
+    EXPECT_GT(recording.events[i].time, recording.events[i - 1].time);
+  }
+}
+
+TEST(RecorderTest, SumsAreCountedOutsideOfWindowsAndRefusedInside) {
+  Recorder recorder;
+  EXPECT_TRUE(recorder.CountOnly(0, 2048));
+  EXPECT_TRUE(recorder.CountOnly(1536, 512)) << "what is given back goes first";
+  EXPECT_EQ(recorder.counters().now.allocated, 1024);
+  EXPECT_EQ(recorder.counters().most.allocated, 2048);
+  recorder.Start();
+  EXPECT_FALSE(recorder.CountOnly(0, 512));
+  const Recording recording = recorder.Stop();
+  EXPECT_EQ(recording.before[0].allocated, 1024);
+  EXPECT_TRUE(recording.events.empty());
+}
+
+TEST(RecorderTest, WhatIsResidentIsAskedForOnceInAWhileAndFirstInEachWindow) {
+  Recorder recorder;
+  constexpr int64_t kWhile = 10'000'000;
+  EXPECT_FALSE(recorder.ResidentIsDue(kWhile)) << "no window is open";
+  recorder.Start();
+  EXPECT_TRUE(recorder.ResidentIsDue(100));
+  EXPECT_FALSE(recorder.ResidentIsDue(kWhile));
+  EXPECT_TRUE(recorder.ResidentIsDue(100 + kWhile));
+  recorder.Stop();
+  recorder.Start();
+  EXPECT_TRUE(recorder.ResidentIsDue(200 + kWhile)) << "it is the first of its window";
+}
+
 TEST(RecorderTest, BlocksOfAnAllocatorAreNamedByTheirTags) {
   Recorder recorder;
   recorder.Start();

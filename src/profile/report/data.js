@@ -45,6 +45,7 @@
  * @property {number | null} plain_peak
  * @property {number | null} limit
  * @property {number | null} device
+ * @property {[number, number] | null} [machine] bytes and operations a second
  * @property {boolean} optimal_for_order
  */
 
@@ -79,6 +80,14 @@ export class Plan {
     this.stepType = Uint32Array.from(json.steps.type);
     this.stepModule = Uint32Array.from(json.steps.module);
     this.steps = this.stepName.length;
+    const work = json.steps.work || { kernel: [], took: [], read: [], written: [], operations: [] };
+    /** Whether it is known what steps did and how long that took. */
+    this.hasWork = work.took.length === this.steps && this.steps > 0;
+    this.stepKernel = Uint32Array.from(work.kernel);
+    this.took = Float64Array.from(work.took);
+    this.read = Float64Array.from(work.read);
+    this.written = Float64Array.from(work.written);
+    this.operations = Float64Array.from(work.operations);
     this.live = Float64Array.from(json.live);
     this.reserved = Float64Array.from(json.reserved);
     this.count = tensors.name.length;
@@ -142,6 +151,21 @@ export class Plan {
     if (step < 0 || step >= this.steps) return '';
     const type = this.strings[this.stepType[step]];
     return this.strings[this.stepName[step]] + (type ? ' (' + type + ')' : '');
+  }
+
+  /** @param {number} step */
+  kernelOf(step) { return this.hasWork ? this.strings[this.stepKernel[step]] : ''; }
+
+  /**
+   * The least time in which the machine can move a step's bytes and do its operations, as a part of the time that it took.
+   * @param {number} step
+   * @returns {number} NaN: not known
+   */
+  rooflineOf(step) {
+    const machine = this.facts.machine;
+    if (!this.hasWork || !machine || !(this.took[step] > 0)) return NaN;
+    const least = Math.max((this.read[step] + this.written[step]) / machine[0], this.operations[step] / machine[1]);
+    return least > 0 ? least * 1e6 / this.took[step] : NaN;
   }
 
   /** @param {number} tensor */

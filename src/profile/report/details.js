@@ -1,7 +1,7 @@
 // All that is known of one tensor.
 
 import { button, element } from './elements.js';
-import { formatBytes, formatCount } from './format.js';
+import { formatBytes, formatCount, formatRoofline, formatTime } from './format.js';
 import { sharingOf } from './sharing.js';
 
 /** @typedef {import('./data.js').Plan} Plan */
@@ -21,6 +21,19 @@ export function lifeText(plan, tensor) {
 }
 
 /**
+ * @param {Plan} plan
+ * @param {number} step
+ * @returns {string} what the step did: kernel, time, bytes, share of the roofline; empty where that is not known
+ */
+export function workText(plan, step) {
+  if (!plan.hasWork || step < 0) return '';
+  const roofline = plan.rooflineOf(step);
+  return [plan.kernelOf(step), formatTime(plan.took[step]),
+    formatBytes(plan.read[step]) + ' read, ' + formatBytes(plan.written[step]) + ' written',
+    Number.isNaN(roofline) ? '' : formatRoofline(roofline) + ' of the roofline'].filter((text) => text !== '').join(', ');
+}
+
+/**
  * A few lines for the pointer.
  * @param {Plan} plan
  * @param {number} tensor
@@ -37,6 +50,8 @@ export function briefDetails(plan, tensor) {
     'lives ' + lifeText(plan, tensor),
   ];
   if (plan.producer[tensor] >= 0) lines.push('made by ' + plan.stepText(plan.producer[tensor]));
+  const work = workText(plan, plan.producer[tensor]);
+  if (work !== '') lines.push(work);
   if (readers.length > 0) {
     lines.push('read by ' + plan.stepText(readers[0]) + (readers.length > 1 ? ' and ' + formatCount(readers.length - 1) + ' more' : ''));
   }
@@ -79,6 +94,7 @@ export function detailsPanel(plan, tensor, act) {
     ...fact('life', [lifeText(plan, tensor)]),
     ...(module ? fact('module', [module]) : []),
     ...fact('made by', plan.producer[tensor] < 0 ? ['nobody in the run'] : stepButtons([plan.producer[tensor]])),
+    ...(workText(plan, plan.producer[tensor]) === '' ? [] : fact('which took', [workText(plan, plan.producer[tensor])])),
     ...fact('read by', readers.length === 0 ? ['nobody'] : [...stepButtons(readers), ...rest(readers)]),
     ...(members.length === 0 ? [] : fact('in the same bytes', [
       ...members.slice(0, MOST_LISTED).map((member) => element('div', {}, [

@@ -54,6 +54,14 @@ export function formatShare(part, whole) {
 }
 
 /**
+ * @param {number} share of a roofline; NaN: not known
+ * @returns {string} "63 %"
+ */
+export function formatRoofline(share) {
+  return Number.isNaN(share) ? '-' : (100 * share).toFixed(0) + ' %';
+}
+
+/**
  * A cell as RFC 4180 has it. Text that a spreadsheet would take for a formula gets a quote before it.
  * @param {string | number} value
  * @returns {string}

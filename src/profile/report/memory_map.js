@@ -90,6 +90,8 @@ export class MemoryMap {
     this.region = Uint16Array.from(plan.drawingOrder, (tensor) => plan.region[tensor]);
     /** @type {{tensor: number, x: number, y: number, width: number, height: number}[]} */
     this.labels = [];
+    /** What the last frame filled. */
+    this.drawn = { rectangles: 0, pixels: 0 };
   }
 
   /** @param {number} tensor @returns {number} address on the y axis */
@@ -161,6 +163,7 @@ export class MemoryMap {
     this.labels = [];
     const wideEnough = 4 * letterHeight();
     const highEnough = 1.2 * letterHeight();
+    const drawn = { rectangles: 0, pixels: 0 };
     for (let i = 0; i < plan.count; i += 1) {
       const left = (positions[begin[i]] - view.xBegin) * xScale;
       const right = (positions[end[i]] - view.xBegin) * xScale;
@@ -172,6 +175,8 @@ export class MemoryMap {
       const x1 = Math.min(width, Math.max(Math.round(right), x0 + 1));
       const y0 = Math.max(0, Math.round(top));
       const y1 = Math.min(height, Math.max(Math.round(bottom), y0 + 1));
+      drawn.rectangles += 1;
+      drawn.pixels += (x1 - x0) * (y1 - y0);
       const at = places[i];
       const dim = canDim && this.isDimmed(plan.drawingOrder[i]);
       const fill = dim ? dimmed[at] : normal[at];
@@ -189,6 +194,7 @@ export class MemoryMap {
         this.labels.push({ tensor: plan.drawingOrder[i], x: x0, y: y0, width: x1 - x0, height: y1 - y0 });
       }
     }
+    this.drawn = drawn;
   }
 
   /**

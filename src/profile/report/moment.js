@@ -3,6 +3,7 @@
 import { formatBytes, formatCount, formatShare, formatTime } from './format.js';
 import { Table } from './table.js';
 import { element } from './elements.js';
+import { workText } from './details.js';
 
 /** @typedef {import('./data.js').Plan} Plan */
 
@@ -79,6 +80,7 @@ export function momentPanel(plan, step, region, by, pick) {
       element('b', {}, [formatBytes(total)]), ' in ' + formatCount(owners.length) + ' tensors while ',
       element('b', {}, [plan.stepText(step) || 'nothing']), ' runs, step ' + formatCount(step) + ' of ' + formatCount(plan.steps) + when,
     ]),
+    ...(workText(plan, step) === '' ? [] : [element('p', { class: 'faint' }, [workText(plan, step)])]),
     table.root,
   ];
 }

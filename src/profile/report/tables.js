@@ -1,7 +1,7 @@
 // The tables below the pictures.
 
 import { Table } from './table.js';
-import { formatBytes, formatChange, formatCount } from './format.js';
+import { formatBytes, formatChange, formatCount, formatRoofline, formatTime } from './format.js';
 import { element } from './elements.js';
 import { lifeText } from './details.js';
 
@@ -45,12 +45,23 @@ export function operatorTable(plan, go) {
     if (plan.kindOf(tensor) === 'workspace') rows[step].workspace += plan.bytes[tensor];
     if (plan.begin[tensor] <= plan.peakStep && plan.peakStep < plan.end[tensor]) rows[step].atPeak += plan.bytes[tensor];
   }
+  /** @type {import('./table.js').Column<OperatorRow>[]} */
+  const work = !plan.hasWork ? [] : [
+    { title: 'time', value: (row) => plan.took[row.step], text: (row) => formatTime(plan.took[row.step]) },
+    { title: 'kernel', value: (row) => plan.kernelOf(row.step) },
+    { title: 'read', value: (row) => plan.read[row.step], text: (row) => formatBytes(plan.read[row.step]) },
+    { title: 'written', value: (row) => plan.written[row.step], text: (row) => formatBytes(plan.written[row.step]) },
+  ];
+  if (plan.hasWork && plan.facts.machine) {
+    work.push({ title: 'of the roofline', value: (row) => plan.rooflineOf(row.step) || 0, text: (row) => formatRoofline(plan.rooflineOf(row.step)) });
+  }
   return new Table([
     { title: 'operator', value: (/** @type {OperatorRow} */ row) => plan.strings[plan.stepName[row.step]] || 'step ' + row.step },
     { title: 'live while it runs', value: (row) => row.live, text: (row) => formatBytes(row.live) },
     { title: 'memory it makes', value: (row) => row.made, text: (row) => formatBytes(row.made) },
     { title: 'of that workspace', value: (row) => row.workspace, text: (row) => formatBytes(row.workspace) },
     { title: 'of that held at the peak', value: (row) => row.atPeak, text: (row) => formatBytes(row.atPeak) },
+    ...work,
     { title: 'type', value: (row) => plan.strings[plan.stepType[row.step]] },
     { title: 'module', value: (row) => plan.strings[plan.stepModule[row.step]] },
     { title: 'step', value: (row) => row.step, text: (row) => formatCount(row.step) },

@@ -17,12 +17,17 @@ using Address = uint64_t;
 class SnapshotWriter {
  public:
   explicit SnapshotWriter(const Recording& recording) : recording_(recording) {
-    for (const Event& event : recording.events) {
+    const auto see = [&](const Event& event) {
       devices_ = std::max(devices_, event.device + 1);
       const bool holds = event.kind == Event::Kind::kRunBegin || event.allocated() != 0;
-      if (!holds || event.bytes <= 0 || event.component != Component::kFeatureMaps) continue;
+      if (!holds || event.bytes <= 0) return;
       ranges_[event.device].emplace_back(event.address, event.address + Size(event));
+    };
+    for (const Event& event : recording.held) {
+      see(event);
+      held_[{event.device, event.address}] = &event;
     }
+    for (const Event& event : recording.events) see(event);
     for (auto& [device, ranges] : ranges_) Merge(ranges);
   }
 
@@ -75,7 +80,12 @@ class SnapshotWriter {
     };
     if (event != nullptr) {
       const PlanTable* const plan = recording_.Plan(event->plan);
-      frame(recording_.Name(event->name), plan == nullptr ? "" : plan->graph, event->step);
+      const bool constant = event->component != Component::kFeatureMaps;
+      frame(recording_.Name(event->name),
+            constant          ? recording_.Name(event->item)
+            : plan == nullptr ? ""
+                              : plan->graph,
+            event->step);
     }
     pickle_.EndList();
   }
@@ -96,9 +106,7 @@ class SnapshotWriter {
     int64_t written = 0;
     pickle_.BeginList();
     for (const Event& event : recording_.events) {
-      const bool told = event.device == device && event.allocated() != 0 &&
-                        event.component == Component::kFeatureMaps;
-      if (!told) continue;
+      if (event.device != device || event.allocated() == 0) continue;
       if (++written % kPiece == 0) pickle_.SplitList();
       if (event.kind == Event::Kind::kAllocate) {
         held_[{device, event.address}] = &event;
@@ -143,8 +151,9 @@ class SnapshotWriter {
     pickle_.BeginList();
     Address at = range.first;
     for (auto held = first; held != last; ++held) {
-      const Address begin = held->first.second;
-      const Address end = begin + Size(*held->second);
+      // Constants of a file may share bytes.
+      const Address begin = std::max(held->first.second, at);
+      const Address end = std::max(held->first.second + Size(*held->second), at);
       WriteBlock(at, begin, nullptr);
       WriteBlock(begin, end, held->second);
       at = std::max(at, end);

@@ -27,7 +27,7 @@ class TraceWriter {
       if (event.kind == Event::Kind::kResident) AddCounter("resident", event, event.bytes);
     }
     ReplayTotals(recording_, [this](const Event& event, const MemoryTotals& totals) {
-      if (event.component != Component::kFeatureMaps) return;
+      if (event.component != Component::kFeatureMaps) return AddConstant(event, totals);
       if (event.allocated() != 0) AddCounter("allocated", event, totals.allocated);
       if (event.reserved() != 0) AddCounter("reserved", event, totals.reserved);
     });
@@ -107,6 +107,21 @@ class TraceWriter {
     of_device.stream = 0;
     Begin("C", of_device, name, event.time);
     out_ += StrCat(",\"args\":{\"bytes\":", bytes, "}}");
+  }
+
+  // A weight or a variable comes or goes.
+  void AddConstant(const Event& event, const MemoryTotals& totals) {
+    const std::string_view kind = event.component == Component::kWeights ? "weights" : "variables";
+    AddCounter(kind, event, totals.allocated);
+    Event of_device = event;
+    of_device.stream = 0;
+    Begin("i", of_device, recording_.Name(event.name), event.time);
+    out_ += StrCat(",\"s\":\"p\",\"cat\":\"", kind, "\",\"args\":{\"bytes\":", event.allocated());
+    if (event.item != 0) {
+      out_ += ",\"graph\":";
+      AppendJsonString(out_, recording_.Name(event.item));
+    }
+    out_ += "}}";
   }
 
   void AddFlows() {

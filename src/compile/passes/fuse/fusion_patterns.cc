@@ -23,6 +23,8 @@ constexpr FusionPatternRow kRows[] = {
     {kHardSwish, "HardSwishFusionPass", kGraph, "x * HardSigmoid(x) is one node"},
     {kLayerNorm, "LayerNormFusionPass", kGraph, "LayerNormalization written out is one node"},
     {kRmsNorm, "RmsNormFusionPass", kGraph, "RMSNormalization written out is one node"},
+    {kQuantized, "QuantizedFusionPass", kGraph,
+     "an operator between DequantizeLinear and QuantizeLinear works on bytes"},
     {kTransposeSink, "TransposeSinkPass", kGraph,
      "a Transpose moves behind element-wise nodes, where it can meet another"},
     {kConvBatchnorm, "ConvBatchnormFusionPass", kGraph,

@@ -25,6 +25,7 @@ enum class FusionPattern : uint8_t {
   kHardSwish,
   kLayerNorm,
   kRmsNorm,
+  kQuantized,
   kTransposeSink,
   kConvBatchnorm,
   kMatMulTranspose,

@@ -133,10 +133,7 @@ Shape UnknownShape(const InferContext& context, size_t output, int64_t rank) {
   return shape;
 }
 
-bool IsNonNegative(const Dim& dim) {
-  if (dim.is_number()) return dim.number() >= 0;
-  return !dim.is_anonymous() && dim.Text().find('-') == std::string::npos;
-}
+bool IsNonNegative(const Dim& dim) { return !dim.is_anonymous() && dim.is_never_negative(); }
 
 std::optional<int64_t> SmallCount(const Shape& shape) {
   const Dim count = ElementCount(shape);

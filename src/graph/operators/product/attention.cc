@@ -2,6 +2,7 @@
 
 #include "graph/operators/agreement.h"
 #include "graph/operators/families.h"
+#include "graph/operators/product/operations.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::graph::operators {
@@ -148,12 +149,14 @@ Status InferFlexAttention(InferContext& context) {
   return InferModifier(context, "prob_mod", scores);
 }
 
+constexpr OperatorFacts kAttention = {.operations = AttentionOperations};
+
 constexpr OperatorRow kAttentionRows[] = {
-    {"", "Attention", 23, 23, 3, 6, 1, 4, InferAttention},
-    {"", "Attention", 24, kNewest, 3, 7, 1, 4, InferAttention},
+    {"", "Attention", 23, 23, 3, 6, 1, 4, InferAttention, kAttention},
+    {"", "Attention", 24, kNewest, 3, 7, 1, 4, InferAttention, kAttention},
     {"", "RotaryEmbedding", 23, kNewest, 3, 4, 1, 1, InferRotaryEmbedding, kOverFirstInput},
     {"", "LinearAttention", 27, kNewest, 3, 6, 2, 2, InferLinearAttention},
-    {"ai.onnx.preview", "FlexAttention", 1, kNewest, 3, 3, 1, 1, InferFlexAttention},
+    {"ai.onnx.preview", "FlexAttention", 1, kNewest, 3, 3, 1, 1, InferFlexAttention, kAttention},
 };
 
 }  // namespace

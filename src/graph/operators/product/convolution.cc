@@ -2,6 +2,7 @@
 
 #include "graph/operators/agreement.h"
 #include "graph/operators/families.h"
+#include "graph/operators/product/operations.h"
 #include "graph/operators/product/sliding_window.h"
 #include "plimsoll/base/text.h"
 
@@ -196,12 +197,16 @@ void ClearOutput(const Node&, MemoryAttributes& attributes) { attributes.needs_c
 
 constexpr OperatorFacts kColumnsToImage = {.host_inputs = Inputs(1, 2), .memory = ClearOutput};
 
+constexpr OperatorFacts kConvolution = {.operations = ConvolutionOperations};
+constexpr OperatorFacts kTransposedConvolution = {.operations = TransposedConvolutionOperations};
+constexpr OperatorFacts kQuantizedConvolution = {.operations = QuantizedConvolutionOperations};
+
 constexpr OperatorRow kConvolutionRows[] = {
-    {"", "Conv", 1, kNewest, 2, 3, 1, 1, InferConv},
-    {"", "ConvTranspose", 1, kNewest, 2, 3, 1, 1, InferConvTranspose},
-    {"", "ConvInteger", 10, kNewest, 2, 4, 1, 1, InferConvInteger},
-    {"", "QLinearConv", 10, kNewest, 8, 9, 1, 1, InferQLinearConv},
-    {"", "DeformConv", 19, kNewest, 3, 5, 1, 1, InferDeformConv},
+    {"", "Conv", 1, kNewest, 2, 3, 1, 1, InferConv, kConvolution},
+    {"", "ConvTranspose", 1, kNewest, 2, 3, 1, 1, InferConvTranspose, kTransposedConvolution},
+    {"", "ConvInteger", 10, kNewest, 2, 4, 1, 1, InferConvInteger, kConvolution},
+    {"", "QLinearConv", 10, kNewest, 8, 9, 1, 1, InferQLinearConv, kQuantizedConvolution},
+    {"", "DeformConv", 19, kNewest, 3, 5, 1, 1, InferDeformConv, kConvolution},
     {"", "CausalConvWithState", 27, kNewest, 2, 4, 2, 2, InferCausalConvWithState},
     {"", "Col2Im", 18, kNewest, 3, 3, 1, 1, InferCol2Im, kColumnsToImage},
 };

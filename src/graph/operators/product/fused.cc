@@ -3,6 +3,7 @@
 
 #include "graph/operators/agreement.h"
 #include "graph/operators/families.h"
+#include "graph/operators/product/operations.h"
 #include "graph/operators/product/sliding_window.h"
 #include "plimsoll/base/text.h"
 
@@ -156,14 +157,18 @@ Status InferFusedMatMul(InferContext& context) {
   return {};
 }
 
-constexpr OperatorFacts kOntoResidual = {.in_place_inputs = Inputs(3)};
+// Both may be written onto the residual.
+constexpr OperatorFacts kFusedConvolution = {.in_place_inputs = Inputs(3),
+                                             .operations = ConvolutionOperations};
+constexpr OperatorFacts kFusedProduct = {.in_place_inputs = Inputs(3),
+                                         .operations = MatrixOperations};
 
 constexpr OperatorRow kFusedRows[] = {
-    {"plimsoll", "FusedConv", 1, kNewest, 2, 4, 1, 1, InferFusedConv, kOntoResidual},
+    {"plimsoll", "FusedConv", 1, kNewest, 2, 4, 1, 1, InferFusedConv, kFusedConvolution},
     {"plimsoll", "FusedPool", 1, kNewest, 1, 1, 1, 1, InferFusedPool},
     {"plimsoll", "BlockChannels", 1, kNewest, 1, 1, 1, 1, InferBlockChannels},
     {"plimsoll", "UnblockChannels", 1, kNewest, 1, 1, 1, 1, InferUnblockChannels},
-    {"plimsoll", "FusedMatMul", 1, kNewest, 2, 4, 1, 1, InferFusedMatMul, kOntoResidual},
+    {"plimsoll", "FusedMatMul", 1, kNewest, 2, 4, 1, 1, InferFusedMatMul, kFusedProduct},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "graph/operators/agreement.h"
 #include "graph/operators/families.h"
+#include "graph/operators/product/operations.h"
 #include "plimsoll/base/text.h"
 
 // plimsoll::FusedAttention: softmax(Q K^T * scale + mask) V in one node, as passes write it. No
@@ -64,8 +65,10 @@ Status InferFusedAttention(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kFusedAttention = {.operations = FusedAttentionOperations};
+
 constexpr OperatorRow kFusedAttentionRows[] = {
-    {"plimsoll", "FusedAttention", 1, kNewest, 3, 4, 1, 1, InferFusedAttention},
+    {"plimsoll", "FusedAttention", 1, kNewest, 3, 4, 1, 1, InferFusedAttention, kFusedAttention},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "graph/operators/agreement.h"
 #include "graph/operators/families.h"
 #include "graph/operators/product/einsum.h"
+#include "graph/operators/product/operations.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::graph::operators {
@@ -87,6 +88,44 @@ Status InferGemm(InferContext& context) {
   return {};
 }
 
+Status InferMatMulIntegerToFloat(InferContext& context) {
+  PLIMSOLL_TRY(CheckSameType(context, {0, 4}));
+  PLIMSOLL_TRY(CheckSameType(context, {1, 5}));
+  PLIMSOLL_TRY(CheckSameType(context, {2, 3, 6}));
+  return InferProduct(context, 0, 1, TypeOf(context, {2, 3, 6}));
+}
+
+// A quantised Gemm; floats where it has no scale for the result.
+Status InferQGemm(InferContext& context) {
+  PLIMSOLL_TRY(CheckSameType(context, {0, 2}));
+  PLIMSOLL_TRY(CheckSameType(context, {3, 5}));
+  PLIMSOLL_TRY(CheckRank(context, 0, 2));
+  PLIMSOLL_TRY(CheckRank(context, 3, 2));
+  const size_t rows = context.attributes().Int("transA", 0) != 0 ? 1 : 0;
+  const size_t columns = context.attributes().Int("transB", 0) != 0 ? 0 : 1;
+  const std::optional<Dim> inner_a = DimOf(context, 0, 1 - rows);
+  const std::optional<Dim> inner_b = DimOf(context, 3, 1 - columns);
+  if (inner_a && inner_b) {
+    PLIMSOLL_TRY(CheckEqual(context, "the inner dimensions of both factors", *inner_a, *inner_b));
+  }
+  const bool quantized = context.has_input(7);
+  context.SetOutput(0, quantized ? TypeOf(context, {8, 0}) : TypeOf(context, {1, 4}),
+                    {DimOf(context, 0, rows).value_or(context.UnknownDim(0, 0)),
+                     DimOf(context, 3, columns).value_or(context.UnknownDim(0, 1))});
+  return {};
+}
+
+Status InferInverse(InferContext& context) {
+  PLIMSOLL_TRY(CheckRankAtLeast(context, 0, 2));
+  if (const Shape* matrices = context.input_shape(0)) {
+    const size_t rank = matrices->size();
+    PLIMSOLL_TRY(CheckEqual(context, StrCat("the sides of ", Text(*matrices)),
+                            (*matrices)[rank - 2], (*matrices)[rank - 1]));
+  }
+  CopyType(context, 0, 0);
+  return {};
+}
+
 Status InferDeterminant(InferContext& context) {
   PLIMSOLL_TRY(CheckRankAtLeast(context, 0, 2));
   std::optional<Shape> shape;
@@ -100,14 +139,19 @@ Status InferDeterminant(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kProduct = {.operations = MatrixOperations};
+
 constexpr OperatorRow kMatrixRows[] = {
-    {"", "MatMul", 1, kNewest, 2, 2, 1, 1, InferMatMul},
-    {"", "MatMulInteger", 10, kNewest, 2, 4, 1, 1, InferMatMulInteger},
-    {"", "QLinearMatMul", 10, kNewest, 8, 8, 1, 1, InferQLinearMatMul},
-    {"", "Gemm", 7, 10, 3, 3, 1, 1, InferGemm},
-    {"", "Gemm", 11, kNewest, 2, 3, 1, 1, InferGemm},
+    {"", "MatMul", 1, kNewest, 2, 2, 1, 1, InferMatMul, kProduct},
+    {"", "MatMulInteger", 10, kNewest, 2, 4, 1, 1, InferMatMulInteger, kProduct},
+    {"", "QLinearMatMul", 10, kNewest, 8, 8, 1, 1, InferQLinearMatMul, kProduct},
+    {"", "Gemm", 7, 10, 3, 3, 1, 1, InferGemm, kProduct},
+    {"", "Gemm", 11, kNewest, 2, 3, 1, 1, InferGemm, kProduct},
     {"", "Einsum", 12, kNewest, 1, kAny, 1, 1, InferEinsum},
     {"", "Det", 11, kNewest, 1, 1, 1, 1, InferDeterminant},
+    {kContributedDomain, "MatMulIntegerToFloat", 1, kNewest, 4, 7, 1, 1, InferMatMulIntegerToFloat},
+    {kContributedDomain, "QGemm", 1, kNewest, 6, 9, 1, 1, InferQGemm},
+    {kContributedDomain, "Inverse", 1, kNewest, 1, 1, 1, 1, InferInverse},
 };
 
 }  // namespace

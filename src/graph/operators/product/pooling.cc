@@ -25,6 +25,58 @@ Status InferPool(InferContext& context) {
   return {};
 }
 
+// The shape with its channels, which come last, behind the batch.
+Shape ChannelsFirst(const Shape& shape) {
+  Shape moved{shape.front(), shape.back()};
+  moved.insert(moved.end(), shape.begin() + 1, shape.end() - 1);
+  return moved;
+}
+
+Shape ChannelsLast(const Shape& shape) {
+  Shape moved{shape.front()};
+  moved.insert(moved.end(), shape.begin() + 2, shape.end());
+  moved.push_back(shape[1]);
+  return moved;
+}
+
+Status InferPoolOfLayout(InferContext& context, bool channels_last) {
+  if (!channels_last) return InferPool(context);
+  PLIMSOLL_TRY(CheckRankAtLeast(context, 0, 3));
+  PLIMSOLL_ASSIGN(const SlidingWindow window, ReadWindow(context));
+  std::optional<Shape> shape;
+  if (const Shape* data = context.input_shape(0)) {
+    const Shape first = ChannelsFirst(*data);
+    PLIMSOLL_ASSIGN(const Shape made, Slide(context, window, first, {first[0], first[1]}));
+    shape = ChannelsLast(made);
+  }
+  SetTensor(context, 0, context.input_data_type(0), shape);
+  return {};
+}
+
+Status InferNhwcMaxPool(InferContext& context) { return InferPoolOfLayout(context, true); }
+
+// X, its scale and zero point, those of the result.
+Status InferQLinearPool(InferContext& context) {
+  PLIMSOLL_TRY(CheckPresent(context, {3}));
+  PLIMSOLL_TRY(CheckSameType(context, {0, 2, 4}));
+  return InferPoolOfLayout(context, context.attributes().Int("channels_last", 0) != 0);
+}
+
+Status InferQLinearGlobalPool(InferContext& context) {
+  PLIMSOLL_TRY(CheckSameType(context, {0, 2, 4}));
+  PLIMSOLL_TRY(CheckRankAtLeast(context, 0, 2));
+  std::optional<Shape> shape;
+  if (const Shape* data = context.input_shape(0)) {
+    const size_t channels =
+        context.attributes().Int("channels_last", 0) != 0 ? data->size() - 1 : 1;
+    shape = Shape(data->size(), 1);
+    (*shape)[0] = (*data)[0];
+    (*shape)[channels] = (*data)[channels];
+  }
+  SetTensor(context, 0, context.input_data_type(0), shape);
+  return {};
+}
+
 Status InferGlobalPool(InferContext& context) {
   PLIMSOLL_TRY(CheckRankAtLeast(context, 0, 2));
   std::optional<Shape> shape;
@@ -128,6 +180,10 @@ constexpr OperatorRow kPoolingRows[] = {
     {"", "MaxUnpool", 9, kNewest, 2, 3, 1, 1, InferMaxUnpool, kUnpool},
     {"", "RoiAlign", 10, kNewest, 3, 3, 1, 1, InferRoiAlign},
     {"", "MaxRoiPool", 1, kNewest, 2, 2, 1, 1, InferMaxRoiPool},
+    {kContributedDomain, "NhwcMaxPool", 1, kNewest, 1, 1, 1, 1, InferNhwcMaxPool},
+    {kContributedDomain, "QLinearAveragePool", 1, kNewest, 2, 5, 1, 1, InferQLinearPool},
+    {kContributedDomain, "QLinearGlobalAveragePool", 1, kNewest, 5, 5, 1, 1,
+     InferQLinearGlobalPool},
 };
 
 }  // namespace

@@ -29,8 +29,9 @@ struct LinearModel {
     model.scores = scores > 0 ? scores : static_cast<int64_t>(model.intercepts.size());
     if (model.scores == 0) model.scores = count / features;
     if (model.intercepts.empty()) model.intercepts.resize(static_cast<size_t>(model.scores), 0);
+    // Files of other tools can have more coefficients than are used.
     const bool fits = static_cast<int64_t>(model.intercepts.size()) == model.scores &&
-                      SaturatingMultiply(model.scores, model.rows.features) == count;
+                      SaturatingMultiply(model.scores, model.rows.features) <= count;
     if (!fits) {
       return site.BadInput(StrCat(count, " coefficients and ", model.intercepts.size(),
                                   " intercepts do not go with ", model.rows.features,

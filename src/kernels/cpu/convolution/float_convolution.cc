@@ -8,6 +8,7 @@
 
 #include "kernels/blocking.h"
 #include "kernels/cpu/convolution/product_convolution.h"
+#include "kernels/cpu/convolution/row_convolution.h"
 #include "kernels/cpu/product/packed_operand.h"
 #include "plimsoll/base/text.h"
 
@@ -312,6 +313,13 @@ Result<std::optional<Plan>> OtherDivision(const KernelSite& site, const FloatCon
   return std::optional<Plan>(std::move(plan));
 }
 
+// So few that most of a block's lanes would be empty, or that a product is most of all gathering.
+bool HasFewFilters(const ConvolutionShape& shape, bool has_fast) {
+  const int64_t block = BlockSize();
+  if (!has_fast) return shape.GroupFilters() <= 2 * block;
+  return shape.groups == 1 && shape.filters < block / 2;
+}
+
 // Axes of one place behind the others come before them: every byte lies where it did, and rows are
 // as long as they can be.
 Window WithLongRows(Window window) {
@@ -337,6 +345,9 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
   wanted.shape.window = WithLongRows(given.shape.window);
   Result<Plan> whole = MakePlan(site, wanted, {});
   const bool has_fast = whole.ok() && !whole->primitive.MultipliesMatrices();
+  if (HasFewFilters(wanted.shape, has_fast) && SuitsRowConvolution(site, wanted)) {
+    if (!site.alternatives.Offer("blocks")) return MakeRowConvolution(site, wanted);
+  }
   std::vector<Division> divisions;
   if (has_fast && whole->Reorders()) divisions = Divisions(wanted.shape);
   if (has_fast && site.alternatives.Offer("product")) return MakeProductConvolution(site, wanted);

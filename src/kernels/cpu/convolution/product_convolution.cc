@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/blocking.h"
+#include "kernels/cpu/convolution/row_finish.h"
 #include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/panel_product.h"
@@ -51,8 +52,7 @@ class ProductConvolution final : public Kernel {
         source_{wanted.shape.window.InputSize(), wanted.source_blocked ? BlockSize() : 1},
         destination_{wanted.shape.window.OutputSize(),
                      wanted.destination_blocked ? BlockSize() : 1},
-        activation_(wanted.activation.Float32Loop()),
-        coefficients_(wanted.activation.coefficients()) {
+        finish_(wanted.activation) {
     const int64_t taps = shape_.window.KernelSize();
     part_channels_ = std::max<int64_t>(kPartDepth / taps, 1);
     if (source_.block > 1) {
@@ -145,20 +145,11 @@ class ProductConvolution final : public Kernel {
     for (int64_t i = 0; i < filters; ++i) {
       const int64_t filter = first_filter + i;
       const int64_t place = destination_.At(filter) + first * destination_.block;
-      Finish(bias == nullptr ? 0.0f : bias[filter],
-             residual == nullptr ? nullptr : residual + result + place, count, tile + i * stride);
+      finish_.Apply(bias == nullptr ? 0.0f : bias[filter],
+                    residual == nullptr ? nullptr : residual + result + place, destination_.block,
+                    count, tile + i * stride);
       if (!plain) Block(tile + i * stride, filter, i, first, count, output);
     }
-  }
-
-  void Finish(float bias, const float* residual, int64_t count, float* row) const {
-    if (bias != 0) {
-      for (int64_t i = 0; i < count; ++i) row[i] += bias;
-    }
-    for (int64_t i = 0; residual != nullptr && i < count; ++i) {
-      row[i] += residual[i * destination_.block];
-    }
-    if (activation_ != nullptr) activation_(row, row, count, coefficients_);
   }
 
   // Moves the row of a filter, number `i` of the tile, to its lane of the output; whole blocks at
@@ -272,8 +263,7 @@ class ProductConvolution final : public Kernel {
   ConvolutionShape shape_;
   Image source_;
   Image destination_;
-  UnaryLoop activation_;
-  Coefficients coefficients_;
+  RowFinish finish_;
   int64_t part_channels_ = 1;
   int64_t columns_ = kPanelWidth;  // output places of a stretch
   bool on_stack_ = false;          // where the panels are

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/kernel.h"
+#include "kernels/parallel.h"
 
 namespace plimsoll::kernels::cpu {
 
@@ -34,5 +36,20 @@ class ScaleLayout {
   int64_t block_ = 1;   // elements that share a scale along the axis
   int64_t blocks_ = 1;  // scales along the axis
 };
+
+// Calls body(row) for every row, shared out between threads; a single row in pieces.
+template <typename Body>
+void ForEachPiece(const ScaleLayout& layout, const Body& body) {
+  if (layout.rows() == 1) {
+    const ScaleLayout::Row whole = layout.At(0);
+    ParallelFor(whole.length, kElementGrain, [&](int64_t begin, int64_t end) {
+      body(ScaleLayout::Row{whole.first + begin, end - begin, whole.scale, whole.step});
+    });
+    return;
+  }
+  ParallelFor(layout.rows(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) body(layout.At(row));
+  });
+}
 
 }  // namespace plimsoll::kernels::cpu

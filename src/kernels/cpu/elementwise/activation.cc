@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/elementwise/float32_arithmetic.h"
 #include "kernels/cpu/elementwise/float32_functions.h"
 #include "kernels/cpu/families.h"
 #include "kernels/parallel.h"
@@ -203,9 +204,10 @@ Result<KernelPointer> MakeGelu(KernelSite& site) {
 }
 
 Result<KernelPointer> MakePRelu(KernelSite& site) {
+  using Others = TypeList<double, Float16, Bfloat16, int32_t, int64_t, uint32_t, uint64_t>;
+  const DataType type = site.inputs[0].type;
   return MakeBinaryKernel(
-      site, BinaryLoopFor<Slope, TypeList<float, double, Float16, Bfloat16, int32_t, int64_t,
-                                          uint32_t, uint64_t>>(site.inputs[0].type));
+      site, type == DataType::kFloat32 ? Float32Pairs().slope : BinaryLoopFor<Slope, Others>(type));
 }
 
 // The gate's swish times the value.

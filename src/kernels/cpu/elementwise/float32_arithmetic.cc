@@ -90,6 +90,14 @@ void MinRun(const void* a, int64_t step_a, const void* b, int64_t step_b, void* 
   });
 }
 
+void SlopeRun(const void* a, int64_t step_a, const void* b, int64_t step_b, void* to,
+              int64_t count) {
+  Combine(a, step_a, b, step_b, to, count, [](auto x, auto y) HWY_ATTR {
+    const auto zero = hn::Zero(hn::DFromV<decltype(x)>());
+    return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(x, y), x);
+  });
+}
+
 }  // namespace plimsoll::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -102,6 +110,7 @@ HWY_EXPORT(MultiplyRun);
 HWY_EXPORT(DivideRun);
 HWY_EXPORT(MaxRun);
 HWY_EXPORT(MinRun);
+HWY_EXPORT(SlopeRun);
 
 const Float32PairLoops& Float32Pairs() {
   static const Float32PairLoops loops = [] {
@@ -114,6 +123,7 @@ const Float32PairLoops& Float32Pairs() {
         .divide = HWY_DYNAMIC_DISPATCH(DivideRun),
         .max = HWY_DYNAMIC_DISPATCH(MaxRun),
         .min = HWY_DYNAMIC_DISPATCH(MinRun),
+        .slope = HWY_DYNAMIC_DISPATCH(SlopeRun),
     };
   }();
   return loops;

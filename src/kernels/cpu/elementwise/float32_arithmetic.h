@@ -13,6 +13,7 @@ struct Float32PairLoops {
   BinaryLoop divide;
   BinaryLoop max;
   BinaryLoop min;
+  BinaryLoop slope;  // the second one times the first one where that is below zero
 };
 
 const Float32PairLoops& Float32Pairs();

@@ -79,7 +79,10 @@ Taps TapsAt(const Sampling& sampling, double coordinate, size_t axis) {
   const int64_t length = sampling.image[axis];
   double x = ToPixels(coordinate, length, sampling.align_corners);
   if (sampling.interpolation == Interpolation::kNearest) x = std::nearbyint(x);
-  x = Padded(sampling, x, length);
+  // Cubic weights are those of the place itself: at a border its pixels are brought back, not it.
+  const bool by_pixel =
+      sampling.interpolation == Interpolation::kCubic && sampling.padding == Padding::kBorder;
+  if (!by_pixel) x = Padded(sampling, x, length);
   Taps taps;
   const auto add = [&](double place, double weight) {
     const int64_t pixel = PixelAt(sampling, place, length);

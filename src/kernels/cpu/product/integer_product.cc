@@ -1,178 +1,210 @@
 #include <algorithm>
-#include <array>
-#include <span>
 #include <utility>
 
+#include "kernels/cpu/elementwise/widened.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/product/product_shape.h"
+#include "kernels/cpu/product/byte_product.h"
 #include "kernels/cpu/quantization/quantized_operand.h"
-#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
+// MatMulInteger, QLinearMatMul and, of com.microsoft, MatMulIntegerToFloat and QGemm.
 namespace plimsoll::kernels::cpu {
 namespace {
 
 using graph::DataType;
-
-// A matrix operand with its zero points: one, one per row of A, or one per column of B.
-struct Operand {
-  size_t input = 0;
-  size_t zero_point = 0;
-  DataType type = DataType::kUndefined;
-  int64_t zero_points = 1;
-};
-
-Result<Operand> ReadOperand(const KernelSite& site, size_t input, size_t zero_point) {
-  const TensorInfo& tensor = site.inputs[input];
-  if (!IsByte(tensor.type)) {
-    return site.Unsupported(StrCat("there is no integer product of ", graph::Name(tensor.type)));
-  }
-  Operand operand{.input = input, .zero_point = zero_point, .type = tensor.type};
-  if (site.has_input(zero_point)) operand.zero_points = site.inputs[zero_point].elements();
-  if (operand.zero_points < 1) return site.BadInput("a zero point has no elements");
-  return operand;
-}
-
-// Elements are read as they lie, and sums given away a few columns at a time: there is no
-// workspace.
-struct IntegerProduct {
-  ProductShape shape;
-  Operand a;
-  Operand b;
-
-  // Calls store(matrix, row of all matrices, first column, sums) for every result; sums are of at
-  // most kColumns columns.
-  template <typename Store>
-  void Run(const KernelCall& call, const Store& store) const {
-    VisitType<Bytes8>(a.type, [&]<typename A>() {
-      VisitType<Bytes8>(b.type, [&]<typename B>() { RunOf<A, B>(call, store); });
-    });
-  }
-
- private:
-  using Bytes8 = TypeList<int8_t, uint8_t>;
-  static constexpr int64_t kColumns = 256;
-
-  template <typename B>
-  static void AddTimes(uint32_t factor, const B* from, int64_t count, uint32_t* sums) {
-    const auto add = [&](int64_t i) {
-      sums[i] += factor * static_cast<uint32_t>(static_cast<int32_t>(from[i]));
-    };
-    // A number of turns that the compiler knows lets it use vectors.
-    constexpr int64_t kAtOnce = 16;
-    int64_t first = 0;
-    for (; first + kAtOnce <= count; first += kAtOnce) {
-      for (int64_t i = 0; i < kAtOnce; ++i) add(first + i);
-    }
-    for (; first < count; ++first) add(first);
-  }
-
-  template <typename A, typename B, typename Store>
-  void RunOf(const KernelCall& call, const Store& store) const {
-    const auto zero_points = [&](const Operand& operand) {
-      return operand.zero_point < call.inputs.size() ? call.inputs[operand.zero_point] : nullptr;
-    };
-    const auto* const a_zeros = static_cast<const A*>(zero_points(a));
-    const auto* const b_zeros = static_cast<const B*>(zero_points(b));
-    const int64_t rows = static_cast<int64_t>(shape.a_matrices.size()) * shape.rows;
-    ParallelFor(rows, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const auto result = static_cast<size_t>(row / shape.rows);
-        const int64_t a_row = shape.a_matrices[result] * shape.rows + row % shape.rows;
-        const int64_t matrix = shape.b_matrices[result];
-        const LessZero<A> left{static_cast<const A*>(call.inputs[a.input]) + a_row * shape.depth,
-                               a_zeros == nullptr ? 0 : a_zeros[a_row % a.zero_points]};
-        const B* const right =
-            static_cast<const B*>(call.inputs[b.input]) + matrix * shape.b_size();
-        for (int64_t first = 0; first < shape.columns; first += kColumns) {
-          std::array<uint32_t, kColumns> sums = {};
-          const int64_t count = std::min(kColumns, shape.columns - first);
-          uint32_t factors = 0;
-          for (int64_t d = 0; d < shape.depth; ++d) {
-            factors += left[d];
-            AddTimes(left[d], right + d * shape.columns + first, count, sums.data());
-          }
-          // A column's zero point has been left in with every factor; sums wrap, so this is exact.
-          for (int64_t i = 0; b_zeros != nullptr && i < count; ++i) {
-            const int32_t zero = b_zeros[(matrix * shape.columns + first + i) % b.zero_points];
-            sums[i] -= factors * static_cast<uint32_t>(zero);
-          }
-          store(matrix, row, first, std::span<const uint32_t>(sums.data(), count));
-        }
-      }
-    });
-  }
-};
-
-Result<IntegerProduct> ReadIntegerProduct(const KernelSite& site, size_t a, size_t a_zero, size_t b,
-                                          size_t b_zero) {
-  IntegerProduct product;
-  PLIMSOLL_ASSIGN(product.shape, ReadProduct(site, site.inputs[a].dims, site.inputs[b].dims));
-  PLIMSOLL_ASSIGN(product.a, ReadOperand(site, a, a_zero));
-  PLIMSOLL_ASSIGN(product.b, ReadOperand(site, b, b_zero));
-  return product;
-}
+using FinishKind = PairFinish::Kind;
 
 Result<KernelPointer> MakeMatMulInteger(KernelSite& site) {
-  PLIMSOLL_ASSIGN(IntegerProduct made, ReadIntegerProduct(site, 0, 2, 1, 3));
-  return MakeKernel([product = std::move(made)](const KernelCall& call) {
-    auto* const c = static_cast<uint32_t*>(call.outputs[0]);
-    product.Run(call, [&](int64_t, int64_t row, int64_t first, std::span<const uint32_t> sums) {
-      std::copy(sums.begin(), sums.end(), c + row * product.shape.columns + first);
-    });
-  });
+  PLIMSOLL_ASSIGN(ProductShape shape, ReadProduct(site, site.inputs[0].dims, site.inputs[1].dims));
+  WorkspaceLayout workspace;
+  PLIMSOLL_ASSIGN(ByteProduct made,
+                  ByteProduct::Make(site, std::move(shape), {0, 2, 1, 3}, workspace));
+  return MakeKernel(
+      [product = std::move(made)](const KernelCall& call) {
+        const int64_t columns = product.shape().columns;
+        product.Run(call, [&](int64_t row, int64_t) {
+          return PairFinish{.kind = FinishKind::kInt32,
+                            .to = static_cast<int32_t*>(call.outputs[0]) + row * columns,
+                            .row_stride = columns};
+        });
+      },
+      workspace.total(), ByteProduct::kWorkspacePurpose);
 }
 
-// One of the scales, or zero points, of a quantized tensor.
+// One of the scales, or zero points, of a quantised tensor.
 struct Parameter {
-  size_t input;
-  DataType type;
-  int64_t elements;
+  size_t input = 0;
+  DataType type = DataType::kUndefined;  // kUndefined: left out
+  int64_t elements = 1;
 
   double Scale(const KernelCall& call, int64_t index) const {
-    return LoadDouble(type, call.inputs[input], index % elements);
+    return type == DataType::kUndefined ? 1
+                                        : LoadDouble(type, call.inputs[input], index % elements);
   }
   int64_t ZeroPoint(const KernelCall& call, int64_t index) const {
-    return LoadInteger(type, call.inputs[input], index % elements);
+    return type == DataType::kUndefined ? 0
+                                        : LoadInteger(type, call.inputs[input], index % elements);
   }
 };
 
 Result<Parameter> ReadParameter(const KernelSite& site, size_t input) {
+  if (!site.has_input(input)) return Parameter{};
   const TensorInfo& tensor = site.inputs[input];
   if (tensor.elements() < 1) return site.BadInput("a scale or zero point has no elements");
   return Parameter{.input = input, .type = tensor.type, .elements = tensor.elements()};
 }
 
-Result<KernelPointer> MakeQLinearMatMul(KernelSite& site) {
-  PLIMSOLL_ASSIGN(IntegerProduct made, ReadIntegerProduct(site, 0, 2, 3, 5));
-  const DataType type = site.outputs[0].type;
-  if (!IsByte(type)) {
-    return site.Unsupported(StrCat("there is no quantized product into ", graph::Name(type)));
+// A bias of a Gemm: one number for all, for each column, for each row or for each result.
+struct IntegerBias {
+  bool present = false;
+  int64_t row_step = 0;
+  int64_t column_step = 0;
+};
+
+// How sums become results: scale = factor * a_scale * b_scale / y_scale.
+struct Scaling {
+  Parameter a_scale, b_scale, y_scale, y_zero;
+  FinishKind kind = FinishKind::kFloat32;
+  double factor = 1;
+  size_t bias = 0;     // the input that holds integers to add to the sums
+  IntegerBias steps;   // of that bias
+  size_t addend = 0;   // the input that holds floats to add, one a column; 0: none
+  int64_t scales = 0;  // places in the workspace
+  int64_t biases = 0;
+
+  // Scales that differ between rows take them one by one.
+  bool ByRows() const {
+    return a_scale.elements > 1 || y_scale.elements > 1 || y_zero.elements > 1 ||
+           steps.row_step != 0;
   }
-  PLIMSOLL_ASSIGN(const Parameter a_scale, ReadParameter(site, 1));
-  PLIMSOLL_ASSIGN(const Parameter b_scale, ReadParameter(site, 4));
-  PLIMSOLL_ASSIGN(const Parameter y_scale, ReadParameter(site, 6));
-  PLIMSOLL_ASSIGN(const Parameter y_zero, ReadParameter(site, 7));
-  return MakeKernel([product = std::move(made), type, a_scale, b_scale, y_scale,
-                     y_zero](const KernelCall& call) {
-    const int64_t columns = product.shape.columns;
-    product.Run(
-        call, [&](int64_t matrix, int64_t row, int64_t first, std::span<const uint32_t> sums) {
-          for (size_t i = 0; i < sums.size(); ++i) {
-            const int64_t column = first + static_cast<int64_t>(i);
-            const double scale = a_scale.Scale(call, row) *
-                                 b_scale.Scale(call, matrix * columns + column) /
-                                 y_scale.Scale(call, row);
-            StoreQuantized(type, static_cast<double>(static_cast<int32_t>(sums[i])) * scale,
-                           y_zero.ZeroPoint(call, row), call.outputs[0], row * columns + column);
-          }
+  // For the rows from `row` on, of all results, that meet one matrix of B.
+  PairFinish For(const KernelCall& call, int64_t row, int64_t matrix, int64_t columns,
+                 void* to) const {
+    auto* const by_column = At<float>(call.workspace, scales);
+    const double left = factor * a_scale.Scale(call, row);
+    const double right = y_scale.Scale(call, row);
+    for (int64_t c = 0; c < columns; ++c) {
+      by_column[c] = static_cast<float>(left * b_scale.Scale(call, matrix * columns + c) / right);
+    }
+    PairFinish finish{
+        .kind = kind,
+        .to = to,
+        .row_stride = columns,
+        .by_columns = true,
+        .scales = by_column,
+        .addend = addend == 0 ? nullptr : static_cast<const float*>(call.inputs[addend]),
+        .zero_point = static_cast<int32_t>(y_zero.ZeroPoint(call, row))};
+    if (steps.present) {
+      auto* const own = At<int32_t>(call.workspace, biases);
+      const auto* const given = static_cast<const int32_t*>(call.inputs[bias]);
+      for (int64_t c = 0; c < columns; ++c) {
+        own[c] = given[row * steps.row_step + c * steps.column_step];
+      }
+      finish.bias = own;
+    }
+    return finish;
+  }
+};
+
+Result<FinishKind> ResultKind(const KernelSite& site) {
+  switch (site.outputs[0].type) {
+    case DataType::kInt8:
+      return FinishKind::kInt8;
+    case DataType::kUint8:
+      return FinishKind::kUint8;
+    case DataType::kFloat32:
+      return FinishKind::kFloat32;
+    default:
+      return site.Unsupported(
+          StrCat("there is no quantized product into ", graph::Name(site.outputs[0].type)));
+  }
+}
+
+Result<KernelPointer> MakeScaledProduct(const KernelSite& site, ProductShape shape,
+                                        const ByteProduct::Ports& ports, Scaling scaling) {
+  PLIMSOLL_ASSIGN(scaling.kind, ResultKind(site));
+  WorkspaceLayout workspace;
+  scaling.scales = workspace.Take(Bytes(shape.columns) * 4);
+  if (scaling.steps.present) scaling.biases = workspace.Take(Bytes(shape.columns) * 4);
+  PLIMSOLL_ASSIGN(ByteProduct made,
+                  ByteProduct::Make(site, std::move(shape), ports, workspace, scaling.ByRows()));
+  return MakeKernel(
+      [product = std::move(made), scaling](const KernelCall& call) {
+        const int64_t columns = product.shape().columns;
+        const int64_t size = scaling.kind == FinishKind::kFloat32 ? 4 : 1;
+        product.Run(call, [&](int64_t row, int64_t matrix) {
+          return scaling.For(call, row, matrix, columns,
+                             static_cast<char*>(call.outputs[0]) + row * columns * size);
         });
-  });
+      },
+      workspace.total(), ByteProduct::kWorkspacePurpose);
+}
+
+Result<KernelPointer> MakeQLinearMatMul(KernelSite& site) {
+  PLIMSOLL_ASSIGN(ProductShape shape, ReadProduct(site, site.inputs[0].dims, site.inputs[3].dims));
+  Scaling scaling;
+  PLIMSOLL_ASSIGN(scaling.a_scale, ReadParameter(site, 1));
+  PLIMSOLL_ASSIGN(scaling.b_scale, ReadParameter(site, 4));
+  PLIMSOLL_ASSIGN(scaling.y_scale, ReadParameter(site, 6));
+  PLIMSOLL_ASSIGN(scaling.y_zero, ReadParameter(site, 7));
+  return MakeScaledProduct(site, std::move(shape), {0, 2, 3, 5}, scaling);
+}
+
+// A, B, their scales, their zero points, and a bias of floats, one a column.
+Result<KernelPointer> MakeMatMulIntegerToFloat(KernelSite& site) {
+  PLIMSOLL_ASSIGN(ProductShape shape, ReadProduct(site, site.inputs[0].dims, site.inputs[1].dims));
+  Scaling scaling;
+  PLIMSOLL_ASSIGN(scaling.a_scale, ReadParameter(site, 2));
+  PLIMSOLL_ASSIGN(scaling.b_scale, ReadParameter(site, 3));
+  if (site.has_input(6)) {
+    if (site.inputs[6].elements() != shape.columns) {
+      return site.BadInput(StrCat("the bias does not have ", shape.columns, " elements"));
+    }
+    scaling.addend = 6;
+  }
+  return MakeScaledProduct(site, std::move(shape), {0, 4, 1, 5}, scaling);
+}
+
+Result<IntegerBias> ReadIntegerBias(const KernelSite& site, size_t input,
+                                    const ProductShape& shape) {
+  if (!site.has_input(input)) return IntegerBias{};
+  if (site.inputs[input].type != DataType::kInt32) {
+    return site.BadInput(
+        StrCat("the bias is ", graph::Name(site.inputs[input].type), ", not int32"));
+  }
+  const Dims& dims = site.inputs[input].dims;
+  const int64_t columns = dims.empty() ? 1 : dims.back();
+  const int64_t rows = dims.size() < 2 ? 1 : dims[dims.size() - 2];
+  if (dims.size() > 2 || (columns != 1 && columns != shape.columns) ||
+      (rows != 1 && rows != shape.rows)) {
+    return site.BadInput("the bias does not broadcast to the product");
+  }
+  return IntegerBias{
+      .present = true, .row_step = rows == 1 ? 0 : columns, .column_step = columns == 1 ? 0 : 1};
+}
+
+// A, its scale and zero point, those of B, a bias of integers, scale and zero point of the result.
+Result<KernelPointer> MakeQGemm(KernelSite& site) {
+  PLIMSOLL_ASSIGN(ProductShape shape, ReadProduct(site, site.inputs[0].dims, site.inputs[3].dims,
+                                                  site.attributes().Int("transA", 0) != 0,
+                                                  site.attributes().Int("transB", 0) != 0));
+  Scaling scaling;
+  scaling.factor = site.attributes().Float("alpha", 1);
+  scaling.bias = 6;
+  PLIMSOLL_ASSIGN(scaling.steps, ReadIntegerBias(site, 6, shape));
+  PLIMSOLL_ASSIGN(scaling.a_scale, ReadParameter(site, 1));
+  PLIMSOLL_ASSIGN(scaling.b_scale, ReadParameter(site, 4));
+  PLIMSOLL_ASSIGN(scaling.y_scale, ReadParameter(site, 7));
+  PLIMSOLL_ASSIGN(scaling.y_zero, ReadParameter(site, 8));
+  return MakeScaledProduct(site, std::move(shape), {0, 2, 3, 5}, scaling);
 }
 
 constexpr KernelRow kIntegerProductRows[] = {
     {"", "MatMulInteger", 10, graph::kNewest, MakeMatMulInteger},
-    {"", "QLinearMatMul", 10, graph::kNewest, MakeQLinearMatMul},
+    {"", "QLinearMatMul", 10, graph::kNewest, WithHalvesWidened<MakeQLinearMatMul>},
+    {graph::kContributedDomain, "MatMulIntegerToFloat", 1, graph::kNewest,
+     WithHalvesWidened<MakeMatMulIntegerToFloat>},
+    {graph::kContributedDomain, "QGemm", 1, graph::kNewest, MakeQGemm},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "kernels/cpu/convolution/scale_layout.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/quantization/byte_loops.h"
 #include "kernels/parallel.h"
 
 // DequantizeLinear: (x - zero point) * scale.
@@ -28,19 +29,24 @@ struct DequantizeRule {
 
 // The usual case: integers of whole bytes to float32, one scale for the row.
 template <typename T>
+void DequantizeRun(const T* in, int64_t count, float scale, int32_t zero, float* out) {
+  if constexpr (sizeof(T) == 1) {
+    DequantizeBytes(in, count, scale, zero, out);
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      out[i] = static_cast<float>(static_cast<int32_t>(in[i]) - zero) * scale;
+    }
+  }
+}
+
+template <typename T>
 KernelPointer MakeToFloat32(const ScaleLayout& layout, bool has_zero) {
   return MakeKernel([=](const KernelCall& call) {
-    ParallelFor(layout.rows(), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const ScaleLayout::Row row = layout.At(r);
-        const T* in = static_cast<const T*>(call.inputs[0]) + row.first;
-        auto* out = static_cast<float*>(call.outputs[0]) + row.first;
-        const float scale = static_cast<const float*>(call.inputs[1])[row.scale];
-        const int32_t zero = has_zero ? static_cast<const T*>(call.inputs[2])[row.scale] : T(0);
-        for (int64_t i = 0; i < row.length; ++i) {
-          out[i] = static_cast<float>(static_cast<int32_t>(in[i]) - zero) * scale;
-        }
-      }
+    ForEachPiece(layout, [&](const ScaleLayout::Row& row) {
+      DequantizeRun(static_cast<const T*>(call.inputs[0]) + row.first, row.length,
+                    static_cast<const float*>(call.inputs[1])[row.scale],
+                    has_zero ? static_cast<const T*>(call.inputs[2])[row.scale] : T(0),
+                    static_cast<float*>(call.outputs[0]) + row.first);
     });
   });
 }

@@ -4,6 +4,7 @@
 #include "kernels/cpu/convolution/scale_layout.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/quantization/byte_loops.h"
 #include "kernels/parallel.h"
 
 // QuantizeLinear and DynamicQuantizeLinear.
@@ -70,26 +71,13 @@ struct QuantizeRule {
 
 // The usual case: float32 to bytes, one scale for the row.
 template <typename T>
-void QuantizeBytes(const float* x, int64_t count, float scale, float zero, T* out) {
-  constexpr float kLow = std::is_signed_v<T> ? -128 : 0;
-  constexpr float kHigh = std::is_signed_v<T> ? 127 : 255;
-  for (int64_t i = 0; i < count; ++i) {
-    const float moved = std::nearbyint(x[i] / scale) + zero;
-    out[i] = static_cast<T>(moved > kLow ? std::min(moved, kHigh) : kLow);
-  }
-}
-
-template <typename T>
 KernelPointer MakeToBytes(const ScaleLayout& layout, bool has_zero) {
   return MakeKernel([=](const KernelCall& call) {
-    ParallelFor(layout.rows(), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const ScaleLayout::Row row = layout.At(r);
-        const auto zero = has_zero ? static_cast<const T*>(call.inputs[2])[row.scale] : T(0);
-        QuantizeBytes(static_cast<const float*>(call.inputs[0]) + row.first, row.length,
-                      static_cast<const float*>(call.inputs[1])[row.scale], zero,
-                      static_cast<T*>(call.outputs[0]) + row.first);
-      }
+    ForEachPiece(layout, [&](const ScaleLayout::Row& row) {
+      const auto zero = has_zero ? static_cast<const T*>(call.inputs[2])[row.scale] : T(0);
+      QuantizeBytes(static_cast<const float*>(call.inputs[0]) + row.first, row.length,
+                    static_cast<const float*>(call.inputs[1])[row.scale], zero,
+                    static_cast<T*>(call.outputs[0]) + row.first);
     });
   });
 }
@@ -127,17 +115,13 @@ Result<KernelPointer> MakeDynamicQuantize(KernelSite& site) {
   if (site.inputs[0].type != DataType::kFloat32) return NoKernelForType(site, site.inputs[0].type);
   return MakeKernel([count = site.inputs[0].elements()](const KernelCall& call) {
     const auto* x = static_cast<const float*>(call.inputs[0]);
-    float low = 0;
-    float high = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      low = std::min(low, x[i]);
-      high = std::max(high, x[i]);
-    }
-    const float scale = high > low ? (high - low) / 255 : 1;
-    const float zero = std::clamp(std::nearbyint(-low / scale), 0.0f, 255.0f);
-    *static_cast<float*>(call.outputs[1]) = scale;
-    *static_cast<uint8_t*>(call.outputs[2]) = static_cast<uint8_t>(zero);
-    QuantizeBytes(x, count, scale, zero, static_cast<uint8_t*>(call.outputs[0]));
+    const DynamicScale fit = DynamicScaleOf(RangeOfFloats(x, count));
+    *static_cast<float*>(call.outputs[1]) = fit.scale;
+    *static_cast<uint8_t*>(call.outputs[2]) = fit.zero_point;
+    auto* const out = static_cast<uint8_t*>(call.outputs[0]);
+    ParallelFor(count, kElementGrain, [&](int64_t begin, int64_t end) {
+      QuantizeBytes(x + begin, end - begin, fit.scale, fit.zero_point, out + begin);
+    });
   });
 }
 

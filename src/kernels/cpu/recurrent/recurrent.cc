@@ -3,13 +3,14 @@
 
 #include "kernels/cpu/elementwise/widened.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/recurrent/quantized_gates.h"
 #include "kernels/cpu/recurrent/recurrent_cells.h"
 #include "kernels/element_types.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
 
-Result<RecurrentShape> ReadRecurrentShape(const KernelSite& site, int64_t gates) {
+Result<RecurrentShape> ReadRecurrentShape(const KernelSite& site, int64_t gates, bool quantized) {
   using Ports = RecurrentPorts;
   RecurrentShape shape;
   const std::string direction = site.attributes().String("direction", "forward");
@@ -19,13 +20,15 @@ Result<RecurrentShape> ReadRecurrentShape(const KernelSite& site, int64_t gates)
   shape.sequence = data[shape.batch_first ? 1 : 0];
   shape.batch = data[shape.batch_first ? 0 : 1];
   shape.features = data[2];
-  shape.hidden = site.inputs[Ports::kRecurrence].dims[2];
+  // Quantised weights are transposed.
+  const size_t rows = quantized ? 2 : 1;
+  shape.hidden = site.inputs[Ports::kRecurrence].dims[3 - rows];
   shape.directions = direction == "bidirectional" ? 2 : 1;
   shape.reversed = direction == "reverse";
   shape.clip = site.attributes().Float("clip", 0);
   for (const size_t input : {Ports::kWeights, Ports::kRecurrence}) {
     const Dims& weights = site.inputs[input].dims;
-    if (weights[0] != shape.directions || weights[1] != gates * shape.hidden) {
+    if (weights[0] != shape.directions || weights[rows] != gates * shape.hidden) {
       return site.BadInput(StrCat("weights ", graph::Text(graph::ShapeOf(weights)), " are not for ",
                                   shape.directions, " directions and ", gates, " gates of ",
                                   shape.hidden));
@@ -57,6 +60,8 @@ struct Direction {
   GateProduct<T> data;                        // all gates, the times of a stretch
   GateProduct<T> state;                       // gates that take the state itself
   std::optional<GateProduct<T>> reset_state;  // GRU: the last gate takes the reset state
+  QuantizedGates quantized_data;              // in place of the first two
+  QuantizedGates quantized_state;
   std::vector<RecurrentActivation> functions;
 };
 
@@ -71,10 +76,11 @@ constexpr int64_t kStretchRows = 48;
 template <typename T>
 class RecurrentKernel final : public Kernel {
  public:
-  static Result<KernelPointer> Make(const KernelSite& site, Cell cell) {
+  static Result<KernelPointer> Make(const KernelSite& site, Cell cell, bool quantized = false) {
     auto kernel = std::make_unique<RecurrentKernel>();
     kernel->cell_ = cell;
-    PLIMSOLL_ASSIGN(kernel->shape_, ReadRecurrentShape(site, GatesOf(cell)));
+    kernel->quantized_ = quantized;
+    PLIMSOLL_ASSIGN(kernel->shape_, ReadRecurrentShape(site, GatesOf(cell), quantized));
     kernel->late_reset_ = site.attributes().Int("linear_before_reset", 0) != 0;
     kernel->couples_ = site.attributes().Int("input_forget", 0) != 0;
     kernel->has_lengths_ = site.has_input(Ports::kLengths);
@@ -140,6 +146,12 @@ class RecurrentKernel final : public Kernel {
 
   Status PlanData(const KernelSite& site, WorkspaceLayout& workspace) {
     for (int64_t d = 0; d < shape_.directions; ++d) {
+      if (quantized_) {
+        PLIMSOLL_ASSIGN(directions_[static_cast<size_t>(d)].quantized_data,
+                        QuantizedGates::Make(site, Ports::kWeights, Ports::kWeightsScale, shape_, d,
+                                             stretch_ * shape_.batch, workspace));
+        continue;
+      }
       PLIMSOLL_ASSIGN(directions_[static_cast<size_t>(d)].data,
                       GateProduct<T>::Make(site, Ports::kWeights, shape_, d, 0, shape_.gates,
                                            stretch_ * shape_.batch, workspace));
@@ -151,6 +163,14 @@ class RecurrentKernel final : public Kernel {
     const int64_t state_gates = cell_ == Cell::kGru ? 2 : shape_.gates;
     for (int64_t d = 0; d < shape_.directions; ++d) {
       Direction<T> direction;
+      PLIMSOLL_ASSIGN(direction.functions, ReadRecurrentActivations(site, DefaultsOf(cell_), d));
+      if (quantized_) {
+        PLIMSOLL_ASSIGN(direction.quantized_state,
+                        QuantizedGates::Make(site, Ports::kRecurrence, Ports::kRecurrenceScale,
+                                             shape_, d, shape_.batch, workspace));
+        directions_.push_back(std::move(direction));
+        continue;
+      }
       PLIMSOLL_ASSIGN(direction.state, GateProduct<T>::Make(site, Ports::kRecurrence, shape_, d, 0,
                                                             state_gates, shape_.batch, workspace));
       if (cell_ == Cell::kGru) {
@@ -158,7 +178,6 @@ class RecurrentKernel final : public Kernel {
                         GateProduct<T>::Make(site, Ports::kRecurrence, shape_, d, 2, 1,
                                              shape_.batch, workspace));
       }
-      PLIMSOLL_ASSIGN(direction.functions, ReadRecurrentActivations(site, DefaultsOf(cell_), d));
       directions_.push_back(std::move(direction));
     }
     return {};
@@ -232,8 +251,18 @@ class RecurrentKernel final : public Kernel {
         std::copy_n(to, shape_.hidden, to + row * shape_.hidden);
       }
     }
-    directions_[static_cast<size_t>(number)].data.AddTo(
-        DataRows(call, number, base), Input(call, Ports::kWeights), sums, call.workspace);
+    const Direction<T>& direction = directions_[static_cast<size_t>(number)];
+    if constexpr (std::is_same_v<T, float>) {
+      if (quantized_) {
+        const T* const data = Input(call, Ports::kData);
+        direction.quantized_data.AddTo(
+            call, DataRows(call, number, base),
+            RangeOfFloats(data, shape_.sequence * shape_.batch * shape_.features), sums);
+        return;
+      }
+    }
+    direction.data.AddTo(DataRows(call, number, base), Input(call, Ports::kWeights), sums,
+                         call.workspace);
   }
 
   void LoadState(const T* initial, int64_t number, T* state) const {
@@ -289,7 +318,13 @@ class RecurrentKernel final : public Kernel {
                     gates + (gate * shape_.batch + item) * shape_.hidden);
       }
     }
-    direction.state.AddTo(hidden, recurrence, gates, call.workspace);
+    if constexpr (std::is_same_v<T, float>) {
+      if (quantized_) {
+        direction.quantized_state.AddTo(call, hidden, RangeOfFloats(hidden, shape_.StateSize()),
+                                        gates);
+      }
+    }
+    if (!quantized_) direction.state.AddTo(hidden, recurrence, gates, call.workspace);
     if (cell_ == Cell::kGru) PrepareGru(call, number, gates, carried);
     for (int64_t item = 0; item < shape_.batch; ++item) {
       const int64_t time = TimeOf(call, number, step, item);
@@ -346,6 +381,7 @@ class RecurrentKernel final : public Kernel {
   }
 
   Cell cell_ = Cell::kRnn;
+  bool quantized_ = false;  // weights are bytes, and rows of data become bytes as they come
   RecurrentShape shape_;
   bool late_reset_ = false;  // GRU: linear_before_reset
   bool couples_ = false;     // LSTM: input_forget
@@ -374,10 +410,19 @@ Result<KernelPointer> MakeRecurrent(KernelSite& site) {
       StrCat("there is no recurrent layer of ", graph::Name(site.inputs[0].type)));
 }
 
+Result<KernelPointer> MakeDynamicQuantizeLstm(KernelSite& site) {
+  if (site.inputs[0].type != graph::DataType::kFloat32) {
+    return site.Unsupported(
+        StrCat("there is no quantised layer of ", graph::Name(site.inputs[0].type)));
+  }
+  return RecurrentKernel<float>::Make(site, Cell::kLstm, /*quantized=*/true);
+}
+
 constexpr KernelRow kRecurrentRows[] = {
     {"", "RNN", 1, graph::kNewest, WithHalvesWidened<MakeRecurrent<Cell::kRnn>>},
     {"", "GRU", 1, graph::kNewest, WithHalvesWidened<MakeRecurrent<Cell::kGru>>},
     {"", "LSTM", 1, graph::kNewest, WithHalvesWidened<MakeRecurrent<Cell::kLstm>>},
+    {graph::kContributedDomain, "DynamicQuantizeLSTM", 1, graph::kNewest, MakeDynamicQuantizeLstm},
 };
 
 }  // namespace

@@ -10,7 +10,18 @@ namespace plimsoll::kernels::cpu {
 
 // The inputs and outputs of RNN, GRU and LSTM; what only LSTM has comes last.
 struct RecurrentPorts {
-  enum Input : size_t { kData, kWeights, kRecurrence, kBias, kLengths, kHidden, kCell, kPeepholes };
+  enum Input : size_t {
+    kData,
+    kWeights,
+    kRecurrence,
+    kBias,
+    kLengths,
+    kHidden,
+    kCell,
+    kPeepholes,
+    kWeightsScale,  // and behind each scale the zero point: of quantised weights
+    kRecurrenceScale = 10
+  };
   enum Output : size_t { kAll, kLastHidden, kLastCell };
 };
 
@@ -44,7 +55,8 @@ struct RecurrentShape {
   }
 };
 
-Result<RecurrentShape> ReadRecurrentShape(const KernelSite& site, int64_t gates);
+Result<RecurrentShape> ReadRecurrentShape(const KernelSite& site, int64_t gates,
+                                          bool quantized = false);
 
 // The products of some gates' weights (an input [directions, gates * hidden, depth]) with rows of
 // data: c += a x weights^T for each gate, results one behind the other.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/vector/float_rows.h"
 #include "kernels/parallel.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int64_t kFloatReductionGrain = 1 << 14;  // elements that are worth a thread
 constexpr int64_t kFloatReductionPiece = 1024;     // results worked on at a time
+constexpr int64_t kMostShort = 8;                  // elements of a run
 constexpr int64_t kRowsInOne = 64;  // rows summed before they join the total: errors grow less
 
 enum class End { kNothing, kMean, kRoot };
@@ -65,6 +67,23 @@ void FoldRuns(const FloatFold& fold, const AxisGroups& groups, const float* x, i
   }
 }
 
+// Results out of short runs that follow each other: their first elements as one row, then their
+// second ones.
+void FoldShortRuns(const FloatFold& fold, int64_t run, const float* x, int64_t begin, int64_t end,
+                   float* y) {
+  constexpr int64_t kPiece = 256;
+  alignas(64) std::array<float, kMostShort * kPiece> columns;
+  for (int64_t first = begin; first < end; first += kPiece) {
+    const int64_t count = std::min(kPiece, end - first);
+    TransposeWords(reinterpret_cast<const uint32_t*>(x + first * run), run,
+                   reinterpret_cast<uint32_t*>(columns.data()), kPiece, run, count);
+    std::fill_n(y + first, count, fold.start);
+    for (int64_t k = 0; k < run; ++k) fold.row(columns.data() + k * kPiece, count, y + first);
+    if (fold.end == End::kNothing) continue;
+    for (int64_t i = first; i < first + count; ++i) y[i] = Ended(fold.end, y[i], run);
+  }
+}
+
 // Consecutive results out of consecutive elements: `count` of them, at most kFloatReductionPiece.
 void FoldColumns(const FloatFold& fold, const AxisGroups& groups, const float* x, int64_t count,
                  float* y) {
@@ -89,6 +108,18 @@ KernelPointer MakeFloatReduction(std::string_view op, const AxisGroups& groups) 
                                   [op](const FloatFold& row) { return row.op == op; });
   if (fold == std::end(kFolds)) return nullptr;
   const int64_t folded = std::max<int64_t>(groups.folded_count, 1);
+  const bool short_runs = groups.folds_innermost() && groups.folded.size() == 1 &&
+                          folded <= kMostShort && groups.folded_count > 0 &&
+                          groups.kept.size() == 1 && groups.kept[0].stride == folded;
+  if (short_runs) {
+    return MakeKernel([fold, groups, folded](const KernelCall& call) {
+      const auto* x = static_cast<const float*>(call.inputs[0]);
+      auto* y = static_cast<float*>(call.outputs[0]);
+      ParallelFor(
+          groups.kept_count, kFloatReductionGrain / folded,
+          [&](int64_t begin, int64_t end) { FoldShortRuns(*fold, folded, x, begin, end, y); });
+    });
+  }
   if (groups.folds_innermost()) {
     return MakeKernel([fold, groups, folded](const KernelCall& call) {
       const auto* x = static_cast<const float*>(call.inputs[0]);

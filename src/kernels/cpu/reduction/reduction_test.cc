@@ -66,6 +66,27 @@ TEST(ReductionKernelTest, AnySetOfAxesIsFoldedInAnyType) {
   }
 }
 
+TEST(ReductionKernelTest, ShortRunsGiveWhatTheyGiveInDouble) {
+  for (const int64_t run : {1, 2, 3, 5, 8, 9}) {
+    std::vector<float> elements;
+    for (int64_t i = 0; i < 600 * run; ++i) {
+      elements.push_back(std::sin(static_cast<float>(i * 7 % 97)));
+    }
+    const HostTensor x = Numbers<float>({2, 300, run}, elements);
+    const HostTensor wide =
+        Numbers<double>({2, 300, run}, std::vector<double>(elements.begin(), elements.end()));
+    for (const char* op :
+         {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2"}) {
+      const std::vector<float> got = Reduced<float>(op, x, {2});
+      const std::vector<double> expected = Reduced<double>(op, wide, {2});
+      ASSERT_EQ(got.size(), expected.size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        ASSERT_NEAR(got[i], expected[i], 1e-5) << op << " of " << run << ", result " << i;
+      }
+    }
+  }
+}
+
 TEST(ReductionKernelTest, EmptySetsGiveWhatTheStandardSays) {
   const HostTensor none = Numbers<float>({2, 0}, {});
   EXPECT_THAT(Reduced<float>("ReduceSum", none, {1}), ElementsAre(0, 0));

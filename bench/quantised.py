@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Makes quantised models with ONNX Runtime's own tools: quantised.py WEIGHTED_FOLDER OUT_FOLDER [NAME...] [--against PLIMSOLL]
+
+resnet50, mobilenet_v2, bert_base: int8, static, calibrated on drawn inputs, once as QDQ (DequantizeLinear and QuantizeLinear around each
+operator) and once as QLinear operators (QOperator). decoder: llama_small with 4-bit MatMulNBits. Models without open sizes are taken
+as they are; open ones get the sizes below. What is there already is not made again. With --against each model is then raced
+(`plimsoll bench --against ort`, one thread, turns interleaved) and run over DRAWN inputs, whose largest output must be ONNX Runtime's."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+from onnxruntime import quantization
+from onnxruntime.capi._pybind_state import quantize_matmul_4bits
+from onnxruntime.quantization import shape_inference
+
+SOURCES = {"resnet50": "resnet50.onnx", "mobilenet_v2": "mobilenet_v2_dynamic.onnx", "bert_base": "bert_base.onnx"}
+CALIBRATION = 4  # drawn inputs
+DRAWN = 10
+SIZES = {"batch": 1, "seq": 32}  # where a model leaves them open
+
+
+def shape_of(value):
+    return [dim.dim_value or SIZES.get(dim.dim_param, 1) for dim in value.type.tensor_type.shape.dim]
+
+
+def drawn(model, rng):
+    """Inputs for a model: images, or words and masks."""
+    feeds = {}
+    for value in model.graph.input:
+        kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        shape = shape_of(value)
+        if kind in (np.int64, np.int32):
+            feeds[value.name] = (np.ones(shape) if "mask" in value.name else rng.integers(0, 1000, shape)).astype(kind)
+        else:
+            feeds[value.name] = rng.standard_normal(shape).astype(kind)
+    return feeds
+
+
+class Reader(quantization.CalibrationDataReader):
+    def __init__(self, model):
+        rng = np.random.default_rng(1)
+        self.feeds = iter([drawn(model, rng) for _ in range(CALIBRATION)])
+
+    def get_next(self):
+        return next(self.feeds, None)
+
+
+def static(source, folder, name):
+    """Both forms of one model."""
+    prepared = folder / f"{name}_prepared.onnx"
+    if not prepared.exists():
+        whole = folder / f"{name}_float.onnx"  # the tools want the weights inside
+        onnx.save(onnx.load(source), whole)
+        # Gemms with a bias that others read too become QLinear operators that ONNX Runtime itself refuses.
+        shape_inference.quant_pre_process(whole, prepared, skip_symbolic_shape=True, skip_optimization=name == "bert_base")
+    for form, suffix in ((quantization.QuantFormat.QDQ, "qdq"), (quantization.QuantFormat.QOperator, "qlinear")):
+        target = folder / f"{name}_{suffix}.onnx"
+        if target.exists():
+            continue
+        quantization.quantize_static(prepared, target, Reader(onnx.load(prepared, load_external_data=False)), quant_format=form,
+                                     activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
+        print(f"{target}: {target.stat().st_size >> 20} MiB")
+
+
+def packed(node, weights, block):
+    """MatMulNBits in place of a MatMul with constant weights, and its constants; packed by ONNX Runtime itself."""
+    depth, columns = weights.shape
+    blocks = -(-depth // block)
+    bits = np.zeros((columns, blocks, block // 2), np.uint8)
+    scales = np.zeros(columns * blocks, np.float32)
+    zeros = np.zeros(columns * ((blocks + 1) // 2), np.uint8)
+    quantize_matmul_4bits(bits, np.ascontiguousarray(weights), scales, zeros, block, columns, depth, True)
+    names = [f"{node.input[1]}_{part}" for part in ("bits", "scales")]
+    product = helper.make_node("MatMulNBits", [node.input[0], *names], list(node.output), name=node.name, domain="com.microsoft", K=depth, N=columns, bits=4, block_size=block)
+    return product, [numpy_helper.from_array(array, name) for array, name in zip((bits, scales), names)]
+
+
+def decoder(source, folder, block=32):
+    """A decoder whose products with weights are of 4 bits; Gemms and embeddings stay as they are."""
+    target = folder / "decoder_4bit.onnx"
+    if target.exists():
+        return
+    model = onnx.load(source)
+    constants = {one.name: one for one in model.graph.initializer}
+    nodes, gone = [], {}
+    for node in model.graph.node:
+        if node.op_type == "MatMul" and node.input[1] in constants and len(constants[node.input[1]].dims) == 2:
+            product, made = packed(node, numpy_helper.to_array(constants[node.input[1]]), block)
+            nodes.append(product)
+            gone[node.input[1]] = made
+        else:
+            nodes.append(node)
+    used = {name for node in nodes for name in node.input}
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    kept = [one for one in model.graph.initializer if one.name in used]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept + [one for made in gone.values() for one in made])
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    onnx.save(model, target, save_as_external_data=True, location=f"{target.name}.data")
+    print(f"{target}: {len(gone)} products of 4 bits")
+
+
+def same_top(program, path, folder):
+    """Of how many drawn inputs both say the same: the largest element of each row of the first output."""
+    model = onnx.load(path, load_external_data=False)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    peer = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    name, same, rng = peer.get_outputs()[0].name, 0, np.random.default_rng(99)
+    for _ in range(DRAWN):
+        feeds = drawn(model, rng)
+        command = [program, "run", path, "--output", folder]
+        for key, array in feeds.items():
+            np.save(folder / f"{key}.npy", array)
+            command += ["--input", f"{key}={folder / key}.npy"]
+        subprocess.run(command, check=True, capture_output=True)
+        same += bool((np.load(folder / f"{name}.npy").argmax(-1) == peer.run([name], feeds)[0].argmax(-1)).mean() > 0.99)
+    return same
+
+
+def race(program, path, repeat):
+    known = json.loads(subprocess.run([program, "inspect", path, "--json"], check=True, capture_output=True, text=True).stdout)["dynamic_dimensions"]
+    shapes = [word for name in known for word in ("--shape", f"{name}={SIZES.get(name, 1)}")]
+    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable, OMP_WAIT_POLICY="passive")
+    done = subprocess.run([program, "bench", path, "--against", "ort", "--repeat", str(repeat), "--json", *shapes], check=True, capture_output=True, text=True, env=environment)
+    return json.loads(done.stdout)["models"][0]
+
+
+def compare(program, folder, repeat):
+    print("| model | ours ms | ORT ms | ratio | ours MiB | ORT MiB | memory | same largest output |")
+    print("|---|---|---|---|---|---|---|---|")
+    for path in sorted([*folder.glob("*_qdq.onnx"), *folder.glob("*_qlinear.onnx"), *folder.glob("decoder_4bit.onnx")]):
+        one = race(program, path, repeat)
+        peer = one["peer"]
+        with tempfile.TemporaryDirectory() as scratch:
+            same = same_top(program, path, pathlib.Path(scratch))
+        ours, theirs = (side["rss_above_base_bytes"] / 2**20 for side in (one, peer))
+        print(f"| {path.stem} | {one['median_ms']:.1f} | {peer['median_ms']:.1f} | {one['ratio']:.2f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} | {same} of {DRAWN} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weighted", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="*", default=[*SOURCES, "decoder"])
+    parser.add_argument("--against", type=pathlib.Path, metavar="PLIMSOLL")
+    parser.add_argument("--repeat", type=int, default=10)
+    arguments = parser.parse_args()
+    onnxruntime.set_default_logger_severity(4)
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for name in arguments.names:
+        if name == "decoder":
+            decoder(arguments.weighted / "llama_small.onnx", arguments.folder)
+        else:
+            static(arguments.weighted / SOURCES[name], arguments.folder, name)
+    if arguments.against:
+        compare(arguments.against, arguments.folder, arguments.repeat)
+
+
+if __name__ == "__main__":
+    main()

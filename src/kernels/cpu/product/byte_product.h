@@ -1,0 +1,94 @@
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "kernels/cpu/product/product_shape.h"
+#include "kernels/cpu/quantization/byte_pairs.h"
+#include "kernels/cpu/workspace.h"
+#include "kernels/kernel.h"
+
+namespace plimsoll::kernels::cpu {
+
+// Batches of products of 8-bit integers, each less its zero point, with exact sums: of A one zero
+// point or one a row, of B one or one a column. A block of A's rows and a few columns of B at a
+// time are widened into the workspace. A constant B whose columns are consecutive is turned round
+// once, where the site has a place for it.
+class ByteProduct {
+ public:
+  static constexpr std::string_view kWorkspacePurpose = "rows and columns as 16-bit numbers";
+  // Which inputs hold what.
+  struct Ports {
+    size_t a, a_zero, b, b_zero;
+  };
+
+  // `one_row`: blocks of A have one row each, for results that are scaled row by row.
+  static Result<ByteProduct> Make(const KernelSite& site, ProductShape shape, const Ports& ports,
+                                  WorkspaceLayout& workspace, bool one_row = false);
+  // For RunOn alone: A is uint8, made by the caller; B is an input.
+  static Result<ByteProduct> MakeForOperands(const KernelSite& site, ProductShape shape, size_t b,
+                                             WorkspaceLayout& workspace);
+
+  const ProductShape& shape() const { return shape_; }
+  int64_t results() const { return static_cast<int64_t>(shape_.a_matrices.size()); }
+
+  // `finish` is for all rows of all results, as (row of all results, matrix of B) -> PairFinish of
+  // that row and those behind it.
+  template <typename Finish>
+  void Run(const KernelCall& call, const Finish& finish) const {
+    for (int64_t result = 0; result < results(); ++result) {
+      for (int64_t row = 0; row < shape_.rows; row += block_rows_) {
+        const int64_t rows = std::min(block_rows_, shape_.rows - row);
+        WidenRows(call, result, row, rows);
+        MultiplyBlock(
+            call, result, rows,
+            finish(result * shape_.rows + row, shape_.b_matrices[static_cast<size_t>(result)]));
+      }
+    }
+  }
+
+  // For operands that lie elsewhere than at the node's inputs, without batches.
+  struct Operands {
+    const void* a;
+    int32_t a_zero;
+    const void* b;
+    const void* b_zeros;   // null: 0
+    int64_t b_zero_count;  // 1, or one a column
+  };
+  void RunOn(const Operands& operands, void* workspace, const PairFinish& finish) const;
+
+ private:
+  void PlanBlocks(const KernelSite& site, bool one_row, WorkspaceLayout& workspace);
+  void WidenRows(const KernelCall& call, int64_t result, int64_t row, int64_t rows) const;
+  template <typename A, typename ZeroOfRow>
+  void WidenRowsOf(const A* a, int64_t row, int64_t rows, const ZeroOfRow& zero,
+                   int32_t* pairs) const;
+  void MultiplyBlock(const KernelCall& call, int64_t result, int64_t rows,
+                     const PairFinish& finish) const;
+  template <typename B>
+  void MultiplyColumns(const B* b, const B* zeros, int64_t zero_count, int64_t rows,
+                       void* workspace, const PairFinish& finish) const;
+  template <typename B>
+  void DotColumns(const B* b, const B* zeros, int64_t zero_count, int64_t rows, void* workspace,
+                  const PairFinish& finish) const;
+  template <typename B>
+  void PairColumns(const B* b, const B* zeros, int64_t zero_count, int64_t first, int64_t count,
+                   int32_t* groups) const;
+
+  ProductShape shape_;
+  Ports ports_ = {};
+  graph::DataType a_type_ = graph::DataType::kUndefined;
+  graph::DataType b_type_ = graph::DataType::kUndefined;
+  int64_t a_zeros_ = 1;
+  int64_t b_zeros_ = 1;
+  const void* turned_ = nullptr;  // B with consecutive rows
+  int64_t block_rows_ = 1;
+  int64_t block_columns_ = 0;
+  int64_t slots_ = 1;  // threads that work at once
+  int64_t rows_ = 0;   // places in the workspace
+  int64_t groups_ = 0;
+  Bytes slot_size_;
+  bool dots_ = false;  // few rows meet B as it lies, its columns being consecutive
+};
+
+}  // namespace plimsoll::kernels::cpu

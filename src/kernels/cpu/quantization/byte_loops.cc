@@ -1,0 +1,188 @@
+#include "kernels/cpu/quantization/byte_loops.h"
+
+#include <algorithm>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/quantization/byte_loops.cc"
+// clang-format off: the order matters
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/vector/vector_targets.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace plimsoll::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr hn::ScalableTag<float> kWide;
+constexpr hn::Rebind<int32_t, decltype(kWide)> kWhole;
+using WideVector = hn::Vec<decltype(kWide)>;
+
+FloatRange Range(const float* data, int64_t count) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kWide));
+  WideVector low = hn::Zero(kWide);
+  WideVector high = hn::Zero(kWide);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const WideVector x = hn::LoadU(kWide, data + i);
+    low = hn::Min(x, low);
+    high = hn::Max(x, high);
+  }
+  FloatRange range{hn::GetLane(hn::MinOfLanes(kWide, low)),
+                   hn::GetLane(hn::MaxOfLanes(kWide, high))};
+  for (; i < count; ++i) {
+    range.least = std::min(range.least, data[i]);
+    range.most = std::max(range.most, data[i]);
+  }
+  return range;
+}
+
+// What is not a number becomes the lowest one.
+template <typename T>
+HWY_INLINE hn::Vec<hn::Rebind<T, decltype(kWide)>> ToBytes(WideVector x, int32_t zero_point) {
+  constexpr float kLow = std::is_signed_v<T> ? -128 : 0;
+  constexpr float kHigh = std::is_signed_v<T> ? 127 : 255;
+  const auto zero = static_cast<float>(zero_point);
+  const WideVector kept =
+      hn::Min(hn::Max(x, hn::Set(kWide, kLow - zero)), hn::Set(kWide, kHigh - zero));
+  return hn::DemoteTo(hn::Rebind<T, decltype(kWide)>(),
+                      hn::Add(hn::NearestInt(kept), hn::Set(kWhole, zero_point)));
+}
+
+// Calls body(first, count) for whole vectors with a count that is known, and for the rest.
+template <typename T>
+HWY_INLINE void Quantize(const float* x, int64_t count, float scale, int32_t zero_point, T* out) {
+  const hn::Rebind<T, decltype(kWide)> bytes;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kWide));
+  const WideVector divisor = hn::Set(kWide, scale);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(ToBytes<T>(hn::Div(hn::LoadU(kWide, x + i), divisor), zero_point), bytes, out + i);
+  }
+  if (i == count) return;
+  HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)] = {};
+  HWY_ALIGN T made[HWY_MAX_BYTES];
+  std::copy(x + i, x + count, rest);
+  hn::StoreU(ToBytes<T>(hn::Div(hn::Load(kWide, rest), divisor), zero_point), bytes, made);
+  std::copy_n(made, count - i, out + i);
+}
+
+template <typename T>
+HWY_INLINE void Dequantize(const T* x, int64_t count, float scale, int32_t zero_point, float* out) {
+  const hn::Rebind<T, decltype(kWide)> bytes;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kWide));
+  const WideVector factor = hn::Set(kWide, scale);
+  const auto zero = hn::Set(kWhole, zero_point);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto moved = hn::Sub(hn::PromoteTo(kWhole, hn::LoadU(bytes, x + i)), zero);
+    hn::StoreU(hn::Mul(hn::ConvertTo(kWide, moved), factor), kWide, out + i);
+  }
+  for (; i < count; ++i) {
+    out[i] = static_cast<float>(static_cast<int32_t>(x[i]) - zero_point) * scale;
+  }
+}
+
+void QuantizeUnsigned(const float* x, int64_t count, float scale, int32_t zero, uint8_t* out) {
+  Quantize(x, count, scale, zero, out);
+}
+void QuantizeSigned(const float* x, int64_t count, float scale, int32_t zero, int8_t* out) {
+  Quantize(x, count, scale, zero, out);
+}
+void DequantizeUnsigned(const uint8_t* x, int64_t count, float scale, int32_t zero, float* out) {
+  Dequantize(x, count, scale, zero, out);
+}
+void DequantizeSigned(const int8_t* x, int64_t count, float scale, int32_t zero, float* out) {
+  Dequantize(x, count, scale, zero, out);
+}
+
+template <typename T>
+HWY_INLINE WideVector OperandLessZero(const T* from, int64_t step, int64_t at, int32_t zero) {
+  const hn::Rebind<T, decltype(kWide)> bytes;
+  if (step == 0) return hn::Set(kWide, static_cast<float>(from[0] - zero));
+  return hn::ConvertTo(
+      kWide, hn::Sub(hn::PromoteTo(kWhole, hn::LoadU(bytes, from + at)), hn::Set(kWhole, zero)));
+}
+
+template <typename T>
+HWY_INLINE WideVector Combined(const ByteOperands& o, const T* a, const T* b, int64_t at) {
+  const WideVector left = OperandLessZero(a, o.step_a, at, o.zero_a);
+  const WideVector right = OperandLessZero(b, o.step_b, at, o.zero_b);
+  const WideVector factor = hn::Set(kWide, o.factor_a);
+  if (o.product) return hn::Mul(hn::Mul(left, right), factor);
+  return hn::MulAdd(left, factor, hn::Mul(right, hn::Set(kWide, o.factor_b)));
+}
+
+template <typename T>
+HWY_INLINE void CombineOf(const ByteOperands& o, int64_t count, T* out) {
+  const hn::Rebind<T, decltype(kWide)> bytes;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kWide));
+  const auto* a = static_cast<const T*>(o.a);
+  const auto* b = static_cast<const T*>(o.b);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(ToBytes<T>(Combined(o, a, b, i), o.zero_y), bytes, out + i);
+  }
+  if (i == count) return;
+  T left[HWY_MAX_BYTES] = {};
+  T right[HWY_MAX_BYTES] = {};
+  T made[HWY_MAX_BYTES];
+  std::copy_n(a + i * o.step_a, o.step_a == 0 ? 1 : count - i, left);
+  std::copy_n(b + i * o.step_b, o.step_b == 0 ? 1 : count - i, right);
+  hn::StoreU(ToBytes<T>(Combined(o, left, right, 0), o.zero_y), bytes, made);
+  std::copy_n(made, count - i, out + i);
+}
+
+void Combine(const ByteOperands& operands, int64_t count, void* out) {
+  if (operands.is_signed) {
+    CombineOf(operands, count, static_cast<int8_t*>(out));
+  } else {
+    CombineOf(operands, count, static_cast<uint8_t*>(out));
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace plimsoll::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plimsoll::kernels::cpu {
+
+HWY_EXPORT(Range);
+HWY_EXPORT(QuantizeUnsigned);
+HWY_EXPORT(QuantizeSigned);
+HWY_EXPORT(DequantizeUnsigned);
+HWY_EXPORT(DequantizeSigned);
+HWY_EXPORT(Combine);
+
+FloatRange RangeOfFloats(const float* data, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(Range)(data, count);
+}
+
+DynamicScale DynamicScaleOf(const FloatRange& range) {
+  const float scale = range.most > range.least ? (range.most - range.least) / 255 : 1;
+  const float zero = std::clamp(std::nearbyint(-range.least / scale), 0.0F, 255.0F);
+  return {.scale = scale, .zero_point = static_cast<uint8_t>(zero)};
+}
+
+void QuantizeBytes(const float* x, int64_t count, float scale, int32_t zero_point, uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeUnsigned)(x, count, scale, zero_point, out);
+}
+void QuantizeBytes(const float* x, int64_t count, float scale, int32_t zero_point, int8_t* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeSigned)(x, count, scale, zero_point, out);
+}
+void DequantizeBytes(const uint8_t* x, int64_t count, float scale, int32_t zero_point, float* out) {
+  HWY_DYNAMIC_DISPATCH(DequantizeUnsigned)(x, count, scale, zero_point, out);
+}
+void DequantizeBytes(const int8_t* x, int64_t count, float scale, int32_t zero_point, float* out) {
+  HWY_DYNAMIC_DISPATCH(DequantizeSigned)(x, count, scale, zero_point, out);
+}
+void CombineBytes(const ByteOperands& operands, int64_t count, void* out) {
+  HWY_DYNAMIC_DISPATCH(Combine)(operands, count, out);
+}
+
+}  // namespace plimsoll::kernels::cpu
+#endif  // HWY_ONCE

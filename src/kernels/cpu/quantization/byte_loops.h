@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+
+// Loops over runs of elements between floats and 8-bit integers.
+namespace plimsoll::kernels::cpu {
+
+// The smallest and the largest of some floats, 0 being one of them.
+struct FloatRange {
+  float least = 0;
+  float most = 0;
+};
+FloatRange RangeOfFloats(const float* data, int64_t count);
+
+// The scale and the zero point with which uint8 just fits a range.
+struct DynamicScale {
+  float scale = 1;
+  uint8_t zero_point = 0;
+};
+DynamicScale DynamicScaleOf(const FloatRange& range);
+
+// x / scale, rounded to the nearest even number, plus the zero point, kept to the type's range.
+void QuantizeBytes(const float* x, int64_t count, float scale, int32_t zero_point, uint8_t* out);
+void QuantizeBytes(const float* x, int64_t count, float scale, int32_t zero_point, int8_t* out);
+
+// (x - zero point) * scale.
+void DequantizeBytes(const uint8_t* x, int64_t count, float scale, int32_t zero_point, float* out);
+void DequantizeBytes(const int8_t* x, int64_t count, float scale, int32_t zero_point, float* out);
+
+// Two quantised operands and the scale of their result. Steps are 0 or 1.
+struct ByteOperands {
+  bool is_signed = false;
+  bool product = false;  // of both, else their sum
+  const void* a = nullptr;
+  int64_t step_a = 1;
+  const void* b = nullptr;
+  int64_t step_b = 1;
+  int32_t zero_a = 0;
+  int32_t zero_b = 0;
+  int32_t zero_y = 0;
+  float factor_a = 1;  // a sum: of each operand; a product: factor_a of both
+  float factor_b = 1;
+};
+void CombineBytes(const ByteOperands& operands, int64_t count, void* out);
+
+}  // namespace plimsoll::kernels::cpu

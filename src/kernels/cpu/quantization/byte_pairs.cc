@@ -1,0 +1,399 @@
+#include "kernels/cpu/quantization/byte_pairs.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/quantization/byte_pairs.cc"
+// clang-format off: the order matters
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/vector/vector_targets.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace plimsoll::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr hn::CappedTag<int32_t, kGroupColumns> kSums;
+constexpr hn::Repartition<float, decltype(kSums)> kFloats;
+constexpr int64_t kLanes = hn::MaxLanes(kSums);
+constexpr int kVectors = static_cast<int>(kGroupColumns / kLanes);
+// As many sums as registers hold, with one group of columns and one pair of a row in the others.
+constexpr int kMostRows = 12 / kVectors > 0 ? 12 / kVectors : 1;
+
+using Sums = hn::Vec<decltype(kSums)>;
+using Floats = hn::Vec<decltype(kFloats)>;
+
+// sum + the products of both halves of a and b.
+HWY_INLINE Sums AddProducts(Sums sum, Sums a, Sums b) {
+#if HWY_TARGET == HWY_SCALAR
+  const auto low = [](Sums x) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(x)); };
+  const Sums high = hn::Mul(hn::ShiftRight<16>(a), hn::ShiftRight<16>(b));
+  return hn::Add(sum, hn::Add(high, hn::Mul(low(a), low(b))));
+#else
+  const hn::Repartition<int16_t, decltype(kSums)> halves;
+  Sums unused = hn::Zero(kSums);
+  // On x86 the sums of neighbours stay at their place, and all of them in the first vector.
+  return hn::ReorderWidenMulAccumulate(kSums, hn::BitCast(halves, a), hn::BitCast(halves, b), sum,
+                                       unused);
+#endif
+}
+
+// One vector of sums of one row, finished. `column` is where it begins.
+template <PairFinish::Kind kKind>
+HWY_INLINE void Store(Sums sum, int64_t row, int64_t column, const PairFinish& finish, int64_t at,
+                      void* to) {
+  using Kind = PairFinish::Kind;
+  const int64_t place = finish.by_columns ? column : row;
+  if (finish.bias != nullptr) {
+    sum = hn::Add(sum, finish.by_columns ? hn::LoadU(kSums, finish.bias + place)
+                                         : hn::Set(kSums, finish.bias[place]));
+  }
+  if constexpr (kKind == Kind::kInt32) {
+    hn::StoreU(sum, kSums, static_cast<int32_t*>(to) + at);
+    return;
+  }
+  const bool vector = finish.by_columns && finish.scale_step != 0;
+  const Floats scale = vector ? hn::LoadU(kFloats, finish.scales + place)
+                              : hn::Set(kFloats, finish.scales[place * finish.scale_step]);
+  Floats scaled = hn::Mul(hn::ConvertTo(kFloats, sum), scale);
+  if constexpr (kKind == Kind::kFloat32) {
+    if (finish.addend != nullptr) {
+      scaled = hn::Add(scaled, finish.by_columns ? hn::LoadU(kFloats, finish.addend + place)
+                                                 : hn::Set(kFloats, finish.addend[place]));
+    }
+    hn::StoreU(scaled, kFloats, static_cast<float*>(to) + at);
+    return;
+  }
+  constexpr bool is_signed = kKind == Kind::kInt8;
+  const auto zero = static_cast<float>(finish.zero_point);
+  scaled = hn::Max(scaled, hn::Set(kFloats, (is_signed ? -128.0F : 0.0F) - zero));
+  scaled = hn::Min(scaled, hn::Set(kFloats, (is_signed ? 127.0F : 255.0F) - zero));
+  const Sums rounded = hn::Add(hn::NearestInt(scaled), hn::Set(kSums, finish.zero_point));
+  if constexpr (is_signed) {
+    const hn::Rebind<int8_t, decltype(kSums)> bytes;
+    hn::StoreU(hn::DemoteTo(bytes, rounded), bytes, static_cast<int8_t*>(to) + at);
+  } else {
+    const hn::Rebind<uint8_t, decltype(kSums)> bytes;
+    hn::StoreU(hn::DemoteTo(bytes, rounded), bytes, static_cast<uint8_t*>(to) + at);
+  }
+}
+
+constexpr int64_t ElementSize(PairFinish::Kind kind) {
+  return kind == PairFinish::Kind::kInt32 || kind == PairFinish::Kind::kFloat32 ? 4 : 1;
+}
+
+// Finishes the vectors of one row of a group, of which `columns` columns count.
+template <PairFinish::Kind kKind>
+HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t columns,
+                         const PairFinish& finish) {
+  if (columns == kGroupColumns) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      Store<kKind>(sums[v], row, column + v * kLanes, finish,
+                   row * finish.row_stride + column + v * kLanes, finish.to);
+    }
+    return;
+  }
+  // The end of a row: what lies behind it is not ours, neither to write nor to read.
+  HWY_ALIGN int32_t plain[kGroupColumns];
+  HWY_ALIGN float scales[kGroupColumns] = {};
+  HWY_ALIGN float addends[kGroupColumns] = {};
+  HWY_ALIGN int32_t biases[kGroupColumns] = {};
+  PairFinish part = finish;
+  int64_t first = column;
+  if (finish.by_columns) {
+    first = 0;
+    if (finish.scale_step != 0 && finish.scales != nullptr) {
+      std::copy_n(finish.scales + column, columns, scales);
+      part.scales = scales;
+    }
+    if (finish.addend != nullptr) {
+      std::copy_n(finish.addend + column, columns, addends);
+      part.addend = addends;
+    }
+    if (finish.bias != nullptr) {
+      std::copy_n(finish.bias + column, columns, biases);
+      part.bias = biases;
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    Store<kKind>(sums[v], row, first + v * kLanes, part, v * kLanes, plain);
+  }
+  const int64_t size = ElementSize(finish.kind);
+  char* const to = static_cast<char*>(finish.to) + (row * finish.row_stride + column) * size;
+  std::copy_n(reinterpret_cast<const char*>(plain), columns * size, to);
+}
+
+template <PairFinish::Kind kKind, int kRows>
+HWY_INLINE void PairTile(int64_t row, int64_t column, int64_t columns, int64_t pairs,
+                         const int32_t* row_pairs, int64_t row_stride, const int32_t* group,
+                         const PairFinish& finish) {
+  Sums sums[kRows][kVectors];
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(kSums);
+  }
+  for (int64_t p = 0; p < pairs; ++p) {
+    Sums columns_now[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      columns_now[v] = hn::LoadU(kSums, group + p * kGroupColumns + v * kLanes);
+    }
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) {
+      const Sums pair = hn::Set(kSums, row_pairs[r * row_stride + p]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        sums[r][v] = AddProducts(sums[r][v], pair, columns_now[v]);
+      }
+    }
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r) StoreRow<kKind>(sums[r], row + r, column, columns, finish);
+}
+
+template <PairFinish::Kind kKind, int kRows>
+HWY_INLINE void PairTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
+                           int64_t pairs, const int32_t* row_pairs, int64_t row_stride,
+                           const int32_t* group, const PairFinish& finish) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) {
+      PairTileOf<kKind, kRows - 1>(rows, row, column, columns, pairs, row_pairs, row_stride, group,
+                                   finish);
+      return;
+    }
+  }
+  PairTile<kKind, kRows>(row, column, columns, pairs, row_pairs, row_stride, group, finish);
+}
+
+template <PairFinish::Kind kKind>
+HWY_INLINE void MultiplyOf(int64_t rows, int64_t columns, int64_t pairs, const int32_t* row_pairs,
+                           int64_t row_stride, const int32_t* groups, const PairFinish& finish) {
+  for (int64_t row = 0; row < rows; row += kMostRows) {
+    for (int64_t column = 0; column < columns; column += kGroupColumns) {
+      PairTileOf<kKind, kMostRows>(
+          rows - row, row, column, std::min(kGroupColumns, columns - column), pairs,
+          row_pairs + row * row_stride, row_stride, groups + column * pairs, finish);
+    }
+  }
+}
+
+void MultiplyRows(int64_t rows, int64_t columns, int64_t pairs, const int32_t* row_pairs,
+                  int64_t row_stride, const int32_t* groups, const PairFinish& finish) {
+  switch (finish.kind) {
+    case PairFinish::Kind::kInt32:
+      return MultiplyOf<PairFinish::Kind::kInt32>(rows, columns, pairs, row_pairs, row_stride,
+                                                  groups, finish);
+    case PairFinish::Kind::kFloat32:
+      return MultiplyOf<PairFinish::Kind::kFloat32>(rows, columns, pairs, row_pairs, row_stride,
+                                                    groups, finish);
+    case PairFinish::Kind::kUint8:
+      return MultiplyOf<PairFinish::Kind::kUint8>(rows, columns, pairs, row_pairs, row_stride,
+                                                  groups, finish);
+    case PairFinish::Kind::kInt8:
+      return MultiplyOf<PairFinish::Kind::kInt8>(rows, columns, pairs, row_pairs, row_stride,
+                                                 groups, finish);
+  }
+}
+
+template <PairFinish::Kind kKind>
+HWY_INLINE void FinishOf(const int32_t* sums, int64_t columns, const PairFinish& finish) {
+  for (int64_t column = 0; column < columns; column += kGroupColumns) {
+    const int64_t count = std::min(kGroupColumns, columns - column);
+    HWY_ALIGN int32_t rest[kGroupColumns] = {};
+    const int32_t* from = sums + column;
+    if (count < kGroupColumns) {
+      std::copy_n(from, count, rest);
+      from = rest;
+    }
+    Sums group[kVectors];
+    for (int v = 0; v < kVectors; ++v) group[v] = hn::LoadU(kSums, from + v * kLanes);
+    StoreRow<kKind>(group, 0, column, count, finish);
+  }
+}
+
+void Finish(const int32_t* sums, int64_t columns, const PairFinish& finish) {
+  switch (finish.kind) {
+    case PairFinish::Kind::kInt32:
+      return FinishOf<PairFinish::Kind::kInt32>(sums, columns, finish);
+    case PairFinish::Kind::kFloat32:
+      return FinishOf<PairFinish::Kind::kFloat32>(sums, columns, finish);
+    case PairFinish::Kind::kUint8:
+      return FinishOf<PairFinish::Kind::kUint8>(sums, columns, finish);
+    case PairFinish::Kind::kInt8:
+      return FinishOf<PairFinish::Kind::kInt8>(sums, columns, finish);
+  }
+}
+
+void AddTaps(const float* const* rows, const float* weights, int64_t taps, int64_t columns,
+             int32_t* sums) {
+  for (int64_t column = 0; column < columns; column += kGroupColumns) {
+    Floats totals[kVectors];
+    for (int v = 0; v < kVectors; ++v) totals[v] = hn::Zero(kFloats);
+    for (int64_t t = 0; t < taps; ++t) {
+      const Floats weight = hn::Set(kFloats, weights[t]);
+      for (int v = 0; v < kVectors; ++v) {
+        totals[v] =
+            hn::MulAdd(hn::LoadU(kFloats, rows[t] + column + v * kLanes), weight, totals[v]);
+      }
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      hn::StoreU(hn::NearestInt(totals[v]), kSums, sums + column + v * kLanes);
+    }
+  }
+}
+
+// A byte as a 16-bit number less its zero point.
+template <typename T>
+HWY_INLINE void WidenAll(const T* from, int64_t count, int32_t zero, int32_t* pairs) {
+  const hn::ScalableTag<int16_t> wide;
+  const hn::Rebind<T, decltype(wide)> narrow;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(wide));
+  const auto less = hn::Set(wide, static_cast<int16_t>(zero));
+  auto* to = reinterpret_cast<int16_t*>(pairs);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Sub(hn::PromoteTo(wide, hn::LoadU(narrow, from + i)), less), wide, to + i);
+  }
+  for (; i < count; ++i) to[i] = static_cast<int16_t>(from[i] - zero);
+  if (count % 2 != 0) to[count] = 0;
+}
+
+void WidenUnsigned(const uint8_t* from, int64_t count, int32_t zero, int32_t* pairs) {
+  WidenAll(from, count, zero, pairs);
+}
+void WidenSigned(const int8_t* from, int64_t count, int32_t zero, int32_t* pairs) {
+  WidenAll(from, count, zero, pairs);
+}
+
+template <typename T>
+HWY_INLINE int32_t DotAll(const int32_t* row_pairs, const T* bytes, int64_t count, int32_t zero) {
+  const auto* const row = reinterpret_cast<const int16_t*>(row_pairs);
+  int64_t i = 0;
+  int32_t sum = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::Repartition<int16_t, decltype(kSums)> wide;
+  const hn::Rebind<T, decltype(wide)> narrow;
+  constexpr int64_t kAtOnce = 2 * kLanes;
+  const auto less = hn::Set(wide, static_cast<int16_t>(zero));
+  Sums totals = hn::Zero(kSums);
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    const auto some = hn::Sub(hn::PromoteTo(wide, hn::LoadU(narrow, bytes + i)), less);
+    totals =
+        AddProducts(totals, hn::BitCast(kSums, hn::LoadU(wide, row + i)), hn::BitCast(kSums, some));
+  }
+  sum = hn::GetLane(hn::SumOfLanes(kSums, totals));
+#endif
+  for (; i < count; ++i) sum += row[i] * (static_cast<int32_t>(bytes[i]) - zero);
+  return sum;
+}
+
+int32_t DotUnsigned(const int32_t* row_pairs, const uint8_t* bytes, int64_t count, int32_t zero) {
+  return DotAll(row_pairs, bytes, count, zero);
+}
+int32_t DotSigned(const int32_t* row_pairs, const int8_t* bytes, int64_t count, int32_t zero) {
+  return DotAll(row_pairs, bytes, count, zero);
+}
+
+// Low halves are the first row's, high halves the second's.
+template <typename T>
+HWY_INLINE void PairGroup(const T* first, const T* second, int32_t zero, int32_t* pairs) {
+  const hn::Rebind<T, decltype(kSums)> bytes;
+  const Sums less = hn::Set(kSums, zero);
+  const Sums low = hn::Set(kSums, 0xffff);
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const Sums a = hn::Sub(hn::PromoteTo(kSums, hn::LoadU(bytes, first + v * kLanes)), less);
+    Sums both = hn::And(a, low);
+    if (second != nullptr) {
+      const Sums b = hn::Sub(hn::PromoteTo(kSums, hn::LoadU(bytes, second + v * kLanes)), less);
+      both = hn::Or(both, hn::ShiftLeft<16>(b));
+    }
+    hn::StoreU(both, kSums, pairs + v * kLanes);
+  }
+}
+
+template <typename T>
+HWY_INLINE void PairAll(const T* first, const T* second, int64_t count, int32_t zero,
+                        int32_t* pairs, int64_t group_stride) {
+  int64_t column = 0;
+  for (; column + kGroupColumns <= count; column += kGroupColumns, pairs += group_stride) {
+    PairGroup(first + column, second == nullptr ? nullptr : second + column, zero, pairs);
+  }
+  if (column == count) return;
+  T rest[2][kGroupColumns];
+  std::fill_n(rest[0], 2 * kGroupColumns, static_cast<T>(zero));
+  std::copy_n(first + column, count - column, rest[0]);
+  if (second != nullptr) std::copy_n(second + column, count - column, rest[1]);
+  PairGroup(rest[0], second == nullptr ? nullptr : rest[1], zero, pairs);
+}
+
+void PairUnsigned(const uint8_t* first, const uint8_t* second, int64_t count, int32_t zero,
+                  int32_t* pairs, int64_t group_stride) {
+  PairAll(first, second, count, zero, pairs, group_stride);
+}
+void PairSigned(const int8_t* first, const int8_t* second, int64_t count, int32_t zero,
+                int32_t* pairs, int64_t group_stride) {
+  PairAll(first, second, count, zero, pairs, group_stride);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace plimsoll::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plimsoll::kernels::cpu {
+
+HWY_EXPORT(MultiplyRows);
+HWY_EXPORT(WidenUnsigned);
+HWY_EXPORT(WidenSigned);
+HWY_EXPORT(PairUnsigned);
+HWY_EXPORT(PairSigned);
+HWY_EXPORT(DotUnsigned);
+HWY_EXPORT(DotSigned);
+HWY_EXPORT(Finish);
+HWY_EXPORT(AddTaps);
+
+void WidenRow(const uint8_t* from, int64_t count, int32_t zero, int32_t* pairs) {
+  HWY_DYNAMIC_DISPATCH(WidenUnsigned)(from, count, zero, pairs);
+}
+void WidenRow(const int8_t* from, int64_t count, int32_t zero, int32_t* pairs) {
+  HWY_DYNAMIC_DISPATCH(WidenSigned)(from, count, zero, pairs);
+}
+void PairRows(const uint8_t* first, const uint8_t* second, int64_t count, int32_t zero,
+              int32_t* pairs, int64_t group_stride) {
+  HWY_DYNAMIC_DISPATCH(PairUnsigned)(first, second, count, zero, pairs, group_stride);
+}
+void PairRows(const int8_t* first, const int8_t* second, int64_t count, int32_t zero,
+              int32_t* pairs, int64_t group_stride) {
+  HWY_DYNAMIC_DISPATCH(PairSigned)(first, second, count, zero, pairs, group_stride);
+}
+
+void MultiplyPairs(int64_t rows, int64_t columns, int64_t pairs, const int32_t* row_pairs,
+                   int64_t row_stride, const int32_t* groups, const PairFinish& finish) {
+  HWY_DYNAMIC_DISPATCH(MultiplyRows)(rows, columns, pairs, row_pairs, row_stride, groups, finish);
+}
+
+int32_t DotPairs(const int32_t* row_pairs, const uint8_t* bytes, int64_t count, int32_t zero) {
+  return HWY_DYNAMIC_DISPATCH(DotUnsigned)(row_pairs, bytes, count, zero);
+}
+int32_t DotPairs(const int32_t* row_pairs, const int8_t* bytes, int64_t count, int32_t zero) {
+  return HWY_DYNAMIC_DISPATCH(DotSigned)(row_pairs, bytes, count, zero);
+}
+
+void FinishSums(const int32_t* sums, int64_t columns, const PairFinish& finish) {
+  HWY_DYNAMIC_DISPATCH(Finish)(sums, columns, finish);
+}
+
+void SumTaps(const float* const* rows, const float* weights, int64_t taps, int64_t columns,
+             int32_t* sums) {
+  HWY_DYNAMIC_DISPATCH(AddTaps)(rows, weights, taps, columns, sums);
+}
+
+}  // namespace plimsoll::kernels::cpu
+#endif  // HWY_ONCE

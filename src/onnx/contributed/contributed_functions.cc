@@ -1,0 +1,430 @@
+#include "onnx/contributed/contributed_functions.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "graph/operator_row.h"
+#include "onnx/contributed/function_writer.h"
+#include "onnx/opset_table.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::onnx {
+namespace {
+
+using Name = FunctionWriter::Name;
+using NamedAttributes = FunctionWriter::NamedAttributes;
+
+Error CannotWrite(std::string why) {
+  return {.kind = ErrorKind::kUnsupported,
+          .code = "onnx.contributed",
+          .what = "",
+          .where = "",
+          .why = std::move(why),
+          .remedy = ""};
+}
+
+// ---- Activations ----
+
+Status WriteGelu(FunctionWriter& f) {
+  f.Add("Gelu", {f.in(0)}, {f.out(0)});
+  return {};
+}
+
+Status WriteFastGelu(FunctionWriter& f) {
+  f.Add("Gelu", {f.SumOf(f.in(0), f.in(1))}, {f.out(0)}, {{"approximate", std::string("tanh")}});
+  return {};
+}
+
+Status WriteQuickGelu(FunctionWriter& f) {
+  f.Add("Swish", {f.in(0)}, {f.out(0)}, {{"alpha", f.given().Float("alpha", 1.702F)}});
+  return {};
+}
+
+Status WriteBiasGelu(FunctionWriter& f) {
+  f.Add("Gelu", {f.SumOf(f.in(0), f.in(1))}, {f.out(0)});
+  return {};
+}
+
+// ---- Normalizations ----
+
+constexpr float kLeastEpsilon = 1e-12F;
+
+// 1 / sqrt(mean(x^2) + epsilon) over the axes from `axis` on.
+void AddInverseRms(FunctionWriter& f, Name x, int64_t axis, double epsilon, Name result) {
+  if (result.empty()) return;
+  const Name wide = f.Make("Cast", {x}, {{"to", static_cast<int64_t>(graph::DataType::kFloat32)}});
+  const Name axes =
+      axis == -1 ? f.Int64s({-1})
+                 : f.Make("Range", {f.Int64(axis),
+                                    axis < 0 ? f.Int64(0) : f.Make("Size", {f.Make("Shape", {x})}),
+                                    f.Int64(1)});
+  const Name mean = f.Make("ReduceMean", {f.Make("Mul", {wide, wide}), axes});
+  const Name root = f.Make("Sqrt", {f.Make("Add", {mean, f.Float32(epsilon)})});
+  f.Add("Reciprocal", {root}, {result});
+}
+
+// The sum that skip operators normalize: an output where the node wants it.
+Name AddSkipSum(FunctionWriter& f, Name bias) {
+  const Name wanted = f.out(3);
+  const Name last = wanted.empty() ? f.NewName() : wanted;
+  if (bias.empty()) {
+    f.Add("Add", {f.in(0), f.in(1)}, {last});
+  } else {
+    f.Add("Add", {f.Make("Add", {f.in(0), f.in(1)}), bias}, {last});
+  }
+  return last;
+}
+
+Status WriteSkipLayerNormalization(FunctionWriter& f) {
+  const Name sum = AddSkipSum(f, f.in(4));
+  f.Add("LayerNormalization", {sum, f.in(2), f.in(3)}, {f.out(0), f.out(1), f.out(2)},
+        {{"epsilon", f.given().Float("epsilon", kLeastEpsilon)}});
+  return {};
+}
+
+Status WriteSkipSimplifiedLayerNormalization(FunctionWriter& f) {
+  if (f.wants(1)) return CannotWrite("there is no mean in a simplified normalization");
+  const double epsilon = f.given().Float("epsilon", kLeastEpsilon);
+  const Name sum = AddSkipSum(f, f.in(3));
+  f.Add("RMSNormalization", {sum, f.in(2)}, {f.out(0)}, {{"epsilon", epsilon}});
+  AddInverseRms(f, sum, -1, epsilon, f.out(2));
+  return {};
+}
+
+Status WriteSimplifiedLayerNormalization(FunctionWriter& f) {
+  const double epsilon = f.given().Float("epsilon", 1e-5F);
+  const int64_t axis = f.given().Int("axis", -1);
+  NamedAttributes attributes{{"epsilon", epsilon}, {"axis", axis}};
+  f.PassOn(attributes, "stash_type");
+  f.Add("RMSNormalization", {f.in(0), f.in(1)}, {f.out(0)}, std::move(attributes));
+  AddInverseRms(f, f.in(0), axis, epsilon, f.out(1));
+  return {};
+}
+
+// ---- Embeddings ----
+
+// Rows of a table, and a second one of a quantised table that turns them into floats.
+using ReadRows = Name (*)(FunctionWriter& f, size_t table, Name indices);
+
+// What both embeddings have in common: sum of three tables' rows, normalized, and the mask's
+// lengths. Tables are inputs 2 to 4, gamma and beta are given.
+void AddEmbedding(FunctionWriter& f, ReadRows read, Name gamma, Name beta, Name position_ids) {
+  const Name ids = f.in(0);
+  Name positions = position_ids;
+  if (positions.empty()) {
+    const Name length =
+        f.Make("Squeeze", {f.Make("Shape", {ids}, {{"start", int64_t{1}}, {"end", int64_t{2}}})});
+    positions = f.Make("Range", {f.Int64(0), length, f.Int64(1)});
+  }
+  Name sum = f.Make("Add", {read(f, 2, ids), read(f, 3, positions)});
+  const Name all = f.out(2);
+  if (f.has(1)) {
+    const Name segments = read(f, 4, f.in(1));
+    const Name both = all.empty() ? f.NewName() : all;
+    f.Add("Add", {sum, segments}, {both});
+    sum = both;
+  } else if (!all.empty()) {
+    f.Add("Identity", {sum}, {all});
+  }
+  f.Add("LayerNormalization", {sum, gamma, beta}, {f.out(0)},
+        {{"epsilon", f.given().Float("epsilon", kLeastEpsilon)}});
+  if (!f.wants(1)) return;
+  if (f.has(7)) {
+    f.Add("ReduceSum", {f.in(7), f.Int64s({1})}, {f.out(1)}, {{"keepdims", int64_t{0}}});
+  } else {
+    const Name batch = f.Make("Shape", {ids}, {{"start", int64_t{0}}, {"end", int64_t{1}}});
+    const Name zeros = f.Make("ConstantOfShape", {batch});
+    f.Add("CastLike", {zeros, ids}, {f.out(1)});
+  }
+}
+
+Status WriteEmbedLayerNormalization(FunctionWriter& f) {
+  AddEmbedding(
+      f,
+      [](FunctionWriter& writer, size_t table, Name indices) {
+        return writer.Make("Gather", {writer.in(table), indices});
+      },
+      f.in(5), f.in(6), f.in(8));
+  return {};
+}
+
+// Inputs 8 to 12 are the scales of inputs 2 to 6, inputs 13 to 17 their zero points.
+Name Dequantized(FunctionWriter& f, size_t table, Name elements) {
+  return f.Make("DequantizeLinear", {elements, f.in(table + 6), f.in(table + 11)});
+}
+
+Status WriteQEmbedLayerNormalization(FunctionWriter& f) {
+  AddEmbedding(
+      f,
+      [](FunctionWriter& writer, size_t table, Name indices) {
+        return Dequantized(writer, table, writer.Make("Gather", {writer.in(table), indices}));
+      },
+      Dequantized(f, 5, f.in(5)), Dequantized(f, 6, f.in(6)), {});
+  return {};
+}
+
+// ---- Products and convolutions ----
+
+Status WriteFusedMatMul(FunctionWriter& f) {
+  NamedAttributes attributes;
+  for (const std::string_view name : {"alpha", "transA", "transB"}) f.PassOn(attributes, name);
+  f.Add("FusedMatMul", {f.in(0), f.in(1)}, {f.out(0)}, std::move(attributes), "plimsoll");
+  return {};
+}
+
+Status WriteFusedConv(FunctionWriter& f) {
+  NamedAttributes attributes;
+  for (const std::string_view name :
+       {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides", "activation"}) {
+    f.PassOn(attributes, name);
+  }
+  if (const std::vector<double>* parameters = f.given().Floats("activation_params")) {
+    constexpr std::string_view kNames[] = {"activation_alpha", "activation_beta"};
+    if (parameters->size() > std::size(kNames)) {
+      return CannotWrite(StrCat("there are ", parameters->size(), " parameters of an activation"));
+    }
+    for (size_t i = 0; i < parameters->size(); ++i) {
+      attributes.emplace_back(kNames[i], (*parameters)[i]);
+    }
+  }
+  f.Add("FusedConv", {f.in(0), f.in(1), f.in(2), f.in(3)}, {f.out(0)}, std::move(attributes),
+        "plimsoll");
+  return {};
+}
+
+Status WriteDynamicQuantizeMatMul(FunctionWriter& f) {
+  const Name bytes = f.NewName();
+  const Name scale = f.NewName();
+  const Name zero = f.NewName();
+  f.Add("DynamicQuantizeLinear", {f.in(0)}, {bytes, scale, zero});
+  f.Add("MatMulIntegerToFloat", {bytes, f.in(1), scale, f.in(2), zero, f.in(3), f.in(4)},
+        {f.out(0)}, {}, graph::kContributedDomain);
+  return {};
+}
+
+// ---- Attention ----
+
+// The operands of an attention, each the name of a value or empty.
+struct AttentionOperands {
+  Name query, key, value;
+  Name mask;  // lengths, or which keys take part
+  Name bias;  // to add to the scores
+  Name past_key, past_value;
+  Name result, present_key, present_value;
+};
+
+void AddAttention(FunctionWriter& f, const AttentionOperands& operands) {
+  Name bias = operands.bias;
+  if (!operands.mask.empty()) {
+    const Name mask =
+        f.Make("AttentionMask", {operands.mask, operands.query, operands.key, operands.past_key},
+               {{"hidden", f.given().Float("mask_filter_value", -10000)}}, "plimsoll");
+    bias = f.SumOf(mask, bias);
+  }
+  const int64_t heads = f.given().Int("num_heads", 0);
+  NamedAttributes attributes{{"q_num_heads", heads},
+                             {"kv_num_heads", heads},
+                             {"is_causal", f.given().Int("unidirectional", 0)}};
+  const double scale = f.given().Float("scale", 0);
+  if (scale != 0) attributes.emplace_back("scale", scale);
+  f.Add(
+      "Attention",
+      {operands.query, operands.key, operands.value, bias, operands.past_key, operands.past_value},
+      {operands.result, operands.present_key, operands.present_value}, std::move(attributes));
+}
+
+// Attention over queries, keys and values that lie side by side in the last axis; the past and
+// what is present are stacked: [2, batch, heads, keys, width].
+Status AddPackedAttention(FunctionWriter& f, Name packed, Name mask, Name past, Name bias) {
+  if (f.given().Int("do_rotary", 0) != 0) return CannotWrite("do_rotary is not known");
+  if (f.given().Int("past_present_share_buffer", 0) != 0) {
+    return CannotWrite("past_present_share_buffer is not known");
+  }
+  AttentionOperands operands{.query = f.NewName(),
+                             .key = f.NewName(),
+                             .value = f.NewName(),
+                             .mask = mask,
+                             .bias = bias,
+                             .past_key = {},
+                             .past_value = {},
+                             .result = f.out(0),
+                             .present_key = {},
+                             .present_value = {}};
+  const std::vector<int64_t>* sizes = f.given().Ints("qkv_hidden_sizes");
+  NamedAttributes split{{"axis", int64_t{-1}}};
+  std::vector<Name> split_inputs{packed};
+  if (sizes != nullptr && !sizes->empty()) {
+    split_inputs.push_back(f.Int64s(*sizes));
+  } else {
+    split.emplace_back("num_outputs", int64_t{3});
+  }
+  f.Add("Split", std::move(split_inputs), {operands.query, operands.key, operands.value},
+        std::move(split));
+  if (!past.empty()) {
+    operands.past_key = f.Make("Gather", {past, f.Int64(0)});
+    operands.past_value = f.Make("Gather", {past, f.Int64(1)});
+  }
+  if (f.wants(1)) {
+    operands.present_key = f.NewName();
+    operands.present_value = f.NewName();
+  }
+  AddAttention(f, operands);
+  if (!f.wants(1)) return {};
+  const Name first = f.Int64s({0});
+  f.Add("Concat",
+        {f.Make("Unsqueeze", {operands.present_key, first}),
+         f.Make("Unsqueeze", {operands.present_value, first})},
+        {f.out(1)}, {{"axis", int64_t{0}}});
+  return {};
+}
+
+Status WriteAttention(FunctionWriter& f) {
+  if (f.has(6)) return CannotWrite("past_sequence_length is not known");
+  const Name packed = f.SumOf(f.Make("MatMul", {f.in(0), f.in(1)}), f.in(2));
+  return AddPackedAttention(f, packed, f.in(3), f.in(4), f.in(5));
+}
+
+Status WriteQAttention(FunctionWriter& f) {
+  const Name packed = f.Make("MatMulIntegerToFloat",
+                             {f.in(0), f.in(1), f.in(3), f.in(4), f.in(6), f.in(7), f.in(2)}, {},
+                             graph::kContributedDomain);
+  return AddPackedAttention(f, packed, f.in(5), f.in(8), {});
+}
+
+Status WriteMultiHeadAttention(FunctionWriter& f) {
+  if (!f.has(1) || !f.has(2)) {
+    return CannotWrite("queries, keys and values that are packed into one input are not known");
+  }
+  if (f.has(8) || f.has(9)) {
+    return CannotWrite("past_sequence_length and cache_indirection are not known");
+  }
+  if (f.wants(3)) return CannotWrite("output qk is not known");
+  AttentionOperands operands{.query = f.in(0),
+                             .key = f.in(1),
+                             .value = f.in(2),
+                             .mask = f.in(4),
+                             .bias = f.in(5),
+                             .past_key = f.in(6),
+                             .past_value = f.in(7),
+                             .result = f.out(0),
+                             .present_key = f.out(1),
+                             .present_value = f.out(2)};
+  if (f.has(3)) {
+    const Name width = f.Make("Shape", {f.in(0)}, {{"start", int64_t{-1}}});
+    const Name both = f.Make("Add", {width, width});
+    const Name end = f.Int64s({std::numeric_limits<int64_t>::max()});
+    const auto part = [&](Name from, Name to) { return f.Make("Slice", {f.in(3), from, to}); };
+    operands.query = f.Make("Add", {f.in(0), part(f.Int64s({0}), width)});
+    operands.key = f.Make("Add", {f.in(1), part(width, both)});
+    operands.value = f.Make("Add", {f.in(2), part(both, end)});
+  }
+  AddAttention(f, operands);
+  return {};
+}
+
+// ---- Operators that the standard has under the same name or nearly so ----
+
+Status WriteQuantizeLinear(FunctionWriter& f) {
+  NamedAttributes attributes;
+  f.PassOn(attributes, "axis");
+  f.Add("QuantizeLinear", {f.in(0), f.in(1), f.in(2)}, {f.out(0)}, std::move(attributes));
+  return {};
+}
+
+Status WriteDequantizeLinear(FunctionWriter& f) {
+  NamedAttributes attributes;
+  f.PassOn(attributes, "axis");
+  f.Add("DequantizeLinear", {f.in(0), f.in(1), f.in(2)}, {f.out(0)}, std::move(attributes));
+  return {};
+}
+
+Status WriteGridSample(FunctionWriter& f) {
+  const std::string mode = f.given().String("mode", "bilinear");
+  NamedAttributes attributes{{"mode", mode == "bilinear"  ? std::string("linear")
+                                      : mode == "bicubic" ? std::string("cubic")
+                                                          : mode}};
+  f.PassOn(attributes, "padding_mode");
+  f.PassOn(attributes, "align_corners");
+  f.Add("GridSample", {f.in(0), f.in(1)}, {f.out(0)}, std::move(attributes));
+  return {};
+}
+
+Status WriteUnique(FunctionWriter& f) {
+  f.Add("Unique", {f.in(0)}, {f.out(0), {}, f.out(1), f.out(2)}, {{"sorted", int64_t{0}}});
+  return {};
+}
+
+struct Composition {
+  std::string_view domain;
+  std::string_view op;
+  size_t min_inputs;
+  size_t max_inputs;
+  size_t max_outputs;
+  Status (*write)(FunctionWriter& f);
+};
+
+constexpr std::string_view kMicrosoft = graph::kContributedDomain;
+
+constexpr Composition kCompositions[] = {
+    {kMicrosoft, "Gelu", 1, 1, 1, WriteGelu},
+    {kMicrosoft, "FastGelu", 1, 2, 1, WriteFastGelu},
+    {kMicrosoft, "QuickGelu", 1, 1, 1, WriteQuickGelu},
+    {kMicrosoft, "BiasGelu", 2, 2, 1, WriteBiasGelu},
+    {kMicrosoft, "SkipLayerNormalization", 3, 5, 4, WriteSkipLayerNormalization},
+    {kMicrosoft, "SkipSimplifiedLayerNormalization", 3, 4, 4,
+     WriteSkipSimplifiedLayerNormalization},
+    {"", "SimplifiedLayerNormalization", 2, 2, 2, WriteSimplifiedLayerNormalization},
+    {kMicrosoft, "SimplifiedLayerNormalization", 2, 2, 2, WriteSimplifiedLayerNormalization},
+    {kMicrosoft, "EmbedLayerNormalization", 7, 9, 3, WriteEmbedLayerNormalization},
+    {kMicrosoft, "QEmbedLayerNormalization", 18, 18, 2, WriteQEmbedLayerNormalization},
+    {kMicrosoft, "FusedMatMul", 2, 2, 1, WriteFusedMatMul},
+    {kMicrosoft, "FusedConv", 2, 4, 1, WriteFusedConv},
+    {kMicrosoft, "DynamicQuantizeMatMul", 3, 5, 1, WriteDynamicQuantizeMatMul},
+    {kMicrosoft, "Attention", 2, 7, 2, WriteAttention},
+    {kMicrosoft, "QAttention", 5, 9, 2, WriteQAttention},
+    {kMicrosoft, "MultiHeadAttention", 1, 10, 4, WriteMultiHeadAttention},
+    {kMicrosoft, "QuantizeLinear", 2, 3, 1, WriteQuantizeLinear},
+    {kMicrosoft, "DequantizeLinear", 2, 3, 1, WriteDequantizeLinear},
+    {kMicrosoft, "GridSample", 2, 2, 1, WriteGridSample},
+    {kMicrosoft, "Unique", 1, 1, 3, WriteUnique},
+};
+
+// Batches that come behind the rows have a kernel of their own.
+bool IsComposed(const NodeRecord& node, const graph::Attributes& attributes) {
+  if (node.op != "FusedMatMul") return true;
+  return attributes.Int("transBatchA", 0) == 0 && attributes.Int("transBatchB", 0) == 0;
+}
+
+const Composition* FindComposition(const NodeRecord& node) {
+  for (const Composition& composition : kCompositions) {
+    if (composition.op == node.op && composition.domain == node.domain) return &composition;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool IsContributedFunction(const NodeRecord& node) { return FindComposition(node) != nullptr; }
+
+Result<std::optional<FunctionRecord>> ContributedFunction(const NodeRecord& node,
+                                                          const graph::Attributes& attributes) {
+  const Composition* const found = FindComposition(node);
+  if (found == nullptr || !IsComposed(node, attributes)) {
+    return std::optional<FunctionRecord>();
+  }
+  if (node.inputs.size() < found->min_inputs || node.inputs.size() > found->max_inputs ||
+      node.outputs.empty() || node.outputs.size() > found->max_outputs) {
+    return CannotWrite(StrCat("it has ", node.inputs.size(), " inputs and ", node.outputs.size(),
+                              " outputs, not ", found->min_inputs, " to ", found->max_inputs,
+                              " and 1 to ", found->max_outputs));
+  }
+  FunctionWriter writer(node, attributes);
+  PLIMSOLL_TRY(found->write(writer));
+  return std::optional<FunctionRecord>(writer.Finish());
+}
+
+std::vector<OpsetRecord> ContributedOpsets() {
+  return {{"", kNewestOpset}, {graph::kContributedDomain, 1}, {"plimsoll", 1}};
+}
+
+}  // namespace plimsoll::onnx

@@ -1,0 +1,193 @@
+"""Activations, normalizations, embeddings, products and convolutions of floats."""
+import numpy as np
+
+from .drawing import FLOATS, Drawn, floats, maybe, size
+
+
+def shape(rng, least=1, most=4):
+    return [size(rng, 7) for _ in range(size(rng, most, least))]
+
+
+def gelu(rng):
+    return Drawn("Gelu", [floats(rng, *shape(rng), scale=3)])
+
+
+def fast_gelu(rng):
+    x = floats(rng, *shape(rng), scale=3)
+    return Drawn("FastGelu", [x, maybe(rng, lambda: floats(rng, x.shape[-1]))])
+
+
+def quick_gelu(rng):
+    attributes = {"alpha": float(rng.uniform(0.5, 2))} if rng.random() < 0.5 else {}
+    return Drawn("QuickGelu", [floats(rng, *shape(rng), scale=3)], attributes)
+
+
+def bias_gelu(rng):
+    x = floats(rng, *shape(rng), scale=3)
+    return Drawn("BiasGelu", [x, floats(rng, x.shape[-1])])
+
+
+def skip_shape(rng, batch, tokens, width):
+    return [(batch, tokens, width), (1, tokens, width), (tokens, width)][int(rng.integers(3))]
+
+
+def skip_layer_normalization(rng):
+    batch, tokens, width = size(rng, 3), size(rng, 6), size(rng, 40, 2)
+    inputs = [floats(rng, batch, tokens, width), floats(rng, *skip_shape(rng, batch, tokens, width)), floats(rng, width), maybe(rng, lambda: floats(rng, width)),
+              maybe(rng, lambda: floats(rng, width))]
+    outputs = (True, False, False, True) if rng.random() < 0.5 else (True,)
+    return Drawn("SkipLayerNormalization", inputs, {"epsilon": float(rng.choice([1e-12, 1e-5, 1e-3]))}, outputs)
+
+
+def skip_simplified_layer_normalization(rng):
+    batch, tokens, width = size(rng, 3), size(rng, 6), size(rng, 40, 2)
+    inputs = [floats(rng, batch, tokens, width), floats(rng, *skip_shape(rng, batch, tokens, width)), floats(rng, width), maybe(rng, lambda: floats(rng, width))]
+    outputs = (True, False, False, True) if rng.random() < 0.5 else (True,)
+    return Drawn("SkipSimplifiedLayerNormalization", inputs, {"epsilon": float(rng.choice([1e-6, 1e-5, 1e-3]))}, outputs)
+
+
+def simplified_layer_normalization(rng):
+    x = floats(rng, *shape(rng, 2, 4))
+    axis = int(rng.integers(-x.ndim, x.ndim))
+    attributes = {"axis": axis, "epsilon": float(rng.choice([1e-6, 1e-5, 1e-3]))}
+    outputs = (True, True) if rng.random() < 0.3 else (True,)
+    return Drawn("SimplifiedLayerNormalization", [x, floats(rng, *x.shape[axis:])], attributes, outputs, domain="")
+
+
+def embedding_inputs(rng):
+    batch, tokens, width = size(rng, 3), size(rng, 6), size(rng, 32, 2)
+    words, positions, segments = size(rng, 20), tokens + size(rng, 5, 0), size(rng, 3)
+    ids = rng.integers(0, words, (batch, tokens)).astype(np.int32)
+    segment_ids = maybe(rng, lambda: rng.integers(0, segments, (batch, tokens)).astype(np.int32))
+    mask = maybe(rng, lambda: (rng.random((batch, tokens)) < 0.7).astype(np.int32))
+    return batch, tokens, width, words, positions, segments, ids, segment_ids, mask
+
+
+def embed_layer_normalization(rng):
+    batch, tokens, width, words, positions, segments, ids, segment_ids, mask = embedding_inputs(rng)
+    inputs = [ids, segment_ids, floats(rng, words, width), floats(rng, positions, width), None if segment_ids is None else floats(rng, segments, width),
+              floats(rng, width), floats(rng, width), mask, maybe(rng, lambda: rng.integers(0, positions, (batch, tokens)).astype(np.int32))]
+    outputs = (True, True, True) if rng.random() < 0.4 else (True, True)
+    return Drawn("EmbedLayerNormalization", inputs, {"epsilon": float(rng.choice([1e-12, 1e-5]))}, outputs)
+
+
+def q_embed_layer_normalization(rng):
+    _, _, width, words, positions, segments, ids, segment_ids, mask = embedding_inputs(rng)
+    dtype = np.uint8 if rng.random() < 0.5 else np.int8
+
+    def table(*dims):
+        return rng.integers(0, 256, dims).astype(np.uint8).view(dtype)
+
+    def zero():
+        return rng.integers(100, 150, ()).astype(np.uint8).view(dtype)
+
+    has_segments = segment_ids is not None
+    tables = [table(words, width), table(positions, width), table(segments, width) if has_segments else None, table(width), table(width)]
+    scales = [rng.uniform(0.01, 0.1, ()).astype(np.float32) if one is not None else None for one in tables]
+    zeros = [zero() if one is not None else None for one in tables]
+    return Drawn("QEmbedLayerNormalization", [ids, segment_ids, *tables, mask, *scales, *zeros], {"epsilon": 1e-5}, (True, True))
+
+
+def fused_matmul(rng):
+    batch = [size(rng, 3) for _ in range(size(rng, 2, 0))]
+    rows, depth, columns = size(rng, 9), size(rng, 9), size(rng, 9)
+    attributes = {"alpha": float(rng.uniform(0.2, 2)), "transA": int(rng.integers(2)), "transB": int(rng.integers(2))}
+    if len(batch) == 1 and rng.random() < 0.4:
+        attributes["transBatchA"] = int(rng.integers(2))
+        attributes["transBatchB"] = int(rng.integers(2))
+    a = batch + ([depth, rows] if attributes["transA"] else [rows, depth])
+    b = batch + ([columns, depth] if attributes["transB"] else [depth, columns])
+    if attributes.get("transBatchA"):
+        a = a[-2:-1] + a[:-2] + a[-1:]
+    if attributes.get("transBatchB"):
+        b = b[-2:-1] + b[:-2] + b[-1:]
+    return Drawn("FusedMatMul", [floats(rng, *a), floats(rng, *b)], attributes)
+
+
+ACTIVATIONS = [("Relu", None), ("Tanh", None), ("Sigmoid", None), ("LeakyRelu", [0.1]), ("Clip", [-0.5, 0.7]), ("HardSigmoid", [0.3, 0.4]), (None, None)]
+
+
+def window(rng, spatial, kernel):
+    """Attributes of a window, and the size of its output."""
+    strides = [size(rng, 2) for _ in kernel]
+    dilations = [size(rng, 2) for _ in kernel]
+    pads = [size(rng, k - 1, 0) if k > 1 else 0 for k in kernel * 2]
+    out = [(s + pads[i] + pads[i + len(kernel)] - d * (k - 1) - 1) // t + 1 for i, (s, k, t, d) in enumerate(zip(spatial, kernel, strides, dilations))]
+    if min(out) < 1:
+        return window(rng, spatial, kernel)
+    return {"strides": strides, "dilations": dilations, "pads": pads, "kernel_shape": kernel}, out
+
+
+def fused_conv(rng):
+    groups = size(rng, 2)
+    channels, filters = groups * size(rng, 4), groups * size(rng, 5)
+    spatial = [size(rng, 10, 5) for _ in range(size(rng, 2))]
+    attributes, out = window(rng, spatial, [size(rng, 3) for _ in spatial])
+    attributes["group"] = groups
+    activation, parameters = ACTIVATIONS[int(rng.integers(len(ACTIVATIONS)))]
+    if activation:
+        attributes["activation"] = activation
+        if parameters:
+            attributes["activation_params"] = parameters
+    batch = size(rng, 2)
+    bias = maybe(rng, lambda: floats(rng, filters), 0.7)
+    other = maybe(rng, lambda: floats(rng, batch, filters, *out), 0.4)
+    inputs = [floats(rng, batch, channels, *spatial), floats(rng, filters, channels // groups, *attributes["kernel_shape"]), bias, other]
+    return Drawn("FusedConv", inputs, attributes)
+
+
+def inverse(rng):
+    side = size(rng, 6)
+    batch = [size(rng, 3) for _ in range(size(rng, 2, 0))]
+    x = floats(rng, *batch, side, side) + np.eye(side, dtype=np.float32) * 4
+    return Drawn("Inverse", [x])
+
+
+def grid_sample(rng):
+    batch, channels = size(rng, 2), size(rng, 3)
+    attributes = {"mode": str(rng.choice(["bilinear", "nearest", "bicubic"])), "padding_mode": str(rng.choice(["zeros", "border", "reflection"])), "align_corners": int(rng.integers(2))}
+    grid = rng.uniform(-1.3, 1.3, (batch, size(rng, 5), size(rng, 5), 2)).astype(np.float32)
+    return Drawn("GridSample", [floats(rng, batch, channels, size(rng, 7, 2), size(rng, 7, 2)), grid], attributes)
+
+
+def unique(rng):
+    return Drawn("Unique", [rng.integers(0, 6, size(rng, 30)).astype(np.float32)], {}, (True, True, True))
+
+
+def crop_and_resize(rng):
+    images, boxes = size(rng, 3), size(rng, 4)
+    corners = rng.uniform(-0.2, 1.2, (boxes, 4)).astype(np.float32)
+    inputs = [floats(rng, images, size(rng, 3), size(rng, 9, 2), size(rng, 9, 2)), corners, rng.integers(0, images, boxes).astype(np.int32),
+              np.array([size(rng, 6), size(rng, 6)], np.int32)]
+    attributes = {"mode": str(rng.choice(["bilinear", "nearest"])), "extrapolation_value": float(rng.uniform(-1, 1))}
+    return Drawn("CropAndResize", inputs, attributes, constants=[3])
+
+
+def quantize_linear(rng):
+    x = floats(rng, *shape(rng, 2, 4), scale=2)
+    dtype = rng.choice([np.uint8, np.int8, np.uint16, np.int16])
+    axis = int(rng.integers(-x.ndim, x.ndim))
+    by_axis = rng.random() < 0.5
+    dims = (x.shape[axis],) if by_axis else ()
+    # A quotient between two numbers may go either way: elements lie on the grid.
+    scale = rng.uniform(0.02, 0.2, dims).astype(np.float32)
+    zero = rng.integers(0, 100, dims).astype(dtype)
+    return Drawn("QuantizeLinear", [x, scale, zero], {"axis": axis} if by_axis else {}, tolerance={"rtol": 0, "atol": 1})
+
+
+def dequantize_linear(rng):
+    dims = shape(rng, 2, 4)
+    dtype = rng.choice([np.uint8, np.int8, np.uint16, np.int16, np.int32])
+    axis = int(rng.integers(-len(dims), len(dims)))
+    by_axis = rng.random() < 0.5
+    own = (dims[axis],) if by_axis else ()
+    x = rng.integers(0, 120, dims).astype(dtype)
+    zero = (np.zeros(own, dtype) if dtype == np.int32 else rng.integers(0, 100, own).astype(dtype)) if rng.random() < 0.7 else None
+    return Drawn("DequantizeLinear", [x, rng.uniform(0.02, 0.2, own).astype(np.float32), zero], {"axis": axis} if by_axis else {}, tolerance=FLOATS)
+
+
+OPERATORS = {"Gelu": gelu, "FastGelu": fast_gelu, "QuickGelu": quick_gelu, "BiasGelu": bias_gelu, "SkipLayerNormalization": skip_layer_normalization,
+             "SkipSimplifiedLayerNormalization": skip_simplified_layer_normalization, "SimplifiedLayerNormalization": simplified_layer_normalization,
+             "EmbedLayerNormalization": embed_layer_normalization, "QEmbedLayerNormalization": q_embed_layer_normalization, "FusedMatMul": fused_matmul,
+             "FusedConv": fused_conv, "Inverse": inverse, "GridSample": grid_sample, "Unique": unique, "CropAndResize": crop_and_resize,
+             "QuantizeLinear": quantize_linear, "DequantizeLinear": dequantize_linear}

@@ -1,0 +1,178 @@
+"""Operators over bytes, and products with weights of few bits."""
+import numpy as np
+
+from .drawing import BYTES, FLOATS, Drawn, bytes_of, floats, maybe, scale_of, size, zero_of
+from .float_operators import window
+
+DYNAMIC = {"rtol": 1e-2, "atol": 3e-2}  # a sum of rounding: an element may fall on the other byte
+
+
+def dims(rng, least=1, most=4):
+    return [size(rng, 7) for _ in range(size(rng, most, least))]
+
+
+def matmul_dims(rng):
+    rows, depth, columns = size(rng, 20), size(rng, 70), size(rng, 40)
+    batch = [size(rng, 3) for _ in range(size(rng, 2, 0))]
+    return batch, rows, depth, columns
+
+
+def matmul_nbits(rng):
+    bits = int(rng.choice([4, 8]))
+    block = int(rng.choice([16, 32, 64, 128]))
+    depth, columns = size(rng, 200, 8), size(rng, 40)
+    batch = [size(rng, 3) for _ in range(size(rng, 2, 0))]
+    blocks = -(-depth // block)
+    a = floats(rng, *batch, size(rng, 9), depth)
+    weights = rng.integers(0, 256, (columns, blocks, block * bits // 8)).astype(np.uint8)
+    scales = rng.uniform(0.01, 0.1, columns * blocks).astype(np.float32)
+    zeros = None
+    if rng.random() < 0.6:
+        zeros = rng.integers(0, 256, columns * -(-blocks * bits // 8)).astype(np.uint8)
+    bias = maybe(rng, lambda: floats(rng, columns), 0.3)
+    attributes = {"K": depth, "N": columns, "bits": bits, "block_size": block}
+    return Drawn("MatMulNBits", [a, weights, scales, zeros, None, bias], attributes, constants=[1, 2, 3], tolerance={"rtol": 1e-3, "atol": 5e-3})
+
+
+def dynamic_quantize_matmul(rng):
+    batch, rows, depth, columns = matmul_dims(rng)
+    signed = rng.random() < 0.5
+    by_column = (columns,) if rng.random() < 0.5 else ()
+    b = bytes_of(rng, (depth, columns), signed, narrow=True)
+    zero = maybe(rng, lambda: zero_of(rng, signed, by_column))
+    return Drawn("DynamicQuantizeMatMul", [floats(rng, *batch, rows, depth), b, scale_of(rng, by_column), zero, maybe(rng, lambda: floats(rng, columns))],
+                 constants=[1, 2, 3], tolerance=DYNAMIC)
+
+
+def matmul_integer_to_float(rng):
+    batch, rows, depth, columns = matmul_dims(rng)
+    a_signed, b_signed = rng.random() < 0.4, rng.random() < 0.5
+    if a_signed:
+        b_signed = True
+    by_column = (columns,) if rng.random() < 0.5 else ()
+    return Drawn("MatMulIntegerToFloat",
+                 [bytes_of(rng, (*batch, rows, depth), a_signed), bytes_of(rng, (depth, columns), b_signed, narrow=True), scale_of(rng), scale_of(rng, by_column),
+                  maybe(rng, lambda: zero_of(rng, a_signed)), maybe(rng, lambda: zero_of(rng, b_signed, by_column)), maybe(rng, lambda: floats(rng, columns))],
+                 tolerance={"rtol": 1e-4, "atol": 1e-3})
+
+
+def dynamic_quantize_lstm(rng):
+    steps, batch, features, hidden = size(rng, 6), size(rng, 3), size(rng, 12), size(rng, 12)
+    direction = str(rng.choice(["forward", "reverse", "bidirectional"]))
+    count = 2 if direction == "bidirectional" else 1
+    signed = rng.random() < 0.5
+
+    def weights(depth):
+        return bytes_of(rng, (count, depth, 4 * hidden), signed, narrow=True)
+
+    zero = np.zeros(count, np.int8) if signed else np.full(count, 128, np.uint8)
+    inputs = [floats(rng, steps, batch, features), weights(features), weights(hidden), maybe(rng, lambda: floats(rng, count, 8 * hidden, scale=0.2)), None,
+              maybe(rng, lambda: floats(rng, count, batch, hidden, scale=0.5)), maybe(rng, lambda: floats(rng, count, batch, hidden, scale=0.5)),
+              maybe(rng, lambda: floats(rng, count, 3 * hidden, scale=0.2), 0.3), rng.uniform(0.002, 0.01, count).astype(np.float32), zero,
+              rng.uniform(0.002, 0.01, count).astype(np.float32), zero.copy()]
+    if rng.random() < 0.3:
+        inputs[4] = rng.integers(1, steps + 1, batch).astype(np.int32)
+    attributes = {"direction": direction, "hidden_size": hidden}
+    return Drawn("DynamicQuantizeLSTM", inputs, attributes, (True, True, True), tolerance=DYNAMIC, constants=[1, 2, 8, 9, 10, 11])
+
+
+def binary(op):
+    def draw(rng):
+        signed = rng.random() < 0.5
+        a = dims(rng)
+        b = [one if rng.random() < 0.7 else 1 for one in a][size(rng, len(a) - 1, 0) if len(a) > 1 else 0:]
+        sides = [a, b]
+        rng.shuffle(sides)
+        return Drawn(op, [bytes_of(rng, sides[0], signed), scale_of(rng), maybe(rng, lambda: zero_of(rng, signed), 0.8), bytes_of(rng, sides[1], signed), scale_of(rng),
+                          maybe(rng, lambda: zero_of(rng, signed), 0.8), rng.uniform(0.02, 0.1, ()).astype(np.float32), maybe(rng, lambda: zero_of(rng, signed), 0.8)],
+                     tolerance=BYTES, constants=[1, 2, 4, 5, 6, 7])
+    return draw
+
+
+# The zero point of the result is always there: ONNX Runtime reads beyond its list of inputs where it is not.
+def unary(op, attributes=lambda rng: {}):
+    def draw(rng):
+        signed = rng.random() < 0.5
+        return Drawn(op, [bytes_of(rng, dims(rng), signed), scale_of(rng), maybe(rng, lambda: zero_of(rng, signed), 0.8), rng.uniform(0.004, 0.05, ()).astype(np.float32),
+                          zero_of(rng, signed)], attributes(rng), tolerance=BYTES, constants=[1, 2, 3, 4])
+    return draw
+
+
+# The scale of the result has a byte for 1, and rows have more than one element: ONNX Runtime gives zeros else.
+def qlinear_softmax(rng):
+    signed = rng.random() < 0.5
+    x = dims(rng)
+    attributes = {"axis": int(rng.integers(-len(x), len(x))), "opset": int(rng.choice([11, 12, 13, 15]))}
+    x[attributes["axis"]] += 1
+    zero = np.int8(-128) if signed else np.uint8(0)
+    return Drawn("QLinearSoftmax", [bytes_of(rng, x, signed), scale_of(rng), zero_of(rng, signed), np.array(rng.uniform(1 / 255, 1 / 100), np.float32), np.array(zero)], attributes, tolerance=BYTES,
+                 constants=[1, 2, 3, 4])
+
+
+def qlinear_concat(rng):
+    signed = rng.random() < 0.5
+    shape = dims(rng)
+    axis = int(rng.integers(-len(shape), len(shape)))
+    inputs = [scale_of(rng), zero_of(rng, signed)]
+    for _ in range(size(rng, 4)):
+        own = list(shape)
+        own[axis] = size(rng, 6)
+        same = rng.random() < 0.3
+        inputs += [bytes_of(rng, own, signed), inputs[0].copy() if same else scale_of(rng), inputs[1].copy() if same else zero_of(rng, signed)]
+    constants = [i for i in range(len(inputs)) if i % 3 != 2]
+    return Drawn("QLinearConcat", inputs, {"axis": axis}, tolerance=BYTES, constants=constants)
+
+
+def image(rng, channels_last):
+    batch, channels = size(rng, 2), size(rng, 20)
+    spatial = [size(rng, 10, 5), size(rng, 10, 5)]
+    return spatial, ([batch, *spatial, channels] if channels_last else [batch, channels, *spatial])
+
+
+def qlinear_average_pool(rng):
+    signed, last = rng.random() < 0.5, int(rng.integers(2))
+    spatial, shape = image(rng, last)
+    attributes, _ = window(rng, spatial, [size(rng, 3), size(rng, 3)])
+    del attributes["dilations"]
+    attributes.update(channels_last=last, count_include_pad=int(rng.integers(2)))
+    if any(attributes["pads"][i] >= attributes["kernel_shape"][i % 2] for i in range(4)):
+        attributes["pads"] = [0, 0, 0, 0]
+    return Drawn("QLinearAveragePool", [bytes_of(rng, shape, signed), scale_of(rng), zero_of(rng, signed), scale_of(rng), zero_of(rng, signed)], attributes, tolerance=BYTES,
+                 constants=[1, 2, 3, 4])
+
+
+def qlinear_global_average_pool(rng):
+    signed, last = rng.random() < 0.5, int(rng.integers(2))
+    _, shape = image(rng, last)
+    return Drawn("QLinearGlobalAveragePool", [bytes_of(rng, shape, signed), scale_of(rng), zero_of(rng, signed), scale_of(rng), zero_of(rng, signed)], {"channels_last": last},
+                 tolerance=BYTES, constants=[1, 2, 3, 4])
+
+
+def nhwc_max_pool(rng):
+    signed = rng.random() < 0.5
+    spatial, shape = image(rng, True)
+    attributes, _ = window(rng, spatial, [size(rng, 3), size(rng, 3)])
+    return Drawn("NhwcMaxPool", [bytes_of(rng, shape, signed)], attributes, tolerance={"rtol": 0, "atol": 0})
+
+
+def q_gemm(rng):
+    rows, depth, columns = size(rng, 12), size(rng, 60), size(rng, 40)
+    a_signed, b_signed = rng.random() < 0.4, rng.random() < 0.6
+    if a_signed:
+        b_signed = True
+    attributes = {"transA": int(rng.integers(2)), "transB": int(rng.integers(2)), "alpha": float(rng.choice([1.0, 0.5]))}
+    a = bytes_of(rng, (depth, rows) if attributes["transA"] else (rows, depth), a_signed)
+    b = bytes_of(rng, (columns, depth) if attributes["transB"] else (depth, columns), b_signed, narrow=True)
+    by_column = (columns,) if rng.random() < 0.5 else ()
+    bias = maybe(rng, lambda: rng.integers(-2000, 2000, [(columns,), (1, columns), (rows, columns), (rows, 1)][int(rng.integers(4))]).astype(np.int32))
+    quantized = rng.random() < 0.7
+    inputs = [a, scale_of(rng), zero_of(rng, a_signed), b, scale_of(rng, by_column), zero_of(rng, b_signed, by_column), bias]
+    if quantized:
+        inputs += [rng.uniform(0.1, 0.3, ()).astype(np.float32), zero_of(rng, a_signed)]
+    return Drawn("QGemm", inputs, attributes, tolerance=BYTES if quantized else FLOATS, constants=[1, 2, 4, 5, 7, 8])
+
+
+OPERATORS = {"MatMulNBits": matmul_nbits, "DynamicQuantizeMatMul": dynamic_quantize_matmul, "MatMulIntegerToFloat": matmul_integer_to_float,
+             "DynamicQuantizeLSTM": dynamic_quantize_lstm, "QLinearAdd": binary("QLinearAdd"), "QLinearMul": binary("QLinearMul"), "QLinearSigmoid": unary("QLinearSigmoid"),
+             "QLinearLeakyRelu": unary("QLinearLeakyRelu", lambda rng: {"alpha": float(rng.uniform(0.01, 0.5))}), "QLinearSoftmax": qlinear_softmax, "QLinearConcat": qlinear_concat,
+             "QLinearAveragePool": qlinear_average_pool, "QLinearGlobalAveragePool": qlinear_global_average_pool, "NhwcMaxPool": nhwc_max_pool, "QGemm": q_gemm}

