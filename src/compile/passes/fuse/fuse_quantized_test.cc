@@ -87,7 +87,7 @@ TEST(FuseQuantizedTest, SumsAndProductsBetweenBytesWorkOnThem) {
                     [&](Bytes8& q, ValueId x) {
                       return q.Quantized(q.b.Node(op, {q.Floats(x), q.Floats(x, 0.2F)}));
                     }),
-              std::string("QLinear") + op);
+              std::string("com.microsoft::QLinear") + op);
   }
   EXPECT_EQ(Fused({2, 3},
                   [](Bytes8& q, ValueId x) {
@@ -136,7 +136,7 @@ TEST(FuseQuantizedTest, AProductOfBytesScalesItsOwnSums) {
                     const ValueId scales = q.b.Node("Mul", {q.Scale(), q.Scale(0.1F)});
                     return q.b.Node("Mul", {q.Cast(sums, DataType::kFloat32), scales});
                   }),
-            "MatMulIntegerToFloat");
+            "com.microsoft::MatMulIntegerToFloat");
 }
 
 }  // namespace fuse_quantized_test
