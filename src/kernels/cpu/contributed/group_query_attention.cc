@@ -289,7 +289,9 @@ Result<GroupWork> ReadGroups(KernelSite& site) {
     work.rows = std::max(totals[0], work.past_rows);
   }
   for (const size_t output : {kPresentKey, kPresentValue}) {
-    if (site.has_output(output)) site.outputs[output].dims = {query[0], groups, work.rows, width};
+    if (!site.has_output(output)) continue;
+    site.outputs[output].dims = {query[0], groups, work.rows, width};
+    site.outputs[output].sized = true;
   }
   if (site.inputs[kLengths].elements() != query[0]) {
     return site.BadInput("seqlens_k must have one element for each item of the batch");
