@@ -127,7 +127,7 @@ TEST(FuseQuantizedTest, AProductOfBytesScalesItsOwnSums) {
             const ValueId y = q.b.Node("MatMul", {q.Floats(x), q.Floats(w, 0.1F, DataType::kInt8)});
             return q.b.Node("Add", {y, q.b.Float32s("bias", {2}, {1, 2})});
           }),
-      "MatMulIntegerToFloat");
+      "com.microsoft::MatMulIntegerToFloat");
   EXPECT_EQ(Fused({2, 3},
                   [](Bytes8& q, ValueId x) {
                     const ValueId w = q.Constant(DataType::kInt8, {3, 2}, {1, 2, 3, 4, 5, 6});
