@@ -167,9 +167,9 @@ class Proof {
       if (atom->kind != Atom::Kind::kFloorDiv || !atom->second.is_number()) continue;
       const int64_t by = atom->second.number();
       const auto term = polynomial.terms.find({name});
-      const int64_t uses =
-          std::count_if(polynomial.terms.begin(), polynomial.terms.end(), [&](const auto& one) {
-            return std::binary_search(one.first.begin(), one.first.end(), name);
+      const int64_t uses = std::count_if(
+          polynomial.terms.begin(), polynomial.terms.end(), [&wanted = name](const auto& one) {
+            return std::binary_search(one.first.begin(), one.first.end(), wanted);
           });
       if (term == polynomial.terms.end() || uses != 1 || by < 2) continue;
       if (scale > kLargestScale / by) return false;
