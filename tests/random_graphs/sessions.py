@@ -163,7 +163,7 @@ class Group:
     def train(self, case):
         first = self.settings.training.get("iterations_per_loop", 1)
         saved = [self.folder / name for name in ("first.plv", "second.plv")]
-        parts = [(first, ["--save", saved[0]]), (self.settings.steps, ["--restore", saved[0], "--save", saved[1]])]
+        parts = [(first, [*case.initial_arguments(), "--save", saved[0]]), (self.settings.steps, ["--restore", saved[0], "--save", saved[1]])]
         case.expect(first + self.settings.steps)
         losses = []
         for steps, words in parts if case.worth_running else []:

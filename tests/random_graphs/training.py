@@ -57,7 +57,10 @@ class TrainingCase(Case):
         return self.files("--input", self.feeds[0])
 
     def train_arguments(self):
-        return [self.path, *self.files("--input", self.feeds[0].keys() - self.next_of.keys()), *self.files("--initial", self.next_of)]
+        return [self.path, *self.files("--input", self.feeds[0].keys() - self.next_of.keys())]
+
+    def initial_arguments(self):
+        return self.files("--initial", self.next_of)
 
     def wrong(self, folder_of, batch):
         checks = [(self.path, name, array) for name, array in self.last.items()]

@@ -17,6 +17,7 @@
 #include "compile/passes/fuse/fuse_quantized.h"
 #include "compile/passes/inline_branches.h"
 #include "compile/passes/layout/channel_groups.h"
+#include "compile/passes/loop_invariants.h"
 #include "compile/passes/merge_views.h"
 #include "compile/passes/no_ops.h"
 #include "compile/passes/overwrite_order.h"
@@ -39,8 +40,11 @@ struct Pass {
 
 // One pass opens the way for another, so these go round until nothing changes.
 constexpr Pass kCleaning[] = {
-    {InlineBranches, {kBranchInline}}, {RemoveNoOps, {kNoOpRemove}},
-    {MergeViews, {kViewMerge}},        {MergeCommonSubexpressions, {kCommonSubexpression}},
+    {InlineBranches, {kBranchInline}},
+    {RemoveLoopInvariants, {kLoopInvariant}},
+    {RemoveNoOps, {kNoOpRemove}},
+    {MergeViews, {kViewMerge}},
+    {MergeCommonSubexpressions, {kCommonSubexpression}},
     {RemoveDeadCode, {kDeadCode}},
 };
 constexpr int kMostRounds = 8;

@@ -238,6 +238,7 @@ TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
                               {"GeluFusionPass", 51},
                               {"HardSwishFusionPass", 5},
                               {"LayerNormFusionPass", 21},
+                              {"LoopInvariantPass", 0},
                               {"MatMulActivationFusionPass", 16},
                               {"MatMulAddFusionPass", 1},
                               {"MatMulBiasAddFusionPass", 0},

@@ -11,6 +11,8 @@ constexpr FusionPatternRow kRows[] = {
     {kConstantFold, "ConstantFoldPass", kGraph, "nodes that read constants alone become constants",
      "sizes are computed from constants, and a plan needs them"},
     {kBranchInline, "BranchInlinePass", kGraph, "an If whose condition is constant is its branch"},
+    {kLoopInvariant, "LoopInvariantPass", kGraph,
+     "what a loop hands on unchanged is read from outside of it"},
     {kNoOpRemove, "NoOpRemovePass", kGraph,
      "Identity, Dropout in inference, x + 0, x * 1 and the like vanish"},
     {kViewMerge, "ViewMergePass", kGraph, "Reshapes and Transposes in a row become one"},

@@ -16,6 +16,7 @@ enum class FusionGroup : uint8_t { kGraphFusion, kUbFusion };
 enum class FusionPattern : uint8_t {
   kConstantFold,
   kBranchInline,
+  kLoopInvariant,
   kNoOpRemove,
   kViewMerge,
   kCommonSubexpression,
