@@ -85,19 +85,11 @@ constexpr int64_t ElementSize(PairFinish::Kind kind) {
   return kind == PairFinish::Kind::kInt32 || kind == PairFinish::Kind::kFloat32 ? 4 : 1;
 }
 
-// Finishes the vectors of one row of a group, of which `columns` columns count.
+// The end of a row, of which `columns` columns of a group count: what lies behind it is not ours,
+// neither to write nor to read. Apart, so that the code of each tile stays small.
 template <PairFinish::Kind kKind>
-HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t columns,
-                         const PairFinish& finish) {
-  if (columns == kGroupColumns) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      Store<kKind>(sums[v], row, column + v * kLanes, finish,
-                   row * finish.row_stride + column + v * kLanes, finish.to);
-    }
-    return;
-  }
-  // The end of a row: what lies behind it is not ours, neither to write nor to read.
+HWY_NOINLINE void StoreRowEnd(const int32_t* sums, int64_t row, int64_t column, int64_t columns,
+                              const PairFinish& finish) {
   HWY_ALIGN int32_t plain[kGroupColumns];
   HWY_ALIGN float scales[kGroupColumns] = {};
   HWY_ALIGN float addends[kGroupColumns] = {};
@@ -119,13 +111,31 @@ HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t 
       part.bias = biases;
     }
   }
-#pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
-    Store<kKind>(sums[v], row, first + v * kLanes, part, v * kLanes, plain);
+    Store<kKind>(hn::LoadU(kSums, sums + v * kLanes), row, first + v * kLanes, part, v * kLanes,
+                 plain);
   }
   const int64_t size = ElementSize(finish.kind);
   char* const to = static_cast<char*>(finish.to) + (row * finish.row_stride + column) * size;
   std::copy_n(reinterpret_cast<const char*>(plain), columns * size, to);
+}
+
+// Finishes the vectors of one row of a group, of which `columns` columns count.
+template <PairFinish::Kind kKind>
+HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t columns,
+                         const PairFinish& finish) {
+  if (columns == kGroupColumns) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      Store<kKind>(sums[v], row, column + v * kLanes, finish,
+                   row * finish.row_stride + column + v * kLanes, finish.to);
+    }
+    return;
+  }
+  HWY_ALIGN int32_t plain[kGroupColumns];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v], kSums, plain + v * kLanes);
+  StoreRowEnd<kKind>(plain, row, column, columns, finish);
 }
 
 // A piece of the depth that is worked on while its columns stay in the first cache, and sums of
