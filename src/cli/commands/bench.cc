@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/mapped_pages.h"
@@ -13,6 +11,7 @@
 #include "cli/peer/ort_peer.h"
 #include "cli/peer/run_measure.h"
 #include "cli/program.h"
+#include "cli/reports/latency_json.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
@@ -45,12 +44,12 @@ the turns. ONNX Runtime is the Python package of that name, in PLIMSOLL_PYTHON o
 
 struct Row {
   std::string model;
-  double median_ms = 0;
+  std::vector<double> latency_ms;
   Bytes resident;  // ours, after the runs
   engine::GraphMemory memory;
   struct Peer {
     std::string version;
-    double median_ms = 0;
+    std::vector<double> latency_ms;
     double ratio = 0;
     double spread_low = 0;
     double spread_high = 0;
@@ -66,9 +65,11 @@ double Geometric(const std::vector<Row>& rows, const std::function<double(const 
   return std::exp(sum / static_cast<double>(rows.size()));
 }
 
+double Median(const std::vector<double>& values) { return Percentile(values, 0.5); }
+
 // The first run warms up and does not count.
-double MedianAfterWarmUp(const ModelRunner& runner) {
-  return Percentile({runner.latency_ms().begin() + 1, runner.latency_ms().end()}, 0.5);
+std::vector<double> AfterWarmUp(const ModelRunner& runner) {
+  return {runner.latency_ms().begin() + 1, runner.latency_ms().end()};
 }
 
 Status Race(OrtPeer& peer, ModelRunner& ours, int64_t repeat,
@@ -83,8 +84,8 @@ Status Race(OrtPeer& peer, ModelRunner& ours, int64_t repeat,
     ratios.push_back(ours.latency_ms().back() / their);
   }
   Row::Peer& result = row.peer.emplace();
-  result.median_ms = Percentile(theirs, 0.5);
-  result.ratio = MedianAfterWarmUp(ours) / result.median_ms;
+  result.latency_ms = theirs;
+  result.ratio = Median(AfterWarmUp(ours)) / Median(theirs);
   result.spread_low = Percentile(ratios, 0.25);
   result.spread_high = Percentile(ratios, 0.75);
   PLIMSOLL_ASSIGN(result.version, peer.Version());
@@ -131,28 +132,28 @@ Result<Row> BenchOne(const std::string& model, const BenchArguments& options,
   } else {
     for (int64_t i = 0; i < options.repeat; ++i) PLIMSOLL_TRY(runner.RunOnce());
   }
-  row.median_ms = MedianAfterWarmUp(runner);
+  row.latency_ms = AfterWarmUp(runner);
   row.resident = ResidentBytes() - base;
   PLIMSOLL_ASSIGN(row.memory, runner.memory());
   return row;
 }
 
-std::string ToJson(const std::vector<Row>& rows) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  json["models"] = nlohmann::ordered_json::array();
+Json ToJson(const std::vector<Row>& rows) {
+  Json json = {{"models", Json::array()}};
   for (const Row& row : rows) {
-    nlohmann::ordered_json one{{"model", row.model},
-                               {"median_ms", row.median_ms},
-                               {"rss_above_base_bytes", row.resident.value()},
-                               {"planned_peak_bytes", row.memory.planned_peak.value()},
-                               {"weights_bytes", row.memory.weights.value()}};
+    Json one{{"file", row.model},
+             {"runs", row.latency_ms.size()},
+             {"latency_ms", LatencyJson(row.latency_ms)},
+             {"resident_above_base_bytes", row.resident.value()},
+             {"planned_peak_bytes", row.memory.planned_peak.value()},
+             {"weights_bytes", row.memory.weights.value()}};
     if (row.peer) {
       one["peer"] = {{"name", "onnxruntime"},
                      {"version", row.peer->version},
-                     {"median_ms", row.peer->median_ms},
+                     {"latency_ms", LatencyJson(row.peer->latency_ms)},
                      {"ratio", row.peer->ratio},
                      {"ratio_spread", {row.peer->spread_low, row.peer->spread_high}},
-                     {"rss_above_base_bytes", row.peer->resident.value()},
+                     {"resident_above_base_bytes", row.peer->resident.value()},
                      {"output_distance", row.peer->distance}};
     }
     json["models"].push_back(std::move(one));
@@ -164,7 +165,7 @@ std::string ToJson(const std::vector<Row>& rows) {
              static_cast<double>(row.peer->resident.value());
     });
   }
-  return json.dump(2) + "\n";
+  return json;
 }
 
 std::string Rounded(double value) { return StrCat(std::round(value * 1000) / 1000); }
@@ -172,11 +173,12 @@ std::string Rounded(double value) { return StrCat(std::round(value * 1000) / 100
 std::string ToText(const std::vector<Row>& rows) {
   std::string text;
   for (const Row& row : rows) {
-    text += StrCat(row.model, ": ", Rounded(row.median_ms), " ms, ", FormatBytes(row.resident));
+    text += StrCat(row.model, ": ", Rounded(Median(row.latency_ms)), " ms, ",
+                   FormatBytes(row.resident));
     if (row.peer) {
-      text += StrCat("; ort ", row.peer->version, ": ", Rounded(row.peer->median_ms), " ms, ",
-                     FormatBytes(row.peer->resident), "; ratio ", Rounded(row.peer->ratio), " (",
-                     Rounded(row.peer->spread_low), " to ", Rounded(row.peer->spread_high),
+      text += StrCat("; ort ", row.peer->version, ": ", Rounded(Median(row.peer->latency_ms)),
+                     " ms, ", FormatBytes(row.peer->resident), "; ratio ", Rounded(row.peer->ratio),
+                     " (", Rounded(row.peer->spread_low), " to ", Rounded(row.peer->spread_high),
                      "), outputs differ by ", row.peer->distance);
     }
     text += "\n";
@@ -202,7 +204,7 @@ Status CheckShapeNames(const BenchArguments& options) {
 }
 
 // Every model is measured, also behind one that fails; the first failure is the command's.
-Status Bench(const BenchArguments& options) {
+Status Bench(const BenchArguments& options, Answer& answer) {
   std::vector<compile::ShapeArgument> shapes;
   for (const std::string& text : options.shapes) {
     PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
@@ -221,7 +223,7 @@ Status Bench(const BenchArguments& options) {
       Log(LogLevel::kError, row.error().Text());
     }
   }
-  if (!rows.empty()) std::cout << (options.json ? ToJson(rows) : ToText(rows));
+  if (!rows.empty()) answer.Give([&] { return ToJson(rows); }, [&] { return ToText(rows); });
   return first;
 }
 
@@ -240,7 +242,7 @@ void AddBench(CLI::App& program, Action& action) {
   command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
   command.Text("--device", options->device, kDeviceHelp);
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Bench(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Bench(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

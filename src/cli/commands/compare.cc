@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/options.h"
 #include "cli/inputs/model_inputs.h"
@@ -113,16 +111,16 @@ Result<Comparison> Compare(const CompareArguments& options) {
   return comparison;
 }
 
-std::string ToJson(const Comparison& comparison) {
-  nlohmann::ordered_json json{{"compared", comparison.compared},
-                              {"differences", nlohmann::ordered_json::array()}};
-  if (std::isfinite(comparison.largest)) json["largest_distance"] = comparison.largest;
+Json ToJson(const Comparison& comparison, const std::string& file) {
+  Json model{
+      {"file", file}, {"values_compared", comparison.compared}, {"differences", Json::array()}};
+  if (std::isfinite(comparison.largest)) model["largest_distance"] = comparison.largest;
   for (const Difference& difference : comparison.differences) {
-    nlohmann::ordered_json row{{"value", difference.value}, {"node", difference.node}};
+    Json row{{"value", difference.value}, {"node", difference.node}};
     if (std::isfinite(difference.distance)) row["distance"] = difference.distance;
-    json["differences"].push_back(std::move(row));
+    model["differences"].push_back(std::move(row));
   }
-  return json.dump(2) + "\n";
+  return {{"models", Json::array({std::move(model)})}};
 }
 
 std::string ToText(const Comparison& comparison) {
@@ -140,9 +138,10 @@ std::string ToText(const Comparison& comparison) {
                        " differ, largest difference ", comparison.largest, "\n");
 }
 
-Status Run(const CompareArguments& options) {
+Status Run(const CompareArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(const Comparison comparison, Compare(options));
-  std::cout << (options.json ? ToJson(comparison) : ToText(comparison));
+  answer.Give([&] { return ToJson(comparison, options.model); },
+              [&] { return ToText(comparison); });
   if (comparison.differences.empty()) return {};
   const Difference& first = comparison.differences.front();
   return Error{.kind = ErrorKind::kMismatch,
@@ -170,7 +169,7 @@ void AddCompare(CLI::App& program, Action& action) {
   command.Real("--absolute", options->absolute,
                "Difference of an element that still counts as equal (default 1e-6)");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Run(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Run(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

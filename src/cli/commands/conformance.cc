@@ -3,7 +3,6 @@
 #include <array>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
@@ -49,17 +48,17 @@ struct Tally {
   int operator[](Outcome outcome) const { return counts[static_cast<size_t>(outcome)]; }
 };
 
-std::string ToJson(const Tally& tally) {
-  nlohmann::ordered_json json;
+Json ToJson(const Tally& tally) {
+  Json json;
   for (size_t i = 0; i < kNames.size(); ++i) json[kNames[i]] = tally.counts[i];
-  json["cases"] = nlohmann::ordered_json::array();
+  json["cases"] = Json::array();
   for (const CaseVerdict& verdict : tally.verdicts) {
-    nlohmann::ordered_json row{{"name", verdict.name}, {"outcome", Name(verdict.outcome)}};
+    Json row{{"name", verdict.name}, {"outcome", Name(verdict.outcome)}};
     if (!verdict.node.empty()) row["node"] = verdict.node;
     if (!verdict.reason.empty()) row["reason"] = verdict.reason;
     json["cases"].push_back(std::move(row));
   }
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 std::string ToText(const Tally& tally) {
@@ -102,7 +101,7 @@ Error NoCase(const ConformanceArguments& options,
                                  : "leave --filter out, or give a part of a case's name"};
 }
 
-Status Conformance(const ConformanceArguments& options) {
+Status Conformance(const ConformanceArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   CaseOptions how;
   how.batch = options.batch;
@@ -124,7 +123,7 @@ Status Conformance(const ConformanceArguments& options) {
   }
   if (progress) std::cerr << "\r\033[K" << std::flush;
   if (tally.verdicts.empty()) return NoCase(options, folders);
-  std::cout << (options.json ? ToJson(tally) : ToText(tally));
+  answer.Give([&] { return ToJson(tally); }, [&] { return ToText(tally); });
   return Verdict(tally);
 }
 
@@ -142,7 +141,7 @@ void AddConformance(CLI::App& program, Action& action) {
   command.Flag("--plain", options->plain, "Run the graphs as the files have them, without passes");
   AddConfigArguments(command, options->config);
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Conformance(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Conformance(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/options.h"
 #include "cli/peer/machine.h"
@@ -32,21 +30,21 @@ void AddDevices(std::vector<Finding>& findings) {
   }
 }
 
-Status Doctor(bool json) {
+Status Doctor(Answer& answer) {
   std::vector<Finding> findings = ExamineMachine();
   AddDevices(findings);
-  if (json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  if (answer.json()) {
+    Json list = Json::array();
     for (const Finding& finding : findings) {
       list.push_back(
           {{"subject", finding.subject}, {"state", finding.state}, {"advice", finding.advice}});
     }
-    std::cout << list.dump(2) << "\n";
+    answer.Add({{"findings", std::move(list)}});
     return {};
   }
   for (const Finding& finding : findings) {
-    std::cout << fmt::format("{:<22}  {}{}\n", finding.subject, finding.state,
-                             finding.advice.empty() ? "" : "; " + finding.advice);
+    answer.Print(fmt::format("{:<22}  {}{}\n", finding.subject, finding.state,
+                             finding.advice.empty() ? "" : "; " + finding.advice));
   }
   return {};
 }
@@ -58,7 +56,7 @@ void AddDoctor(CLI::App& program, Action& action) {
   CommandOptions command(program, "doctor", "Show what this machine offers and what would help",
                          "");
   command.Json(*json);
-  WhenChosen(command, action, [json] { return Doctor(*json); });
+  WhenChosen(command, action, [json](Answer& answer) { return Doctor(answer); });
 }
 
 }  // namespace plimsoll::cli

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <memory>
 
 #include "cli/commands/config_arguments.h"
@@ -7,6 +6,7 @@
 #include "cli/commands/options_text.h"
 #include "cli/program.h"
 #include "config/options/option_table.h"
+#include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -32,42 +32,49 @@ Examples:
                                                      what these would amount to
   source <(plimsoll options --completion bash)       names and values behind --set completed)";
 
-Status ShowEffective(const Arguments& arguments) {
+Status ShowEffective(const Arguments& arguments, Answer& answer) {
   PLIMSOLL_ASSIGN(const EffectiveConfig effective, ResolveArguments(arguments.config));
-  std::cout << (arguments.json ? EffectiveConfigJson(effective) : EffectiveConfigText(effective));
+  answer.Give(
+      [&] {
+        return Json{{"effective", Json::parse(EffectiveConfigJson(effective))}};
+      },
+      [&] { return EffectiveConfigText(effective); });
   return {};
 }
 
 // Rows are shown even where the settings or the environment are refused: who asks may be about to
 // mend them. The error is the outcome all the same.
-Status ListOptions(const Arguments& arguments) {
+Status ListOptions(const Arguments& arguments, Answer& answer) {
   const auto effective = ResolveArguments(arguments.config);
-  std::cout << (arguments.json ? OptionListJson(effective.ok() ? &*effective : nullptr)
-                               : OptionListText());
+  answer.Give([&] { return OptionListJson(effective.ok() ? &*effective : nullptr); },
+              [] { return OptionListText(); });
   return effective.status();
 }
 
-Status ShowOption(const Arguments& arguments) {
+Status ShowOption(const Arguments& arguments, Answer& answer) {
   PLIMSOLL_ASSIGN(const Option* option, config::LookUpOption(arguments.name, "argument"));
   const auto effective = ResolveArguments(arguments.config);
   const EffectiveConfig* in_force = effective.ok() ? &*effective : nullptr;
-  std::cout << (arguments.json ? OptionJson(*option, in_force) : OptionText(*option, in_force));
+  answer.Give([&] { return OptionJson(*option, in_force); },
+              [&] { return OptionText(*option, in_force); });
   return effective.status();
 }
 
-Status ShowOptions(const Arguments& arguments, const std::vector<std::string>& commands) {
+Status ShowOptions(const Arguments& arguments, const std::vector<std::string>& commands,
+                   Answer& answer) {
   if (arguments.markdown) {
-    std::cout << OptionMarkdown();
+    answer.Give([] { return Json{{"text", OptionMarkdown()}}; }, [] { return OptionMarkdown(); });
     return {};
   }
   if (!arguments.completion.empty()) {
     const bool zsh = arguments.completion == "zsh";
-    std::cout << (zsh ? "autoload -U +X bashcompinit && bashcompinit\n" : "")
-              << OptionCompletion(commands);
+    const std::string script = StrCat(zsh ? "autoload -U +X bashcompinit && bashcompinit\n" : "",
+                                      OptionCompletion(commands));
+    answer.Give([&] { return Json{{"text", script}}; }, [&] { return script; });
     return {};
   }
-  if (arguments.effective) return ShowEffective(arguments);
-  return arguments.name.empty() ? ListOptions(arguments) : ShowOption(arguments);
+  if (arguments.effective) return ShowEffective(arguments, answer);
+  return arguments.name.empty() ? ListOptions(arguments, answer) : ShowOption(arguments, answer);
 }
 
 }  // namespace
@@ -84,10 +91,10 @@ void AddOptions(CLI::App& program, Action& action) {
                  "A script that completes commands, options and values in this shell");
   AddConfigArguments(command, arguments->config);
   command.Json(arguments->json);
-  WhenChosen(command, action, [arguments, &program] {
+  WhenChosen(command, action, [arguments, &program](Answer& answer) {
     std::vector<std::string> commands;
     for (const CLI::App* known : program.get_subcommands({})) commands.push_back(known->get_name());
-    return ShowOptions(*arguments, commands);
+    return ShowOptions(*arguments, commands, answer);
   });
 }
 

@@ -1,6 +1,5 @@
 #include "plimsoll/replay/replay.h"
 
-#include <iostream>
 #include <memory>
 
 #include "cli/commands/options.h"
@@ -27,7 +26,7 @@ Examples:
   plimsoll replay trace.csv --allocator caching --capacity 16GiB --json
   plimsoll replay trace.csv --find-capacity        the smallest device on which it completes)";
 
-Status Replay(const ReplayArguments& options) {
+Status Replay(const ReplayArguments& options, Answer& answer) {
   replay::ReplayOptions request = options.replay;
   if (!options.capacity.empty()) {
     const auto capacity = ParseBytes(options.capacity);
@@ -44,7 +43,13 @@ Status Replay(const ReplayArguments& options) {
   PLIMSOLL_ASSIGN(const std::string text, ReadMaybeCompressed(options.trace));
   PLIMSOLL_ASSIGN(const replay::Trace trace, replay::ParseTrace(text, options.trace));
   PLIMSOLL_ASSIGN(const replay::ReplayResult result, replay::Replay(trace, request));
-  std::cout << (options.json ? result.ToJson() + "\n" : result.ToText());
+  answer.Give(
+      [&] {
+        Json json = {{"file", options.trace}};
+        json.update(Json::parse(result.ToJson()));
+        return json;
+      },
+      [&] { return result.ToText(); });
   return {};
 }
 
@@ -63,7 +68,7 @@ void AddReplay(CLI::App& program, Action& action) {
   command.Flag("--find-capacity", options->replay.find_capacity,
                "Find the smallest fake device on which it completes");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Replay(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Replay(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

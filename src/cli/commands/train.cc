@@ -231,7 +231,7 @@ Result<engine::SessionOptions> OptionsOf(const TrainArguments& options) {
   return session_options;
 }
 
-Status Train(const TrainArguments& options) {
+Status Train(const TrainArguments& options, Answer& answer) {
   std::vector<InputArgument> arguments;
   for (const std::string& text : options.inputs) {
     PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
@@ -288,7 +288,7 @@ Status Train(const TrainArguments& options) {
   report.threads = options.threads;
   // What was learnt before a failure is told all the same.
   if (report.steps_done > 0) {
-    std::cout << (options.json ? TrainingJson(report) : TrainingText(report));
+    answer.Give([&] { return TrainingJson(report); }, [&] { return TrainingText(report); });
   }
   return failed;
 }
@@ -320,7 +320,7 @@ void AddTrain(CLI::App& program, Action& action) {
   command.Text("--device", options->device, kDeviceHelp);
   AddConfigArguments(command, options->config);
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Train(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Train(*options, answer); });
 }
 
 }  // namespace plimsoll::cli
