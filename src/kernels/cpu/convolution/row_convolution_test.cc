@@ -5,6 +5,7 @@
 
 #include "kernels/blocking.h"
 #include "kernels/cpu/prepared_node_for_tests.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
@@ -112,7 +113,9 @@ TEST(RowConvolutionTest, FewFiltersGiveWhatTheDefinitionGives) {
   int by_rows = 0;
   for (uint32_t seed = 0; seed < 120; ++seed) {
     const Drawn drawn = Draw(seed);
-    SCOPED_TRACE(StrCat("seed ", seed, ": ", drawn.Text()));
+    constexpr int kThreads[] = {1, 2, 5, 16};
+    const ThreadScope threads(kThreads[seed % std::size(kThreads)]);
+    SCOPED_TRACE(StrCat("seed ", seed, ", ", Threads(), " threads: ", drawn.Text()));
     const Dims shape = {drawn.batch, drawn.channels, drawn.height, drawn.width};
     const HostTensor x = Wavy(shape);
     const HostTensor w = Wavy(
