@@ -37,7 +37,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=10)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable, OMP_WAIT_POLICY="passive")
+    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable)
     rows = []
     print("| model | ours ms | ORT ms | ratio | spread | ours MiB | ORT MiB | memory | load peak / weights | distance |")
     print("|---|---|---|---|---|---|---|---|---|---|")

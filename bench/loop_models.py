@@ -194,7 +194,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
-    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable, OMP_WAIT_POLICY="passive")
+    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable)
     print("| model | ours ms | ORT ms | ratio | spread | planned | actual | distance |")
     print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as temporary:

@@ -130,7 +130,7 @@ def same_top(program, path, folder):
 def race(program, path, repeat):
     known = json.loads(subprocess.run([program, "inspect", path, "--json"], check=True, capture_output=True, text=True).stdout)["models"][0]["dynamic_dimensions"]
     shapes = [word for name in known for word in ("--shape", f"{name}={SIZES.get(name, 1)}")]
-    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable, OMP_WAIT_POLICY="passive")
+    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable)
     done = subprocess.run([program, "bench", path, "--against", "ort", "--repeat", str(repeat), "--json", *shapes], check=True, capture_output=True, text=True, env=environment)
     return json.loads(done.stdout)["models"][0]
 

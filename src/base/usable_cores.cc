@@ -3,12 +3,12 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <thread>
-#include <vector>
 
 namespace plimsoll {
 namespace {
@@ -42,15 +42,10 @@ bool NamesCpu(std::string_view controllers) {
 }
 
 int CoresOfAffinity() {
-  // A set of fixed size is refused on machines with more processors than it has places for.
-  for (int places = 1024; places <= 1 << 20; places *= 4) {
-    cpu_set_t* const set = CPU_ALLOC(places);
-    if (set == nullptr) break;
-    const size_t size = CPU_ALLOC_SIZE(places);
-    const bool told = sched_getaffinity(0, size, set) == 0;
-    const int count = told ? CPU_COUNT_S(size, set) : 0;
-    CPU_FREE(set);
-    if (told) return count;
+  // Refused where the machine has more processors than there are places, 65,536.
+  std::array<cpu_set_t, 64> sets;
+  if (sched_getaffinity(0, sizeof sets, sets.data()) == 0) {
+    return CPU_COUNT_S(sizeof sets, sets.data());
   }
   return static_cast<int>(std::thread::hardware_concurrency());
 }
