@@ -25,18 +25,18 @@ def answer(*command):
 
 def measure(program, model, rounds, repeat):
     sizes = [word for size in SHAPES.get(model.stem, []) for word in ("--shape", size)]
-    plan = answer(program, "plan", model, *sizes)
+    plan = answer(program, "plan", model, *sizes)["models"][0]
     if not plan["planned"]:
         return
     times, reports = {form: [] for form in FORMS}, {}
     for _ in range(rounds):
         for form in FORMS:
             reports[form] = answer(program, "run", model, *sizes, "--weights", form, "--repeat", repeat)
-            times[form].append(reports[form]["latency_ms"]["p50"])
+            times[form].append(reports[form]["models"][0]["latency_ms"]["p50"])
     packed = plan["packed_weights"]
     ratios = {form: statistics.median(t / p for t, p in zip(times[form], times["packed"])) for form in FORMS}
-    print(f"| {model.stem} | {packed['weights']} | {packed['more_bytes']:,} | "
-          + " | ".join(f"{reports[form]['device_bytes']:,}" for form in FORMS) + f" | {statistics.median(times['packed']):.2f} | "
+    print(f"| {model.stem} | {packed['constants']} | {packed['more_bytes']:,} | "
+          + " | ".join(f"{reports[form]['memory']['measured']['device_bytes']:,}" for form in FORMS) + f" | {statistics.median(times['packed']):.2f} | "
           + " | ".join(f"{ratios[form]:.2f}" for form in FORMS[1:]) + " |", flush=True)
 
 

@@ -23,7 +23,9 @@ def models(program, folder):
     print(f"{'model':30} {'nodes':>6} {'peak':>12} {'lower bound':>12} {'plain lives':>12} {'ratio':>7} {'ms':>6}")
     ratios = []
     for path in sorted(folder.glob("*.onnx")):
-        runs = [answer(program, "plan", path, "--threads", 1)["models"][0] for _ in range(RUNS)]
+        open_sizes = answer(program, "inspect", path)["models"][0]["dynamic_dimensions"]
+        sizes = [word for name in open_sizes for word in ("--shape", f"{name}=1")]
+        runs = [answer(program, "plan", path, "--threads", 1, *sizes)["models"][0] for _ in range(RUNS)]
         plan, ms = runs[0], statistics.median(run["planning_ms"] for run in runs)
         ratio = plan["planned_peak_bytes"] / max(1, plan["plain_peak_bytes"])
         if "train" not in path.name:

@@ -10,6 +10,7 @@ import tempfile
 
 import numpy as np
 import onnx
+from onnx import TensorProto, helper
 
 from answers import flat
 
@@ -105,7 +106,7 @@ def planning(folder):
     report = flat(run("plan", cnn, "--shape", "batch=8", "--json"))
     check(report["verified"] and report["planned_peak_bytes"] == report["lower_bound_bytes"] > 0, f"tiny_cnn meets its bound: {report['planned_peak_bytes']}")
     check(report["planned_peak_bytes"] <= report["plain_peak_bytes"], "the plan is no worse than plain lives in the file's order")
-    check(flat(run("plan", cnn, "--json"))["symbols_counted_as_1"] == ["batch"], "plan says which symbols count as 1")
+    open_sizes(folder)
     branches = flat(run("plan", EXAMPLES / "subgraph_output.onnx", "--json", PLIMSOLL_DEVICE="far"))
     check(branches["host_region_bytes"] == branches["host_bytes"] == 512 and branches["fetches"] == branches["sends"] == 0,
           f"a condition that is an input lies in the host's region and is not fetched: {branches}")
@@ -114,49 +115,121 @@ def planning(folder):
     check(passes["ConvActivationFusionPass"]["group"] == "UBFusion", f"patterns have groups: {passes}")
     check(any(row["effect_times"] > 0 for row in passes.values()), f"tiny_cnn has something to fuse: {passes}")
     run("plan", cnn, "--shape", "batch=8", "--limit", "100KiB", code=3, says="highest at node")
-    run("plan", cnn, "--limit", "1 parsec", code=2)
-    run("plan", cnn, "--limit", "1GiB")
+    run("plan", cnn, "--shape", "batch=1", "--limit", "1 parsec", code=2)
+    run("plan", cnn, "--shape", "batch=1", "--limit", "1GiB")
     table = folder / "plan.csv"
-    run("plan", cnn, "--csv", table)
+    run("plan", cnn, "--shape", "batch=1", "--csv", table)
     run("pack", "--check", table, says="valid", where="stdout")
     for mode in range(4):
-        run("plan", cnn, "--topo-sorting-mode", mode)
-    run("plan", cnn, "--topo-sorting-mode", 4, code=2)
-    run("plan", cnn, "--memory-optimization-policy", "MemoryPriority")
-    run("plan", cnn, "--memory-optimization-policy", "Speed", code=2)
+        run("plan", cnn, "--shape", "batch=1", "--topo-sorting-mode", mode)
+    run("plan", cnn, "--shape", "batch=1", "--topo-sorting-mode", 4, code=2)
+    run("plan", cnn, "--shape", "batch=1", "--memory-optimization-policy", "MemoryPriority")
+    run("plan", cnn, "--shape", "batch=1", "--memory-optimization-policy", "Speed", code=2)
     one_object(folder)
+    where_memory_is()
     placing(folder)
     gears(folder)
     comparing_policies(folder)
 
 
+def dense(folder, *dims, name="dense.onnx"):
+    """A model of one Relu over an input of these dimensions; None has no name."""
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, dims)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), folder / name)
+    return folder / name
+
+
+def open_sizes(folder):
+    """No size counts as 1 in silence: it is asked for, listed or searched, and told by a name that --shape takes."""
+    cnn = EXAMPLES / "tiny_cnn.onnx"
+    run("plan", cnn, says="batch is open: --shape batch=N plans it for one size", where="stdout")
+    curve = flat(run("plan", cnn, "--shape", "batch=1,3", "--json"))
+    check(curve["option"] == "batch" and [row["value"] for row in curve["values"]] == ["1", "3"], f"a row for each size: {curve}")
+    for row in curve["values"]:
+        alone = flat(run("plan", cnn, "--shape", f"batch={row['value']}", "--json"))
+        check(row["memory"]["predicted"]["device_bytes"] == alone["device_bytes"], f"a row is what the size takes alone: {row}, {alone}")
+    found = flat(run("plan", cnn, "--limit", "1MiB", "--json"))["largest_that_fits"]
+    total = {size: flat(run("plan", cnn, "--shape", f"batch={size}", "--json"))["device_bytes"] for size in (found, found + 1)}
+    check(total[found] <= 1 << 20 < total[found + 1], f"the largest that fits: {total}")
+    run("plan", cnn, "--limit", "1MiB", says=f"batch {found} is the largest that fits into 1 MiB", where="stdout")
+    run("run", cnn, "--shape", f"batch={found}", "--limit", "1MiB")
+    run("run", cnn, "--shape", f"batch={found + 1}", "--limit", "1MiB", code=3)
+    check("no batch fits into 1 KiB" in run("plan", cnn, "--limit", "1KiB", code=3, says="plan.limit"), "none fits")
+    two = dense(folder, "rows", "columns")
+    run("plan", two, code=2, says="these are open: rows of 'x' float32[rows,columns], columns of 'x' float32[rows,columns]; give them, such as --shape rows=1 --shape columns=8")
+    run("plan", two, "--shape", "rows=1,2", code=2, says="columns of 'x'")
+    run("plan", two, "--shape", "rows=1,2", "--shape", "columns=3,4", code=2, says="another list of sizes")
+    run("plan", two, "--shape", "rows=1,2", "--shape", "columns=300", says="rows", where="stdout")
+    run("plan", cnn, "--policy", "all", code=2, says="give one size, such as --shape batch=8")
+    run("plan", cnn, "--csv", folder / "x.csv", code=2, says="plan.open_sizes")
+    unnamed = dense(folder, None, 4, name="unnamed.onnx")
+    run("plan", unnamed, says="x[0] is open: --shape x[0]=N", where="stdout")
+    check(flat(run("plan", unnamed, "--shape", "x[0]=300", "--json"))["caller_bytes"] == 2 * 300 * 16, "a size without a name is given by its place")
+    run("run", unnamed, "--shape", "x[0]=3")
+    run("run", unnamed, "--shape", "x=2x4", "--shape", "x[0]=3", code=2, says="'x[0]' would be both 2 and 3")
+    run("run", unnamed, code=2, says="such as --shape x=1x4")
+    run("run", two, code=2, says="such as --shape x=1x8")
+    run("run", two, "--shape", "x=3", code=2, says="such as 1x8")
+    run("bench", unnamed, cnn, "--shape", "y=3", code=2)
+    for words in (("inspect", unnamed), ("plan", unnamed), ("inspect", unnamed, "--graph"), ("inspect", unnamed, "--json"), ("plan", unnamed, "--json")):
+        check("?x" not in run(*words), f"invented names stay inside: {words}")
+    several = flat(run("plan", cnn, unnamed, "--shape", "batch=4", "--shape", "x[0]=4", "--limit", "1GiB", "--json"))
+    check(several["fits"] and len(several["models"]) == 2 and all(model["dynamic"] for model in several["models"]), f"one answer for the session: {several}")
+    run("plan", cnn, unnamed, "--shape", "batch=4", "--shape", "x[0]=4", says="2 graphs with open sizes share a pool, which holds", where="stdout")
+    run("plan", cnn, unnamed, "--shape", "batch=4", "--shape", "x[0]=4", "--policy", 3, says="2 graphs with open sizes share one range that grows", where="stdout")
+    run("plan", cnn, unnamed, "--shape", "batch=4", "--shape", "x[0]=4", "--limit", "64KiB", code=3, says="tiny_cnn.onnx, ")
+
+
+def where_memory_is():
+    """plan, run, bench and train tell it in the same words; what was predicted is what is measured."""
+    cnn = (EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=64")
+    rows = ["where memory is", "weights", "feature map", "variables", "total on the device", "caller's buffers", "program and libraries", "total resident"]
+    for words in (("plan", *cnn), ("run", *cnn), ("run", *cnn, "--limit", "1GiB"), ("bench", *cnn, "--repeat", 1), ("train", EXAMPLES / "tiny_train.onnx")):
+        lines = run(*words).splitlines()
+        lines = lines[next((i for i, line in enumerate(lines) if line.startswith("  where memory is ")), len(lines)):]
+        places = [next((i for i, line in enumerate(lines) if line.startswith(f"  {row} ")), -1) for row in rows]
+        check(-1 not in places and places == sorted(places), f"{words} lacks a row, or has them in another order: {places}")
+    predicted = json.loads(run("plan", *cnn, "--json"))["memory"]["predicted"]
+    both = json.loads(run("run", *cnn, "--limit", "1GiB", "--json"))["memory"]
+    bench = json.loads(run("bench", *cnn, "--repeat", 1, "--json"))["models"][0]["memory"]["measured"]
+    for told in (predicted, both["predicted"], both["measured"], bench):
+        check(told["device_bytes"] == sum(told[f"{part}_bytes"] for part in ("weights", "feature_map", "variables", "ports", "granularity")), f"the device's rows add up: {told}")
+        whole = told["device_bytes"] + told["caller_bytes"] + told["host_bytes"] + told["program_bytes"] - told["untouched_bytes"]
+        check(told["resident_bytes"] == whole, f"all rows add up: {told}")
+        for part in ("weights", "feature_map", "variables", "ports", "granularity", "device", "caller", "host"):
+            check(told[f"{part}_bytes"] == predicted[f"{part}_bytes"], f"{part} is what was predicted: {told}, {predicted}")
+    near = abs(both["measured"]["resident_bytes"] - predicted["resident_bytes"])
+    check(near < 16 << 20, f"what the process takes is predicted within 16 MiB: {predicted}, {both['measured']}")
+
+
 def comparing_policies(folder):
     """`all` in place of a value: every value of the option, in one table and on one page."""
-    models = [EXAMPLES / "tiny_cnn.onnx", EXAMPLES / "needs_clearing.onnx"]
+    models = [EXAMPLES / "tiny_cnn.onnx", EXAMPLES / "needs_clearing.onnx", "--shape", "batch=2"]
     report = flat(run("plan", *models, "--policy", "all", "--json"))
     check([row["value"] for row in report["values"]] == ["0", "2", "3", "4"], f"each policy has a row: {report}")
     for row in report["values"]:
         alone = flat(run("plan", *models, "--policy", row["value"], "--json"))
-        check(row["memory"] == alone["memory"] and row["static_memory_policy"] == int(row["value"]),
+        check(row["memory"]["predicted"]["device_bytes"] == alone["device_bytes"] and row["static_memory_policy"] == int(row["value"]),
               f"a row is what the policy takes alone: {row}, {alone}")
     by_value = {row["value"]: row["memory"]["predicted"]["device_bytes"] for row in report["values"]}
     check(len(set(by_value.values())) > 1, f"policies differ: {by_value}")
     text = run("plan", *models, "--policy", "all")
     check(text.count("least") == sum(taken == min(by_value.values()) for taken in by_value.values()), f"the least is named: {text}")
     page = folder / "policies.html"
-    run("plan", models[0], "--policy", "all", "--html", page, says="static_memory_policy", where="stdout")
-    check(page.read_text().count('"source":"plan"') == 4, "the page has a plan for each policy")
-    words = flat(run("plan", models[0], "--memory-optimization-policy", "all", "--json"))
+    run("plan", *models, "--policy", "all", "--html", page, says="static_memory_policy", where="stdout")
+    check(page.read_text().count('"source":"plan"') == 8, "the page has each model's plan for each policy")
+    words = flat(run("plan", *models, "--memory-optimization-policy", "all", "--json"))
     check([row["value"] for row in words["values"]] == ["None", "MemoryPriority"], f"words too: {words['option']}")
-    run("plan", models[0], "--policy", "all", "--limit", "1KiB", code=3)
-    run("plan", models[0], "--policy", "all", "--limit", "1GiB", says="fits", where="stdout")
-    run("plan", models[0], "--policy", "all", "--topo-sorting-mode", "all", code=2, says="cli.all")
-    run("plan", models[0], "--policy", "all", "--plain", code=2, says="cli.all")
-    run("plan", models[0], "--policy", "all", "--csv", folder / "all.csv", code=2, says="cli.all")
-    run("plan", models[0], "--batch-strategies", "all", code=2, says="all")
-    refused = run("plan", models[0], "--policy", "all", "--set", "graph_max_parallel_model_num=2")
+    run("plan", *models, "--policy", "all", "--limit", "1KiB", code=3)
+    run("plan", *models, "--policy", "all", "--limit", "1GiB", says="fits", where="stdout")
+    run("plan", *models, "--policy", "all", "--topo-sorting-mode", "all", code=2, says="cli.all")
+    run("plan", *models, "--policy", "all", "--plain", code=2, says="cli.all")
+    run("plan", models[0], *models[2:], "--policy", "all", "--csv", folder / "all.csv", code=2, says="cli.all")
+    run("plan", *models, "--batch-strategies", "all", code=2, says="all")
+    refused = run("plan", *models, "--policy", "all", "--set", "graph_max_parallel_model_num=2")
     check("share memory and run one at a time" in refused and "least" in refused, f"a value that cannot be says why, the others are there: {refused}")
-    run("run", models[0], "--policy", "all", code=2)
+    run("run", *models, "--policy", "all", code=2)
 
 
 def one_object(folder):
@@ -228,15 +301,15 @@ def placing(folder):
         run("pack", "--check", table, says="valid", where="stdout")
         plans[knobs] = table.read_text()
     check(len(set(plans.values())) == len(plans), "R66: each of the knobs changes the plan of tiny_cnn")
-    check(flat(run("plan", cnn, "--ascending-sort", 1, "--json"))["assigner"] == "block", "R66: a knob means block reuse")
-    check(flat(run("plan", cnn, "--set", "ge.plimsoll.useRange=1", "--json"))["assigner"] == "block", "R66: by --set too")
+    check(flat(run("plan", cnn, "--shape", "batch=1", "--ascending-sort", 1, "--json"))["assigner"] == "block", "R66: a knob means block reuse")
+    check(flat(run("plan", cnn, "--shape", "batch=1", "--set", "ge.plimsoll.useRange=1", "--json"))["assigner"] == "block", "R66: by --set too")
     for name in ("hybrid", "exact", "dynamic_batch", "greedy_by_size"):
-        check(flat(run("plan", cnn, "--memory-assigner", name, "--json"))["assigner"] == name, f"{name} placed it")
-        run("plan", cnn, "--memory-assigner", name, "--use-range", 0, code=2, says="only the assigner block has this knob")
-    run("plan", cnn, "--memory-assigner", "blck", code=2, says="legal: hybrid, exact, block")
-    run("plan", cnn, "--batch-strategies", "b0:useRange=3", code=2, says="batch 1: useRange is not 0 or 1; legal: LABEL:STRATEGY")
-    run("plan", cnn, "--batch-strategies", "b0:search", "--memory-assigner", "exact", code=2, says="does not place batches one by one")
-    run("plan", cnn, "--batch-strategies", "b0:search", says="no batch of the compiled graph has that label", where="stdout")
+        check(flat(run("plan", cnn, "--shape", "batch=1", "--memory-assigner", name, "--json"))["assigner"] == name, f"{name} placed it")
+        run("plan", cnn, "--shape", "batch=1", "--memory-assigner", name, "--use-range", 0, code=2, says="only the assigner block has this knob")
+    run("plan", cnn, "--shape", "batch=1", "--memory-assigner", "blck", code=2, says="legal: hybrid, exact, block")
+    run("plan", cnn, "--shape", "batch=1", "--batch-strategies", "b0:useRange=3", code=2, says="batch 1: useRange is not 0 or 1; legal: LABEL:STRATEGY")
+    run("plan", cnn, "--shape", "batch=1", "--batch-strategies", "b0:search", "--memory-assigner", "exact", code=2, says="does not place batches one by one")
+    run("plan", cnn, "--shape", "batch=1", "--batch-strategies", "b0:search", says="no batch of the compiled graph has that label", where="stdout")
 
 
 def gears(folder):

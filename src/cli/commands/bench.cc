@@ -12,6 +12,7 @@
 #include "cli/peer/run_measure.h"
 #include "cli/program.h"
 #include "cli/reports/latency_json.h"
+#include "cli/reports/memory_table.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
@@ -47,6 +48,7 @@ struct Row {
   std::vector<double> latency_ms;
   Bytes resident;  // ours, after the runs
   engine::GraphMemory memory;
+  MemoryTable table;
   struct Peer {
     std::string version;
     std::vector<double> latency_ms;
@@ -135,6 +137,7 @@ Result<Row> BenchOne(const std::string& model, const BenchArguments& options,
   row.latency_ms = AfterWarmUp(runner);
   row.resident = ResidentBytes() - base;
   PLIMSOLL_ASSIGN(row.memory, runner.memory());
+  row.table = MeasuredMemory(session->Memory(), runner.CallersBytes(), base, ResidentBytes());
   return row;
 }
 
@@ -146,7 +149,7 @@ Json ToJson(const std::vector<Row>& rows) {
              {"latency_ms", LatencyJson(row.latency_ms)},
              {"resident_above_base_bytes", row.resident.value()},
              {"planned_peak_bytes", row.memory.planned_peak.value()},
-             {"weights_bytes", row.memory.weights.value()}};
+             {"memory", MemoryJson({.measured = row.table})}};
     if (row.peer) {
       one["peer"] = {{"name", "onnxruntime"},
                      {"version", row.peer->version},
@@ -181,7 +184,7 @@ std::string ToText(const std::vector<Row>& rows) {
                      " (", Rounded(row.peer->spread_low), " to ", Rounded(row.peer->spread_high),
                      "), outputs differ by ", row.peer->distance);
     }
-    text += "\n";
+    text += StrCat("\n", MemoryText({.measured = row.table}, {}));
   }
   if (!rows.empty() && rows[0].peer) {
     text += StrCat("geometric mean of the ratio: ",

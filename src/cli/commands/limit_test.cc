@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/reports/device_bytes.h"
 #include "cli/session_plan.h"
 #include "onnx/model_reader.h"
 
@@ -33,15 +32,6 @@ TEST(LimitTest, TheRefusalNamesEveryPart) {
   EXPECT_EQ(error.why,
             "it takes 1.21 KiB from the device, 1 B above the limit of 1.2 KiB: weights 1000 B, "
             "feature map 200 B, variables 30 B, granularity 4 B; highest at add");
-}
-
-TEST(LimitTest, ThePartsAreTheTotal) {
-  const Json json = DeviceBytesJson(SomeMemory());
-  EXPECT_EQ(json["device_bytes"], 1234);
-  EXPECT_EQ(json["weights_bytes"].get<int>() + json["feature_map_bytes"].get<int>() +
-                json["variables_bytes"].get<int>() + json["granularity_bytes"].get<int>(),
-            1234);
-  EXPECT_NE(DeviceBytesText(SomeMemory()).find("from the device"), std::string::npos);
 }
 
 TEST(LimitTest, AModelWithoutKernelHasAReasonInsteadOfATotal) {

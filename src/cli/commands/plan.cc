@@ -4,14 +4,16 @@
 #include <memory>
 #include <optional>
 
+#include "base/mapped_pages.h"
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/limit.h"
 #include "cli/commands/options.h"
 #include "cli/commands/plan_models.h"
+#include "cli/commands/plan_sizes.h"
 #include "cli/program.h"
+#include "cli/reports/plan_comparison.h"
 #include "cli/reports/plan_page.h"
 #include "cli/reports/plan_report.h"
-#include "cli/reports/policy_report.h"
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
 #include "plimsoll/base/text.h"
@@ -26,6 +28,8 @@ constexpr const char* kPlanExamples = R"(
 Examples:
   plimsoll plan model.onnx
   plimsoll plan bert.onnx --shape batch=1 --shape seq=128
+  plimsoll plan bert.onnx --shape batch=1,2,4,8 --shape seq=128     a row for each size
+  plimsoll plan bert.onnx --shape seq=128 --limit 1GiB              the largest batch that fits
   plimsoll plan model.onnx --limit 512MiB           exit code 3 when it does not fit, and why
   plimsoll plan model.onnx --plain                  the file's graph, before passes
   plimsoll plan model.onnx --csv plan.csv && plimsoll pack --check plan.csv
@@ -148,6 +152,8 @@ Result<PlannedSession> PlanSession(const PlanArguments& options) {
   if (options.plain || !planned.reason.empty()) return planned;
   reports.memory = session.memory();
   PLIMSOLL_ASSIGN(reports.limit, ParseLimit(options.limit));
+  GiveBackFreedHeap();
+  reports.program = ResidentBytes();
   if (reports.limit && reports.total() > *reports.limit) {
     reports.remedies = FindRemedies(options, request);
   }
@@ -158,46 +164,121 @@ Result<PlannedSession> PlanSession(const PlanArguments& options) {
   return planned;
 }
 
-// Plans with each value of an option, side by side. What fits is what takes no more than the limit
-// with one of them.
-Status ComparePlans(const PlanArguments& options, const EveryValue& compared, Answer& answer) {
-  PolicyReport report{.option = compared.option, .rows = {}};
+// What is compared: each row's value, and the arguments with it.
+using ComparedRow = std::pair<std::string, PlanArguments>;
+
+// Plans with each value, side by side. `named` stands before a value on pages.
+Status Compare(const std::vector<ComparedRow>& rows, const std::string& named,
+               PlanComparison& comparison) {
   std::vector<profile::ReportPlan> pages;
-  const PlanReports* least = nullptr;
-  for (const std::string& value : compared.values) {
-    PlanArguments with = options;
-    with.config = WithValue(options.config, compared, value);
-    PolicyReport::Row& row = report.rows.emplace_back();
+  for (const auto& [value, with] : rows) {
+    PlanComparison::Row& row = comparison.rows.emplace_back();
     row.value = value;
     auto planned = PlanSession(with);
     if (!planned.ok()) {
-      if (compared.values.size() == 1) return planned.error();
+      if (rows.size() == 1) return planned.error();
       row.refused = planned.error().Text();
       continue;
     }
     row.plans = std::move(planned->reports);
     for (profile::ReportPlan& page : planned->pages) {
-      page.name = StrCat(page.name, ", ", compared.argument.substr(2), " ", value);
+      page.name = StrCat(page.name, ", ", named, " ", value);
       pages.push_back(std::move(page));
     }
   }
-  for (const PolicyReport::Row& row : report.rows) {
-    if (!row.plans.memory || (least != nullptr && least->total() <= row.plans.total())) continue;
-    least = &row.plans;
-  }
-  if (!options.html.empty() && !pages.empty()) {
-    PLIMSOLL_TRY(WriteReportPage(options.html, std::move(pages)));
-  }
-  answer.Give([&] { return PolicyJson(report); }, [&] { return PolicyText(report); });
+  const std::string& html = rows.front().second.html;
+  if (!html.empty() && !pages.empty()) PLIMSOLL_TRY(WriteReportPage(html, std::move(pages)));
+  return {};
+}
+
+// Fails where no row fits into the limit.
+Status TellComparison(const PlanComparison& comparison, Answer& answer) {
+  answer.Give([&] { return ComparisonJson(comparison); },
+              [&] { return ComparisonText(comparison); });
+  const PlanReports* least = comparison.least();
   const bool above = least != nullptr && least->limit && least->total() > *least->limit;
   return above ? Status(DoesNotFit(*least)) : Status();
+}
+
+Status ComparePolicies(const PlanArguments& options, const EveryValue& compared, Answer& answer) {
+  std::vector<ComparedRow> rows;
+  for (const std::string& value : compared.values) {
+    rows.emplace_back(value, options);
+    rows.back().second.config = WithValue(options.config, compared, value);
+  }
+  PlanComparison comparison{.of = compared.option, .rows = {}, .names_least = true};
+  PLIMSOLL_TRY(Compare(rows, compared.argument.substr(2), comparison));
+  return TellComparison(comparison, answer);
+}
+
+// The sizes to show for a limit: the powers of two below the answer, the answer and the next.
+std::vector<int64_t> SizesAround(int64_t largest) {
+  std::vector<int64_t> sizes;
+  for (int64_t size = 1; size < largest; size *= 2) sizes.push_back(size);
+  if (largest > 0) sizes.push_back(largest);
+  sizes.push_back(largest + 1);
+  return sizes;
+}
+
+// One size that the models leave open: a row for each value of it. Under a limit that is to be kept
+// by a size that nobody gave, the largest that fits is found.
+Status CompareSizes(const PlanArguments& options, SizeChoice choice, Answer& answer) {
+  if (options.plain || !options.csv.empty()) {
+    return Error{ErrorKind::kUsage,
+                 "plan.open_sizes",
+                 "cannot plan without sizes",
+                 options.plain ? "--plain" : "--csv",
+                 StrCat("it speaks of one plan, and ", choice.name, " is open"),
+                 StrCat("give one size, such as --shape ", choice.name, "=8")};
+  }
+  PlanComparison comparison{.of = choice.name, .rows = {}};
+  PLIMSOLL_ASSIGN(const std::optional<Bytes> limit, ParseLimit(options.limit));
+  if (limit && !choice.asked) {
+    constexpr int64_t kMostTried = int64_t{1} << 16;
+    std::optional<Error> first;
+    const auto fits = [&](int64_t size) {
+      const auto request = ReadPlanRequest(WithSize(options, choice.name, size));
+      const auto total = request.ok() ? TotalOf(options, *request) : Result<Bytes>(request.error());
+      if (!total.ok() && !first) first = total.error();
+      return total.ok() && *total <= *limit;
+    };
+    const int64_t largest = LargestThatFits(kMostTried, fits);
+    if (largest == 0 && first) return *first;
+    comparison.largest_that_fits = largest;
+    comparison.note =
+        largest == 0 ? StrCat("no ", choice.name, " fits into ", *limit, "\n")
+        : largest == kMostTried
+            ? StrCat(choice.name, " ", largest, " fits into ", *limit,
+                     "; larger ones were not tried\n")
+            : StrCat(choice.name, " ", largest, " is the largest that fits into ", *limit, "\n");
+    choice.values = SizesAround(largest);
+  } else if (!choice.asked) {
+    comparison.note =
+        StrCat(choice.name, " is open: --shape ", choice.name, "=N plans it for one size\n");
+  }
+  std::vector<ComparedRow> rows;
+  for (const int64_t size : choice.values) {
+    rows.emplace_back(StrCat(size), WithSize(options, choice.name, size));
+  }
+  PLIMSOLL_TRY(Compare(rows, choice.name, comparison));
+  return TellComparison(comparison, answer);
 }
 
 Status Plan(PlanArguments options, Answer& answer) {
   PLIMSOLL_TRY(ParseLimit(options.limit).status());
   PLIMSOLL_ASSIGN(const std::optional<EveryValue> compared, TakeEveryValue(options.config));
   PLIMSOLL_TRY(CheckArguments(options, compared.has_value()));
-  if (compared) return ComparePlans(options, *compared, answer);
+  PLIMSOLL_ASSIGN(const std::optional<SizeChoice> choice, ChooseSizes(options));
+  if (compared && choice) {
+    return Error{ErrorKind::kUsage,
+                 "plan.open_sizes",
+                 "cannot plan without sizes",
+                 compared->argument,
+                 StrCat("its values are compared, and ", choice->name, " is open"),
+                 StrCat("give one size, such as --shape ", choice->name, "=8")};
+  }
+  if (compared) return ComparePolicies(options, *compared, answer);
+  if (choice) return CompareSizes(options, *choice, answer);
   PLIMSOLL_ASSIGN(PlannedSession planned, PlanSession(options));
   const PlanReports& reports = planned.reports;
   if (!options.html.empty()) {
@@ -219,8 +300,10 @@ void AddPlan(CLI::App& program, Action& action) {
   CommandOptions command(program, "plan", "Plan every byte of models before the first run",
                          kPlanExamples);
   command.RequiredList("model", options->models, "ONNX files; several share one session");
-  command.List("--shape", options->shapes,
-               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.List(
+      "--shape", options->shapes,
+      "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4), of which one may "
+      "be a list (batch=1,2,4,8): a row for each; repeatable");
   command.Text("--variables", options->variables,
                "input=output,...: inputs that are kept from run to run, and what replaces them");
   command.Text("--limit", options->limit,

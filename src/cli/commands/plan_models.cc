@@ -1,6 +1,9 @@
 #include "cli/commands/plan_models.h"
 
+#include <algorithm>
 #include <chrono>
+#include <set>
+#include <string_view>
 
 #include "cli/commands/limit.h"
 #include "cli/inputs/model_inputs.h"
@@ -10,11 +13,13 @@
 #include "cli/reports/weight_forms.h"
 #include "compile/bodies/cut_stretch.h"
 #include "compile/memory/streams.h"
+#include "compile/passes/bodies.h"
 #include "compile/plan_model.h"
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/shapes.h"
 #include "engine/api/port_tensors.h"
 #include "engine/graph/compile_request.h"
+#include "graph/open_dimensions.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
@@ -70,6 +75,28 @@ Result<graph::Graph> ShapedGraph(const SessionModel& model) {
 double MillisecondsSince(std::chrono::steady_clock::time_point start) {
   const auto taken = std::chrono::steady_clock::now() - start;
   return std::chrono::duration<double, std::milli>(taken).count();
+}
+
+// What the caller gives and gets: inputs and outputs that are no variables.
+Bytes CallersBytes(const graph::Graph& graph, const SessionModel& model) {
+  Bytes bytes;
+  for (const TensorView& input : model.inputs) {
+    if (input.type != graph::DataType::kUndefined) bytes += input.size();
+  }
+  std::set<std::string_view> replaced;
+  for (const engine::VariableName& variable : model.variables) replaced.insert(variable.output);
+  for (const graph::ValueId output : graph.root().outputs) {
+    if (!replaced.contains(graph[output].name)) bytes += compile::PlannedSize(graph[output].type);
+  }
+  return bytes;
+}
+
+bool LeavesSizesOpen(const graph::Graph& graph) {
+  const auto& inputs = graph.root().inputs;
+  return std::any_of(inputs.begin(), inputs.end(), [&](graph::ValueId input) {
+    const graph::ValueType& type = graph[input].declared;
+    return type.is_tensor() && (!type.shape || !graph::IsStatic(*type.shape));
+  });
 }
 
 Result<PlanReport> PlanFile(const PlanArguments& options, const graph::Graph& graph,
@@ -140,6 +167,9 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
                            std::vector<profile::ReportPlan>& pages) {
   PLIMSOLL_ASSIGN(SessionModel model, ReadSessionModel(options, request, file));
   PLIMSOLL_ASSIGN(const graph::Graph graph, ShapedGraph(model));
+  const Bytes caller = CallersBytes(graph, model);
+  const bool dynamic =
+      model.opens || LeavesSizesOpen(WithoutVariables(model.graph, model.variables));
   const auto start = std::chrono::steady_clock::now();
   SessionPlan::Model planned;
   if (!options.plain) {
@@ -159,7 +189,9 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
   if (report.subject == PlanReport::Subject::kEstimate) report.cuts = CutsOf(graph);
   report.file = file;
   report.plain_peak = compile::PlainPeak(graph);
-  report.counted_as_one = SymbolsLeft(graph);
+  report.caller = caller;
+  report.dynamic = dynamic;
+  report.sizes_from_data = graph::FindOpenDimensions(graph).from_data;
   const std::optional<int> mode = request.session.config.topo_sorting_mode;
   report.order = mode ? StrCat("mode ", *mode) : options.order;
   NoteMissingWeights(graph, report);

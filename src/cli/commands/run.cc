@@ -18,6 +18,8 @@
 #include "cli/reports/run_report.h"
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
+#include "compile/passes/bodies.h"
+#include "engine/api/port_tensors.h"
 #include "engine/debug/dump_file.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
@@ -105,6 +107,18 @@ struct PreparedModel {
   std::vector<HostValue> inputs;
 };
 
+// What the caller gets.
+Bytes OutputBytes(const engine::Executable& executable) {
+  const graph::Graph& compiled = executable.model().graph;
+  const std::vector<bool> replaces = engine::ReplacesVariable(executable);
+  Bytes bytes;
+  for (size_t i = 0; i < replaces.size(); ++i) {
+    const graph::ValueType& type = compiled[compiled.root().outputs[i]].type;
+    if (!replaces[i]) bytes += compile::PlannedSize(type);
+  }
+  return bytes;
+}
+
 // Every model in one session, ready to run.
 class Runs {
  public:
@@ -149,17 +163,25 @@ class Runs {
   }
 
   // Refuses a session that would take more than the limit, before it takes anything.
-  Status CheckLimit(const engine::SessionOptions& session, Bytes limit) const {
+  Result<MemoryTable> CheckLimit(const engine::SessionOptions& session, Bytes limit) const {
     PLIMSOLL_ASSIGN(SessionPlan plan, SessionPlan::Make(session));
     std::vector<std::string> names;
+    Bytes made;  // outputs
     for (const PreparedModel& model : prepared_) {
       names.push_back(model.name);
       const std::vector<TensorView> inputs = TensorsOf(model.inputs);
-      PLIMSOLL_TRY(plan.Add(model.graph, model.variables, inputs).status());
+      PLIMSOLL_ASSIGN(const SessionPlan::Model planned,
+                      plan.Add(model.graph, model.variables, inputs));
+      if (planned.executable != nullptr) made += OutputBytes(*planned.executable);
     }
     if (!plan.reason().empty()) return LimitUnknown(Join(names, ", "), plan.reason());
     const engine::DeviceBytes device = plan.memory().device;
-    if (device.total() <= limit) return {};
+    if (device.total() <= limit) {
+      GiveBackFreedHeap();
+      Bytes given;
+      for (const PreparedModel& model : prepared_) given += BytesOf(model.inputs);
+      return PredictedMemory(plan.memory(), given + made, ResidentBytes() - given);
+    }
     return AboveLimit(Join(names, ", "), device, limit, "",
                       "plimsoll plan with this limit tells what would help");
   }
@@ -228,6 +250,7 @@ class Runs {
                    .clearing = {},
                    .inputs = model.input_ports,
                    .heap_calls = model.runner.heap_calls(),
+                   .caller = model.runner.CallersBytes(),
                    .outputs = model.ports,
                    .batch = model.runner.batch(),
                    .not_made = {}};
@@ -313,7 +336,9 @@ Status Run(const RunArguments& options, Answer& answer) {
   Runs runs(configured.config);
   for (const std::string& model : options.models) PLIMSOLL_TRY(runs.Prepare(options, model));
   PLIMSOLL_TRY(runs.CheckNames(options));
-  if (report.limit) PLIMSOLL_TRY(runs.CheckLimit(session_options, *report.limit));
+  if (report.limit) {
+    PLIMSOLL_ASSIGN(report.predicted, runs.CheckLimit(session_options, *report.limit));
+  }
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
   if (session_options.profile != nullptr) session_options.profile->Start();
   PLIMSOLL_TRY(runs.Load(options, *session));
@@ -321,7 +346,8 @@ Status Run(const RunArguments& options, Answer& answer) {
   report.policy = static_cast<int>(configured.config.memory_config.static_memory_policy);
   report.load_peak_above_base = PeakResidentBytes() - base;
   PLIMSOLL_TRY(runs.RunAll(options.repeat));
-  report.rss_above_base = ResidentBytes() - base;
+  report.base = base;
+  report.resident_above_base = ResidentBytes() - base;
   report.session = session->Memory();
   if (session_options.profile != nullptr) {
     PLIMSOLL_TRY(TellProfile(options, *session_options.profile, report));

@@ -194,13 +194,18 @@ class Trainer {
     return {};
   }
 
-  Result<TrainingReport> Finish() {
+  // `base`: resident before the model was read.
+  Result<TrainingReport> Finish(Bytes base) {
     const engine::Variables& variables = session_.variables();
     told_.addresses_kept = SameAddresses(told_.variables, variables.List());
     told_.variables_bytes = variables.bytes();
     told_.variables_reserved = variables.reserved();
     PLIMSOLL_ASSIGN(told_.updates, session_.Updates(id_));
     PLIMSOLL_ASSIGN(told_.memory, session_.Memory(id_));
+    Bytes caller;
+    for (const TensorView& tensor : inputs_.At(0)) caller += tensor.size();
+    for (const TensorView& tensor : written_) caller += tensor.size();
+    told_.table = MeasuredMemory(session_.Memory(), caller, base, ResidentBytes());
     return std::move(told_);
   }
 
@@ -232,6 +237,7 @@ Result<engine::SessionOptions> OptionsOf(const TrainArguments& options) {
 }
 
 Status Train(const TrainArguments& options, Answer& answer) {
+  const Bytes base = ResidentBytes();
   std::vector<InputArgument> arguments;
   for (const std::string& text : options.inputs) {
     PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
@@ -281,7 +287,7 @@ Status Train(const TrainArguments& options, Answer& answer) {
     if (progress) std::cerr << StrCat("\r\033[K", done, "/", options.steps) << std::flush;
   }
   if (progress) std::cerr << "\r\033[K" << std::flush;
-  PLIMSOLL_ASSIGN(TrainingReport report, trainer.Finish());
+  PLIMSOLL_ASSIGN(TrainingReport report, trainer.Finish(base));
   report.model = options.model;
   report.steps = options.steps;
   report.steps_done = session->variables().steps() - begin;

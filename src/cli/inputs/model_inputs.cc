@@ -35,7 +35,8 @@ Result<HostValue> DrawRandom(const graph::Value& input, std::mt19937& engine) {
   }
   if (!type.shape || !graph::IsStatic(*type.shape)) {
     return BadInput("input.shape", where, StrCat("its size is open: ", Text(type)),
-                    StrCat("say it with --shape, such as --shape ", input.name, "=1x128"));
+                    StrCat("say it with --shape, such as --shape ", input.name, "=",
+                           compile::ExampleShape(type)));
   }
   PLIMSOLL_ASSIGN(HostTensor tensor,
                   kernels::AllocateOnHeap(type.data_type, graph::StaticDims(*type.shape)));
@@ -63,12 +64,8 @@ Result<HostValue> ReadInput(const graph::Value& input, const std::string& source
 
 // Inputs and symbols.
 std::vector<std::string> NamesForShapes(const graph::Graph& graph) {
-  std::vector<std::string> names;
-  for (const graph::ValueId id : graph.root().inputs) {
-    names.push_back(graph[id].name);
-    graph::ValueType type = graph[id].declared;
-    graph::ForEachDim(type, [&](graph::Dim& dim) { dim.CollectSymbols(names); });
-  }
+  std::vector<std::string> names = compile::ShapeNames(graph);
+  for (const graph::ValueId id : graph.root().inputs) names.push_back(graph[id].name);
   return names;
 }
 

@@ -28,6 +28,16 @@ std::vector<TensorView> TensorsOf(const std::vector<HostValue>& values) {
   return tensors;
 }
 
+Bytes BytesOf(const std::vector<HostValue>& values) {
+  Bytes bytes;
+  for (const HostValue& value : values) {
+    if (value.kind == HostValue::Kind::kTensor) bytes += value.tensor.size();
+  }
+  return bytes;
+}
+
+Bytes ModelRunner::CallersBytes() const { return BytesOf(inputs_) + BytesOf(outputs_); }
+
 Result<ModelRunner> ModelRunner::Make(engine::Session& session, engine::GraphId id,
                                       std::vector<HostValue> inputs, const std::string& batch) {
   ModelRunner runner;

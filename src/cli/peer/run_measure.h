@@ -13,6 +13,9 @@ namespace plimsoll::cli {
 // Where values lie; those that are no tensors are left empty.
 std::vector<TensorView> TensorsOf(const std::vector<kernels::HostValue>& values);
 
+// What tensors among them take.
+Bytes BytesOf(const std::vector<kernels::HostValue>& values);
+
 // Runs one graph of a session over the same inputs again and again, and measures. The session must
 // outlive it.
 class ModelRunner {
@@ -33,6 +36,7 @@ class ModelRunner {
   const std::string& reason() const { return reason_; }                  // why it is not planned
   // Absent where another batch makes them.
   const std::vector<kernels::HostValue>& outputs() const { return outputs_; }
+  Bytes CallersBytes() const;                              // what inputs and outputs take
   const std::string& batch() const { return run_.batch; }  // that runs; empty: there are none
   bool Makes(const engine::Port& output) const {
     return output.batch.empty() || output.batch == batch();

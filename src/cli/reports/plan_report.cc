@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/api/plan_report.h"
-#include "graph/open_dimensions.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/plan/pack.h"
 
@@ -27,11 +26,10 @@ void SetMergedBatches(const plan::MemoryPlan& plan, PlanReport& report) {
 
 }  // namespace
 
-std::vector<std::string> SymbolsLeft(const Graph& graph) {
-  graph::OpenDimensions open = graph::FindOpenDimensions(graph);
-  open.names.insert(open.names.end(), open.of_inputs.begin(), open.of_inputs.end());
-  if (open.from_data > 0) open.names.push_back("sizes that only data tells");
-  return open.names;
+MemoryTable PlanReports::table() const {
+  Bytes caller;
+  for (const PlanReport& model : models) caller += model.caller;
+  return PredictedMemory(*memory, caller, program);
 }
 
 PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/answer.h"
+#include "cli/reports/memory_table.h"
 #include "compile/memory/technique.h"
 #include "compile/plan_model.h"
 #include "engine/api/feature_map_lives.h"
@@ -44,6 +45,8 @@ struct PlanReport : plimsoll::PlanReport {
   };
 
   std::string file;
+  bool dynamic = false;  // the file leaves sizes of its inputs open
+  Bytes caller;          // inputs and outputs
   Subject subject = Subject::kProgram;
   bool optimal_order() const {
     return order_lower_bound > Bytes(0) && lower_bound <= order_lower_bound;
@@ -53,8 +56,8 @@ struct PlanReport : plimsoll::PlanReport {
   Bytes missing_bytes;
   std::string order;
   double planning_ms = 0;
-  std::vector<std::string> counted_as_one;  // symbols
-  std::vector<Bytes> waterline;             // live bytes of the feature map, step by step
+  int sizes_from_data = 0;       // that count as 1 here
+  std::vector<Bytes> waterline;  // live bytes of the feature map, step by step
   std::string peak_node;
   std::vector<engine::FeatureMapLives::Owner> peak_owners;  // largest first
   std::vector<std::pair<std::string, std::string>> notes;
@@ -81,9 +84,6 @@ PlanReport MakePlanReport(const graph::Graph& graph, const compile::PlannedModel
 // Of what a run executes.
 PlanReport MakePlanReport(const engine::Executable& executable, const engine::GraphMemory& memory);
 
-// Symbols in the sizes of a graph's values.
-std::vector<std::string> SymbolsLeft(const graph::Graph& graph);
-
 // Models of one session, and what that takes.
 struct PlanReports {
   struct Remedy {
@@ -93,10 +93,12 @@ struct PlanReports {
   std::vector<PlanReport> models;               // at least one
   int policy = 0;                               // static_memory_policy
   std::optional<engine::SessionMemory> memory;  // nothing where a model could not be planned
+  Bytes program;                                // resident in this process
   std::optional<Bytes> limit;
   std::vector<Remedy> remedies;  // that would help to keep the limit
 
   Bytes total() const { return memory->device.total(); }  // only where memory is known
+  MemoryTable table() const;                              // likewise
 };
 
 std::string PlanText(const PlanReports& reports, bool color);

@@ -1,5 +1,4 @@
 #include "cli/reports/clearing_report.h"
-#include "cli/reports/device_bytes.h"
 #include "cli/reports/plan_report.h"
 
 namespace plimsoll::cli {
@@ -30,7 +29,8 @@ Json ModelJson(const PlanReport& report) {
   const bool program = report.subject == PlanReport::Subject::kProgram;
   Json json = {{"file", report.file},
                {"plain", report.subject == PlanReport::Subject::kFile},
-               {"planned", program}};
+               {"planned", program},
+               {"dynamic", report.dynamic}};
   if (report.subject == PlanReport::Subject::kEstimate) {
     json["estimate"] = true;
     json["reason"] = report.reason;
@@ -63,7 +63,7 @@ Json ModelJson(const PlanReport& report) {
                {"assigner", report.assigner},
                {"order", report.order},
                {"planning_ms", report.planning_ms},
-               {"symbols_counted_as_1", report.counted_as_one},
+               {"sizes_known_from_data", report.sizes_from_data},
                {"peak_node", report.peak_node}});
   if (report.order_lower_bound > Bytes(0)) {
     json["order_lower_bound_bytes"] = report.order_lower_bound.value();
@@ -122,7 +122,8 @@ Json PlanJson(const PlanReports& reports) {
   Json json = {{"models", Json::array()}};
   for (const PlanReport& report : reports.models) json["models"].push_back(ModelJson(report));
   json["static_memory_policy"] = reports.policy;
-  json["memory"]["predicted"] = reports.memory ? DeviceBytesJson(*reports.memory) : Json();
+  json["memory"] =
+      reports.memory ? MemoryJson({.predicted = reports.table()}) : Json{{"predicted", nullptr}};
   if (reports.memory) {
     json["peak_reserved_bytes"] = reports.memory->peak_feature_maps_reserved.value();
   }

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cli/reports/clearing_report.h"
-#include "cli/reports/device_bytes.h"
 #include "cli/reports/plan_report.h"
+#include "cli/reports/text_table.h"
 #include "cli/reports/waterline_picture.h"
 #include "plimsoll/base/text.h"
 
@@ -115,9 +115,10 @@ std::string ModelText(const PlanReport& report, bool color) {
                      FormatBytes(report.lower_bound), Share(report.peak, report.lower_bound));
   out += fmt::format("  plain lives       {:>12}   in the file's order; waterline / that = {}\n",
                      FormatBytes(report.plain_peak), Share(report.peak, report.plain_peak));
-  if (!report.counted_as_one.empty()) {
-    out += fmt::format("  counted as 1: {} (give sizes with --shape)\n",
-                       Join(report.counted_as_one, ", "));
+  if (report.sizes_from_data > 0) {
+    out += fmt::format("  {} that only data tells {} here as 1\n",
+                       Counted(static_cast<size_t>(report.sizes_from_data), "size"),
+                       report.sizes_from_data == 1 ? "counts" : "count");
   }
   if (report.deadline_hit)
     out += "  the deadline cut the search: another run may answer differently\n";
@@ -165,19 +166,46 @@ std::string ModelText(const PlanReport& report, bool color) {
   return out;
 }
 
+// How the feature maps of several graphs come to one figure.
+std::string SharingText(const PlanReports& reports) {
+  std::string out;
+  const bool shared = reports.policy == 1 || reports.policy == 2 || reports.policy == 4;
+  const bool expands = reports.policy == 3 || reports.policy == 4;
+  for (const bool dynamic : {false, true}) {
+    size_t graphs = 0;
+    Bytes sum;
+    Bytes largest;
+    for (const PlanReport& model : reports.models) {
+      if (model.dynamic != dynamic) continue;
+      ++graphs;
+      sum += model.feature_map;
+      largest = std::max(largest, model.feature_map);
+    }
+    if (graphs == 0 || (graphs == 1 && !dynamic)) continue;
+    const char* kind = dynamic ? "with open sizes" : "with fixed sizes";
+    if (!dynamic && !shared) {
+      out += fmt::format("  {} {} keep their feature maps: {} in all; policy 2 would share {}\n",
+                         Counted(graphs, "graph"), kind, FormatBytes(sum), FormatBytes(largest));
+    } else {
+      out += fmt::format("  {} {} {} {}, which holds {} in place of {}\n", Counted(graphs, "graph"),
+                         kind, graphs == 1 ? "takes" : "share",
+                         !dynamic || expands ? "one range that grows" : "a pool",
+                         FormatBytes(largest), FormatBytes(sum));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string PlanText(const PlanReports& reports, bool color) {
   std::string out;
   for (const PlanReport& report : reports.models) out += ModelText(report, color);
-  out += fmt::format("{}Session of {} models, static_memory_policy {}{}\n", color ? "\033[1m" : "",
-                     reports.models.size(), reports.policy, color ? "\033[0m" : "");
-  out += reports.memory ? DeviceBytesText(*reports.memory) : "  what it takes is not known\n";
-  if (reports.limit) {
-    out += fmt::format("  {:<16} {:>12}   {}\n", "limit", FormatBytes(*reports.limit),
-                       reports.total() <= *reports.limit ? "it fits" : "it does not fit");
-  }
-  return out;
+  out +=
+      fmt::format("{}Session of {}, static_memory_policy {}{}\n", color ? "\033[1m" : "",
+                  Counted(reports.models.size(), "model"), reports.policy, color ? "\033[0m" : "");
+  if (!reports.memory) return out + "  what it takes is not known before it runs\n";
+  return out + SharingText(reports) + MemoryText({.predicted = reports.table()}, reports.limit);
 }
 
 }  // namespace plimsoll::cli

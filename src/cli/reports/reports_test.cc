@@ -44,6 +44,7 @@ ModelRun SomeRun() {
   run.batch = "b0";
   run.not_made = {"y"};
   run.heap_calls = 14;
+  run.caller = Bytes(15);
   return run;
 }
 
@@ -68,8 +69,9 @@ TEST(ReportsTest, TheRunsFiguresAreUnderTheirNames) {
                    .policy = 3,
                    .session = SomeSession(),
                    .limit = Bytes(42),
+                   .base = Bytes(45),
                    .load_peak_above_base = Bytes(43),
-                   .rss_above_base = Bytes(44)};
+                   .resident_above_base = Bytes(244)};
   const Json expected = Json::parse(R"({
     "models": [{
       "file": "m.onnx", "runs": 100, "planned": true, "batch": "b0", "not_made": ["y"],
@@ -87,10 +89,11 @@ TEST(ReportsTest, TheRunsFiguresAreUnderTheirNames) {
     "threads": 41, "static_memory_policy": 3,
     "memory": {"measured": {"weights_bytes": 31, "feature_map_bytes": 32, "variables_bytes": 33,
                             "ports_bytes": 0, "granularity_bytes": 34, "device_bytes": 130,
-                            "host_bytes": 25}},
+                            "caller_bytes": 15, "host_bytes": 25, "program_bytes": 119,
+                            "untouched_bytes": 0, "resident_bytes": 289}},
     "limit_bytes": 42, "variables_reserved_bytes": 24, "reserved_bytes": 21,
     "peak_reserved_bytes": 22, "load_peak_above_base_bytes": 43,
-    "resident_above_base_bytes": 44})");
+    "resident_above_base_bytes": 244})");
   EXPECT_EQ(RunJson(report), expected) << RunJson(report).dump(1);
 }
 
@@ -135,7 +138,7 @@ TEST(ReportsTest, TheTextOfARunSaysWhatWasCopiedAndWhatWasNotMade) {
            "  output          x float32[3]\n",
            "  output          y float32[4], not made: it is of batch b1\n",
            "  output          z float32[5]\n",
-           "session of 1 models, 2 threads, static_memory_policy 0\n",
+           "Session of 1 model, 2 threads, static_memory_policy 0\n",
        }) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
   }
@@ -163,6 +166,7 @@ TEST(ReportsTest, ATrainingsFiguresAreUnderTheirNames) {
   report.updates.copied_bytes = Bytes(54);
   report.updates.copies = {{"w", "it is read later"}};
   report.memory.planned_peak = Bytes(55);
+  report.table.program = Bytes(9);
   const Json expected = Json::parse(R"({
     "models": [{
       "file": "t.onnx", "steps": 6, "steps_done": 5, "iterations_per_loop": 3, "loss": "loss",
@@ -173,7 +177,11 @@ TEST(ReportsTest, ATrainingsFiguresAreUnderTheirNames) {
       "copied_each_step": {"variables": 1, "bytes": 54,
                            "reasons": [{"variable": "w", "reason": "it is read later"}]},
       "planned_peak_bytes": 55, "resident_bytes_at_step": [100, 200]}],
-    "threads": 2})");
+    "threads": 2,
+    "memory": {"measured": {"weights_bytes": 0, "feature_map_bytes": 0, "variables_bytes": 0,
+                            "ports_bytes": 0, "granularity_bytes": 0, "device_bytes": 0,
+                            "caller_bytes": 0, "host_bytes": 0, "program_bytes": 9,
+                            "untouched_bytes": 0, "resident_bytes": 9}}})");
   EXPECT_EQ(TrainingJson(report).dump(1), expected.dump(1));
   const std::string text = TrainingText(report);
   for (const char* line : {"t.onnx: 6 steps, 5 done\n", "  step 3          loss 0.5\n",

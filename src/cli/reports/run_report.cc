@@ -5,8 +5,8 @@
 
 #include "cli/peer/run_measure.h"
 #include "cli/reports/clearing_report.h"
-#include "cli/reports/device_bytes.h"
 #include "cli/reports/latency_json.h"
+#include "cli/reports/text_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -102,7 +102,7 @@ Json ModelJson(const ModelRun& run) {
 void AddSession(Json& json, const RunReport& report) {
   json["threads"] = report.threads;
   json["static_memory_policy"] = report.policy;
-  json["memory"]["measured"] = DeviceBytesJson(report.session);
+  json["memory"] = MemoryJson(report.tables());
   if (report.limit) json["limit_bytes"] = report.limit->value();
   if (report.session.variables > Bytes(0)) {
     json["variables_reserved_bytes"] = report.session.variables_reserved.value();
@@ -110,12 +110,12 @@ void AddSession(Json& json, const RunReport& report) {
   json["reserved_bytes"] = report.session.feature_maps_reserved.value();
   json["peak_reserved_bytes"] = report.session.peak_feature_maps_reserved.value();
   json["load_peak_above_base_bytes"] = report.load_peak_above_base.value();
-  json["resident_above_base_bytes"] = report.rss_above_base.value();
+  json["resident_above_base_bytes"] = report.resident_above_base.value();
 }
 
 std::string ModelText(const ModelRun& run) {
   const auto ms = [](double value) { return StrCat(std::round(value * 1000) / 1000, " ms"); };
-  std::string text = StrCat(run.model, ": ", run.latency_ms.size(), " runs\n");
+  std::string text = StrCat(run.model, ": ", Counted(run.latency_ms.size(), "run"), "\n");
   text += Line("latency", StrCat(ms(Percentile(run.latency_ms, 0.5)), " median, ",
                                  ms(Percentile(run.latency_ms, 0.99)), " p99"));
   if (run.planned) {
@@ -164,6 +164,13 @@ std::string ModelText(const ModelRun& run) {
 
 }  // namespace
 
+MemoryTables RunReport::tables() const {
+  Bytes caller;
+  for (const ModelRun& model : models) caller += model.caller;
+  return {.predicted = predicted,
+          .measured = MeasuredMemory(session, caller, base, base + resident_above_base)};
+}
+
 Json RunJson(const RunReport& report) {
   Json json = {{"models", Json::array()}};
   for (const ModelRun& run : report.models) json["models"].push_back(ModelJson(run));
@@ -187,12 +194,12 @@ Json RunJson(const RunReport& report) {
 std::string RunText(const RunReport& report) {
   std::string text;
   for (const ModelRun& run : report.models) text += ModelText(run);
-  text += StrCat("session of ", report.models.size(), " models, ", report.threads,
-                 " threads, static_memory_policy ", report.policy, "\n");
-  text += DeviceBytesText(report.session);
-  text += Line("load peak",
-               StrCat(FormatBytes(report.load_peak_above_base), " above the empty process"));
-  text += Line("resident", StrCat(FormatBytes(report.rss_above_base), " above the empty process"));
+  text += StrCat("Session of ", Counted(report.models.size(), "model"), ", ",
+                 Counted(static_cast<size_t>(report.threads), "thread"), ", static_memory_policy ",
+                 report.policy, "\n");
+  text += MemoryText(report.tables(), report.limit);
+  text += Line("while loading",
+               StrCat(FormatBytes(report.base + report.load_peak_above_base), " resident at most"));
   if (report.recorded_counters) {
     const profile::MemoryTotals& most = report.recorded_counters->most;
     text += Line("handed out", StrCat(FormatBytes(Bytes(most.allocated)), " at most, of ",

@@ -27,6 +27,7 @@ struct ModelRun {
   std::optional<PlanReport::Clearing> clearing;  // likewise, and where something is cleared
   std::vector<engine::Port> inputs;
   int64_t heap_calls = 0;
+  Bytes caller;  // inputs and outputs
   std::vector<engine::Port> outputs;
   std::string batch;                  // that ran; empty: the model has none
   std::vector<std::string> not_made;  // outputs of other batches
@@ -39,8 +40,10 @@ struct RunReport {
   int policy = 0;  // static_memory_policy
   engine::SessionMemory session;
   std::optional<Bytes> limit;
+  Bytes base;                                        // resident before the first model was read
   Bytes load_peak_above_base;                        // resident, at most, before the first run
-  Bytes rss_above_base;                              // after the last
+  Bytes resident_above_base;                         // after the last
+  std::optional<MemoryTable> predicted = {};         // where --limit asked for it
   std::optional<engine::ProfileFiles> profile = {};  // that were written
   std::optional<profile::Recorder::Counters> recorded_counters = {};  // where a recorder was there
   struct ByOperator {
@@ -48,6 +51,8 @@ struct RunReport {
     std::vector<OperatorTime> times;
   };
   std::optional<ByOperator> by_operator = {};
+
+  MemoryTables tables() const;
 };
 
 // "models", and the session.

@@ -6,6 +6,10 @@
 
 namespace plimsoll::cli {
 
+std::string Counted(size_t number, std::string_view thing) {
+  return StrCat(number, " ", thing, number == 1 ? "" : "s");
+}
+
 std::string TextTable(const std::vector<std::vector<std::string>>& rows, size_t left) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {

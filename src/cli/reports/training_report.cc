@@ -40,7 +40,9 @@ Json TrainingJson(const TrainingReport& report) {
   }
   json["planned_peak_bytes"] = report.memory.planned_peak.value();
   json["resident_bytes_at_step"] = report.resident;
-  return {{"models", Json::array({std::move(json)})}, {"threads", report.threads}};
+  return {{"models", Json::array({std::move(json)})},
+          {"threads", report.threads},
+          {"memory", MemoryJson({.measured = report.table})}};
 }
 
 std::string TrainingText(const TrainingReport& report) {
@@ -61,7 +63,7 @@ std::string TrainingText(const TrainingReport& report) {
   line("copied",
        StrCat(report.updates.copied, ", ", FormatBytes(report.updates.copied_bytes), " a step"));
   line("planned peak", FormatBytes(report.memory.planned_peak));
-  return text;
+  return text + MemoryText({.measured = report.table}, {});
 }
 
 }  // namespace plimsoll::cli

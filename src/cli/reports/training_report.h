@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/answer.h"
+#include "cli/reports/memory_table.h"
 #include "engine/session.h"
 #include "plimsoll/base/bytes.h"
 
@@ -28,6 +29,7 @@ struct TrainingReport {
   Bytes variables_reserved;
   engine::UpdateReport updates;
   engine::GraphMemory memory;
+  MemoryTable table = {};  // of the session
 };
 
 // {"models": [one], "threads": ...}

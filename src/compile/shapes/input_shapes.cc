@@ -17,15 +17,8 @@ Error RefuseShape(std::string where, std::string why, std::string remedy) {
           std::move(where),  std::move(why),    std::move(remedy)};
 }
 
-std::vector<std::string> SymbolsOf(const Graph& graph) {
-  std::vector<std::string> symbols;
-  for (const ValueId input : graph.root().inputs) {
-    ValueType type = graph[input].declared;
-    ForEachDim(type, [&](Dim& dim) {
-      if (!dim.is_anonymous()) dim.CollectSymbols(symbols);
-    });
-  }
-  return symbols;
+std::string NameOfDimension(const graph::Value& input, size_t axis) {
+  return StrCat(input.name, "[", axis, "]");
 }
 
 Status Bind(Bindings& bindings, const std::string& symbol, int64_t number,
@@ -46,10 +39,11 @@ Status BindShape(Bindings& bindings, const graph::Value& input, const std::vecto
   if (!input.declared.shape) return {};
   const graph::Shape& declared = *input.declared.shape;
   if (declared.size() != dims.size()) {
-    return RefuseShape(where,
-                       StrCat("the model says ", Text(input.declared), ", which has ",
-                              declared.size(), " dimensions; ", dims.size(), " were given"),
-                       "give one number per dimension, such as 1x3x224x224");
+    return RefuseShape(
+        where,
+        StrCat("the model says ", Text(input.declared), ", which has ", declared.size(),
+               " dimensions; ", dims.size(), " were given"),
+        StrCat("give one number per dimension, such as ", ExampleShape(input.declared)));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     const bool fixed = declared[i].is_number();
@@ -60,7 +54,9 @@ Status BindShape(Bindings& bindings, const graph::Value& input, const std::vecto
           StrCat("use ", Text(input.declared)));
     }
     const std::optional<std::string> symbol = declared[i].AsSymbol();
-    if (symbol && !declared[i].is_anonymous()) {
+    if (declared[i].is_anonymous()) {
+      PLIMSOLL_TRY(Bind(bindings, NameOfDimension(input, i), dims[i], where));
+    } else if (symbol) {
       PLIMSOLL_TRY(Bind(bindings, *symbol, dims[i], where));
     }
   }
@@ -69,11 +65,38 @@ Status BindShape(Bindings& bindings, const graph::Value& input, const std::vecto
 
 }  // namespace
 
+std::vector<std::string> ShapeNames(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const ValueId id : graph.root().inputs) {
+    ValueType type = graph[id].declared;
+    size_t axis = 0;
+    ForEachDim(type, [&](Dim& dim) {
+      if (dim.is_anonymous()) {
+        names.push_back(NameOfDimension(graph[id], axis));
+      } else {
+        dim.CollectSymbols(names);
+      }
+      ++axis;
+    });
+  }
+  return names;
+}
+
+std::string ExampleShape(const ValueType& type) {
+  if (!type.shape) return "1x8";
+  std::vector<int64_t> sizes;
+  for (const Dim& dim : *type.shape) {
+    sizes.push_back(dim.AsNumber().value_or(sizes.empty() ? 1 : 8));
+  }
+  return Join(sizes, "x");
+}
+
 Result<ShapeArgument> ParseShapeArgument(std::string_view text) {
   const size_t equals = text.rfind('=');
   const auto bad = [&](std::string why) {
-    return RefuseShape(StrCat("--shape ", text), std::move(why),
-                       "write name=1x3x224x224 or batch=4");
+    return RefuseShape(
+        StrCat("--shape ", text), std::move(why),
+        "write NAME=SIZE, or NAME=SIZExSIZE and so on, one for each dimension of an input");
   };
   if (equals == std::string_view::npos || equals == 0) return bad("there is no 'name='");
   ShapeArgument argument{std::string(text.substr(0, equals)), {}};
@@ -89,7 +112,7 @@ Result<ShapeArgument> ParseShapeArgument(std::string_view text) {
 }
 
 Result<Bindings> GiveInputShapes(Graph& graph, const std::vector<ShapeArgument>& arguments) {
-  const std::vector<std::string> symbols = SymbolsOf(graph);
+  const std::vector<std::string> symbols = ShapeNames(graph);
   Bindings bindings;
   std::map<ValueId, std::vector<int64_t>> given;
   for (const ShapeArgument& argument : arguments) {
@@ -123,7 +146,8 @@ Result<Bindings> GiveInputShapes(Graph& graph, const std::vector<ShapeArgument>&
     value.type = value.declared;
     size_t axis = 0;
     ForEachDim(value.type, [&](Dim& dim) {
-      dim = dim.is_anonymous() ? Dim::Symbol(StrCat("?", value.name, ".", axis))
+      dim = dim.is_anonymous() ? lookup(NameOfDimension(value, axis))
+                                     .value_or(Dim::Symbol(StrCat("?", value.name, ".", axis)))
                                : dim.Substitute(lookup);
       ++axis;
     });

@@ -54,6 +54,20 @@ TEST(InputShapesTest, ASymbolCanBeGivenByName) {
   EXPECT_EQ(graph[graph.root().inputs[0]].type, Float({2, 4}));
 }
 
+TEST(InputShapesTest, ADimensionWithoutANameIsGivenByItsPlace) {
+  Graph graph = TwoInputs();
+  graph[graph.root().inputs[0]].declared = Float({2, Dim::Symbol("?")});
+  EXPECT_EQ(ShapeNames(graph), (std::vector<std::string>{"alpha[1]", "n"}));
+  ASSERT_TRUE(GiveInputShapes(graph, {{"alpha[1]", {7}}, {"n", {4}}}).ok());
+  EXPECT_EQ(graph[graph.root().inputs[0]].type, Float({2, 7}));
+  EXPECT_FALSE(GiveInputShapes(graph, {{"alpha", {2, 6}}, {"alpha[1]", {7}}}).ok());
+}
+
+TEST(InputShapesTest, AnExampleHasTheRankOfItsInput) {
+  EXPECT_EQ(ExampleShape(Float({Dim::Symbol("n"), 3, Dim::Symbol("h")})), "1x3x8");
+  EXPECT_EQ(ExampleShape(Float({5})), "5");
+}
+
 TEST(InputShapesTest, WhatContradictsIsRefusedAndNothingChanges) {
   struct Case {
     std::vector<ShapeArgument> arguments;
