@@ -44,7 +44,7 @@ def usage():
     run(code=2)
     run("inspect", code=2)
     run("doctor", says="processor", where="stdout")
-    check(len(json.loads(run("doctor", "--json"))) >= 7, "doctor --json lists what it looked at")
+    check(len(json.loads(run("doctor", "--json"))["findings"]) >= 7, "doctor --json lists what it looked at")
 
 
 def inspecting():

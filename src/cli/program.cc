@@ -9,6 +9,8 @@
 #include <new>
 #include <system_error>
 
+#include "cli/interrupt.h"
+#include "cli/peer/heap_calls.h"
 #include "cli/version.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
@@ -26,15 +28,17 @@ Examples:
   plimsoll train model.onnx --steps 50 --save FILE   training steps, variables kept in place
   plimsoll bench model.onnx --against ort            race ONNX Runtime
   plimsoll compare model.onnx --against ort          node by node where the two part
+  plimsoll extract model.onnx --to v -o part.onnx    the part that makes a value, as a model
   plimsoll conformance build/cases                   the standard's own test cases
   plimsoll pack buffers.csv --capacity 1MiB          place buffers without a model
   plimsoll replay trace.csv.xz                       run an allocation trace through an allocator
   plimsoll report a.html operator_memory_1.csv       who owns the memory, side by side, in one page
   plimsoll options                                   every option and what is in force
   plimsoll doctor                                    what this machine offers
+  plimsoll help plan                                 the options of a command, with examples
 
 Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage, 3 does not fit,
-4 unsupported, 5 mismatch, 6 bad file.)";
+4 unsupported, 5 mismatch, 6 bad file, 130 interrupted (Ctrl-C: what is known by then is told).)";
 
 int Report(const Error& error) {
   const bool color = ColorAllowed(STDERR_FILENO);
@@ -44,6 +48,16 @@ int Report(const Error& error) {
                                : error.Text();
   std::cerr << StrCat(color ? "\033[31m" : "", "error: ", color ? "\033[0m" : "", text, "\n");
   return static_cast<int>(error.kind);
+}
+
+int ReportInterrupted() {
+  Report({ErrorKind::kRunFailed,
+          "cli.interrupted",
+          "interrupted",
+          {},
+          "what is told is what was known by then",
+          {}});
+  return kInterruptedExit;
 }
 
 std::string NearestCommand(const CLI::App& program, int argc, char** argv) {
@@ -75,9 +89,14 @@ int RunProgram(int argc, char** argv) {
   AddTrain(program, action);
   AddBench(program, action);
   AddCompare(program, action);
+  AddExtract(program, action);
   AddConformance(program, action);
   AddOptions(program, action);
   AddDoctor(program, action);
+  AddHelp(program, action);
+  AddVersion(program, action);
+  AddCompletion(program, action);
+  AddMan(program, action);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
@@ -91,6 +110,10 @@ int RunProgram(int argc, char** argv) {
   }
   const Status status = action();
   std::cout.flush();
+  if (Interrupted()) {
+    if (!status.ok()) Report(status.error());
+    return ReportInterrupted();
+  }
   if (status.ok() && !std::cout) {
     return Report({ErrorKind::kRunFailed, "cli.output", "cannot write the answer",
                    "standard output", "the write failed", "check disk space and pipes"});
@@ -101,6 +124,8 @@ int RunProgram(int argc, char** argv) {
 }  // namespace
 
 int Main(int argc, char** argv) {
+  const InterruptHandlers handlers;
+  const OutOfMemoryEnds memory;
   try {
     return RunProgram(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 #include "cli/commands/options.h"
 #include "cli/peer/machine.h"
 #include "cli/program.h"
+#include "cli/reports/text_table.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/registry.h"
 
@@ -36,17 +37,21 @@ Status Doctor(bool json) {
   std::vector<Finding> findings = ExamineMachine();
   AddDevices(findings);
   if (json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    nlohmann::ordered_json told{{"schema_version", 1},
+                                {"command", "doctor"},
+                                {"models", nlohmann::ordered_json::array()},
+                                {"findings", nlohmann::ordered_json::array()}};
     for (const Finding& finding : findings) {
-      list.push_back(
+      told["findings"].push_back(
           {{"subject", finding.subject}, {"state", finding.state}, {"advice", finding.advice}});
     }
-    std::cout << list.dump(2) << "\n";
+    std::cout << told.dump(2) << "\n";
     return {};
   }
   for (const Finding& finding : findings) {
-    std::cout << fmt::format("{:<22}  {}{}\n", finding.subject, finding.state,
-                             finding.advice.empty() ? "" : "; " + finding.advice);
+    const std::string said =
+        finding.advice.empty() ? finding.state : StrCat(finding.state, "; ", finding.advice);
+    std::cout << Wrapped(fmt::format("{:<20}  ", finding.subject), said, OutputColumns());
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/commands/command_table.h"
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
 #include "cli/commands/options_text.h"
@@ -30,7 +31,7 @@ Examples:
   plimsoll options --effective                       what is in force, and where it comes from
   plimsoll options --effective --config run.toml --set deterministic=1
                                                      what these would amount to
-  source <(plimsoll options --completion bash)       names and values behind --set completed)";
+  source <(plimsoll completion bash)                 names and values behind --set completed)";
 
 Status ShowEffective(const Arguments& arguments) {
   PLIMSOLL_ASSIGN(const EffectiveConfig effective, ResolveArguments(arguments.config));
@@ -55,15 +56,14 @@ Status ShowOption(const Arguments& arguments) {
   return effective.status();
 }
 
-Status ShowOptions(const Arguments& arguments, const std::vector<std::string>& commands) {
+Status ShowOptions(const Arguments& arguments, CLI::App& program) {
   if (arguments.markdown) {
     std::cout << OptionMarkdown();
     return {};
   }
   if (!arguments.completion.empty()) {
-    const bool zsh = arguments.completion == "zsh";
-    std::cout << (zsh ? "autoload -U +X bashcompinit && bashcompinit\n" : "")
-              << OptionCompletion(commands);
+    const CommandTable table = ReadCommandTable(program);
+    std::cout << (arguments.completion == "zsh" ? ZshCompletion(table) : BashCompletion(table));
     return {};
   }
   if (arguments.effective) return ShowEffective(arguments);
@@ -81,13 +81,11 @@ void AddOptions(CLI::App& program, Action& action) {
                "What is in force for every option, and where it comes from");
   command.Flag("--markdown", arguments->markdown, "The page docs/options.md");
   command.Choice("--completion", arguments->completion, {"bash", "zsh"},
-                 "A script that completes commands, options and values in this shell");
+                 "What plimsoll completion prints");
   AddConfigArguments(command, arguments->config);
   command.Json(arguments->json);
   WhenChosen(command, action, [arguments, &program] {
-    std::vector<std::string> commands;
-    for (const CLI::App* known : program.get_subcommands({})) commands.push_back(known->get_name());
-    return ShowOptions(*arguments, commands);
+    return ShowOptions(*arguments, program);
   });
 }
 

@@ -22,10 +22,6 @@ std::string OptionJson(const config::Option& option, const config::EffectiveConf
 // docs/options.md.
 std::string OptionMarkdown();
 
-// A script by which bash completes commands, the names behind `options` and `--set`, and the values
-// behind `--set NAME=`.
-std::string OptionCompletion(const std::vector<std::string>& commands);
-
 // "1; 2 inside an explicit NPURunConfig", "not set".
 std::string DefaultText(const config::Option& option);
 

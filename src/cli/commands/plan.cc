@@ -9,12 +9,15 @@
 #include "cli/commands/limit.h"
 #include "cli/commands/options.h"
 #include "cli/commands/plan_models.h"
+#include "cli/interrupt.h"
 #include "cli/program.h"
 #include "cli/reports/plan_page.h"
 #include "cli/reports/plan_report.h"
 #include "cli/reports/policy_report.h"
+#include "cli/reports/progress_line.h"
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
+#include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/plan/assigner.h"
 
@@ -140,6 +143,7 @@ Result<PlannedSession> PlanSession(const PlanArguments& options) {
   PlanReports& reports = planned.reports;
   PLIMSOLL_ASSIGN(const PlanRequest request, ReadPlanRequest(options));
   PLIMSOLL_ASSIGN(SessionPlan session, SessionPlan::Make(request.session));
+  const ProgressLine progress(0, "planning");
   for (const std::string& file : options.models) {
     PLIMSOLL_ASSIGN(PlanReport report, PlanOne(options, file, request, session, planned.pages));
     reports.models.push_back(std::move(report));
@@ -166,6 +170,7 @@ Status ComparePlans(const PlanArguments& options, const EveryValue& compared) {
   std::vector<profile::ReportPlan> pages;
   const PlanReports* least = nullptr;
   for (const std::string& value : compared.values) {
+    if (Interrupted()) break;
     PlanArguments with = options;
     with.config = WithValue(options.config, compared, value);
     PolicyReport::Row& row = report.rows.emplace_back();
@@ -198,6 +203,7 @@ Status Plan(PlanArguments options) {
   PLIMSOLL_TRY(ParseLimit(options.limit).status());
   PLIMSOLL_ASSIGN(const std::optional<EveryValue> compared, TakeEveryValue(options.config));
   PLIMSOLL_TRY(CheckArguments(options, compared.has_value()));
+  const KnownSoFar known;  // from now on searches give what they have found when they are cut
   if (compared) return ComparePlans(options, *compared);
   PLIMSOLL_ASSIGN(PlannedSession planned, PlanSession(options));
   const PlanReports& reports = planned.reports;

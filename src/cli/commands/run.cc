@@ -12,6 +12,7 @@
 #include "cli/inputs/initial_variables.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/npy.h"
+#include "cli/interrupt.h"
 #include "cli/peer/run_measure.h"
 #include "cli/program.h"
 #include "cli/reports/clearing_report.h"
@@ -205,11 +206,12 @@ class Runs {
       if (models_[i].runner.planned()) waterlines[i] = WaterlineOf(models_[i].runner.executable());
       models_[i].runner.TellTask(progress.task());
     }
-    for (int64_t i = 0; i < repeat; ++i) {
+    for (int64_t i = 0; i < repeat && !Interrupted(); ++i) {
       for (size_t k = 0; k < models_.size(); ++k) {
         progress.Begin(waterlines[k] ? &*waterlines[k] : nullptr);
         PLIMSOLL_TRY(models_[k].runner.RunOnce());
       }
+      if (!known_) known_.emplace();
     }
     for (Model& model : models_) model.runner.TellTask(nullptr);
     return {};
@@ -270,6 +272,7 @@ class Runs {
   const bool open_shapes_;
   std::vector<PreparedModel> prepared_;
   std::vector<Model> models_;
+  std::optional<KnownSoFar> known_;  // once each has run
 };
 
 // The recorder of --profile and --by-operator, where one of them is given: with what

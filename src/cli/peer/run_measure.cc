@@ -133,6 +133,11 @@ Result<engine::PoisonedRun> ModelRunner::Observe() {
       {.inputs = from, .outputs = to, .batch = executable_->program().BatchNamed(batch())});
 }
 
+bool EnoughFor(double share, size_t values) {
+  constexpr double kRounding = 1e-9;
+  return static_cast<double>(values) * (1 - share) >= 1 - kRounding;
+}
+
 double Percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const double place = std::ceil(share * static_cast<double>(values.size())) - 1;

@@ -5,6 +5,7 @@
 #include "cli/reports/clearing_report.h"
 #include "cli/reports/device_bytes.h"
 #include "cli/reports/plan_report.h"
+#include "cli/reports/text_table.h"
 #include "cli/reports/waterline_picture.h"
 #include "plimsoll/base/text.h"
 
@@ -170,8 +171,8 @@ std::string ModelText(const PlanReport& report, bool color) {
 std::string PlanText(const PlanReports& reports, bool color) {
   std::string out;
   for (const PlanReport& report : reports.models) out += ModelText(report, color);
-  out += fmt::format("{}Session of {} models, static_memory_policy {}{}\n", color ? "\033[1m" : "",
-                     reports.models.size(), reports.policy, color ? "\033[0m" : "");
+  out += fmt::format("{}Session of {}, static_memory_policy {}{}\n", color ? "\033[1m" : "",
+                     Counted(reports.models.size(), "model"), reports.policy, color ? "\033[0m" : "");
   out += reports.memory ? DeviceBytesText(*reports.memory) : "  what it takes is not known\n";
   if (reports.limit) {
     out += fmt::format("  {:<16} {:>12}   {}\n", "limit", FormatBytes(*reports.limit),

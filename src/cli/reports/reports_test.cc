@@ -135,7 +135,7 @@ TEST(ReportsTest, TheTextOfARunSaysWhatWasCopiedAndWhatWasNotMade) {
            "  output          x float32[3]\n",
            "  output          y float32[4], not made: it is of batch b1\n",
            "  output          z float32[5]\n",
-           "session of 1 models, 2 threads, static_memory_policy 0\n",
+           "session of 1 model, 2 threads, static_memory_policy 0\n",
        }) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
   }

@@ -7,6 +7,7 @@
 #include "cli/peer/run_measure.h"
 #include "cli/reports/clearing_report.h"
 #include "cli/reports/device_bytes.h"
+#include "cli/reports/text_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -120,9 +121,11 @@ void AddSession(Json& json, const RunReport& report) {
 
 std::string ModelText(const ModelRun& run) {
   const auto ms = [](double value) { return StrCat(std::round(value * 1000) / 1000, " ms"); };
-  std::string text = StrCat(run.model, ": ", run.latency_ms.size(), " runs\n");
-  text += Line("latency", StrCat(ms(Percentile(run.latency_ms, 0.5)), " median, ",
-                                 ms(Percentile(run.latency_ms, 0.99)), " p99"));
+  std::string text = StrCat(run.model, ": ", Counted(run.latency_ms.size(), "run"), "\n");
+  const std::string slowest = EnoughFor(0.99, run.latency_ms.size())
+                                  ? ms(Percentile(run.latency_ms, 0.99)) + " p99"
+                                  : ms(Percentile(run.latency_ms, 1)) + " at most";
+  text += Line("latency", StrCat(ms(Percentile(run.latency_ms, 0.5)), " median, ", slowest));
   if (run.planned) {
     text += Line("planned peak", FormatBytes(run.memory.planned_peak));
     text += Line("actual peak", FormatBytes(run.poisoned.actual_peak));
@@ -197,8 +200,9 @@ std::string RunJson(const RunReport& report) {
 std::string RunText(const RunReport& report) {
   std::string text;
   for (const ModelRun& run : report.models) text += ModelText(run);
-  text += StrCat("session of ", report.models.size(), " models, ", report.threads,
-                 " threads, static_memory_policy ", report.policy, "\n");
+  text += StrCat("session of ", Counted(report.models.size(), "model"), ", ",
+                 Counted(static_cast<size_t>(report.threads), "thread"), ", static_memory_policy ",
+                 report.policy, "\n");
   text += DeviceBytesText(report.session);
   text += Line("load peak",
                StrCat(FormatBytes(report.load_peak_above_base), " above the empty process"));
