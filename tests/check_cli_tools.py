@@ -290,6 +290,44 @@ def extract_runs_the_same():
         assert told["models"][0]["nodes"] == 2 and told["command"] == "extract", told
 
 
+def compiled_files_start_and_refuse():
+    draw = random.Random(8)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        file, out = folder / "model.plm", folder / "out"
+        told = json.loads(run("compile", CNN, "--shape", "batch=2", "-o", file, "--json"))
+        assert told["models"][0]["bytes"] == file.stat().st_size and told["models"][0]["entries"] > 0, told
+        run("run", CNN, "--shape", "batch=2", "--output", out / "onnx")
+        run("run", file, "--output", out / "plm")
+        name = "probabilities.npy"
+        assert (out / "onnx" / name).read_bytes() == (out / "plm" / name).read_bytes(), "the same bits"
+        run("run", file, "--shape", "batch=3")
+        assert json.loads(run("bench", file, "--json"))["models"][0]["median_ms"] > 0
+        moved = folder / "elsewhere" / "renamed.bin"
+        moved.parent.mkdir()
+        shutil.copy(file, moved)
+        run("run", moved, cwd=moved.parent)
+        run("inspect", file, code=6, says="it is a compiled model")
+        run("compile", folder / "none.onnx", "-o", folder / "other.plm", code=6)
+        run("compile", CNN, "-o", folder / "other.plm", code=2, says="--shape")
+        assert not (folder / "other.plm").exists()
+        whole = file.read_bytes()
+        refused = 0
+        for case in range(60):
+            damaged = bytearray(whole)
+            if case % 4 == 0:
+                damaged = damaged[:draw.randrange(len(damaged))]
+            else:
+                damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
+            file.write_bytes(damaged)
+            done = subprocess.run([PROGRAM, "run", file, "--output", out / "damaged"], capture_output=True, text=True, timeout=60)
+            assert done.returncode in (0, 6), (case, done.returncode, done.stderr)
+            if done.returncode == 0:
+                assert (out / "damaged" / name).read_bytes() == (out / "plm" / name).read_bytes(), f"case {case}: other bits"
+            refused += done.returncode != 0
+        assert refused >= 15, refused
+
+
 def snapshot():
     """What torch.cuda.memory._snapshot() gives, for two blocks older than the recording: one freed in it, one that stays."""
     frames = [{"filename": "a.py", "line": 3, "name": "f"}]
@@ -350,7 +388,7 @@ def doctor_looks_at_everything():
 
 
 CHECKS = [bash_completes, other_shells_are_told_the_same, the_manual_is_whole, help_and_version, what_is_known_is_told, bench_tables, compare_any_two,
-          extract_runs_the_same, snapshots_are_read_and_execute_nothing, doctor_looks_at_everything]
+          extract_runs_the_same, compiled_files_start_and_refuse, snapshots_are_read_and_execute_nothing, doctor_looks_at_everything]
 for check in CHECKS:
     if len(sys.argv) > 2 and check.__name__ not in sys.argv[2:]:
         continue

@@ -28,6 +28,7 @@ Examples:
   plimsoll train model.onnx --steps 50 --save FILE   training steps, variables kept in place
   plimsoll bench model.onnx --against ort            race ONNX Runtime
   plimsoll compare model.onnx --against ort          node by node where the two part
+  plimsoll compile model.onnx -o model.plm           a file that starts without searches and packing
   plimsoll extract model.onnx --to v -o part.onnx    the part that makes a value, as a model
   plimsoll conformance build/cases                   the standard's own test cases
   plimsoll pack buffers.csv --capacity 1MiB          place buffers without a model
@@ -89,6 +90,7 @@ int RunProgram(int argc, char** argv) {
   AddTrain(program, action);
   AddBench(program, action);
   AddCompare(program, action);
+  AddCompile(program, action);
   AddExtract(program, action);
   AddConformance(program, action);
   AddOptions(program, action);

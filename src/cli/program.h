@@ -28,6 +28,7 @@ void AddRun(CLI::App& program, Action& action);
 void AddTrain(CLI::App& program, Action& action);
 void AddBench(CLI::App& program, Action& action);
 void AddCompare(CLI::App& program, Action& action);
+void AddCompile(CLI::App& program, Action& action);
 void AddExtract(CLI::App& program, Action& action);
 void AddConformance(CLI::App& program, Action& action);
 void AddOptions(CLI::App& program, Action& action);

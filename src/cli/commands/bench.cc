@@ -5,6 +5,7 @@
 
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/text_file.h"
 #include "cli/interrupt.h"
@@ -13,7 +14,6 @@
 #include "cli/program.h"
 #include "cli/reports/bench_report.h"
 #include "cli/reports/progress_line.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 
@@ -77,8 +77,8 @@ Status CheckShapeNames(const BenchArguments& options) {
   if (options.shapes.empty()) return {};
   std::vector<graph::Graph> graphs;
   for (const std::string& model : options.models) {
-    Result<graph::Graph> graph = onnx::ReadModel(model);
-    if (graph.ok()) graphs.push_back(std::move(*graph));
+    Result<ModelFile> file = ReadModelFile(model);
+    if (file.ok()) graphs.push_back(std::move(file->graph));
   }
   std::vector<const graph::Graph*> readable;
   for (const graph::Graph& graph : graphs) readable.push_back(&graph);
@@ -86,10 +86,8 @@ Status CheckShapeNames(const BenchArguments& options) {
 }
 
 Result<std::vector<BenchCase>> CasesOf(const BenchArguments& options) {
-  std::vector<compile::ShapeArgument> shapes;
-  for (const std::string& text : options.shapes) {
-    PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
-    shapes.push_back(std::move(shape));
+ for (const std::string& text : options.shapes) {
+    PLIMSOLL_TRY(compile::ParseShapeArgument(text).status());
   }
   PLIMSOLL_ASSIGN(const std::vector<int> threads, ParseCounts("--threads", options.threads, 0));
   PLIMSOLL_ASSIGN(const std::vector<int> callers, ParseCounts("--callers", options.callers, 1));
@@ -98,7 +96,7 @@ Result<std::vector<BenchCase>> CasesOf(const BenchArguments& options) {
     for (const int thread_count : threads) {
       for (const int caller_count : callers) {
         cases.push_back({.model = model,
-                         .shapes = shapes,
+                         .shapes = options.shapes,
                          .batch = options.batch,
                          .device = options.device,
                          .threads = thread_count == 0 ? UsableCores() : thread_count,
@@ -192,7 +190,7 @@ void AddBench(CLI::App& program, Action& action) {
   auto options = std::make_shared<BenchArguments>();
   CommandOptions command(program, "bench", "Time models, alone or against ONNX Runtime",
                          kBenchExamples);
-  command.RequiredList("models", options->models, "ONNX files");
+  command.RequiredList("models", options->models, "ONNX files, or files of plimsoll compile");
   command.Choice("--against", options->against, {"", "ort"}, "A peer to race: ort");
   command.List("--shape", options->shapes,
                "Shape of an input or size of a symbol, for the models that have it; repeatable");

@@ -10,6 +10,7 @@
 #include "cli/commands/limit.h"
 #include "cli/commands/options.h"
 #include "cli/inputs/initial_variables.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/npy.h"
 #include "cli/interrupt.h"
@@ -21,7 +22,6 @@
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
 #include "engine/debug/dump_file.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -102,6 +102,7 @@ std::vector<InputArgument> KnownInputs(const graph::Graph& graph,
 struct PreparedModel {
   std::string name;
   graph::Graph graph;
+  std::shared_ptr<const engine::CompiledFile> compiled;  // null: from an ONNX file
   std::vector<engine::VariableName> variables;
   std::vector<std::string> initial;  // of these
   std::vector<HostValue> inputs;
@@ -121,14 +122,16 @@ class Runs {
       PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
       arguments.push_back(std::move(argument));
     }
+    PLIMSOLL_ASSIGN(ModelFile file, ReadModelFile(model));
     std::vector<compile::ShapeArgument> shapes;
-    for (const std::string& text : options.shapes) {
+    for (const std::string& text : file.ShapesOr(options.shapes)) {
       PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
       shapes.push_back(std::move(shape));
     }
     PreparedModel made;
     made.name = model;
-    PLIMSOLL_ASSIGN(made.graph, onnx::ReadModel(model));
+    made.graph = std::move(file.graph);
+    made.compiled = std::move(file.compiled);
     if (options.models.size() > 1) {
       arguments = KnownInputs(made.graph, arguments);
       shapes = KnownArguments(made.graph, shapes);
@@ -169,6 +172,7 @@ class Runs {
   // A batch is named for those that have batches.
   Status Load(const RunArguments& options, Session& session) {
     for (PreparedModel& model : std::exchange(prepared_, {})) {
+      if (model.compiled != nullptr) session.Serve(model.compiled);
       PLIMSOLL_ASSIGN(const engine::GraphId id,
                       session.Add(std::move(model.graph), model.variables));
       PLIMSOLL_TRY(SetInitialVariables(session, model.variables, model.initial));
@@ -341,7 +345,7 @@ Status Run(const RunArguments& options) {
 void AddRun(CLI::App& program, Action& action) {
   auto options = std::make_shared<RunArguments>();
   CommandOptions command(program, "run", "Run models inside their plans", kRunExamples);
-  command.RequiredList("model", options->models, "ONNX files; several share one session");
+  command.RequiredList("model", options->models, "ONNX files, or files of plimsoll compile; several share one session");
   command.List("--input", options->inputs,
                "name=file.npy, name=file.pb or name=random; repeatable");
   command.List("--shape", options->shapes,

@@ -5,11 +5,11 @@
 #include <thread>
 
 #include "base/mapped_pages.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/peer/distance.h"
 #include "cli/peer/ort_peer.h"
 #include "cli/peer/run_measure.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -53,7 +53,7 @@ class Rounds {
 // Our side: one session in which each caller has the model for itself.
 class OurSide {
  public:
-  static Result<OurSide> Load(const BenchCase& measured, const graph::Graph& graph,
+  static Result<OurSide> Load(const BenchCase& measured, const ModelFile& file,
                               const std::vector<HostValue>& inputs) {
     OurSide side;
     engine::SessionOptions options;
@@ -61,8 +61,9 @@ class OurSide {
     options.threads = measured.threads;
     options.config.graph_max_parallel_model_num = measured.callers;
     PLIMSOLL_ASSIGN(side.session_, engine::Session::Create(options));
+    if (file.compiled != nullptr) side.session_->Serve(file.compiled);
     for (int i = 0; i < measured.callers; ++i) {
-      PLIMSOLL_ASSIGN(const engine::GraphId id, side.session_->Add(graph));
+      PLIMSOLL_ASSIGN(const engine::GraphId id, side.session_->Add(file.graph));
       PLIMSOLL_ASSIGN(ModelRunner runner,
                       ModelRunner::Make(*side.session_, id, inputs, measured.batch));
       PLIMSOLL_ASSIGN(side.ports_, side.session_->Outputs(id));
@@ -179,10 +180,16 @@ Result<BenchRow> MeasureBenchCase(const BenchCase& measured, const BenchPlan& pl
   BenchRow row;
   row.measured = measured;
   const auto begin = Clock::now();
-  PLIMSOLL_ASSIGN(const graph::Graph graph, onnx::ReadModel(measured.model));
+  PLIMSOLL_ASSIGN(const ModelFile file, ReadModelFile(measured.model));
   const double reading = SecondsSince(begin);
+  const graph::Graph& graph = file.graph;
+  std::vector<compile::ShapeArgument> shapes;
+  for (const std::string& text : file.ShapesOr(measured.shapes)) {
+    PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
+    shapes.push_back(std::move(shape));
+  }
   PLIMSOLL_ASSIGN(const std::vector<HostValue> inputs,
-                  MakeInputs(graph, {}, KnownArguments(graph, measured.shapes)));
+                  MakeInputs(graph, {}, KnownArguments(graph, shapes)));
   std::optional<OrtPeer> peer;
   if (plan.against_ort) {
     PLIMSOLL_ASSIGN(OrtPeer started, StartPeer(measured, graph, inputs));
@@ -194,7 +201,7 @@ Result<BenchRow> MeasureBenchCase(const BenchCase& measured, const BenchPlan& pl
   }
   const Bytes base = ResidentBytes();
   const auto loading = Clock::now();
-  PLIMSOLL_ASSIGN(OurSide ours, OurSide::Load(measured, graph, inputs));
+  PLIMSOLL_ASSIGN(OurSide ours, OurSide::Load(measured, file, inputs));
   row.load_ms = (reading + SecondsSince(loading)) * 1000;
   PLIMSOLL_TRY(ours.WarmUp(plan.warm_up));
   const Rounds rounds(plan);

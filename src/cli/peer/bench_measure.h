@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "compile/shapes/input_shapes.h"
 #include "engine/session.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/status.h"
@@ -17,7 +16,7 @@ namespace plimsoll::cli {
 // One thing to measure: a model, so many threads a run, so many callers at once.
 struct BenchCase {
   std::string model;
-  std::vector<compile::ShapeArgument> shapes;
+  std::vector<std::string> shapes;  // as --shape has them
   std::string batch;
   std::string device;
   int threads = 1;

@@ -53,7 +53,8 @@ Result<std::shared_ptr<void>> PackedStore::FormOnDisk(std::span<const std::byte>
                                                       std::string_view layout, Bytes size,
                                                       const Fill& fill) {
   DiskCache& cache = *session_->cache();
-  const auto known = lease_.HashAt(constant);
+  auto known = lease_.HashAt(constant);
+  if (!known) known = cache.HashAt(constant);
   const CacheKey key =
       CacheKeyFor("packed", StrCat((known ? *known : HashOf(constant)).Text(), " of ",
                                    constant.size(), " as ", layout, " of ", size.value()));
@@ -160,6 +161,9 @@ Result<kernels::HostTensor> PackedStore::Counted(const graph::ConstantTensor& co
 
 Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& constant) {
   const bool stays = !session_->memory().copies() || constant.bytes.empty();
+  if (session_->cache() != nullptr && makes_ == Makes::kForms) {
+    PLIMSOLL_TRY(session_->cache()->CheckConstant(constant.bytes));
+  }
   if (stays && makes_ == Makes::kForms) return kernels::ToHostTensor(constant);
   if (stays) return Counted(constant);
   const Bytes size(static_cast<int64_t>(constant.bytes.size()));

@@ -1,6 +1,7 @@
 #include "onnx/extract/data_mover.h"
 
 #include <array>
+#include <optional>
 
 #include "onnx/values/tensor_decoder.h"
 #include "onnx/wire/schema.h"
@@ -32,14 +33,22 @@ void DataMover::Append(ByteSpan bytes) {
 Result<std::string> DataMover::Tensor(ByteSpan message) {
   WireWriter written;
   bool external = false;
+  std::optional<ByteSpan> held;
   WireCursor cursor(source_, message);
   while (cursor.Next()) {
-    const bool location = cursor.number() == schema::tensor::kDataLocation;
-    external |= location && cursor.Int() == schema::tensor::kExternalLocation;
-    if (cursor.number() != schema::tensor::kExternalData) written.Field(cursor.field());
+    if (cursor.number() == schema::tensor::kDataLocation) {
+      external |= cursor.Int() == schema::tensor::kExternalLocation;
+    } else if (cursor.number() == schema::tensor::kRawData) {
+      held = cursor.field();
+    } else if (cursor.number() != schema::tensor::kExternalData) {
+      written.Field(cursor.field());
+    }
   }
   PLIMSOLL_TRY(cursor.status());
-  if (!external) return written.message();
+  if (!external && (!held || held->size() < least_held_)) {
+    if (held) written.Field(*held);
+    return written.message();
+  }
   PLIMSOLL_ASSIGN(const graph::ConstantTensor tensor, DecodeTensor(source_, message, files_));
   if (tensor.missing) {
     return source_.BadFile("onnx.external_missing", source_.At(Quote(tensor.name)),
@@ -47,10 +56,27 @@ Result<std::string> DataMover::Tensor(ByteSpan message) {
   }
   const int64_t gap = (kAlignment - size_ % kAlignment) % kAlignment;
   Append(ByteSpan(kPadding).first(static_cast<size_t>(gap)));
+  written.Number(schema::tensor::kDataLocation, schema::tensor::kExternalLocation);
   written.Bytes(schema::tensor::kExternalData, EncodeEntry("location", name_));
   written.Bytes(schema::tensor::kExternalData, EncodeEntry("offset", StrCat(size_)));
   written.Bytes(schema::tensor::kExternalData, EncodeEntry("length", StrCat(tensor.bytes.size())));
+  moved_.push_back({size_, tensor.bytes});
   Append(tensor.bytes);
+  return written.message();
+}
+
+Result<std::string> DataMover::Model(ByteSpan message) {
+  WireWriter written;
+  WireCursor cursor(source_, message);
+  while (cursor.Next()) {
+    if (cursor.number() != schema::model::kGraph) {
+      written.Field(cursor.field());
+      continue;
+    }
+    PLIMSOLL_ASSIGN(const std::string graph, Graph(cursor.Bytes(), 0));
+    written.Bytes(cursor.number(), graph);
+  }
+  PLIMSOLL_TRY(cursor.status());
   return written.message();
 }
 

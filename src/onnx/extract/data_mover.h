@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,21 @@ class DataMover {
   DataMover(const Source& source, ExternalFiles& files, std::string name)
       : source_(source), files_(files), name_(std::move(name)) {}
 
+  // Tensors that the model itself holds move too, from so many bytes on.
+  void MoveHeld(size_t least) { least_held_ = least; }
+
+  Result<std::string> Model(ByteSpan message);
   Result<std::string> Tensor(ByteSpan message);
   Result<std::string> Node(ByteSpan message);
 
   // What the new file holds, in order; views on the old ones, and the padding between.
   const std::vector<ByteSpan>& data() const { return data_; }
   int64_t size() const { return size_; }
+  struct Moved {
+    int64_t offset = 0;
+    ByteSpan bytes;
+  };
+  const std::vector<Moved>& moved() const { return moved_; }
 
  private:
   Result<std::string> Graph(ByteSpan message, int depth);
@@ -35,6 +45,8 @@ class DataMover {
   ExternalFiles& files_;
   const std::string name_;
   std::vector<ByteSpan> data_;
+  std::vector<Moved> moved_;
+  size_t least_held_ = std::numeric_limits<size_t>::max();
   int64_t size_ = 0;
 };
 
