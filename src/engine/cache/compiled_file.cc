@@ -1,5 +1,6 @@
 #include "engine/cache/compiled_file.h"
 
+#include <sys/mman.h>
 #include <xxhash.h>
 
 #include <cstring>
@@ -97,6 +98,7 @@ Result<std::shared_ptr<const CompiledFile>> CompiledFile::Open(const std::string
   if (ContentHash(file->At(file->model_)) != file->model_.checksum) {
     return file->Damaged("its model has changed");
   }
+  PLIMSOLL_TRY(file->CheckConstants());
   return std::shared_ptr<const CompiledFile>(std::move(file));
 }
 
@@ -136,7 +138,8 @@ Status CompiledFile::ReadTable(std::string_view table) {
   model_ = range();
   data_ = range();
   for (size_t left = record.Count(kRangeBytes); left > 0 && !record.failed(); --left) {
-    const Range constant = range();
+    Range constant = range();
+    constant.checked_later = record.Int() != 0;
     constants_.emplace(constant.offset, constant);
   }
   for (size_t left = record.Count(kRangeBytes); left > 0 && !record.failed(); --left) {
@@ -169,9 +172,25 @@ std::optional<WeightHash> CompiledFile::HashAt(std::span<const std::byte> consta
   return found->second.checksum;
 }
 
+// Pages are given back on the way: a large constant is not held because it was checked.
+Status CompiledFile::CheckConstants() const {
+  for (const auto& [offset, constant] : constants_) {
+    if (constant.checked_later) continue;
+    const std::span<const std::byte> bytes = At(constant);
+    if (ContentHash(bytes) != constant.checksum) return Damaged("a weight has changed");
+    const uint64_t begin = (offset + kPage - 1) / kPage * kPage;
+    const uint64_t end = (offset + constant.size) / kPage * kPage;
+    if (begin < end) {
+      madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
+    }
+  }
+  return {};
+}
+
 Status CompiledFile::CheckConstant(std::span<const std::byte> constant) const {
-  const auto known = HashAt(constant);
-  if (!known || HashOf(constant) == *known) return {};
+  if (!HashAt(constant)) return {};
+  const Range& known = constants_.at(static_cast<uint64_t>(constant.data() - bytes_.data()));
+  if (!known.checked_later || HashOf(constant) == known.checksum) return {};
   return Damaged("a weight has changed");
 }
 
@@ -194,12 +213,14 @@ Result<CompiledFileWriter::Range> CompiledFileWriter::Append(
   return range;
 }
 
-void CompiledFileWriter::Keep(const CacheKey& key, std::span<const std::byte> bytes) {
+void CompiledFileWriter::Keep(const CacheKey& key, std::span<const std::byte> bytes,
+                              const WeightHash* of) {
   const WeightHash name = KeyOf(key);
   if (!failed_.ok() || entries_.contains(name)) return;
   const Result<Range> range = Append(std::span(&bytes, 1), true);
   if (range.ok()) {
     entries_.emplace(name, *range);
+    if (of != nullptr) packed_.insert(*of);
   } else {
     failed_ = range.error();
   }
@@ -226,9 +247,11 @@ Status CompiledFileWriter::Finish(const std::string& model,
   write(data);
   record.Int(std::ssize(moved.constants));
   for (const auto& constant : moved.constants) {
+    const WeightHash hash = HashOf(constant.bytes);
     write({.offset = data.offset + static_cast<uint64_t>(constant.offset),
            .size = constant.bytes.size(),
-           .checksum = HashOf(constant.bytes)});
+           .checksum = hash});
+    record.Int(packed_.contains(hash) ? 1 : 0);
   }
   record.Int(std::ssize(entries_));
   for (const auto& [key, range] : entries_) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,16 +21,18 @@ namespace plimsoll::engine {
 class CacheSink {
  public:
   virtual ~CacheSink() = default;
-  virtual void Keep(const CacheKey& key, std::span<const std::byte> bytes) = 0;
+  // `of`: the constant that it was made of; null: of more than that.
+  virtual void Keep(const CacheKey& key, std::span<const std::byte> bytes,
+                    const WeightHash* of) = 0;
 };
 
 // A compiled model as one file, MODEL.plm: the model with its constants, and the entries of the
 // disk cache that compiling it made: orders, plans, weights in the forms that kernels read. Bytes
 // are mapped, each on pages of its own, so that processes share them.
 //
-// Nothing in it is trusted. The table is checked when the file is opened, with the build and the
-// processor that it was compiled for; an entry and a constant when they are first used, by their
-// checksums. What was compiled for other shapes or options than a run has is made again. Thread-
+// Nothing in it is trusted. Opening checks the build and the processor that it was compiled for, and
+// by checksums the table, the model and its constants; of those that kernels read in another form
+// the entry with that form is checked in their place, and they themselves when they are read. What was compiled for other shapes or options than a run has is made again. Thread-
 // safe. Errors: compiled.kind, compiled.damaged (bad file), compiled.build, compiled.processor.
 class CompiledFile {
  public:
@@ -45,7 +48,7 @@ class CompiledFile {
   std::shared_ptr<const std::byte> Map(const CacheKey& key, uint64_t* size) const;
   // What was compiled at these bytes, which are not looked at; nothing where they are not its.
   std::optional<WeightHash> HashAt(std::span<const std::byte> constant) const;
-  // That these bytes are what was compiled, where they are its.
+  // That these bytes are what was compiled, where they are its and were not checked when it opened.
   Status CheckConstant(std::span<const std::byte> constant) const;
 
  private:
@@ -54,12 +57,14 @@ class CompiledFile {
     uint64_t offset = 0;
     uint64_t size = 0;
     WeightHash checksum;
+    bool checked_later = false;  // of a constant
   };
 
   CompiledFile(std::string path, std::shared_ptr<const void> storage,
                std::span<const std::byte> bytes)
       : path_(std::move(path)), storage_(std::move(storage)), bytes_(bytes) {}
   Status ReadTable(std::string_view table);
+  Status CheckConstants() const;
   std::span<const std::byte> At(const Range& range) const {
     return bytes_.subspan(range.offset, range.size);
   }
@@ -80,7 +85,7 @@ class CompiledFileWriter : public CacheSink {
  public:
   static Result<std::shared_ptr<CompiledFileWriter>> Begin(const std::string& path);
 
-  void Keep(const CacheKey& key, std::span<const std::byte> bytes) override;
+  void Keep(const CacheKey& key, std::span<const std::byte> bytes, const WeightHash* of) override;
   // `model`: the ONNX file that was compiled. Fails also where an entry could not be written.
   Status Finish(const std::string& model, const std::vector<std::string>& shapes);
   size_t entries() const { return entries_.size(); }
@@ -94,6 +99,7 @@ class CompiledFileWriter : public CacheSink {
   FileReplacement file_;
   uint64_t end_ = 0;  // of what is written
   std::map<WeightHash, Range> entries_;
+  std::set<WeightHash> packed_;  // constants of which there is a form
   Status failed_;
 };
 

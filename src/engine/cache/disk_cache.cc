@@ -102,8 +102,8 @@ std::shared_ptr<const std::byte> DiskCache::Map(const CacheKey& key, Bytes size)
   return found == static_cast<uint64_t>(size.value()) ? bytes : nullptr;
 }
 
-void DiskCache::Keep(const CacheKey& key, std::span<const std::byte> bytes) {
-  if (const auto sink = Sink()) sink->Keep(key, bytes);
+void DiskCache::Keep(const CacheKey& key, std::span<const std::byte> bytes, const WeightHash* of) {
+  if (const auto sink = Sink()) sink->Keep(key, bytes, of);
   if (broken_ || !has_folder_) return;
   const Status written = WriteCacheEntry(PathOf(key).string(), key, bytes);
   if (written.ok()) {

@@ -41,7 +41,8 @@ class DiskCache {
   // The bytes of an entry of this size, shared with every process that maps them; null: there is
   // none.
   std::shared_ptr<const std::byte> Map(const CacheKey& key, Bytes size);
-  void Keep(const CacheKey& key, std::span<const std::byte> bytes);
+  // `of`: the constant that it was made of, where it was made of one alone.
+  void Keep(const CacheKey& key, std::span<const std::byte> bytes, const WeightHash* of = nullptr);
   // From now on these are looked at first, and that is told of everything that is made.
   void Serve(std::shared_ptr<const CompiledFile> file);
   void TellOf(std::shared_ptr<CacheSink> sink);
