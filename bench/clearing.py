@@ -119,7 +119,7 @@ def run(program, model, policy, repeat, out):
                            "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{model}: {done.stderr}")
-    return json.loads(done.stdout), np.load(pathlib.Path(out) / "y.npy")
+    return json.loads(done.stdout)["models"][0], np.load(pathlib.Path(out) / "y.npy")
 
 
 def variants(name, model, folder):

@@ -37,7 +37,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=10)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable, OMP_WAIT_POLICY="passive")
+    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable)
     rows = []
     print("| model | ours ms | ORT ms | ratio | spread | ours MiB | ORT MiB | memory | load peak / weights | distance |")
     print("|---|---|---|---|---|---|---|---|---|---|")
@@ -47,7 +47,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, TOP / "tests/data/materialize.py", model, "-o", folder], check=True, stdout=subprocess.DEVNULL)
             full = pathlib.Path(folder) / model.name
-            known = run([options.plimsoll, "inspect", full, "--json"], environment)["dynamic_dimensions"]
+            known = run([options.plimsoll, "inspect", full, "--json"], environment)["models"][0]["dynamic_dimensions"]
             shapes = [word for size in SIZES if size.split("=")[0] in known for word in ("--shape", size)]
             one = run([options.plimsoll, "bench", full, "--against", "ort", "--repeat", options.repeat.__str__(), "--json", *shapes],
                       environment)["models"][0]
@@ -55,11 +55,11 @@ def main():
             alone = run([options.plimsoll, "run", full, "--json", *shapes], environment)
             one["load"] = alone["load_peak_above_base_bytes"] / weights
         peer = one["peer"]
-        one["memory"] = one["rss_above_base_bytes"] / peer["rss_above_base_bytes"]
+        one["memory"] = one["resident_above_base_bytes"] / peer["resident_above_base_bytes"]
         one["name"] = model.stem
         rows.append(one)
-        print(f"| {model.stem} | {one['median_ms']:.1f} | {peer['median_ms']:.1f} | {peer['ratio']:.3f} | {peer['ratio_spread'][0]:.3f} to "
-              f"{peer['ratio_spread'][1]:.3f} | {one['rss_above_base_bytes'] / 2**20:.1f} | {peer['rss_above_base_bytes'] / 2**20:.1f} | "
+        print(f"| {model.stem} | {one['latency_ms']['p50']:.1f} | {peer['latency_ms']['p50']:.1f} | {peer['ratio']:.3f} | {peer['ratio_spread'][0]:.3f} to "
+              f"{peer['ratio_spread'][1]:.3f} | {one['resident_above_base_bytes'] / 2**20:.1f} | {peer['resident_above_base_bytes'] / 2**20:.1f} | "
               f"{one['memory']:.3f} | {one['load']:.3f} | {peer['output_distance']:.1e} |", flush=True)
     static = [row for row in rows if "train" not in row["name"] and "dynamic" not in row["name"]]
     print(f"\nstatic inference models: {len(static)}; latency ratio, geometric mean {geomean(r['peer']['ratio'] for r in static):.3f}, "

@@ -71,14 +71,14 @@ def compare(program, title, models):
     for external in ["false", "true"]:
         one, of_one, left_by_one = measure(program, external, models[:1])
         two, of_two, left_by_two = measure(program, external, models)
-        weights = one["weights_bytes"]
-        added = two["weights_bytes"] - weights
+        weights = one["memory"]["measured"]["weights_bytes"]
+        added = two["memory"]["measured"]["weights_bytes"] - weights
         # Besides weights the second brings its feature map and its outputs, which the program holds.
         others = two["reserved_bytes"] - one["reserved_bytes"] + second_output(of_two, models)
-        resident = two["rss_above_base_bytes"] - one["rss_above_base_bytes"] - others
+        resident = two["resident_above_base_bytes"] - one["resident_above_base_bytes"] - others
         print(f"  external_weight={external}: weights {weights:,} bytes; the second adds {added:,} ({added / weights:.2%}), resident "
               f"{resident:,} ({resident / weights:.2%}) next to {others:,} of feature map and outputs; resident in all "
-              f"{two['rss_above_base_bytes']:,}, at most {two['load_peak_above_base_bytes']:,} while loading", flush=True)
+              f"{two['resident_above_base_bytes']:,}, at most {two['load_peak_above_base_bytes']:,} while loading", flush=True)
         if external == "false":
             expected = of_two
             continue

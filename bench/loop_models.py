@@ -194,7 +194,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
-    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable, OMP_WAIT_POLICY="passive")
+    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable)
     print("| model | ours ms | ORT ms | ratio | spread | planned | actual | distance |")
     print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as temporary:
@@ -206,10 +206,10 @@ def main():
             onnx.save(make(options.steps), file)
             if options.write:
                 continue
-            alone = run([options.plimsoll, "run", file, "--json"], environment)
+            alone = run([options.plimsoll, "run", file, "--json"], environment)["models"][0]
             one = run([options.plimsoll, "bench", file, "--against", "ort", "--repeat", options.repeat, "--json"], environment)["models"][0]
             peer = one["peer"]
-            print(f"| {make.__name__} | {one['median_ms']:.2f} | {peer['median_ms']:.2f} | {peer['ratio']:.3f} | {peer['ratio_spread'][0]:.3f} to "
+            print(f"| {make.__name__} | {one['latency_ms']['p50']:.2f} | {peer['latency_ms']['p50']:.2f} | {peer['ratio']:.3f} | {peer['ratio_spread'][0]:.3f} to "
                   f"{peer['ratio_spread'][1]:.3f} | {alone.get('planned_peak_bytes')} | {alone.get('actual_peak_bytes')} | {peer['output_distance']:.1e} |", flush=True)
 
 

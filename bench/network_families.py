@@ -247,8 +247,8 @@ def main():
                                    arguments.policy], capture_output=True, text=True)
             if done.returncode:
                 sys.exit(f"{path.name}: {done.stderr}")
-            plan = json.loads(done.stdout)
-            ratio = plan["peak_bytes"] / plan["plain_peak_bytes"]
+            plan = json.loads(done.stdout)["models"][0]
+            ratio = plan["planned_peak_bytes"] / plan["plain_peak_bytes"]
             ratios[family].append(ratio)
             if ratio > 1:
                 above.append((ratio, path.name))

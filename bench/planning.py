@@ -23,13 +23,13 @@ def models(program, folder):
     print(f"{'model':30} {'nodes':>6} {'peak':>12} {'lower bound':>12} {'plain lives':>12} {'ratio':>7} {'ms':>6}")
     ratios = []
     for path in sorted(folder.glob("*.onnx")):
-        runs = [answer(program, "plan", path, "--threads", 1) for _ in range(RUNS)]
+        runs = [answer(program, "plan", path, "--threads", 1)["models"][0] for _ in range(RUNS)]
         plan, ms = runs[0], statistics.median(run["planning_ms"] for run in runs)
-        ratio = plan["peak_bytes"] / max(1, plan["plain_peak_bytes"])
+        ratio = plan["planned_peak_bytes"] / max(1, plan["plain_peak_bytes"])
         if "train" not in path.name:
             ratios.append(ratio)
         name = path.name if plan["planned"] else f"{path.name} *"
-        print(f"{name:30} {plan['nodes']:6} {plan['peak_bytes']:12} {plan['lower_bound_bytes']:12} "
+        print(f"{name:30} {plan['nodes']:6} {plan['planned_peak_bytes']:12} {plan['lower_bound_bytes']:12} "
               f"{plan['plain_peak_bytes']:12} {ratio:7.4f} {ms:6.0f}")
     print("* the file's graph: it cannot be compiled")
     print(f"inference models, geometric mean of the ratio: {math.exp(statistics.fmean(map(math.log, ratios))):.4f}")

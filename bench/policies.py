@@ -39,10 +39,10 @@ def main():
         run = answer([arguments.plimsoll, "run", *files, "--policy", policy])
         sizes = [model["feature_map_bytes"] for model in run["models"]]
         expected = sum(sizes) if policy in (0, 3) else -(-max(sizes) // GRANULARITY) * GRANULARITY
-        good &= planned["device_bytes"] == run["device_bytes"]
-        good &= planned["feature_map_reserved_bytes"] == run["reserved_bytes"] == run["peak_reserved_bytes"] == expected
-        print(f"| {policy} | {planned['feature_map_reserved_bytes']:,} | {run['reserved_bytes']:,} | {max(sizes):,} | {sum(sizes):,} | "
-              f"{run['rss_above_base_bytes']:,} |", flush=True)
+        good &= planned["memory"]["predicted"]["device_bytes"] == run["memory"]["measured"]["device_bytes"]
+        good &= planned["peak_reserved_bytes"] == run["reserved_bytes"] == run["peak_reserved_bytes"] == expected
+        print(f"| {policy} | {planned['peak_reserved_bytes']:,} | {run['reserved_bytes']:,} | {max(sizes):,} | {sum(sizes):,} | "
+              f"{run['resident_above_base_bytes']:,} |", flush=True)
     files += [arguments.models / f"{name}.onnx" for name in DYNAMIC]
     for policy in (0, 4):
         run = answer([arguments.plimsoll, "run", *files, "--policy", policy, "--repeat", 3, *SHAPES])

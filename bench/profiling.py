@@ -21,7 +21,7 @@ def latency(arguments, model, words):
                           capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr)
-    return json.loads(done.stdout)["latency_ms"]["least"]
+    return json.loads(done.stdout)["models"][0]["latency_ms"]["least"]
 
 
 def main():

@@ -51,7 +51,7 @@ def cpp_us(path, shapes, times):
     sizes = [f"--shape={name}={'x'.join(map(str, dims))}" for name, dims in shapes.items()]
     done = subprocess.run([sys.executable, "-m", "plimsoll", "run", path, *sizes, "--repeat", str(times), "--json"], capture_output=True,
                           text=True, check=True)
-    return 1000 * json.loads(done.stdout)["latency_ms"]["p50"]
+    return 1000 * json.loads(done.stdout)["models"][0]["latency_ms"]["p50"]
 
 
 def bound_us(session, feeds, times):

@@ -128,9 +128,9 @@ def same_top(program, path, folder):
 
 
 def race(program, path, repeat):
-    known = json.loads(subprocess.run([program, "inspect", path, "--json"], check=True, capture_output=True, text=True).stdout)["dynamic_dimensions"]
+    known = json.loads(subprocess.run([program, "inspect", path, "--json"], check=True, capture_output=True, text=True).stdout)["models"][0]["dynamic_dimensions"]
     shapes = [word for name in known for word in ("--shape", f"{name}={SIZES.get(name, 1)}")]
-    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable, OMP_WAIT_POLICY="passive")
+    environment = dict(os.environ, PLIMSOLL_PYTHON=sys.executable)
     done = subprocess.run([program, "bench", path, "--against", "ort", "--repeat", str(repeat), "--json", *shapes], check=True, capture_output=True, text=True, env=environment)
     return json.loads(done.stdout)["models"][0]
 
@@ -143,8 +143,8 @@ def compare(program, folder, repeat):
         peer = one["peer"]
         with tempfile.TemporaryDirectory() as scratch:
             same = same_top(program, path, pathlib.Path(scratch))
-        ours, theirs = (side["rss_above_base_bytes"] / 2**20 for side in (one, peer))
-        print(f"| {path.stem} | {one['median_ms']:.1f} | {peer['median_ms']:.1f} | {one['ratio']:.2f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} | {same} of {DRAWN} |", flush=True)
+        ours, theirs = (side["resident_above_base_bytes"] / 2**20 for side in (one, peer))
+        print(f"| {path.stem} | {one['latency_ms']['p50']:.1f} | {peer['latency_ms']['p50']:.1f} | {peer['ratio']:.2f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} | {same} of {DRAWN} |", flush=True)
 
 
 def main():

@@ -39,7 +39,7 @@ def measure(program, path, limit):
 
 def ratio(plan):
     plain = plan["plain_peak_bytes"]
-    peak = plan["peak_bytes"]
+    peak = plan["planned_peak_bytes"]
     return f"{peak / plain:10.4f}" if plain and peak is not None else f"{'':>10}"
 
 
@@ -65,7 +65,7 @@ def main():
                         scale_models.write(family, nodes, path, int(seed), window_of(window or "2", nodes))
                         status, seconds, wall, memory, text = measure(arguments.program, path, arguments.limit)
                         growth = f"{seconds / before[1] / (nodes / before[0]):7.2f}" if before else f"{'':>7}"
-                        shown = ratio(json.loads(text)) if status == 0 else f"status {status:3}"
+                        shown = ratio(json.loads(text)["models"][0]) if status == 0 else f"status {status:3}"
                         print(f"{family:13} {window:>6} {seed if drawn else '':>5} {nodes:8} {path.stat().st_size / 1e6:8.1f} "
                               f"{seconds:8.2f} {wall:7.2f} {growth} {shown:>10} {memory / 1e6:6.0f}", flush=True)
                         before = (nodes, seconds)

@@ -26,7 +26,7 @@ def start(program, model, folder, out):
     seconds = time.perf_counter() - begin
     if done.returncode != 0:
         sys.exit(done.stderr)
-    return seconds - json.loads(done.stdout)["latency_ms"]["p50"] / 1000
+    return seconds - json.loads(done.stdout)["models"][0]["latency_ms"]["p50"] / 1000
 
 
 def ready(program, model):

@@ -81,7 +81,7 @@ def train(plimsoll, step, arguments):
     done = subprocess.run([plimsoll, "train", step.path, "--json", *arguments], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr)
-    return json.loads(done.stdout)
+    return json.loads(done.stdout)["models"][0]
 
 
 def kill_while_training(plimsoll, step, arguments, save, wait):
@@ -126,7 +126,7 @@ def main():
         first = after["at_step"][0] - 1
         unbroken = train(options.plimsoll, step, [*arguments, "--steps", str(first + options.steps)])
     theirs_after = step.train_with_ort(first + options.steps)[first:]
-    resident = ours["rss_bytes"]
+    resident = ours["resident_bytes_at_step"]
     early = resident[min(9, len(resident) - 1)]
     shown = {
         "model": os.path.basename(options.model),

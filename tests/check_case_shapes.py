@@ -24,7 +24,7 @@ def main(program, folder):
         report, error = inspect(program, case / "model.onnx", "--test-data", case / "test_data_set_0")
         if error:
             return f"{case.name} with data: {error}", 0, 0
-        wrong = alone["mismatches"] + report["mismatches"] + report["output_mismatches"] + report["unsupported"]
+        wrong = alone["mismatches"] + report["mismatches"] + report["output_mismatches"] + report["unsupported_operators"]
         return (f"{case.name}: {wrong}" if wrong else None), report["outputs_checked"], report["outputs_undetermined"]
 
     results = in_parallel(one, cases)

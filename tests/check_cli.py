@@ -11,6 +11,8 @@ import tempfile
 import numpy as np
 import onnx
 
+from answers import flat
+
 TOP = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLES = TOP / "examples"
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
@@ -49,9 +51,9 @@ def usage():
 
 def inspecting():
     cnn = EXAMPLES / "tiny_cnn.onnx"
-    report = json.loads(run("inspect", cnn, "--json"))
+    report = flat(run("inspect", cnn, "--json"))
     check(report["dynamic_dimensions"] == ["batch"], f"tiny_cnn is dynamic in batch: {report['dynamic_dimensions']}")
-    report = json.loads(run("inspect", cnn, "--shape", "image=2x3x64x64", "--json"))
+    report = flat(run("inspect", cnn, "--shape", "image=2x3x64x64", "--json"))
     check(report["outputs"][0]["type"] == "float32[2,10]", f"outputs follow --shape: {report['outputs']}")
     run("inspect", cnn, "--shape", "imgae=2x3x64x64", code=2, says="did you mean 'image'?")
     run("inspect", cnn, "--shape", "image=2x3x64", code=2, says="4 dimensions")
@@ -65,12 +67,12 @@ def inspecting():
                             ("continuous_output_unpadded", "continuous_output=unpadded"), ("reference_output", "reference_output=0:0"),
                             ("needs_clearing", "needs_clearing=0"), ("fixed_address", "fixed_address=1"),
                             ("no_address_refresh", "no_address_refresh=1"), ("batch_label", "batch_label=gear_4"), ("stream", "stream=1")):
-        report = json.loads(run("inspect", EXAMPLES / f"{name}.onnx", "--json"))
-        check([row["attributes"] for row in report["memory_attributes"]] == [attribute], f"{name}: {report['memory_attributes']}")
+        report = flat(run("inspect", EXAMPLES / f"{name}.onnx", "--json"))
+        check([row["memory_attributes"] for row in report["memory_requests"]] == [attribute], f"{name}: {report['memory_requests']}")
 
 
 def configuring(folder):
-    names = [row["name"] for row in json.loads(run("options", "--json"))]
+    names = [row["name"] for row in json.loads(run("options", "--json"))["options"]]
     for name in ("static_memory_policy", "graph_run_mode", "ge.topoSortingMode", "OP_NO_REUSE_MEM"):
         check(name in names, f"options lists {name}: {names}")
     run("options", "ge.exec.staticMemoryPolicy", says="GE_USE_STATIC_MEMORY; refused together with the option", where="stdout")
@@ -86,7 +88,7 @@ def configuring(folder):
     run("options", "static_memory_policy", code=2, says="GE_USE_STATIC_MEMORY (environment): '9' is not legal", GE_USE_STATIC_MEMORY="9")
     settings = folder / "run.toml"
     settings.write_text("[NPURunConfig]\ninput_fusion_size = 0\n")
-    rows = {row["name"]: row["in_force"] for row in json.loads(run("options", "--config", settings, "--set", "deterministic=1", "--json"))}
+    rows = {row["name"]: row["in_force"] for row in json.loads(run("options", "--config", settings, "--set", "deterministic=1", "--json"))["options"]}
     check(rows["input_fusion_size"]["origin"] == f"{settings}:2:1", f"a value of a file names its place: {rows['input_fusion_size']}")
     check(rows["graph_run_mode"]["value"] == "1", f"an NPURunConfig means training: {rows['graph_run_mode']}")
     run("options", "--effective", "--config", settings, "--set", "input_fusion_size=7", says="  --set  ", where="stdout")
@@ -100,11 +102,11 @@ def configuring(folder):
 
 def planning(folder):
     cnn = EXAMPLES / "tiny_cnn.onnx"
-    report = json.loads(run("plan", cnn, "--shape", "batch=8", "--json"))
-    check(report["verified"] and report["peak_bytes"] == report["lower_bound_bytes"] > 0, f"tiny_cnn meets its bound: {report['peak_bytes']}")
-    check(report["peak_bytes"] <= report["plain_peak_bytes"], "the plan is no worse than plain lives in the file's order")
-    check(json.loads(run("plan", cnn, "--json"))["symbols_counted_as_1"] == ["batch"], "plan says which symbols count as 1")
-    branches = json.loads(run("plan", EXAMPLES / "subgraph_output.onnx", "--json", PLIMSOLL_DEVICE="far"))
+    report = flat(run("plan", cnn, "--shape", "batch=8", "--json"))
+    check(report["verified"] and report["planned_peak_bytes"] == report["lower_bound_bytes"] > 0, f"tiny_cnn meets its bound: {report['planned_peak_bytes']}")
+    check(report["planned_peak_bytes"] <= report["plain_peak_bytes"], "the plan is no worse than plain lives in the file's order")
+    check(flat(run("plan", cnn, "--json"))["symbols_counted_as_1"] == ["batch"], "plan says which symbols count as 1")
+    branches = flat(run("plan", EXAMPLES / "subgraph_output.onnx", "--json", PLIMSOLL_DEVICE="far"))
     check(branches["host_region_bytes"] == branches["host_bytes"] == 512 and branches["fetches"] == branches["sends"] == 0,
           f"a condition that is an input lies in the host's region and is not fetched: {branches}")
     passes = {row["name"]: row for row in report["passes"]}
@@ -131,20 +133,20 @@ def planning(folder):
 def comparing_policies(folder):
     """`all` in place of a value: every value of the option, in one table and on one page."""
     models = [EXAMPLES / "tiny_cnn.onnx", EXAMPLES / "needs_clearing.onnx"]
-    report = json.loads(run("plan", *models, "--policy", "all", "--json"))
+    report = flat(run("plan", *models, "--policy", "all", "--json"))
     check([row["value"] for row in report["values"]] == ["0", "2", "3", "4"], f"each policy has a row: {report}")
     for row in report["values"]:
-        alone = json.loads(run("plan", *models, "--policy", row["value"], "--json"))
-        check(row["device_bytes"] == alone["device_bytes"] and row["static_memory_policy"] == int(row["value"]),
+        alone = flat(run("plan", *models, "--policy", row["value"], "--json"))
+        check(row["memory"] == alone["memory"] and row["static_memory_policy"] == int(row["value"]),
               f"a row is what the policy takes alone: {row}, {alone}")
-    by_value = {row["value"]: row["device_bytes"] for row in report["values"]}
+    by_value = {row["value"]: row["memory"]["predicted"]["device_bytes"] for row in report["values"]}
     check(len(set(by_value.values())) > 1, f"policies differ: {by_value}")
     text = run("plan", *models, "--policy", "all")
     check(text.count("least") == sum(taken == min(by_value.values()) for taken in by_value.values()), f"the least is named: {text}")
     page = folder / "policies.html"
     run("plan", models[0], "--policy", "all", "--html", page, says="static_memory_policy", where="stdout")
     check(page.read_text().count('"source":"plan"') == 4, "the page has a plan for each policy")
-    words = json.loads(run("plan", models[0], "--memory-optimization-policy", "all", "--json"))
+    words = flat(run("plan", models[0], "--memory-optimization-policy", "all", "--json"))
     check([row["value"] for row in words["values"]] == ["None", "MemoryPriority"], f"words too: {words['option']}")
     run("plan", models[0], "--policy", "all", "--limit", "1KiB", code=3)
     run("plan", models[0], "--policy", "all", "--limit", "1GiB", says="fits", where="stdout")
@@ -160,41 +162,41 @@ def comparing_policies(folder):
 def one_object(folder):
     """What plan describes and --limit judges is what run takes; tests/check_totals.py does the same for many models."""
     cnn = (EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=8")
-    plan = json.loads(run("plan", *cnn, "--json"))
+    plan = flat(run("plan", *cnn, "--json"))
     total = plan["device_bytes"]
     parts = [plan[f"{part}_bytes"] for part in ("weights", "feature_map", "variables", "granularity")]
     check(plan["planned"] and not plan["plain"] and sum(parts) == total, f"the parts are the total: {plan}")
     check(plan["optimal"] == (plan["optimal_for_order"] and plan["optimal_order"]), f"optimal means both: {plan}")
-    taken = json.loads(run("run", *cnn, "--limit", total, "--json"))
+    taken = flat(run("run", *cnn, "--limit", total, "--json"))
     check(taken["device_bytes"] == total and taken["limit_bytes"] == total, f"the run takes what was planned: {taken}")
     run("run", *cnn, "--limit", total - 1, code=3, says="plan.limit")
     run("plan", *cnn, "--limit", total - 1, code=3, says="above the limit of")
     run("plan", *cnn, "--limit", total, says="it fits", where="stdout")
-    file = json.loads(run("plan", *cnn, "--plain", "--json"))
+    file = flat(run("plan", *cnn, "--plain", "--json"))
     check(file["plain"] and file["device_bytes"] is None and file["nodes"] >= plan["nodes"], f"--plain is the file's graph: {file}")
     run("plan", *cnn, "--plain", says="the file's graph, before passes: not what a run executes", where="stdout")
     run("plan", *cnn, "--plain", "--limit", "1GiB", code=2, says="a limit judges what runs")
-    smaller, packed = (json.loads(run("plan", *cnn, "--weights", form, "--json")) for form in ("smaller", "packed"))
+    smaller, packed = (flat(run("plan", *cnn, "--weights", form, "--json")) for form in ("smaller", "packed"))
     check(smaller["weights_bytes"] <= packed["weights_bytes"], f"the smaller form: {smaller['weights_bytes']}, {packed['weights_bytes']}")
-    check(packed["packed_weights"]["weights"] > 0 and packed["packed_weights"]["reason"], f"packing is told: {packed['packed_weights']}")
+    check(packed["packed_weights"]["constants"] > 0 and packed["packed_weights"]["reason"], f"packing is told: {packed['packed_weights']}")
     both = (cnn[0], EXAMPLES / "needs_clearing.onnx", *cnn[1:])
     for policy in (0, 2):
-        plan, taken = (json.loads(run(command, *both, "--policy", policy, "--json")) for command in ("plan", "run"))
+        plan, taken = (flat(run(command, *both, "--policy", policy, "--json")) for command in ("plan", "run"))
         check(plan["device_bytes"] == taken["device_bytes"] > 0, f"a session of two: {plan['device_bytes']}, {taken['device_bytes']}")
         run("plan", *both, "--policy", policy, "--limit", plan["device_bytes"] - 1, code=3)
     looped, unplanned = folder / "loop.onnx", folder / "collecting_loop.onnx"
     onnx.save(counting_loop(), looped)
-    plan, taken = (json.loads(run(command, looped, "--json")) for command in ("plan", "run"))
+    plan, taken = (flat(run(command, looped, "--json")) for command in ("plan", "run"))
     check(plan["planned"] and plan["device_bytes"] == taken["device_bytes"] > 0, f"a loop lies in the plan: {plan}")
-    check(taken["planned_peak_bytes"] == plan["peak_bytes"] >= taken["actual_peak_bytes"], f"and runs inside it: {taken}")
+    check(taken["planned_peak_bytes"] == plan["planned_peak_bytes"] >= taken["actual_peak_bytes"], f"and runs inside it: {taken}")
     onnx.save(counting_loop(collects=True), unplanned)
-    plan = json.loads(run("plan", unplanned, "--json"))
+    plan = flat(run("plan", unplanned, "--json"))
     check(plan["estimate"] and plan["device_bytes"] is None and "Loop" in plan["reason"], f"a size that data tells has no total: {plan}")
     check(len(plan["stretches"]["single"]) == 1 and "Loop" in plan["stretches"]["single"][0], f"where it is cut: {plan['stretches']}")
     run("plan", unplanned, says="what follows is an estimate", where="stdout")
     run("plan", unplanned, "--limit", "1GiB", code=4, says="plan.limit_unknown")
     run("run", unplanned, "--limit", "1GiB", code=4, says="plan.limit_unknown")
-    taken = json.loads(run("run", unplanned, "--json"))
+    taken = flat(run("run", unplanned, "--json"))
     check(taken["feature_map_bytes"] > 0, f"but its run tells what it took: {taken}")
     ran = taken["stretches"]
     check(ran["single_nodes"] >= len(ran["single"]) > 0 and "Loop" in ran["single"][0], f"and what ran by itself: {ran}")
@@ -221,15 +223,15 @@ def placing(folder):
     plans = {}
     for knobs in ((), ("--use-range", 1), ("--reuse-first-release", 1), ("--memory-priority-mode", 0)):
         table = folder / "placed_plan.csv"
-        report = json.loads(run("plan", cnn, "--shape", "batch=8", "--memory-assigner", "block", *knobs, "--csv", table, "--json"))
+        report = flat(run("plan", cnn, "--shape", "batch=8", "--memory-assigner", "block", *knobs, "--csv", table, "--json"))
         check(report["assigner"] == "block" and report["verified"], f"{knobs}: {report['assigner']}")
         run("pack", "--check", table, says="valid", where="stdout")
         plans[knobs] = table.read_text()
     check(len(set(plans.values())) == len(plans), "R66: each of the knobs changes the plan of tiny_cnn")
-    check(json.loads(run("plan", cnn, "--ascending-sort", 1, "--json"))["assigner"] == "block", "R66: a knob means block reuse")
-    check(json.loads(run("plan", cnn, "--set", "ge.plimsoll.useRange=1", "--json"))["assigner"] == "block", "R66: by --set too")
+    check(flat(run("plan", cnn, "--ascending-sort", 1, "--json"))["assigner"] == "block", "R66: a knob means block reuse")
+    check(flat(run("plan", cnn, "--set", "ge.plimsoll.useRange=1", "--json"))["assigner"] == "block", "R66: by --set too")
     for name in ("hybrid", "exact", "dynamic_batch", "greedy_by_size"):
-        check(json.loads(run("plan", cnn, "--memory-assigner", name, "--json"))["assigner"] == name, f"{name} placed it")
+        check(flat(run("plan", cnn, "--memory-assigner", name, "--json"))["assigner"] == name, f"{name} placed it")
         run("plan", cnn, "--memory-assigner", name, "--use-range", 0, code=2, says="only the assigner block has this knob")
     run("plan", cnn, "--memory-assigner", "blck", code=2, says="legal: hybrid, exact, block")
     run("plan", cnn, "--batch-strategies", "b0:useRange=3", code=2, says="batch 1: useRange is not 0 or 1; legal: LABEL:STRATEGY")
@@ -244,21 +246,21 @@ def gears(folder):
     for name in ("x", "z"):
         np.save(folder / f"{name}.npy", np.random.default_rng(3).random((4, 256), dtype=np.float32))
     inputs = ("--input", f"x={folder / 'x.npy'}", "--input", f"z={folder / 'z.npy'}", "--set", "dynamic_dims=1;4;8")
-    merged = json.loads(run("run", model, *inputs, "--output", folder / "merged", "--json"))
-    apart = json.loads(run("run", model, *inputs, "--set", "ge.plimsoll.mergeContinuousBatches=0", "--output", folder / "apart", "--json"))
+    merged = flat(run("run", model, *inputs, "--output", folder / "merged", "--json"))
+    apart = flat(run("run", model, *inputs, "--set", "ge.plimsoll.mergeContinuousBatches=0", "--output", folder / "apart", "--json"))
     check(merged["merged_batches"]["bytes"] == 2 * 8 * 256 * 4, f"R44: one block for the largest gear's group: {merged}")
     check(merged["merged_batches"]["cost_bytes"] == merged["planned_peak_bytes"] - apart["planned_peak_bytes"] > 0, f"R45: the cost is told: {merged}")
     check("merged_batches" not in apart, f"mergeContinuousBatches=0 merges nothing: {apart}")
     check([port["in_place"] for port in merged["ports"]] == [False, False, True], f"R58: the inputs are copied: {merged['ports']}")
     check("multi-batch shapes" in merged["ports"][0]["reason"], f"R58: and it is told why: {merged['ports']}")
-    plan = json.loads(run("plan", model, *rows, "--json"))
+    plan = flat(run("plan", model, *rows, "--json"))
     check(plan["merged_batches"] == {"blocks": 1, **merged["merged_batches"]}, f"plan tells what run does: {plan['merged_batches']}")
     check([port["in_place"] for port in plan["ports"]] == [False, False, True], f"R58: plan lists them: {plan['ports']}")
-    check(plan["peak_bytes"] == merged["planned_peak_bytes"], f"plan and run agree: {plan['peak_bytes']}")
-    alone = json.loads(run("plan", model, *rows, "--batches-share-memory", 0, "--json"))
-    check(alone["peak_bytes"] > plan["peak_bytes"], "gears that share no memory take more")
-    strategy = json.loads(run("plan", model, *rows, "--merge-continuous-batches", 0, "--batch-strategies", "batch=8:memoryPriorityMode=0", "--json"))
-    check(strategy["peak_bytes"] > apart["planned_peak_bytes"], "R43: the strategy of the largest gear reaches the arena")
+    check(plan["planned_peak_bytes"] == merged["planned_peak_bytes"], f"plan and run agree: {plan['planned_peak_bytes']}")
+    alone = flat(run("plan", model, *rows, "--batches-share-memory", 0, "--json"))
+    check(alone["planned_peak_bytes"] > plan["planned_peak_bytes"], "gears that share no memory take more")
+    strategy = flat(run("plan", model, *rows, "--merge-continuous-batches", 0, "--batch-strategies", "batch=8:memoryPriorityMode=0", "--json"))
+    check(strategy["planned_peak_bytes"] > apart["planned_peak_bytes"], "R43: the strategy of the largest gear reaches the arena")
     for name in ("merged", "apart"):
         run("run", model, "--input", f"x={folder / 'x.npy'}", "--input", f"z={folder / 'z.npy'}", "--output", folder / "free")
         check(np.array_equal(np.load(folder / name / "y2.npy"), np.load(folder / "free" / "y2.npy")), f"{name}: the results are those without gears")
@@ -267,7 +269,7 @@ def gears(folder):
 def packing(folder):
     table = folder / "buffers.csv"
     table.write_text("id,lower,upper,size\na,0,2,10\nb,1,3,20\nc,2,4,10\n")
-    answer = json.loads(run("pack", table, "--json", "-o", folder / "placed.csv"))
+    answer = flat(run("pack", table, "--json", "-o", folder / "placed.csv"))
     check(answer["peak_bytes"] == answer["lower_bound_bytes"] == 30 and answer["optimal"], f"three buffers reach their bound: {answer}")
     run("pack", "--check", folder / "placed.csv", says="valid", where="stdout")
     run("pack", table, "--capacity", 29, code=3, says="cannot be placed together")
@@ -287,12 +289,12 @@ def reporting(folder):
     page, other = folder / "plan.html", folder / "other.html"
     run("plan", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=2", "--html", page, "--limit", "1GiB", says="waterline", where="stdout")
     run("plan", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=2", "--plain", "--html", other)
-    planned = json.loads(run("plan", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=2", "--json"))
+    planned = flat(run("plan", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=2", "--json"))
     answer = json.loads(run("report", page, other, "--top", 3, "--json"))
     check([plan["name"] for plan in answer["plans"]] == ["plan.html: tiny_cnn.onnx", "other.html: tiny_cnn.onnx"], f"both plans: {answer}")
-    check(answer["plans"][0]["peak_bytes"] == planned["peak_bytes"], "the page has the plan's peak")
+    check(answer["plans"][0]["peak_bytes"] == planned["planned_peak_bytes"], "the page has the plan's peak")
     check(answer["plans"][0]["lower_bound_bytes"] == planned["lower_bound_bytes"], "and its lower bound")
-    check([owner["bytes"] for owner in answer["plans"][0]["owners"]] == [owner["bytes"] for owner in planned["peak_buffers"]][:3],
+    check([owner["bytes"] for owner in answer["plans"][0]["peak_buffers"]] == [owner["bytes"] for owner in planned["peak_buffers"]][:3],
           "and the owners of its peak")
     run("report", page, "--top", 1, says="above the lower bound", where="stdout")
     run("report", page, other, "-o", folder / "both.html", says="both.html")
@@ -303,8 +305,8 @@ def reporting(folder):
                "Release Total Allocated(KB),Release Total Reserved(KB),Device\n")
     table.write_text(heading + '0,conv,64,1,5,64,128,32,128,CPU:0\n0,"a, b",32,2,,96,128,,,CPU:0\n0,,-8,,,,,24,128,CPU:0\n0,cut')
     answer = json.loads(run("report", table.parent, "--top", 5, "--json"))["plans"][0]
-    check(answer["peak_bytes"] == 96 * 1024 and answer["peak_operator"] == "a, b", f"the peak of a table: {answer}")
-    check([owner["name"] for owner in answer["owners"]] == ["conv", "a, b"], f"its owners, largest first: {answer['owners']}")
+    check(answer["peak_bytes"] == 96 * 1024 and answer["peak_node"] == "a, b", f"the peak of a table: {answer}")
+    check([owner["name"] for owner in answer["peak_buffers"]] == ["conv", "a, b"], f"its owners, largest first: {answer['peak_buffers']}")
     check(any("ends inside a row" in note["text"] for note in answer["notes"]), f"a note tells that it was cut off: {answer['notes']}")
     run("report", table, "--top", 1, says="ends inside a row", where="stdout")
     table.write_text("id,lower,upper,size\n")
@@ -326,16 +328,16 @@ def replaying(folder):
     trace.write_text(heading + body)
     run("replay", "--help", says="Examples:", where="stdout")
     run("replay", trace, says="peak reserved", where="stdout")
-    answer = json.loads(run("replay", trace, "--json", "--find-capacity", "--repeat", 5))
+    answer = flat(run("replay", trace, "--json", "--find-capacity", "--repeat", 5))
     check(answer["allocator"] == "scalable" and answer["device"] == "fake", f"one stream takes scalable: {answer}")
     check(answer["peak_allocated_bytes"] == 8000000 and answer["trace_us"] == 40, f"the trace's own figures: {answer}")
     check(answer["peak_allocated_bytes"] <= answer["minimum_capacity_bytes"] <= answer["peak_reserved_bytes"] and answer["ratio"] >= 1,
           f"capacity lies between what is asked for and what is reserved: {answer}")
     check(answer["offline_bound_bytes"] >= 8000000 and answer["calls_after_warmup"] == 0 and answer["device_calls"], f"bound and calls: {answer}")
-    check(json.loads(run("replay", trace, "--device", "cpu", "--json"))["modelled_driver_us"] is None, "only the fake device has prices")
+    check(flat(run("replay", trace, "--device", "cpu", "--json"))["modelled_driver_us"] is None, "only the fake device has prices")
     packed = folder / "trace.csv.xz"
     packed.write_bytes(lzma.compress(trace.read_bytes()))
-    again = json.loads(run("replay", packed, "--json"))
+    again = flat(run("replay", packed, "--json"))
     check(again["peak_reserved_bytes"] == answer["peak_reserved_bytes"], f"packed and plain are the same trace: {again}")
     packed.write_bytes(packed.read_bytes()[:-10])
     run("replay", packed, code=6, says="trace.csv.xz")
@@ -347,7 +349,7 @@ def replaying(folder):
     run("replay", trace, "--device", "cpu", "--find-capacity", code=2)
     run("replay", trace, "--repeat", 0, code=2)
     trace.write_text(heading + body.replace(",0,", ",7,", 1))
-    check(json.loads(run("replay", trace, "--json"))["allocator"] == "stream_ordered", "several streams take stream_ordered")
+    check(flat(run("replay", trace, "--json"))["allocator"] == "stream_ordered", "several streams take stream_ordered")
     run("replay", trace, "--allocator", "scalable", code=2, says="use stream_ordered")
     for line in ("f,9,1,0,50", "a,1,1,0,50", "a,4,-1,0,50", "x,4,1,0,50", "a,4,1,0"):
         trace.write_text(heading + body + line + "\n")
@@ -361,11 +363,11 @@ def running(folder):
     cnn = EXAMPLES / "tiny_cnn.onnx"
     image = folder / "image.npy"
     np.save(image, np.random.default_rng(1).random((2, 3, 64, 64), dtype=np.float32))
-    report = json.loads(run("run", cnn, "--input", f"image={image}", "--output", folder / "out", "--repeat", 3, "--json"))
+    report = flat(run("run", cnn, "--input", f"image={image}", "--output", folder / "out", "--repeat", 3, "--json"))
     check(report["planned"] and report["runs"] == 3 and not report["wrote_outside_plan"], f"three runs inside the plan: {report}")
     check(0 < report["actual_peak_bytes"] <= report["planned_peak_bytes"] <= report["reserved_bytes"], f"peaks are in order: {report}")
     check(report["live_peak_bytes"] <= report["planned_peak_bytes"], f"what lives fits the plan: {report}")
-    check(report["latency_ms"]["p50"] <= report["latency_ms"]["p90"] <= report["latency_ms"]["p99"], f"latencies are in order: {report}")
+    check(report["latency_ms"]["least"] <= report["latency_ms"]["p50"] and report["latency_ms"]["p99"] is None, f"three runs tell no p99: {report}")
     outputs = list((folder / "out").glob("*.npy"))
     check(len(outputs) == 1, f"one output, one file: {outputs}")
     first = np.load(outputs[0])
@@ -378,7 +380,7 @@ def running(folder):
     peaks = {}
     for policy in (0, 1):
         clears = EXAMPLES / "needs_clearing.onnx"
-        report = json.loads(run("run", clears, "--set", f"atomic_clean_policy={policy}", "--json"))
+        report = flat(run("run", clears, "--set", f"atomic_clean_policy={policy}", "--json"))
         peaks[policy] = report["planned_peak_bytes"]
         told = report["clearing"]
         check(report["clears"] == 1 and report["cleared_bytes"] == 4096 and told["atomic_clean_policy"] == policy, f"R6: {report}")
@@ -413,7 +415,7 @@ def batches(folder):
         np.save(folder / f"{name}.npy", array.astype(np.float32))
         inputs += ["--input", f"{name}={folder / name}.npy"]
     for batch, made, not_made in (("gear_1", "y_1", "y_4"), ("gear_4", "y_4", "y_1")):
-        report = json.loads(run("run", model, *inputs, "--batch", batch, "--output", folder / batch, "--repeat", 2, "--json"))
+        report = flat(run("run", model, *inputs, "--batch", batch, "--output", folder / batch, "--repeat", 2, "--json"))
         check(report["batch"] == batch and report["not_made"] == [not_made], f"{batch} runs alone: {report}")
         files = sorted(path.name for path in (folder / batch).glob("*.npy"))
         check(files == sorted([f"{made}.npy", "y_gears.npy"]), f"{batch} makes {made} and what is common: {files}")
@@ -435,27 +437,27 @@ def training(folder):
     np.save(folder / "x.npy", x)
     np.save(folder / "target.npy", x @ np.arange(8, dtype=np.float32).reshape(8, 1))
     data = ("--input", f"x={folder / 'x.npy'}", "--input", f"target={folder / 'target.npy'}")
-    whole = json.loads(run("train", step, *data, "--steps", 60, "--json"))
+    whole = flat(run("train", step, *data, "--steps", 60, "--json"))
     check(whole["losses"][-1] < 0.01 * whole["losses"][0], f"it learns: {whole['losses']}")
     check(whole["variables"] == 2 and whole["variables_bytes"] == 64 and whole["addresses_kept"], f"two variables: {whole}")
     check(whole["updated_in_place"]["variables"] == 2 and whole["copied_each_step"]["bytes"] == 0, f"in place: {whole}")
     saved = folder / "state.plv"
     run("train", step, *data, "--steps", 20, "--save", saved, "--save-every", 10)
-    rest = json.loads(run("train", step, *data, "--steps", 40, "--restore", saved, "--json"))
+    rest = flat(run("train", step, *data, "--steps", 40, "--restore", saved, "--json"))
     check(rest["losses"] == whole["losses"][20:] and rest["at_step"][0] == 21, "a restored run goes on with the same losses")
-    lent = json.loads(run("train", step, *data, "--steps", 60, "--set", "ge.exec.inputReuseMemIndexes=0,1", "--json"))
+    lent = flat(run("train", step, *data, "--steps", 60, "--set", "ge.exec.inputReuseMemIndexes=0,1", "--json"))
     check(np.allclose(lent["losses"], whole["losses"], rtol=1e-4), f"inputs that a step may write over are there for the next: {lent['losses']}")
-    loops = json.loads(run("train", step, *data, "--steps", 60, "--set", "iterations_per_loop=20", "--json"))
+    loops = flat(run("train", step, *data, "--steps", 60, "--set", "iterations_per_loop=20", "--json"))
     check(loops["losses"] == whole["losses"][19::20] and loops["at_step"] == [20, 40, 60], f"loops of 20 steps: {loops}")
     np.save(folder / "w.npy", np.ones((8, 1), np.float32))
     first = ("--initial", f"w={folder / 'w.npy'}")
-    begun = json.loads(run("train", step, *data, *first, "--json"))
+    begun = flat(run("train", step, *data, *first, "--json"))
     check(begun["losses"][0] != whole["losses"][0], "first values count")
-    named = json.loads(run("train", step, *data, "--variables", "w=next_w", "--json"))
+    named = flat(run("train", step, *data, "--variables", "w=next_w", "--json"))
     check(named["variables"] == 1, f"--variables stands for the metadata: {named}")
-    report = json.loads(run("run", step, "--set", "graph_run_mode=1", "--repeat", 3, "--json"))
+    report = flat(run("run", step, "--set", "graph_run_mode=1", "--repeat", 3, "--json"))
     check(report["variables_bytes"] == 64 and report["planned"], f"run keeps variables in training: {report}")
-    report = json.loads(run("run", step, "--json"))
+    report = flat(run("run", step, "--json"))
     check(report["variables_bytes"] == 0, f"without a word run means inference: {report}")
 
     run("train", step, "--steps", 50, "--set", "iterations_per_loop=20", code=2, says="50: it is not a multiple of iterations_per_loop=20")
@@ -474,7 +476,7 @@ def training(folder):
 def comparing(folder):
     cnn = EXAMPLES / "tiny_cnn.onnx"
     report = json.loads(run("bench", cnn, cnn, "--shape", "batch=1", "--repeat", 3, "--json"))
-    check(len(report["models"]) == 2 and all(row["median_ms"] > 0 for row in report["models"]), f"two models were timed: {report}")
+    check(len(report["models"]) == 2 and all(row["latency_ms"]["p50"] > 0 for row in report["models"]), f"two models were timed: {report}")
     run("bench", code=2)
     run("bench", cnn, "--against", "abacus", code=2, says="ort")
     run("bench", EXAMPLES / "no_such.onnx", code=6)
@@ -500,7 +502,7 @@ def leaving_nothing():
         subprocess.run([PROGRAM, "run", EXAMPLES / "tiny_cnn.onnx", "--shape", "image=2x3x64x64"], cwd=home, env={**os.environ, "HOME": temporary}, capture_output=True, check=True)
         left = [str(path.relative_to(home)) for path in home.rglob("*")]
         check(not left, f"a run left {left}")
-        rows = {row["name"]: row["in_force"]["value"] for row in json.loads(run("options", "--json"))}
+        rows = {row["name"]: row["in_force"]["value"] for row in json.loads(run("options", "--json"))["options"]}
         check(rows["graph_run_mode"] == "0", "a session that is given nothing does not mean inference")
 
 

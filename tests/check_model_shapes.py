@@ -44,8 +44,8 @@ def main(program, folder):
         if symbolic and (shapes or not model.stem.endswith("_dynamic")):
             wrong.append(f"{label}: still symbolic: {symbolic[:5]}")
         planning_only = model.name.endswith(".plan.onnx")
-        if not planning_only and (report["values_checked"] == 0 or report["unsupported"]):
-            wrong.append(f"{label}: {report['values_checked']} values checked, unsupported {report['unsupported'][:3]}")
+        if not planning_only and (report["values_checked"] == 0 or report["unsupported_operators"]):
+            wrong.append(f"{label}: {report['values_checked']} values checked, unsupported {report['unsupported_operators'][:3]}")
     print("\n".join(wrong))
     print(f"{checked} declared values compared over {len(runs)} runs, {len(wrong)} runs wrong")
     return 1 if wrong else 0

@@ -6,7 +6,6 @@ open sizes runs with three sets of them. Every run is made twice by `plimsoll ru
 and the outputs of that one are compared: relative L2 error at most 1e-4 for each output, no byte beyond the planned peak, none outside
 of the plan. Needs the `onnxruntime` package."""
 import argparse
-import json
 import pathlib
 import re
 import subprocess
@@ -17,6 +16,8 @@ import time
 import numpy as np
 import onnx
 import onnxruntime
+
+from answers import flat
 
 MATERIALIZE = pathlib.Path(__file__).resolve().parent / "data" / "materialize.py"
 LARGEST_ERROR = 1e-4
@@ -77,7 +78,7 @@ def compare(program, session, feeds, path, folder):
     done = subprocess.run([program, "run", path, "--json", "--output", folder / "out", *arguments], capture_output=True, text=True)
     if done.returncode != 0:
         return [f"exit {done.returncode}: {done.stderr.strip()[-500:]}"], float("inf")
-    report = json.loads(done.stdout)
+    report = flat(done.stdout)
     wrong, largest = [], 0.0
     if not report["planned"]:
         wrong.append(f"it was not planned: {report['reason']}")

@@ -25,12 +25,12 @@ def ask(*arguments, code=0, **variables):
 def the_page_is_the_table():
     page = (TOP / "docs" / "options.md").read_text()
     assert page == ask("options", "--markdown")[0], "docs/options.md is old: plimsoll options --markdown > docs/options.md"
-    for row in json.loads(ask("options", "--json")[0]):
+    for row in json.loads(ask("options", "--json")[0])["options"]:
         assert f"`{row['name']}`" in page, row["name"]
 
 
 def programs_read_rows():
-    rows = json.loads(ask("options", "--json")[0])
+    rows = json.loads(ask("options", "--json")[0])["options"]
     fields = ("name", "type", "default", "legal", "standing", "meaning", "level", "key", "group", "env", "deprecated", "seed_index", "seed_default")
     for row in rows:
         assert all(field in row for field in fields), row
@@ -45,7 +45,7 @@ def programs_read_rows():
     assert by_name["static_memory_policy"]["key"] == "ge.exec.staticMemoryPolicy"
     assert by_name["export_compile_stat"]["default"] == "0" and by_name["export_compile_stat"]["seed_default"] == "1"
     assert by_name["hccl_timeout"]["env"] == "HCCL_EXEC_TIMEOUT"
-    assert json.loads(ask("options", "deterministic", "--json")[0])["name"] == "deterministic"
+    assert json.loads(ask("options", "deterministic", "--json")[0])["options"][0]["name"] == "deterministic"
 
 
 def values_tell_where_they_come_from():
@@ -53,7 +53,7 @@ def values_tell_where_they_come_from():
         settings = pathlib.Path(folder) / "run.toml"
         settings.write_text("deterministic = 1\n[graph]\ninput_fusion_size = 7\n")
         asked = ("options", "--effective", "--config", settings, "--set", "external_weight=True")
-        told = json.loads(ask(*asked, "--json", ASCEND_DEVICE_ID="0")[0])
+        told = json.loads(ask(*asked, "--json", ASCEND_DEVICE_ID="0")[0])["effective"]
         assert told["deterministic"]["origin"] == f"{settings}:1:1", told["deterministic"]
         assert told["input_fusion_size"]["level"] == "graph", told["input_fusion_size"]
         assert told["external_weight"]["origin"] == "--set" and told["session_device_id"]["origin"] == "environment"
@@ -87,7 +87,7 @@ def shells_complete_names_and_values():
     assert completed("plimsoll", "run", "m.onnx", "--set", "variable_placement", "=") == ["Device", "Host"]
     assert completed("plimsoll", "run", "m.onnx", "--set", "variable_placement", "=", "H") == ["Host"]
     assert completed("plimsoll", "options", "op_exec") == ["op_execute_timeout"]
-    names = {row["name"] for row in json.loads(ask("options", "--json")[0]) if row["type"] != "object"}
+    names = {row["name"] for row in json.loads(ask("options", "--json")[0])["options"] if row["type"] != "object"}
     assert names <= set(completed("plimsoll", "options", ""))
     assert ask("options", "--completion", "zsh")[0] == ask("completion", "zsh")[0]
 

@@ -13,6 +13,8 @@ import tempfile
 import numpy as np
 import onnx
 
+from answers import flat
+
 TOP = pathlib.Path(__file__).resolve().parent.parent
 CNN = (TOP / "examples" / "tiny_cnn.onnx", "--shape", "batch=1")
 CLEARED = (TOP / "examples" / "needs_clearing.onnx",)
@@ -39,11 +41,11 @@ def refused(*arguments, names=(), **variables):
 
 
 def report(*arguments, **variables):
-    return json.loads(ask(*arguments, "--json", **variables)[0])
+    return flat(ask(*arguments, "--json", **variables)[0])
 
 
 def in_force(option, *arguments, **variables):
-    rows = json.loads(ask("options", *arguments, "--json", **variables)[0])
+    rows = json.loads(ask("options", *arguments, "--json", **variables)[0])["options"]
     return next(row["in_force"] for row in rows if row["name"] == option)
 
 
@@ -96,9 +98,9 @@ def r20_values_beyond_the_set_are_refused_and_the_set_is_listed():
 
 def r21_r22_memory_priority_is_never_above_none():
     for model in (CNN, CLEARED):
-        usual = report("plan", *model)["peak_bytes"]
-        none = report("plan", *model, "--memory-optimization-policy", "None")["peak_bytes"]
-        best = report("plan", *model, "--memory-optimization-policy", "MemoryPriority")["peak_bytes"]
+        usual = report("plan", *model)["planned_peak_bytes"]
+        none = report("plan", *model, "--memory-optimization-policy", "None")["planned_peak_bytes"]
+        best = report("plan", *model, "--memory-optimization-policy", "MemoryPriority")["planned_peak_bytes"]
         assert best <= none == usual, (best, none, usual)
     refused("run", *CNN, "--set", "memory_optimization_policy=Speed", names=("memory_optimization_policy", "'Speed'", "MemoryPriority"))
 
@@ -146,7 +148,7 @@ def r34_r35_r36_variable_and_option_conflict_and_neither_wins():
 
 
 def r37_two_names_are_one_option():
-    names = [row["name"] for row in json.loads(ask("options", "--json")[0])]
+    names = [row["name"] for row in json.loads(ask("options", "--json")[0])["options"]]
     assert "static_memory_policy" in names and "ge.exec.staticMemoryPolicy" not in names, names
     assert report("run", *CNN, "--set", "ge.exec.staticMemoryPolicy=3")["static_memory_policy"] == 3
     refused("run", *CNN, "--set", "ge.exec.staticMemoryPolicy=3", "--set", "static_memory_policy=2", names=("one option has two values",))

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Looks at the program through a pseudo-terminal: check_terminal.py PROGRAM"""
 import fcntl
-import json
 import os
 import pathlib
 import pty
@@ -10,6 +9,8 @@ import struct
 import subprocess
 import sys
 import termios
+
+from answers import flat
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
@@ -45,10 +46,10 @@ def on_a_terminal(*arguments):
 def progress():
     """Long runs tell on a terminal how far they are, on one line that is gone at the end; short ones and pipes see nothing."""
     words = ["run", EXAMPLES / "tiny_cnn.onnx", "--shape", "batch=8", "--json"]
-    short = json.loads(subprocess.run([PROGRAM, *map(str, words), "--repeat", "20"], capture_output=True, text=True, timeout=120).stdout)
+    short = flat(subprocess.run([PROGRAM, *map(str, words), "--repeat", "20"], capture_output=True, text=True, timeout=120).stdout)
     many = int(2500 / max(short["latency_ms"]["p50"], 0.001)) + 1
     shown, out = on_a_terminal(*words, "--repeat", many)
-    report = json.loads(out)
+    report = flat(out)
     check(report["heap_calls_per_run"] == short["heap_calls_per_run"], f"the line does not count as the run's: {report['heap_calls_per_run']}")
     lines = [line for line in shown.split("\r\x1b[K") if line]
     check(len(lines) >= 3 and shown.endswith("\r\x1b[K"), f"a line that is drawn again and again, and erased: {shown[:300]!r}")

@@ -7,7 +7,6 @@ is refused with exit code 3 by both, at the total accepted, and the run under th
 graphs are drawn. A model is planned without its weights too, which must give the same. Models that cannot be planned before they run have
 no total, and a limit is refused for them with exit code 4."""
 import argparse
-import json
 import pathlib
 import subprocess
 import sys
@@ -15,11 +14,12 @@ import tempfile
 
 import onnx
 
+from answers import flat
 from check_models import MATERIALIZE, SHAPES, stored_elsewhere
 from random_graphs.kinds import addresses, cleared, grouped, labelled, looped, plain, streamed
 
 POLICIES = (0, 2, 3, 4)
-PARTS = ("weights_bytes", "feature_map_bytes", "variables_bytes", "granularity_bytes")
+PARTS = ("weights_bytes", "feature_map_bytes", "variables_bytes", "ports_bytes", "granularity_bytes")
 # Words for both commands, and for run alone.
 SIZES = [(["--shape", f"batch={size}"], []) for size in (1, 3, 8)]
 EXAMPLES = {
@@ -59,7 +59,7 @@ class Totals:
                 return self.fail(label, f"plan exits {code}, run {run_code}: {error.strip()[-300:]} {run_error.strip()[-300:]}")
             self.refused += 1
             return None
-        plan = json.loads(out)
+        plan = flat(out)
         if plan["device_bytes"] is None:
             return self.check_unplanned(label, plan, models, words, run_words)
         total = plan["device_bytes"]
@@ -68,7 +68,7 @@ class Totals:
         code, out, error = self.call("run", *models, *words, *run_words, "--limit", total, "--json")
         if code != 0:
             return self.fail(label, f"run under --limit {total} exits {code}: {error.strip()[-400:]}")
-        run = json.loads(out)
+        run = flat(out)
         different = [part for part in (*PARTS, "device_bytes") if run[part] != plan[part]]
         if different:
             self.fail(label, ", ".join(f"{part} planned {plan[part]}, taken {run[part]}" for part in different))
@@ -84,7 +84,7 @@ class Totals:
         if code != 4 or "plan.limit_unknown" not in error:
             self.fail(label, f"a limit that nobody can judge: exit {code}: {error.strip()[-300:]}")
         code, out, error = self.call("run", *models, *words, *run_words, "--json")
-        if code == 0 and json.loads(out)["device_bytes"] != sum(json.loads(out)[part] for part in PARTS):
+        if code == 0 and flat(out)["device_bytes"] != sum(flat(out)[part] for part in PARTS):
             self.fail(label, "parts of the run do not add up")
         self.unplanned += 1
         return plan
@@ -98,9 +98,9 @@ def check_model(totals, source, folder):
         words = [word for name, size in sizes.items() for word in ("--shape", f"{name}={size}")]
         plan = totals.check(label, [path], words)
         without = totals.call("plan", source, *words, "--policy", POLICIES[-1], "--json")
-        same = ("peak_bytes", "lower_bound_bytes", "plain_peak_bytes", "device_bytes", *PARTS)
-        if plan and (without[0] != 0 or any(json.loads(without[1])[key] != plan[key] for key in same)):
-            totals.fail(label, f"without weights the plan is another: {[(key, plan[key], json.loads(without[1])[key]) for key in same] if without[0] == 0 else without[2]}")
+        same = ("planned_peak_bytes", "lower_bound_bytes", "plain_peak_bytes", "device_bytes", *PARTS)
+        if plan and (without[0] != 0 or any(flat(without[1])[key] != plan[key] for key in same)):
+            totals.fail(label, f"without weights the plan is another: {[(key, plan[key], flat(without[1])[key]) for key in same] if without[0] == 0 else without[2]}")
         print(f"{label}: {plan['device_bytes'] if plan else 'refused'}", flush=True)
 
 

@@ -10,7 +10,7 @@ def inspect(program, model, *arguments):
     done = subprocess.run([program, "inspect", str(model), "--json", *map(str, arguments)], capture_output=True, text=True, timeout=60)
     if done.returncode != 0:
         return None, f"exit {done.returncode}: {done.stderr.strip()}"
-    return json.loads(done.stdout), None
+    return json.loads(done.stdout)["models"][0], None
 
 
 def in_parallel(work, items):

@@ -25,6 +25,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
+from answers import flat
 from check_models import LARGEST_ERROR, distance, file_name
 from wild_table import MODELS
 
@@ -143,7 +144,7 @@ def run_ours(program, path, arguments, repeat, output):
     done = subprocess.run(command + (["--output", output] if output else []), capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"exit {done.returncode}: {' '.join(done.stderr.split())[-400:]}")
-    return json.loads(done.stdout)
+    return flat(done.stdout)
 
 
 def compare(row, report, folder, answers, allowed):

@@ -83,7 +83,7 @@ def stub(found):
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     answer = subprocess.run([program, "options", "--json"], capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"})
-    found = classes(json.loads(answer.stdout))
+    found = classes(json.loads(answer.stdout)["options"])
     (folder / "_option_table.py").write_text(table(found))
     (folder / "config.pyi").write_text(stub(found))
 

@@ -7,6 +7,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <span>
 #include <system_error>
 
 #include "cli/interrupt.h"
@@ -41,24 +42,29 @@ Examples:
 Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage, 3 does not fit,
 4 unsupported, 5 mismatch, 6 bad file, 130 interrupted (Ctrl-C: what is known by then is told).)";
 
-int Report(const Error& error) {
+void Report(const Error& error) {
   const bool color = ColorAllowed(STDERR_FILENO);
   // Several mistakes have a line each, already fit to be printed.
   const std::string text = error.code == "config.mistakes"
                                ? StrCat(error.what, ":", error.why, " [", error.code, "]")
                                : error.Text();
   std::cerr << StrCat(color ? "\033[31m" : "", "error: ", color ? "\033[0m" : "", text, "\n");
-  return static_cast<int>(error.kind);
 }
 
-int ReportInterrupted() {
-  Report({ErrorKind::kRunFailed,
-          "cli.interrupted",
-          "interrupted",
-          {},
-          "what is told is what was known by then",
-          {}});
-  return kInterruptedExit;
+// Before anything is parsed, since what cannot be parsed is answered in the same way.
+Answer AnswerTo(int argc, char** argv) {
+  const std::span words(argv, static_cast<size_t>(argc));
+  const bool json = std::any_of(words.begin(), words.end(), [](const char* word) {
+    return std::string_view(word) == "--json";
+  });
+  const bool named = argc > 1 && argv[1][0] != '-';
+  return {named ? argv[1] : "", json};
+}
+
+Error InterruptedError() {
+  return {ErrorKind::kRunFailed, "cli.interrupted",
+          "interrupted",         {},
+          "what is told is what was known by then", {}};
 }
 
 std::string NearestCommand(const CLI::App& program, int argc, char** argv) {
@@ -75,7 +81,7 @@ std::string NearestCommand(const CLI::App& program, int argc, char** argv) {
                  : StrCat("the commands are ", Join(names, ", "));
 }
 
-int RunProgram(int argc, char** argv) {
+Status RunProgram(int argc, char** argv, Answer& answer) {
   CLI::App program{"Plimsoll: a graph engine that knows its waterline.", "plimsoll"};
   program.set_version_flag("--version", "plimsoll " + Version());
   program.require_subcommand(1);
@@ -102,25 +108,52 @@ int RunProgram(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
-    if (wrong.get_exit_code() == 0) return program.exit(wrong);
-    return Report({ErrorKind::kUsage,
-                   "cli.usage",
-                   "command line not understood",
-                   {},
-                   wrong.what(),
-                   NearestCommand(program, argc, argv)});
+    if (wrong.get_exit_code() == 0) {
+      program.exit(wrong);
+      answer = Answer("", false);  // help and version are text
+      return {};
+    }
+    return Error{ErrorKind::kUsage,
+                 "cli.usage",
+                 "command line not understood",
+                 {},
+                 wrong.what(),
+                 NearestCommand(program, argc, argv)};
   }
-  const Status status = action();
-  std::cout.flush();
-  if (Interrupted()) {
-    if (!status.ok()) Report(status.error());
-    return ReportInterrupted();
+  return action(answer);
+}
+
+// What was thrown, as an error.
+Error Caught() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return {ErrorKind::kRunFailed,
+            "cli.memory",
+            "out of host memory",
+            {},
+            {},
+            "close other programs or use a smaller model"};
+  } catch (const std::system_error& refused) {
+    return {ErrorKind::kRunFailed,
+            "cli.system",
+            "the system refused something that the command needs",
+            {},
+            refused.what(),
+            "look at the limits of this process (ulimit -a), or use --threads 1"};
+  } catch (const std::exception& broken) {
+    return {ErrorKind::kRunFailed, "cli.internal",
+            "internal error",      {},
+            broken.what(),         "please report this with the command line"};
   }
-  if (status.ok() && !std::cout) {
-    return Report({ErrorKind::kRunFailed, "cli.output", "cannot write the answer",
-                   "standard output", "the write failed", "check disk space and pipes"});
+}
+
+Status Guarded(const std::function<Status()>& act) {
+  try {
+    return act();
+  } catch (...) {
+    return Caught();
   }
-  return status.ok() ? 0 : Report(status.error());
 }
 
 }  // namespace
@@ -128,30 +161,33 @@ int RunProgram(int argc, char** argv) {
 int Main(int argc, char** argv) {
   const InterruptHandlers handlers;
   const OutOfMemoryEnds memory;
-  try {
-    return RunProgram(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return Report({ErrorKind::kRunFailed,
-                   "cli.memory",
-                   "out of host memory",
-                   {},
-                   {},
-                   "close other programs or use a smaller model"});
-  } catch (const std::system_error& refused) {
-    return Report({ErrorKind::kRunFailed,
-                   "cli.system",
-                   "the system refused something that the command needs",
-                   {},
-                   refused.what(),
-                   "look at the limits of this process (ulimit -a), or use --threads 1"});
-  } catch (const std::exception& broken) {
-    return Report({ErrorKind::kRunFailed,
-                   "cli.internal",
-                   "internal error",
-                   {},
-                   broken.what(),
-                   "please report this with the command line"});
+  Answer answer = AnswerTo(argc, argv);
+  Status status = Guarded([&] { return RunProgram(argc, argv, answer); });
+  const bool interrupted = Interrupted();
+  if (interrupted) {
+    if (!status.ok()) Report(status.error());
+    status = InterruptedError();
   }
+  const auto exit_code = [&] {
+    return interrupted ? kInterruptedExit : static_cast<int>(status.error().kind);
+  };
+  const Status told = Guarded([&] {
+    if (status.ok()) {
+      answer.Finish();
+    } else {
+      answer.FinishWith(status.error(), exit_code());
+    }
+    std::cout.flush();
+    return Status();
+  });
+  if (status.ok()) status = told;
+  if (status.ok() && !std::cout) {
+    status = Error{ErrorKind::kRunFailed, "cli.output",       "cannot write the answer",
+                   "standard output",     "the write failed", "check disk space and pipes"};
+  }
+  if (status.ok()) return 0;
+  Report(status.error());
+  return exit_code();
 }
 
 }  // namespace plimsoll::cli

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "cli/answer.h"
 #include "plimsoll/base/status.h"
 
 namespace CLI {
@@ -10,8 +11,9 @@ class App;
 
 namespace plimsoll::cli {
 
-// What the chosen subcommand will do. A subcommand fills it in when the command line names it.
-using Action = std::function<Status()>;
+// What the chosen subcommand will do, and where its answer goes. A subcommand fills it in when the
+// command line names it.
+using Action = std::function<Status(Answer&)>;
 
 class CommandOptions;
 

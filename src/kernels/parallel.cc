@@ -1,59 +1,144 @@
 #include "kernels/parallel.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
 
-// Without OpenMP (clang without libomp) everything runs in the calling thread.
-#ifdef _OPENMP
-#include <omp.h>
-#else
-static void omp_set_num_threads(int) {}
-static int omp_get_max_threads() { return 1; }
-#endif
+#include "base/usable_cores.h"
+#include "kernels/threads/thread_team.h"
 
-// The thread sanitizer does not see how OpenMP hands work over and takes it back, so it is told.
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#define PLIMSOLL_UNSEEN __attribute__((no_sanitize("thread")))
-// oneDNN shares its work out the same way, in code that cannot tell.
-extern "C" const char* __tsan_default_suppressions() { return "called_from_lib:libdnnl.so\n"; }
 // Tests start processes of their own, which make sessions.
+#ifdef __SANITIZE_THREAD__
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
-#else
-static void __tsan_release(void*) {}
-static void __tsan_acquire(void*) {}
-#define PLIMSOLL_UNSEEN
 #endif
 
 namespace plimsoll::kernels {
+namespace {
 
-ThreadScope::ThreadScope(int threads) : before_(Threads()) {
-  omp_set_num_threads(std::max(threads, 1));
+// Teams whose calling thread has ended. Never destroyed: threads may end after the program's
+// statics.
+class SpareTeams {
+ public:
+  static SpareTeams& Of() {
+    static SpareTeams* const spare = new SpareTeams;
+    return *spare;
+  }
+  std::unique_ptr<ThreadTeam> Take() {
+    const std::lock_guard lock(mutex_);
+    if (teams_.empty()) return std::make_unique<ThreadTeam>();
+    std::unique_ptr<ThreadTeam> team = std::move(teams_.back());
+    teams_.pop_back();
+    return team;
+  }
+  void Give(std::unique_ptr<ThreadTeam> team) {
+    const std::lock_guard lock(mutex_);
+    teams_.push_back(std::move(team));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ThreadTeam>> teams_;
+};
+
+// What a thread knows of itself as a caller of kernels.
+struct Caller {
+  int threads = 0;  // of the innermost scope; 0: no scope
+  int scopes = 0;
+  uint32_t calls = 0;  // outermost scopes so far
+  int cores = 1;       // that the process may use
+  bool in_region = false;
+};
+constinit thread_local Caller caller;
+
+// The calling thread's team, which outlives it as a spare one.
+ThreadTeam& Team() {
+  struct Holder {
+    std::unique_ptr<ThreadTeam> team = SpareTeams::Of().Take();
+    ~Holder() { SpareTeams::Of().Give(std::move(team)); }
+  };
+  thread_local Holder holder;
+  return *holder.team;
 }
 
-ThreadScope::~ThreadScope() { omp_set_num_threads(before_); }
+// Threads of the process that are within a scope: they share its processors.
+std::atomic<int> callers{0};
 
-int Threads() { return omp_get_max_threads(); }
+struct Work {
+  RegionBody body = nullptr;
+  const void* context = nullptr;
+  int threads = 1;
+};
 
-PLIMSOLL_UNSEEN void ParallelFor(int64_t count, int64_t grain, ParallelBody body,
-                                 const void* context) {
+}  // namespace
+
+ThreadScope::ThreadScope(int threads) : before_(caller.threads) {
+  if (caller.scopes++ == 0 && !caller.in_region) {
+    constexpr uint32_t kCoresStay = 64;  // calls; asking takes as long as a small kernel
+    if (caller.calls++ % kCoresStay == 0) caller.cores = UsableCores();
+    callers.fetch_add(1, std::memory_order_relaxed);
+  }
+  caller.threads = std::clamp(threads, 1, kMostThreads);
+}
+
+ThreadScope::~ThreadScope() {
+  caller.threads = before_;
+  if (--caller.scopes == 0 && !caller.in_region) callers.fetch_sub(1, std::memory_order_relaxed);
+}
+
+int Threads() {
+  return caller.threads > 0 ? caller.threads : std::min(UsableCores(), kMostThreads);
+}
+
+bool InRegion() { return caller.in_region; }
+
+bool RunRegion(int parts, bool together, RegionBody body, const void* context) {
+  // Within a scope, which says how many processors there are.
+  if (caller.scopes == 0) {
+    const ThreadScope own(Threads());
+    return RunRegion(parts, together, body, context);
+  }
+  const int share =
+      std::max(caller.cores / std::max(callers.load(std::memory_order_relaxed), 1), 1);
+  Work work{body, context, caller.threads};
+  return Team().Run({.parts = parts,
+                     .threads = std::min(parts, share),
+                     .together = together,
+                     .crowded = share < parts,
+                     .body =
+                         [](int part, void* given) {
+                           const Work& work = *static_cast<const Work*>(given);
+                           const int threads = std::exchange(caller.threads, work.threads);
+                           caller.in_region = true;
+                           work.body(part, work.context);
+                           caller.in_region = false;
+                           caller.threads = threads;
+                         },
+                     .context = &work});
+}
+
+void ParallelFor(int64_t count, int64_t grain, ParallelBody body, const void* context) {
   const int64_t most = std::max<int64_t>(count / std::max<int64_t>(grain, 1), 1);
-  const int64_t parts = std::min<int64_t>(most, Threads());
+  const int64_t parts = caller.in_region ? 1 : std::min<int64_t>(most, Threads());
   if (parts <= 1) {
     if (count > 0) body(0, count, context);
     return;
   }
-  char given = 0;
-  char done = 0;
-  __tsan_release(&given);
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
-#endif
-  for (int64_t part = 0; part < parts; ++part) {
-    __tsan_acquire(&given);
-    body(count * part / parts, count * (part + 1) / parts, context);
-    __tsan_release(&done);
-  }
-  __tsan_acquire(&done);
+  struct Range {
+    int64_t count;
+    int64_t parts;
+    ParallelBody body;
+    const void* context;
+  } const range{count, parts, body, context};
+  RunRegion(
+      static_cast<int>(parts), false,
+      [](int part, const void* given) {
+        const Range& all = *static_cast<const Range*>(given);
+        all.body(all.count * part / all.parts, all.count * (part + 1) / all.parts, all.context);
+      },
+      &range);
 }
 
 }  // namespace plimsoll::kernels

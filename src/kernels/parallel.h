@@ -6,7 +6,10 @@
 namespace plimsoll::kernels {
 
 // For as long as it lives, kernels that the calling thread prepares or runs may use this many
-// threads, oneDNN's included; then as many as before. The waiting of idle threads is passive.
+// threads, oneDNN's included; then as many as before. The threads belong to the calling thread: all
+// sessions that it runs share them, and threads that run sessions at once share the processors that
+// the process may use, each its part of them. How work is cut, and so every bit of a result,
+// depends on the number given here alone.
 class ThreadScope {
  public:
   explicit ThreadScope(int threads);
@@ -17,7 +20,15 @@ class ThreadScope {
  private:
   const int before_;
 };
-int Threads();  // in the innermost scope of the calling thread
+int Threads();  // in the innermost scope of the calling thread; all usable cores outside of any
+
+// Calls `body(part, context)` once for each of `parts` parts in the threads of the calling thread,
+// itself among them, and returns when all are done. Where parts wait for each other (`together`),
+// each has a thread of its own; false, with nothing begun, where the system gives too few. Not
+// within a region.
+using RegionBody = void (*)(int part, const void* context);
+bool RunRegion(int parts, bool together, RegionBody body, const void* context);
+bool InRegion();  // the calling thread runs a part of one
 
 // Calls `body(begin, end, context)` over [0, count) in at most Threads() parts of at least `grain`
 // items, each item once; returns when all are done. Parts depend on count, grain and the number of

@@ -76,7 +76,7 @@ def test_what_a_session_refuses_is_refused(tiny, tmp_path):
 
 def command_line(*arguments):
     answer = subprocess.run([sys.executable, "-m", "plimsoll", "options", "--json", *arguments], capture_output=True, text=True, check=True)
-    return {row["name"]: row["in_force"] for row in json.loads(answer.stdout)}
+    return {row["name"]: row["in_force"] for row in json.loads(answer.stdout)["options"]}
 
 
 def values(effective):

@@ -19,8 +19,7 @@ def test_numpy_is_imported_when_it_is_needed():
 
 
 def test_the_environment_is_left_alone():
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
-    assert python("import os, plimsoll; print('OMP_WAIT_POLICY' in os.environ)", env=environment) == "False"
+    assert python("import os; before = dict(os.environ); import plimsoll; print(dict(os.environ) == before)") == "True"
 
 
 def test_the_package_comes_from_the_wheel(top):

@@ -174,7 +174,7 @@ class Group:
                 return None  # every size is open, and so are those of the outputs
             if done.returncode != 0:
                 return self.refuse(case, command, code, f"exit {done.returncode}: {done.stderr}")
-            told = json.loads(done.stdout)
+            told = json.loads(done.stdout)["models"][0]
             losses += zip(told["at_step"], told["losses"])
         for step, loss in losses:
             if not np.isclose(loss, case.losses[step - 1], rtol=1e-3, atol=1e-3):

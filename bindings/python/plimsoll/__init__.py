@@ -8,24 +8,9 @@
     session.plan.peak_bytes
 
 NumPy is imported by the first call that needs an array, not by this package."""
-import os as _os
+from plimsoll import _native
 
-
-def _load_native():
-    # OpenMP reads how its idle threads wait when it is loaded. Spinning ones make a shared machine crawl, so without a word from
-    # the user ours sleep; the variable is taken away again, since other libraries of the process read it too.
-    unset = "OMP_WAIT_POLICY" not in _os.environ
-    if unset:
-        _os.environ["OMP_WAIT_POLICY"] = "passive"
-    try:
-        from plimsoll import _native
-    finally:
-        if unset:
-            del _os.environ["OMP_WAIT_POLICY"]
-    return _native
-
-
-__version__: str = _load_native().version
+__version__: str = _native.version
 
 from plimsoll.binding import IOBinding, OrtValue, empty  # noqa: E402
 from plimsoll.config import DumpConfig, ExperimentalConfig, MemoryConfig, NPURunConfig, ProfilingConfig  # noqa: E402

@@ -1,5 +1,4 @@
 """The command line: python -m plimsoll"""
-import os
 import signal
 import sys
 
@@ -8,7 +7,6 @@ def main() -> int:
     # As the program itself: Ctrl-C and a closed pipe end it at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from plimsoll import _native
     return _native.command_line(["plimsoll", *sys.argv[1:]])
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -10,7 +9,7 @@
 #include "cli/inputs/text_file.h"
 #include "cli/interrupt.h"
 #include "cli/peer/bench_measure.h"
-#include "cli/peer/usable_cores.h"
+#include "base/usable_cores.h"
 #include "cli/program.h"
 #include "cli/reports/bench_report.h"
 #include "cli/reports/progress_line.h"
@@ -86,7 +85,7 @@ Status CheckShapeNames(const BenchArguments& options) {
 }
 
 Result<std::vector<BenchCase>> CasesOf(const BenchArguments& options) {
- for (const std::string& text : options.shapes) {
+  for (const std::string& text : options.shapes) {
     PLIMSOLL_TRY(compile::ParseShapeArgument(text).status());
   }
   PLIMSOLL_ASSIGN(const std::vector<int> threads, ParseCounts("--threads", options.threads, 0));
@@ -131,22 +130,21 @@ Status BecameSlower(const BenchComparison& comparison) {
 }
 
 // What was measured goes everywhere it was asked to go.
-Status Tell(const BenchArguments& options, BenchReport& report) {
-  report.interrupted = Interrupted();
+Status Tell(const BenchArguments& options, BenchReport& report, Answer& answer) {
   if (!options.compare.empty()) {
     PLIMSOLL_ASSIGN(const std::string stored, ReadTextFile(options.compare));
     PLIMSOLL_ASSIGN(report.comparison, CompareWithBaseline(report.rows, stored, options.compare));
   }
-  std::cout << (options.json ? BenchJson(report) : BenchText(report));
+  answer.Give([&] { return BenchJson(report); }, [&] { return BenchText(report); });
   if (!options.csv.empty()) PLIMSOLL_TRY(WriteTextFile(options.csv, BenchCsv(report)));
   if (!options.save_baseline.empty()) {
-    PLIMSOLL_TRY(WriteTextFile(options.save_baseline, BenchJson(report)));
+    PLIMSOLL_TRY(WriteTextFile(options.save_baseline, BenchJson(report).dump(2) + "\n"));
   }
   return report.comparison ? BecameSlower(*report.comparison) : Status();
 }
 
 // Every case is measured, also behind one that fails; the first failure is the command's.
-Status Bench(const BenchArguments& options) {
+Status Bench(const BenchArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(const std::vector<BenchCase> cases, CasesOf(options));
   PLIMSOLL_TRY(CheckShapeNames(options));
   if (!options.compare.empty()) {
@@ -180,7 +178,7 @@ Status Bench(const BenchArguments& options) {
   }
   progress.reset();
   if (report.rows.empty()) return first;
-  const Status told = Tell(options, report);
+  const Status told = Tell(options, report, answer);
   return first.ok() ? told : first;
 }
 
@@ -209,7 +207,7 @@ void AddBench(CLI::App& program, Action& action) {
   command.Text("--compare", options->compare,
                "What --save-baseline kept: tell what became slower or faster");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Bench(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Bench(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

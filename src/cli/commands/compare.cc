@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/commands/options.h"
@@ -225,20 +223,18 @@ Status FindParting(const CompareArguments& options, const ComparedModel& model,
   return {};
 }
 
-nlohmann::ordered_json DifferenceJson(const Difference& difference) {
-  nlohmann::ordered_json row{{"value", difference.value}, {"node", difference.node}};
+Json DifferenceJson(const Difference& difference) {
+  Json row{{"value", difference.value}, {"node", difference.node}};
   if (std::isfinite(difference.distance)) row["distance"] = difference.distance;
   return row;
 }
 
-std::string ToJson(const CompareArguments& options, const Comparison& comparison) {
-  nlohmann::ordered_json json{{"schema_version", 1},
-                              {"command", "compare"},
-                              {"models", {{{"model", options.model}}}},
-                              {"sides", {comparison.left, comparison.right}},
-                              {"compared", comparison.compared},
-                              {"differences", nlohmann::ordered_json::array()},
-                              {"extra_outputs", nlohmann::ordered_json::array()}};
+Json ToJson(const CompareArguments& options, const Comparison& comparison) {
+  Json json{{"file", options.model},
+            {"sides", {comparison.left, comparison.right}},
+            {"values_compared", comparison.compared},
+            {"differences", Json::array()},
+            {"extra_outputs", Json::array()}};
   if (std::isfinite(comparison.largest)) json["largest_distance"] = comparison.largest;
   for (const Difference& difference : comparison.differences) {
     json["differences"].push_back(DifferenceJson(difference));
@@ -247,8 +243,7 @@ std::string ToJson(const CompareArguments& options, const Comparison& comparison
     json["extra_outputs"].push_back({{"value", extra.value}, {"side", extra.side}});
   }
   if (comparison.parted) json["first_to_part"] = DifferenceJson(*comparison.parted);
-  if (Interrupted()) json["interrupted"] = true;
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return {{"models", Json::array({std::move(json)})}};
 }
 
 std::string ToText(const Comparison& comparison) {
@@ -296,7 +291,7 @@ Status Verdict(const CompareArguments& options, const Comparison& comparison) {
                .remedy = "give models whose values have the same names"};
 }
 
-Status Compare(const CompareArguments& options) {
+Status Compare(const CompareArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(const ComparedModel model, ReadCompared(options, options.model));
   const ComparedEngine engine = EngineNamed(options.engine);
   std::optional<SideValues> right;
@@ -312,17 +307,17 @@ Status Compare(const CompareArguments& options) {
   PLIMSOLL_ASSIGN(const SideValues left, ComputeSide(engine, model));
   if (!options.save.empty() && !Interrupted()) {
     PLIMSOLL_TRY(SaveSide(options.save, left));
-    if (!options.json) {
-      std::cout << StrCat(options.save, ": ", Counted(left.values.size(), "value"), " of ",
-                          left.name, "\n");
+    if (!answer.json()) {
+      answer.Print(StrCat(options.save, ": ", Counted(left.values.size(), "value"), " of ",
+                          left.name, "\n"));
     }
   }
-  if (alone && !options.json) return {};
+  if (alone && !answer.json()) return {};
   Comparison comparison = alone ? Comparison() : CompareSides(options, left, *right);
   comparison.left = left.name;
   const bool searches = engine == ComparedEngine::kPlimsoll && !comparison.differences.empty();
   if (searches) PLIMSOLL_TRY(FindParting(options, model, *right, comparison));
-  std::cout << (options.json ? ToJson(options, comparison) : ToText(comparison));
+  answer.Give([&] { return ToJson(options, comparison); }, [&] { return ToText(comparison); });
   return alone ? Status() : Verdict(options, comparison);
 }
 
@@ -347,7 +342,7 @@ void AddCompare(CLI::App& program, Action& action) {
   command.Real("--absolute", options->absolute,
                "Difference of an element that still counts as equal (default 1e-6)");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Compare(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Compare(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

@@ -1,6 +1,4 @@
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/commands/config_arguments.h"
@@ -9,7 +7,7 @@
 #include "cli/inputs/output_file.h"
 #include "cli/interrupt.h"
 #include "cli/peer/run_measure.h"
-#include "cli/peer/usable_cores.h"
+#include "base/usable_cores.h"
 #include "cli/program.h"
 #include "cli/reports/progress_line.h"
 #include "cli/reports/text_table.h"
@@ -74,24 +72,25 @@ Status CompileInto(const CompileArguments& options, engine::CompiledFileWriter& 
   return writer.Finish(options.model, options.shapes);
 }
 
-Status Compile(const CompileArguments& options) {
+Status Compile(const CompileArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(const std::shared_ptr<engine::CompiledFileWriter> writer,
                   engine::CompiledFileWriter::Begin(LinkTarget(options.output)));
   std::optional<ProgressLine> progress(std::in_place, 0, "compiling");
   PLIMSOLL_TRY(CompileInto(options, *writer, writer));
   progress.reset();
   const Bytes size(static_cast<int64_t>(writer->size()));
-  if (options.json) {
-    nlohmann::ordered_json json{{"schema_version", 1}, {"command", "compile"}};
-    json["models"] = {{{"model", options.output},
-                       {"source", options.model},
-                       {"bytes", size.value()},
-                       {"entries", writer->entries()}}};
-    std::cout << json.dump(2) << "\n";
-  } else {
-    std::cout << StrCat(options.output, ": ", FormatBytes(size), ", ",
-                        Counted(writer->entries(), "compiled part"), "\n");
-  }
+  answer.Give(
+      [&] {
+        Json model{{"file", options.output},
+                   {"source", options.model},
+                   {"bytes", size.value()},
+                   {"parts", writer->entries()}};
+        return Json{{"models", Json::array({std::move(model)})}};
+      },
+      [&] {
+        return StrCat(options.output, ": ", FormatBytes(size), ", ",
+                      Counted(writer->entries(), "compiled part"), "\n");
+      });
   return {};
 }
 
@@ -110,7 +109,7 @@ void AddCompile(CLI::App& program, Action& action) {
                 "Threads of the run compiled for; 0: the cores this process may use");
   AddConfigArguments(command, options->config);
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Compile(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Compile(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

@@ -20,7 +20,7 @@ constexpr std::string_view kBashBody =
   elif [[ $before == --set ]]; then
     compopt -o nospace 2>/dev/null
     COMPREPLY=($(compgen -S = -W "$names" -- "$wanted"))
-  elif ((COMP_CWORD == 1)) || [[ $command == help ]]; then
+  elif ((COMP_CWORD == 1)) || [[ $command == help && $wanted != -* ]]; then
     COMPREPLY=($(compgen -W "$commands" -- "$wanted"))
   elif [[ -n $choices ]]; then
     COMPREPLY=($(compgen -W "$choices" -- "$wanted"))

@@ -1,7 +1,5 @@
 #include <array>
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/commands/config_arguments.h"
@@ -50,17 +48,17 @@ struct Tally {
   int operator[](Outcome outcome) const { return counts[static_cast<size_t>(outcome)]; }
 };
 
-std::string ToJson(const Tally& tally) {
-  nlohmann::ordered_json json;
+Json ToJson(const Tally& tally) {
+  Json json;
   for (size_t i = 0; i < kNames.size(); ++i) json[kNames[i]] = tally.counts[i];
-  json["cases"] = nlohmann::ordered_json::array();
+  json["cases"] = Json::array();
   for (const CaseVerdict& verdict : tally.verdicts) {
-    nlohmann::ordered_json row{{"name", verdict.name}, {"outcome", Name(verdict.outcome)}};
+    Json row{{"name", verdict.name}, {"outcome", Name(verdict.outcome)}};
     if (!verdict.node.empty()) row["node"] = verdict.node;
     if (!verdict.reason.empty()) row["reason"] = verdict.reason;
     json["cases"].push_back(std::move(row));
   }
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 std::string ToText(const Tally& tally) {
@@ -103,7 +101,7 @@ Error NoCase(const ConformanceArguments& options,
                                  : "leave --filter out, or give a part of a case's name"};
 }
 
-Status Conformance(const ConformanceArguments& options) {
+Status Conformance(const ConformanceArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   CaseOptions how;
   how.batch = options.batch;
@@ -123,7 +121,7 @@ Status Conformance(const ConformanceArguments& options) {
   }
   progress.reset();
   if (tally.verdicts.empty() && !Interrupted()) return NoCase(options, folders);
-  std::cout << (options.json ? ToJson(tally) : ToText(tally));
+  answer.Give([&] { return ToJson(tally); }, [&] { return ToText(tally); });
   return Verdict(tally);
 }
 
@@ -141,7 +139,7 @@ void AddConformance(CLI::App& program, Action& action) {
   command.Flag("--plain", options->plain, "Run the graphs as the files have them, without passes");
   AddConfigArguments(command, options->config);
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Conformance(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Conformance(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/options.h"
 #include "cli/peer/machine.h"
@@ -33,25 +31,22 @@ void AddDevices(std::vector<Finding>& findings) {
   }
 }
 
-Status Doctor(bool json) {
+Status Doctor(Answer& answer) {
   std::vector<Finding> findings = ExamineMachine();
   AddDevices(findings);
-  if (json) {
-    nlohmann::ordered_json told{{"schema_version", 1},
-                                {"command", "doctor"},
-                                {"models", nlohmann::ordered_json::array()},
-                                {"findings", nlohmann::ordered_json::array()}};
+  if (answer.json()) {
+    Json list = Json::array();
     for (const Finding& finding : findings) {
-      told["findings"].push_back(
+      list.push_back(
           {{"subject", finding.subject}, {"state", finding.state}, {"advice", finding.advice}});
     }
-    std::cout << told.dump(2) << "\n";
+    answer.Add({{"findings", std::move(list)}});
     return {};
   }
   for (const Finding& finding : findings) {
     const std::string said =
         finding.advice.empty() ? finding.state : StrCat(finding.state, "; ", finding.advice);
-    std::cout << Wrapped(fmt::format("{:<20}  ", finding.subject), said, OutputColumns());
+    answer.Print(Wrapped(fmt::format("{:<20}  ", finding.subject), said, OutputColumns()));
   }
   return {};
 }
@@ -63,7 +58,7 @@ void AddDoctor(CLI::App& program, Action& action) {
   CommandOptions command(program, "doctor", "Show what this machine offers and what would help",
                          "");
   command.Json(*json);
-  WhenChosen(command, action, [json] { return Doctor(*json); });
+  WhenChosen(command, action, [json](Answer& answer) { return Doctor(answer); });
 }
 
 }  // namespace plimsoll::cli

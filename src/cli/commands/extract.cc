@@ -1,9 +1,7 @@
 #include "onnx/extract/extract_model.h"
 
 #include <filesystem>
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/options.h"
 #include "cli/inputs/output_file.h"
@@ -35,15 +33,14 @@ Nodes, initializers, functions and bodies are taken as the file has them; the ty
 outputs are the file's, or else inferred. Weights that the model keeps in files next to it go to one
 file next to the new model, OUTPUT.data.)";
 
-std::string ExtractJson(const ExtractArguments& options, const onnx::ExtractedModel& part) {
-  nlohmann::ordered_json json{{"schema_version", 1}, {"command", "extract"}};
-  json["models"] = {{{"model", options.output},
-                     {"source", options.model},
-                     {"nodes", part.nodes},
-                     {"nodes_before", part.nodes_before},
-                     {"inputs", part.inputs},
-                     {"outputs", part.outputs}}};
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+Json ExtractJson(const ExtractArguments& options, const onnx::ExtractedModel& part) {
+  Json model{{"file", options.output},
+             {"source", options.model},
+             {"nodes", part.nodes},
+             {"nodes_before", part.nodes_before},
+             {"input_names", part.inputs},
+             {"output_names", part.outputs}};
+  return {{"models", Json::array({std::move(model)})}};
 }
 
 std::string ExtractText(const ExtractArguments& options, const onnx::ExtractedModel& part) {
@@ -60,7 +57,7 @@ Status WriteData(const std::string& path, const std::vector<onnx::ByteSpan>& dat
   return WriteFile(path, parts);
 }
 
-Status Extract(const ExtractArguments& options) {
+Status Extract(const ExtractArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
   PLIMSOLL_TRY(compile::InferShapes(graph));
   const std::string data = options.output + ".data";
@@ -95,7 +92,9 @@ Status Extract(const ExtractArguments& options) {
   }
   if (!part.data.empty()) PLIMSOLL_TRY(WriteData(data, part.data));
   PLIMSOLL_TRY(WriteTextFile(options.output, part.model));
-  if (!to_output) std::cout << (options.json ? ExtractJson(options, part) : ExtractText(options, part));
+  if (to_output) return {};
+  answer.Give([&] { return ExtractJson(options, part); },
+              [&] { return ExtractText(options, part); });
   return {};
 }
 
@@ -112,7 +111,7 @@ void AddExtract(CLI::App& program, Action& action) {
                    "A value that becomes an output; repeatable; without it the model's outputs");
   command.Required("-o,--output", options->output, "Where the part goes");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Extract(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Extract(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <iostream>
 #include <memory>
 
 #include "cli/commands/options.h"
@@ -31,7 +30,7 @@ Examples:
   plimsoll inspect bert.onnx --shape batch=1 --shape seq=128 --json
   plimsoll inspect model.onnx --graph               every node, one line each)";
 
-Status Inspect(const InspectArguments& options) {
+Status Inspect(const InspectArguments& options, Answer& answer) {
   std::vector<compile::ShapeArgument> shapes;
   for (const std::string& text : options.shapes) {
     PLIMSOLL_ASSIGN(auto shape, compile::ParseShapeArgument(text));
@@ -42,15 +41,15 @@ Status Inspect(const InspectArguments& options) {
   if (!options.test_data.empty()) PLIMSOLL_TRY(GiveStoredInputs(graph, options.test_data));
   PLIMSOLL_TRY(compile::InferShapes(graph));
   if (options.text_form) {
-    std::cout << (options.json ? GraphJson(graph, options.model) : TextForm(graph));
+    answer.Give([&] { return GraphJson(graph, options.model); }, [&] { return TextForm(graph); });
     return {};
   }
   ModelReport report = MakeReport(graph, options.model, bindings);
   if (!options.test_data.empty()) {
     PLIMSOLL_ASSIGN(report.test_data, CompareStoredOutputs(graph, options.test_data));
   }
-  std::cout << (options.json ? ReportJson(report)
-                             : ReportText(report, ColorAllowed(STDOUT_FILENO)));
+  answer.Give([&] { return ReportJson(report); },
+              [&] { return ReportText(report, ColorAllowed(STDOUT_FILENO)); });
   return {};
 }
 
@@ -68,7 +67,7 @@ void AddInspect(CLI::App& program, Action& action) {
       "shapes");
   command.Flag("--graph", options->text_form, "Print the graph, one line per node");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Inspect(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Inspect(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

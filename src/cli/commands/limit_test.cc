@@ -36,8 +36,7 @@ TEST(LimitTest, TheRefusalNamesEveryPart) {
 }
 
 TEST(LimitTest, ThePartsAreTheTotal) {
-  nlohmann::ordered_json json;
-  AddDeviceBytes(SomeMemory(), json);
+  const Json json = DeviceBytesJson(SomeMemory());
   EXPECT_EQ(json["device_bytes"], 1234);
   EXPECT_EQ(json["weights_bytes"].get<int>() + json["feature_map_bytes"].get<int>() +
                 json["variables_bytes"].get<int>() + json["granularity_bytes"].get<int>(),

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <memory>
 
 #include "cli/commands/command_table.h"
@@ -8,6 +7,7 @@
 #include "cli/commands/options_text.h"
 #include "cli/program.h"
 #include "config/options/option_table.h"
+#include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -33,41 +33,48 @@ Examples:
                                                      what these would amount to
   source <(plimsoll completion bash)                 names and values behind --set completed)";
 
-Status ShowEffective(const Arguments& arguments) {
+Status ShowEffective(const Arguments& arguments, Answer& answer) {
   PLIMSOLL_ASSIGN(const EffectiveConfig effective, ResolveArguments(arguments.config));
-  std::cout << (arguments.json ? EffectiveConfigJson(effective) : EffectiveConfigText(effective));
+  answer.Give(
+      [&] {
+        return Json{{"effective", Json::parse(EffectiveConfigJson(effective))}};
+      },
+      [&] { return EffectiveConfigText(effective); });
   return {};
 }
 
 // Rows are shown even where the settings or the environment are refused: who asks may be about to
 // mend them. The error is the outcome all the same.
-Status ListOptions(const Arguments& arguments) {
+Status ListOptions(const Arguments& arguments, Answer& answer) {
   const auto effective = ResolveArguments(arguments.config);
-  std::cout << (arguments.json ? OptionListJson(effective.ok() ? &*effective : nullptr)
-                               : OptionListText());
+  answer.Give([&] { return OptionListJson(effective.ok() ? &*effective : nullptr); },
+              [] { return OptionListText(); });
   return effective.status();
 }
 
-Status ShowOption(const Arguments& arguments) {
+Status ShowOption(const Arguments& arguments, Answer& answer) {
   PLIMSOLL_ASSIGN(const Option* option, config::LookUpOption(arguments.name, "argument"));
   const auto effective = ResolveArguments(arguments.config);
   const EffectiveConfig* in_force = effective.ok() ? &*effective : nullptr;
-  std::cout << (arguments.json ? OptionJson(*option, in_force) : OptionText(*option, in_force));
+  answer.Give([&] { return OptionJson(*option, in_force); },
+              [&] { return OptionText(*option, in_force); });
   return effective.status();
 }
 
-Status ShowOptions(const Arguments& arguments, CLI::App& program) {
+Status ShowOptions(const Arguments& arguments, CLI::App& program, Answer& answer) {
   if (arguments.markdown) {
-    std::cout << OptionMarkdown();
+    answer.Give([] { return Json{{"text", OptionMarkdown()}}; }, [] { return OptionMarkdown(); });
     return {};
   }
   if (!arguments.completion.empty()) {
     const CommandTable table = ReadCommandTable(program);
-    std::cout << (arguments.completion == "zsh" ? ZshCompletion(table) : BashCompletion(table));
+    const std::string script =
+        arguments.completion == "zsh" ? ZshCompletion(table) : BashCompletion(table);
+    answer.Give([&] { return Json{{"text", script}}; }, [&] { return script; });
     return {};
   }
-  if (arguments.effective) return ShowEffective(arguments);
-  return arguments.name.empty() ? ListOptions(arguments) : ShowOption(arguments);
+  if (arguments.effective) return ShowEffective(arguments, answer);
+  return arguments.name.empty() ? ListOptions(arguments, answer) : ShowOption(arguments, answer);
 }
 
 }  // namespace
@@ -84,8 +91,8 @@ void AddOptions(CLI::App& program, Action& action) {
                  "What plimsoll completion prints");
   AddConfigArguments(command, arguments->config);
   command.Json(arguments->json);
-  WhenChosen(command, action, [arguments, &program] {
-    return ShowOptions(*arguments, program);
+  WhenChosen(command, action, [arguments, &program](Answer& answer) {
+    return ShowOptions(*arguments, program, answer);
   });
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "config/options/option_table.h"
 #include "plimsoll/base/text.h"
@@ -14,7 +13,6 @@ namespace {
 using config::EffectiveConfig;
 using config::EffectiveValue;
 using config::Option;
-using nlohmann::ordered_json;
 
 constexpr size_t kTextWidth = 88;
 constexpr size_t kLabelWidth = 14;
@@ -57,9 +55,7 @@ std::string StandingWord(const Option& option) {
   return word == "no effect on this device" ? "no effect" : word;
 }
 
-ordered_json TextOrNull(std::string_view text) {
-  return text.empty() ? ordered_json() : ordered_json(text);
-}
+Json TextOrNull(std::string_view text) { return text.empty() ? Json() : Json(text); }
 
 // The key of the graph engine, where one is known.
 std::string_view GraphEngineKey(const Option& option) {
@@ -70,45 +66,44 @@ std::string_view GraphEngineKey(const Option& option) {
 }
 
 // `in_force` has a key for each option, or none where nothing is.
-ordered_json RowJson(const Option& option, const ordered_json& in_force) {
+Json RowJson(const Option& option, const Json& in_force) {
   const std::string_view seed_default =
       option.npu_run_config_default.empty() ? option.default_value : option.npu_run_config_default;
-  ordered_json row = {
-      {"name", option.name},
-      {"key", TextOrNull(GraphEngineKey(option))},
-      {"keys", ordered_json::array({option.name})},
-      {"group", GroupName(option.group)},
-      {"section", option.section},
-      {"seed_index", option.seed_index < 0 ? ordered_json() : ordered_json(option.seed_index)},
-      {"level", LevelName(option.level)},
-      {"type", TypeName(option.type)},
-      {"default", TextOrNull(option.default_value)},
-      {"seed_default", TextOrNull(seed_default)},
-      {"legal", LegalText(option)},
-      {"legal_words", ordered_json::array()},
-      {"env", nullptr},
-      {"conflicts", ordered_json::array()},
-      {"needs", nullptr},
-      {"since", option.since},
-      {"deprecated", TextOrNull(option.deprecated)},
-      {"standing", StandingText(option)},
-      {"meaning", option.meaning}};
+  Json row = {{"name", option.name},
+              {"key", TextOrNull(GraphEngineKey(option))},
+              {"keys", Json::array({option.name})},
+              {"group", GroupName(option.group)},
+              {"section", option.section},
+              {"seed_index", option.seed_index < 0 ? Json() : Json(option.seed_index)},
+              {"level", LevelName(option.level)},
+              {"type", TypeName(option.type)},
+              {"default", TextOrNull(option.default_value)},
+              {"seed_default", TextOrNull(seed_default)},
+              {"legal", LegalText(option)},
+              {"legal_words", Json::array()},
+              {"env", nullptr},
+              {"conflicts", Json::array()},
+              {"needs", nullptr},
+              {"since", option.since},
+              {"deprecated", TextOrNull(option.deprecated)},
+              {"standing", StandingText(option)},
+              {"meaning", option.meaning}};
   for (const std::string_view key : option.other_keys) row["keys"].push_back(key);
   for (const std::string_view word : option.legal.words) row["legal_words"].push_back(word);
   for (const int64_t number : option.legal.numbers) row["legal_words"].push_back(StrCat(number));
   if (option.environment) row["env"] = option.environment->name;
   for (const config::Conflict& conflict : option.conflicts) {
-    row["conflicts"].push_back({{"option", conflict.other}, {"why", conflict.why}});
+    row["conflicts"].push_back({{"option", conflict.other}, {"reason", conflict.why}});
   }
   if (option.condition) {
     row["needs"] = StrCat(option.condition->other, "=", option.condition->value);
   }
-  row["in_force"] = in_force.value(std::string(option.name), ordered_json());
+  row["in_force"] = in_force.value(std::string(option.name), Json());
   return row;
 }
 
-ordered_json InForce(const EffectiveConfig* effective) {
-  return effective ? ordered_json::parse(EffectiveConfigJson(*effective)) : ordered_json::object();
+Json InForce(const EffectiveConfig* effective) {
+  return effective ? Json::parse(EffectiveConfigJson(*effective)) : Json::object();
 }
 
 }  // namespace
@@ -160,15 +155,15 @@ std::string OptionText(const Option& option, const EffectiveConfig* effective) {
   return out;
 }
 
-std::string OptionListJson(const EffectiveConfig* effective) {
-  const ordered_json in_force = InForce(effective);
-  ordered_json list = ordered_json::array();
+Json OptionListJson(const EffectiveConfig* effective) {
+  const Json in_force = InForce(effective);
+  Json list = Json::array();
   for (const Option& option : config::OptionTable()) list.push_back(RowJson(option, in_force));
-  return list.dump(2) + "\n";
+  return {{"options", std::move(list)}};
 }
 
-std::string OptionJson(const Option& option, const EffectiveConfig* effective) {
-  return RowJson(option, InForce(effective)).dump(2) + "\n";
+Json OptionJson(const Option& option, const EffectiveConfig* effective) {
+  return {{"options", Json::array({RowJson(option, InForce(effective))})}};
 }
 
 }  // namespace plimsoll::cli

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/answer.h"
 #include "config/effective_config.h"
 
 // The option table as people and programs read it. All of it is made from the rows alone.
@@ -15,9 +16,9 @@ std::string OptionListText();
 // One option in full; with what is in force where that is known.
 std::string OptionText(const config::Option& option, const config::EffectiveConfig* effective);
 
-// A list of rows, or one row, as JSON; `effective` may be null, and then nothing is in force.
-std::string OptionListJson(const config::EffectiveConfig* effective);
-std::string OptionJson(const config::Option& option, const config::EffectiveConfig* effective);
+// {"options": rows}, of all or of one; `effective` may be null, and then nothing is in force.
+Json OptionListJson(const config::EffectiveConfig* effective);
+Json OptionJson(const config::Option& option, const config::EffectiveConfig* effective);
 
 // docs/options.md.
 std::string OptionMarkdown();

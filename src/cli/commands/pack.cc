@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/options.h"
 #include "cli/inputs/text_file.h"
@@ -17,8 +15,6 @@
 
 namespace plimsoll::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct PackArguments {
   std::string table;
@@ -65,28 +61,31 @@ Status DoesNotFit(const PackArguments& options, Bytes peak, Bytes capacity, std:
                "raise --capacity, or --effort where nothing is proven"};
 }
 
-Status Check(const PackArguments& options, std::string_view csv, std::optional<Bytes> capacity) {
-  PLIMSOLL_ASSIGN(const plan::CheckAnswer answer, plan::CheckText(csv, capacity, options.table));
+Status Check(const PackArguments& options, std::string_view csv, std::optional<Bytes> capacity,
+             Answer& answer) {
+  PLIMSOLL_ASSIGN(const plan::CheckAnswer checked, plan::CheckText(csv, capacity, options.table));
   if (options.json) {
-    const Json json = {{"valid", true},
-                       {"peak_bytes", answer.peak_bytes.value()},
-                       {"lower_bound_bytes", answer.lower_bound_bytes.value()},
-                       {"fits", answer.fits}};
-    std::cout << json.dump(2) << "\n";
+    answer.Add({{"file", options.table},
+                {"valid", true},
+                {"peak_bytes", checked.peak_bytes.value()},
+                {"lower_bound_bytes", checked.lower_bound_bytes.value()},
+                {"fits", checked.fits}});
   } else {
-    std::cout << fmt::format("valid: peak {} bytes, lower bound {} bytes\n",
-                             answer.peak_bytes.value(), answer.lower_bound_bytes.value());
+    answer.Print(fmt::format("valid: peak {} bytes, lower bound {} bytes\n",
+                             checked.peak_bytes.value(), checked.lower_bound_bytes.value()));
   }
-  if (!answer.fits) return DoesNotFit(options, answer.peak_bytes, *capacity, "the answer is valid");
+  if (!checked.fits) {
+    return DoesNotFit(options, checked.peak_bytes, *capacity, "the answer is valid");
+  }
   return {};
 }
 
-void Show(const plan::PackAnswer& answer, size_t buffers, double seconds) {
+std::string ShownText(const plan::PackAnswer& answer, size_t buffers, double seconds) {
   const double ratio = answer.lower_bound_bytes.value() == 0
                            ? 1.0
                            : static_cast<double>(answer.peak_bytes.value()) /
                                  static_cast<double>(answer.lower_bound_bytes.value());
-  std::cout << fmt::format(
+  return fmt::format(
       "{} buffers: peak {} bytes ({}), lower bound {} bytes, ratio {:.4f}{}\n"
       "assigner {}, {:.3f} s{}\n",
       buffers, answer.peak_bytes.value(), FormatBytes(answer.peak_bytes),
@@ -112,11 +111,11 @@ std::string InfeasibleText(const plan::BufferTable& table, const plan::PackAnswe
                 " that cannot be placed together is ", Join(names, ", "));
 }
 
-Status Pack(const PackArguments& options) {
+Status Pack(const PackArguments& options, Answer& answer) {
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const std::optional<Bytes> capacity, ReadCapacity(options));
   PLIMSOLL_ASSIGN(std::string csv, ReadTextFile(options.table));
-  if (options.check) return Check(options, csv, capacity);
+  if (options.check) return Check(options, csv, capacity, answer);
   PLIMSOLL_ASSIGN(plan::BufferTable table, plan::ReadBufferTable(csv, options.table));
   csv = {};
   plan::PackOptions request;
@@ -132,37 +131,38 @@ Status Pack(const PackArguments& options) {
   const KnownSoFar known;
   request.effort.stop = &InterruptFlag();
   std::optional<ProgressLine> progress(std::in_place, 0, "packing");
-  PLIMSOLL_ASSIGN(const plan::PackAnswer answer, plan::PackInPlace(table, request));
+  PLIMSOLL_ASSIGN(const plan::PackAnswer packed, plan::PackInPlace(table, request));
   progress.reset();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!options.output.empty()) {
     PLIMSOLL_TRY(
-        WriteTextFile(options.output, plan::WriteBufferTable(table.problem, answer.offsets)));
+        WriteTextFile(options.output, plan::WriteBufferTable(table.problem, packed.offsets)));
   }
   if (options.json) {
-    Json json = {{"peak_bytes", answer.peak_bytes.value()},
-                 {"lower_bound_bytes", answer.lower_bound_bytes.value()},
-                 {"fits", answer.fits},
-                 {"optimal", answer.optimal},
+    Json json = {{"file", options.table},
+                 {"peak_bytes", packed.peak_bytes.value()},
+                 {"lower_bound_bytes", packed.lower_bound_bytes.value()},
+                 {"fits", packed.fits},
+                 {"optimal", packed.optimal},
                  {"seconds", seconds},
-                 {"assigner", answer.assigner},
-                 {"infeasible", answer.infeasible},
-                 {"deadline_hit", answer.deadline_hit},
+                 {"assigner", packed.assigner},
+                 {"infeasible", packed.infeasible},
+                 {"deadline_hit", packed.deadline_hit},
                  {"buffers", table.problem.buffers.size()}};
-    if (!answer.infeasible_set.empty()) {
+    if (!packed.infeasible_set.empty()) {
       json["infeasible_set"] = Json::array();
-      for (const plan::BufferId id : answer.infeasible_set) {
+      for (const plan::BufferId id : packed.infeasible_set) {
         json["infeasible_set"].push_back(table.problem.buffer(id).name);
       }
-      json["infeasible_set_minimal"] = answer.infeasible_set_minimal;
+      json["infeasible_set_minimal"] = packed.infeasible_set_minimal;
     }
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    answer.Add(json);
   } else {
-    Show(answer, table.problem.buffers.size(), seconds);
+    answer.Print(ShownText(packed, table.problem.buffers.size(), seconds));
   }
-  if (!answer.fits) {
-    return DoesNotFit(options, answer.peak_bytes, *capacity, InfeasibleText(table, answer));
+  if (!packed.fits) {
+    return DoesNotFit(options, packed.peak_bytes, *capacity, InfeasibleText(table, packed));
   }
   return {};
 }
@@ -188,7 +188,7 @@ void AddPack(CLI::App& program, Action& action) {
   command.Text("-o,--output", options->output, "Write the table with offsets here");
   command.Flag("--check", options->check, "Verify the offsets in the table");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Pack(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Pack(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

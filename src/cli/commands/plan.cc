@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -165,7 +164,7 @@ Result<PlannedSession> PlanSession(const PlanArguments& options) {
 
 // Plans with each value of an option, side by side. What fits is what takes no more than the limit
 // with one of them.
-Status ComparePlans(const PlanArguments& options, const EveryValue& compared) {
+Status ComparePlans(const PlanArguments& options, const EveryValue& compared, Answer& answer) {
   PolicyReport report{.option = compared.option, .rows = {}};
   std::vector<profile::ReportPlan> pages;
   const PlanReports* least = nullptr;
@@ -194,23 +193,24 @@ Status ComparePlans(const PlanArguments& options, const EveryValue& compared) {
   if (!options.html.empty() && !pages.empty()) {
     PLIMSOLL_TRY(WriteReportPage(options.html, std::move(pages)));
   }
-  std::cout << (options.json ? PolicyJson(report) : PolicyText(report));
+  answer.Give([&] { return PolicyJson(report); }, [&] { return PolicyText(report); });
   const bool above = least != nullptr && least->limit && least->total() > *least->limit;
   return above ? Status(DoesNotFit(*least)) : Status();
 }
 
-Status Plan(PlanArguments options) {
+Status Plan(PlanArguments options, Answer& answer) {
   PLIMSOLL_TRY(ParseLimit(options.limit).status());
   PLIMSOLL_ASSIGN(const std::optional<EveryValue> compared, TakeEveryValue(options.config));
   PLIMSOLL_TRY(CheckArguments(options, compared.has_value()));
   const KnownSoFar known;  // from now on searches give what they have found when they are cut
-  if (compared) return ComparePlans(options, *compared);
+  if (compared) return ComparePlans(options, *compared, answer);
   PLIMSOLL_ASSIGN(PlannedSession planned, PlanSession(options));
   const PlanReports& reports = planned.reports;
   if (!options.html.empty()) {
     PLIMSOLL_TRY(WriteReportPage(options.html, std::move(planned.pages)));
   }
-  std::cout << (options.json ? PlanJson(reports) : PlanText(reports, ColorAllowed(STDOUT_FILENO)));
+  answer.Give([&] { return PlanJson(reports); },
+              [&] { return PlanText(reports, ColorAllowed(STDOUT_FILENO)); });
   if (!options.limit.empty() && !reports.memory) {
     return LimitUnknown(Join(options.models, ", "), planned.reason);
   }
@@ -268,7 +268,7 @@ void AddPlan(CLI::App& program, Action& action) {
   AddShort(command, options->config, "--batches-share-memory", "ge.plimsoll.batchesShareMemory",
            "1: batches use the same memory; 0: each has its own");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Plan(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Plan(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

@@ -1,7 +1,5 @@
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/command_table.h"
 #include "cli/commands/options.h"
@@ -24,18 +22,21 @@ Examples:
   plimsoll man | man -l -
   plimsoll man > /usr/local/share/man/man1/plimsoll.1)";
 
-Status ShowHelp(CLI::App& program, const std::string& name) {
+Status ShowText(Answer& answer, const std::string& text) {
+  answer.Give([&] { return Json{{"text", text}}; }, [&] { return text; });
+  return {};
+}
+
+Status ShowHelp(CLI::App& program, const std::string& name, Answer& answer) {
   if (name.empty()) {
     program.clear();  // else the help of this very command would be shown
-    std::cout << program.help();
-    return {};
+    return ShowText(answer, program.help());
   }
   std::vector<std::string> names;
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
     if (command->get_name() != name) continue;
-    std::cout << command->help(program.get_name());
-    return {};
+    return ShowText(answer, command->help(program.get_name()));
   }
   const auto nearest = NearestName(name, names);
   return Error{.kind = ErrorKind::kUsage,
@@ -47,33 +48,28 @@ Status ShowHelp(CLI::App& program, const std::string& name) {
                                  : StrCat("the commands are ", Join(names, ", "))};
 }
 
-Status ShowVersion(bool json) {
-  if (json) {
-    const nlohmann::ordered_json told{{"schema_version", 1},
-                                      {"command", "version"},
-                                      {"models", nlohmann::ordered_json::array()},
-                                      {"version", Version()}};
-    std::cout << told.dump(2) << "\n";
-  } else {
-    std::cout << StrCat("plimsoll ", Version(), "\n");
-  }
-  return {};
-}
-
 }  // namespace
 
 void AddHelp(CLI::App& program, Action& action) {
   auto name = std::make_shared<std::string>();
   CommandOptions command(program, "help", "Show the help of the program or of a command", "");
   command.Text("command", *name, "A command");
-  WhenChosen(command, action, [name, &program] { return ShowHelp(program, *name); });
+  auto json = std::make_shared<bool>(false);
+  command.Json(*json);
+  WhenChosen(command, action, [name, json, &program](Answer& answer) {
+    return ShowHelp(program, *name, answer);
+  });
 }
 
 void AddVersion(CLI::App& program, Action& action) {
   auto json = std::make_shared<bool>(false);
   CommandOptions command(program, "version", "Show the version of the program", "");
   command.Json(*json);
-  WhenChosen(command, action, [json] { return ShowVersion(*json); });
+  WhenChosen(command, action, [json](Answer& answer) {
+    answer.Give([] { return Json{{"version", Version()}}; },
+                [] { return StrCat("plimsoll ", Version(), "\n"); });
+    return Status();
+  });
 }
 
 void AddCompletion(CLI::App& program, Action& action) {
@@ -82,20 +78,22 @@ void AddCompletion(CLI::App& program, Action& action) {
                          "Print a script that completes commands, options and values in a shell",
                          kCompletionExamples);
   command.RequiredChoice("shell", *shell, {"bash", "zsh", "fish"}, "The shell");
-  WhenChosen(command, action, [shell, &program] {
+  auto json = std::make_shared<bool>(false);
+  command.Json(*json);
+  WhenChosen(command, action, [shell, json, &program](Answer& answer) {
     const CommandTable table = ReadCommandTable(program);
-    std::cout << (*shell == "bash"  ? BashCompletion(table)
-                  : *shell == "zsh" ? ZshCompletion(table)
-                                    : FishCompletion(table));
-    return Status();
+    return ShowText(answer, *shell == "bash"  ? BashCompletion(table)
+                            : *shell == "zsh" ? ZshCompletion(table)
+                                              : FishCompletion(table));
   });
 }
 
 void AddMan(CLI::App& program, Action& action) {
   CommandOptions command(program, "man", "Print the manual page", kManExamples);
-  WhenChosen(command, action, [&program] {
-    std::cout << ManualPage(ReadCommandTable(program));
-    return Status();
+  auto json = std::make_shared<bool>(false);
+  command.Json(*json);
+  WhenChosen(command, action, [json, &program](Answer& answer) {
+    return ShowText(answer, ManualPage(ReadCommandTable(program)));
   });
 }
 

@@ -1,6 +1,5 @@
 #include "plimsoll/replay/replay.h"
 
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -34,7 +33,7 @@ Examples:
   plimsoll replay trace.csv --allocator caching --capacity 16GiB --json
   plimsoll replay trace.csv --find-capacity        the smallest device on which it completes)";
 
-Status Replay(const ReplayArguments& options) {
+Status Replay(const ReplayArguments& options, Answer& answer) {
   replay::ReplayOptions request = options.replay;
   if (!options.capacity.empty()) {
     const auto capacity = ParseBytes(options.capacity);
@@ -61,7 +60,13 @@ Status Replay(const ReplayArguments& options) {
   };
   PLIMSOLL_ASSIGN(const replay::ReplayResult result, replay::Replay(trace, request));
   progress.reset();
-  std::cout << (options.json ? result.ToJson() + "\n" : result.ToText());
+  answer.Give(
+      [&] {
+        Json json = {{"file", options.trace}};
+        json.update(Json::parse(result.ToJson()));
+        return json;
+      },
+      [&] { return result.ToText(); });
   return {};
 }
 
@@ -80,7 +85,7 @@ void AddReplay(CLI::App& program, Action& action) {
   command.Flag("--find-capacity", options->replay.find_capacity,
                "Find the smallest fake device on which it completes");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Replay(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Replay(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

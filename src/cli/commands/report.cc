@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/options.h"
 #include "cli/inputs/text_file.h"
@@ -19,7 +18,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using profile::ReportPlan;
 
 struct ReportArguments {
@@ -146,24 +144,24 @@ Json TopJson(const ReportPlan& plan, size_t top) {
   Json json = {{"name", plan.name},
                {"peak_bytes", plan.peak.value()},
                {"peak_step", plan.peak_step()},
-               {"peak_operator", PeakOperator(plan)},
+               {"peak_node", PeakOperator(plan)},
                {"lower_bound_bytes", nullptr},
                {"tensors", plan.tensors.size()},
                {"steps", plan.steps.size()},
-               {"owners", Json::array()},
+               {"peak_buffers", Json::array()},
                {"notes", Json::array()}};
   if (plan.lower_bound > Bytes(0)) json["lower_bound_bytes"] = plan.lower_bound.value();
   const auto owners = profile::OwnersAt(plan, plan.peak_step());
   for (size_t i = 0; i < std::min(top, owners.size()); ++i) {
-    json["owners"].push_back({{"name", owners[i].name},
-                              {"bytes", owners[i].bytes.value()},
-                              {"made_by", owners[i].producer}});
+    json["peak_buffers"].push_back({{"name", owners[i].name},
+                                    {"bytes", owners[i].bytes.value()},
+                                    {"made_by", owners[i].producer}});
   }
   for (const auto& [who, text] : plan.notes) json["notes"].push_back({{"of", who}, {"text", text}});
   return json;
 }
 
-Status WriteReport(const ReportArguments& options) {
+Status WriteReport(const ReportArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(const profile::Report report, ReadAll(options));
   const bool answers = options.top > 0 || options.json;
   const std::string output = !options.output.empty() ? options.output
@@ -177,9 +175,9 @@ Status WriteReport(const ReportArguments& options) {
   if (options.json) {
     Json json = {{"plans", Json::array()}};
     for (const ReportPlan& plan : report.plans) json["plans"].push_back(TopJson(plan, top));
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    answer.Add(json);
   } else if (options.top > 0) {
-    for (const ReportPlan& plan : report.plans) std::cout << TopText(plan, top);
+    for (const ReportPlan& plan : report.plans) answer.Print(TopText(plan, top));
   }
   return {};
 }
@@ -195,7 +193,7 @@ void AddReport(CLI::App& program, Action& action) {
   command.Whole("--top", options->top, 0, 1'000'000,
                 "Answer here: so many owners of the peak, and no page unless -o is given");
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return WriteReport(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return WriteReport(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -306,7 +305,7 @@ Status TellProfile(const RunArguments& options, engine::SessionProfile& profile,
   return {};
 }
 
-Status Run(const RunArguments& options) {
+Status Run(const RunArguments& options, Answer& answer) {
   const Bytes base = ResidentBytes();
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   engine::SessionOptions session_options;
@@ -336,7 +335,7 @@ Status Run(const RunArguments& options) {
   }
   PLIMSOLL_ASSIGN(report.models, runs.Tell());
   if (!options.output.empty()) PLIMSOLL_TRY(runs.Write(options.output));
-  std::cout << (options.json ? RunJson(report) : RunText(report));
+  answer.Give([&] { return RunJson(report); }, [&] { return RunText(report); });
   return {};
 }
 
@@ -368,7 +367,7 @@ void AddRun(CLI::App& program, Action& action) {
   command.Flag("--plain", options->plain, "Run the graph as the file has it, without passes");
   AddConfigArguments(command, options->config);
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Run(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Run(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

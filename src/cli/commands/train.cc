@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -243,7 +242,7 @@ Status SaveInterrupted(const TrainArguments& options, Session& session) {
   return session.variables().Save(LinkTarget(options.save));
 }
 
-Status Train(const TrainArguments& options) {
+Status Train(const TrainArguments& options, Answer& answer) {
   std::vector<InputArgument> arguments;
   for (const std::string& text : options.inputs) {
     PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
@@ -306,7 +305,7 @@ Status Train(const TrainArguments& options) {
   report.threads = options.threads;
   // What was learnt before a failure is told all the same.
   if (report.steps_done > 0) {
-    std::cout << (options.json ? TrainingJson(report) : TrainingText(report));
+    answer.Give([&] { return TrainingJson(report); }, [&] { return TrainingText(report); });
   }
   return failed;
 }
@@ -338,7 +337,7 @@ void AddTrain(CLI::App& program, Action& action) {
   command.Text("--device", options->device, kDeviceHelp);
   AddConfigArguments(command, options->config);
   command.Json(options->json);
-  WhenChosen(command, action, [options] { return Train(*options); });
+  WhenChosen(command, action, [options](Answer& answer) { return Train(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

@@ -15,7 +15,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/peer/usable_cores.h"
+#include "base/usable_cores.h"
+#include "cli/peer/group_limits.h"
 #include "cli/reports/text_table.h"
 #include "cli/version.h"
 #include "plimsoll/base/text.h"

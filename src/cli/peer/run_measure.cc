@@ -135,7 +135,8 @@ Result<engine::PoisonedRun> ModelRunner::Observe() {
 
 bool EnoughFor(double share, size_t values) {
   constexpr double kRounding = 1e-9;
-  return static_cast<double>(values) * (1 - share) >= 1 - kRounding;
+  const double needed = share <= 0.5 ? 1 : 1 / (1 - share);
+  return static_cast<double>(values) >= needed - kRounding;
 }
 
 double Percentile(std::vector<double> values, double share) {

@@ -6,14 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/peer/run_measure.h"
+#include "cli/reports/latency_json.h"
 #include "cli/reports/text_table.h"
 #include "cli/version.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
 namespace {
-
-using BenchJsonValue = nlohmann::ordered_json;
 
 constexpr double kLeastNoise = 0.03;  // below this nobody should trust a difference
 
@@ -37,17 +36,12 @@ double NoiseOf(const std::vector<double>& round_medians) {
   return (high - low) / Percentile(round_medians, 0.5);
 }
 
-BenchJsonValue SideJson(const BenchSide& side) {
-  BenchJsonValue json{{"runs", side.latency_ms.size()},
-                      {"median_ms", MedianOf(side)},
-                      {"least_ms", Percentile(side.latency_ms, 0)}};
-  for (const auto& [name, share] : {std::pair("p90_ms", 0.9), std::pair("p99_ms", 0.99)}) {
-    if (EnoughFor(share, side.latency_ms.size())) json[name] = Percentile(side.latency_ms, share);
-  }
-  json["runs_per_second"] = side.throughput();
-  json["round_medians_ms"] = side.round_medians;
-  json["rss_above_base_bytes"] = side.resident.value();
-  return json;
+Json SideJson(const BenchSide& side) {
+  return {{"runs", side.latency_ms.size()},
+          {"latency_ms", LatencyJson(side.latency_ms)},
+          {"runs_per_second", side.throughput()},
+          {"round_medians", side.round_medians},
+          {"resident_above_base_bytes", side.resident.value()}};
 }
 
 double Geometric(const std::vector<BenchRow>& rows, double (*of)(const BenchRow&)) {
@@ -87,11 +81,11 @@ std::string ComparisonText(const BenchComparison& comparison) {
   return text;
 }
 
-BenchJsonValue RowJson(const BenchRow& row) {
-  BenchJsonValue json{{"model", row.measured.model},
-                      {"threads", row.measured.threads},
-                      {"callers", row.measured.callers},
-                      {"load_ms", row.load_ms}};
+Json RowJson(const BenchRow& row) {
+  Json json{{"file", row.measured.model},
+            {"threads", row.measured.threads},
+            {"callers", row.measured.callers},
+            {"load_ms", row.load_ms}};
   json.update(SideJson(row.ours));
   json["planned_peak_bytes"] = row.memory.planned_peak.value();
   json["weights_bytes"] = row.memory.weights.value();
@@ -123,20 +117,17 @@ struct Baseline {
 
 }  // namespace
 
-std::string BenchJson(const BenchReport& report) {
-  BenchJsonValue json{{"schema_version", 1},
-                      {"command", "bench"},
-                      {"version", Version()},
-                      {"models", BenchJsonValue::array()}};
+Json BenchJson(const BenchReport& report) {
+  Json json{{"version", Version()}, {"models", Json::array()}};
   for (const BenchRow& row : report.rows) json["models"].push_back(RowJson(row));
   if (HasPeer(report.rows)) {
     json["ratio_geomean"] = Geometric(report.rows, RatioOf);
     json["memory_geomean"] = Geometric(report.rows, MemoryRatioOf);
   }
   if (report.comparison) {
-    BenchJsonValue& told = json["comparison"];
+    Json& told = json["comparison"];
     told["version"] = report.comparison->version;
-    told["changes"] = BenchJsonValue::array();
+    told["changes"] = Json::array();
     for (const BenchChange& change : report.comparison->changes) {
       told["changes"].push_back({{"name", change.name},
                                  {"before_ms", change.before_ms},
@@ -146,10 +137,9 @@ std::string BenchJson(const BenchReport& report) {
                                  {"slower", change.slower()},
                                  {"faster", change.faster()}});
     }
-    told["missing"] = report.comparison->missing;
+    told["not_measured_before"] = report.comparison->missing;
   }
-  if (report.interrupted) json["interrupted"] = true;
-  return json.dump(2, ' ', false, BenchJsonValue::error_handler_t::replace) + "\n";
+  return json;
 }
 
 std::string BenchText(const BenchReport& report) {
@@ -237,14 +227,13 @@ Result<BenchComparison> CompareWithBaseline(const std::vector<BenchRow>& rows,
   std::vector<Baseline> known;
   const nlohmann::json read = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
   try {
-    if (read.at("command") != "bench") return BadBaseline(file, "it is of another command");
     comparison.version = StrCat("plimsoll ", read.at("version").get<std::string>());
     for (const nlohmann::json& row : read.at("models")) {
-      known.push_back({.model = std::filesystem::path(row.at("model").get<std::string>()).filename(),
+      known.push_back({.model = std::filesystem::path(row.at("file").get<std::string>()).filename(),
                        .threads = row.at("threads"),
                        .callers = row.at("callers"),
-                       .round_medians = row.at("round_medians_ms"),
-                       .median_ms = row.at("median_ms")});
+                       .round_medians = row.at("round_medians"),
+                       .median_ms = row.at("latency_ms").at("p50")});
     }
   } catch (const nlohmann::json::exception& wrong) {
     return BadBaseline(file, read.is_discarded() ? "it is no JSON" : wrong.what());

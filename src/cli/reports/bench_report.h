@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/answer.h"
 #include "cli/peer/bench_measure.h"
 #include "plimsoll/base/status.h"
 
@@ -29,10 +30,9 @@ struct BenchComparison {
 struct BenchReport {
   std::vector<BenchRow> rows;
   std::optional<BenchComparison> comparison;
-  bool interrupted = false;
 };
 
-std::string BenchJson(const BenchReport& report);
+Json BenchJson(const BenchReport& report);
 std::string BenchText(const BenchReport& report);
 std::string BenchCsv(const BenchReport& report);
 

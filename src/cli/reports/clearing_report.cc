@@ -61,7 +61,7 @@ std::string ClearingText(const PlanReport::Clearing& clearing) {
       FormatBytes(clearing.peak_separate), FormatBytes(clearing.area_cost()));
 }
 
-nlohmann::ordered_json ClearingJson(const PlanReport::Clearing& clearing) {
+Json ClearingJson(const PlanReport::Clearing& clearing) {
   return {{"atomic_clean_policy", clearing.policy},
           {"nodes", clearing.nodes},
           {"cleared_bytes", clearing.cleared.value()},

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "cli/answer.h"
 #include "cli/reports/plan_report.h"
 #include "compile/compile_model.h"
 #include "compile/plan_model.h"
@@ -23,6 +23,6 @@ Result<std::optional<PlanReport::Clearing>> CompareClearing(const graph::Graph& 
 Result<std::optional<PlanReport::Clearing>> CompareClearing(const compile::CompiledModel& model);
 
 std::string ClearingText(const PlanReport::Clearing& clearing);
-nlohmann::ordered_json ClearingJson(const PlanReport::Clearing& clearing);
+Json ClearingJson(const PlanReport::Clearing& clearing);
 
 }  // namespace plimsoll::cli

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "compile/shapes/shapes.h"
 #include "engine/graph/compile_request.h"
 #include "graph/builder.h"
@@ -67,7 +65,7 @@ TEST(ClearingReportTest, R7_TheReportShowsWhatBothPoliciesTake) {
     EXPECT_LT(report.clearing->peak_separate, report.clearing->peak_together);
     EXPECT_EQ(report.peak,
               together ? report.clearing->peak_together : report.clearing->peak_separate);
-    const auto json = nlohmann::json::parse(PlanJson(Alone(report)));
+    const Json json = PlanJson(Alone(report))["models"][0];
     EXPECT_EQ(json["clearing"]["peak_bytes_policy_0"], report.clearing->peak_together.value());
     EXPECT_EQ(json["clearing"]["peak_bytes_policy_1"], report.clearing->peak_separate.value());
     EXPECT_EQ(json["clearing"]["area_cost_bytes"],
@@ -100,12 +98,12 @@ TEST(ClearingReportTest, R7_OfACompiledModelItIsWhatItsRunsTake) {
 TEST(ClearingReportTest, NothingIsToldWhereNothingIsCleared) {
   const PlanReport report = ReportOf(ClearedProducts(0), {});
   EXPECT_FALSE(report.clearing);
-  EXPECT_FALSE(nlohmann::json::parse(PlanJson(Alone(report))).contains("clearing"));
+  EXPECT_FALSE(PlanJson(Alone(report))["models"][0].contains("clearing"));
 }
 
 TEST(ClearingReportTest, EachInputAndOutputIsSaidToBeInPlaceOrCopiedAndWhy) {
   const PlanReport report = ReportOf(ClearedProducts(1), {});
-  const auto ports = nlohmann::json::parse(PlanJson(Alone(report)))["ports"];
+  const Json ports = PlanJson(Alone(report))["models"][0]["ports"];
   ASSERT_EQ(ports.size(), 4U);
   EXPECT_EQ(ports[0]["name"], "x");
   EXPECT_EQ(ports[0]["in_place"], true);

@@ -6,14 +6,15 @@
 
 namespace plimsoll::cli {
 
-void AddDeviceBytes(const engine::SessionMemory& memory, nlohmann::ordered_json& json) {
+Json DeviceBytesJson(const engine::SessionMemory& memory) {
   const engine::DeviceBytes& device = memory.device;
-  json["weights_bytes"] = device.weights.value();
-  json["feature_map_bytes"] = device.feature_maps.value();
-  json["variables_bytes"] = device.variables.value();
-  json["granularity_bytes"] = device.granularity.value();
-  json["device_bytes"] = device.total().value();
-  if (memory.host > Bytes(0)) json["host_bytes"] = memory.host.value();
+  return {{"weights_bytes", device.weights.value()},
+          {"feature_map_bytes", device.feature_maps.value()},
+          {"variables_bytes", device.variables.value()},
+          {"ports_bytes", device.ports.value()},
+          {"granularity_bytes", device.granularity.value()},
+          {"device_bytes", device.total().value()},
+          {"host_bytes", memory.host.value()}};
 }
 
 std::string DeviceBytesText(const engine::SessionMemory& memory) {

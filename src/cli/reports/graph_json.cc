@@ -1,16 +1,12 @@
 #include "cli/reports/graph_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include "graph/text_form.h"
 
 namespace plimsoll::cli {
 namespace {
 
-using GraphJsonValue = nlohmann::ordered_json;
-
-GraphJsonValue TypedNames(const graph::Graph& graph, const std::vector<graph::ValueId>& values) {
-  GraphJsonValue list = GraphJsonValue::array();
+Json TypedNames(const graph::Graph& graph, const std::vector<graph::ValueId>& values) {
+  Json list = Json::array();
   for (const graph::ValueId id : values) {
     if (!id.valid()) {
       list.push_back(nullptr);
@@ -23,23 +19,24 @@ GraphJsonValue TypedNames(const graph::Graph& graph, const std::vector<graph::Va
 
 }  // namespace
 
-std::string GraphJson(const graph::Graph& graph, const std::string& file) {
-  GraphJsonValue json = {{"file", file},
-                         {"inputs", TypedNames(graph, graph.root().inputs)},
-                         {"outputs", TypedNames(graph, graph.root().outputs)},
-                         {"nodes", GraphJsonValue::array()}};
+Json GraphJson(const graph::Graph& graph, const std::string& file) {
+  Json model = {{"file", file},
+                {"inputs", TypedNames(graph, graph.root().inputs)},
+                {"outputs", TypedNames(graph, graph.root().outputs)},
+                {"nodes", graph.nodes.size()},
+                {"node_list", Json::array()}};
   for (const graph::Node& node : graph.nodes) {
-    GraphJsonValue attributes = GraphJsonValue::object();
+    Json attributes = Json::object();
     for (const auto& [name, value] : node.attributes) attributes[name] = Text(value);
-    json["nodes"].push_back({{"name", node.name},
-                             {"operator", OperatorName(node)},
-                             {"inputs", TypedNames(graph, node.inputs)},
-                             {"outputs", TypedNames(graph, node.outputs)},
-                             {"attributes", std::move(attributes)},
-                             {"memory_attributes", Text(node.memory)},
-                             {"body", node.home.valid() ? node.home.index() : 0}});
+    model["node_list"].push_back({{"name", node.name},
+                                  {"operator", OperatorName(node)},
+                                  {"inputs", TypedNames(graph, node.inputs)},
+                                  {"outputs", TypedNames(graph, node.outputs)},
+                                  {"attributes", std::move(attributes)},
+                                  {"memory_attributes", Text(node.memory)},
+                                  {"body", node.home.valid() ? node.home.index() : 0}});
   }
-  return json.dump(2, ' ', false, GraphJsonValue::error_handler_t::replace) + "\n";
+  return {{"models", Json::array({std::move(model)})}};
 }
 
 }  // namespace plimsoll::cli

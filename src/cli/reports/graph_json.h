@@ -2,12 +2,14 @@
 
 #include <string>
 
+#include "cli/answer.h"
 #include "graph/graph.h"
 
 namespace plimsoll::cli {
 
-// The graph as `inspect --graph --json` shows it: "inputs", "outputs" and "nodes", each node with
-// its operator, what it reads and makes, its attributes as text and the body that it stands in.
-std::string GraphJson(const graph::Graph& graph, const std::string& file);
+// The graph as `inspect --graph --json` shows it, {"models": [one]}: "inputs", "outputs" and
+// "node_list", each node with its operator, what it reads and makes, its attributes as text and the
+// body that it stands in.
+Json GraphJson(const graph::Graph& graph, const std::string& file);
 
 }  // namespace plimsoll::cli

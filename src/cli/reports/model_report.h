@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/answer.h"
 #include "cli/inputs/test_data.h"
 #include "compile/shapes/shapes.h"
 #include "graph/graph.h"
@@ -57,6 +58,7 @@ ModelReport MakeReport(const graph::Graph& graph, std::string file,
                        const compile::Bindings& bindings);
 
 std::string ReportText(const ModelReport& report, bool color);
-std::string ReportJson(const ModelReport& report);
+// {"models": [one]}
+Json ReportJson(const ModelReport& report);
 
 }  // namespace plimsoll::cli

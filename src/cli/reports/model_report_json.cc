@@ -1,11 +1,7 @@
-#include <nlohmann/json.hpp>
-
 #include "cli/reports/model_report.h"
 
 namespace plimsoll::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json PortsJson(const std::vector<ModelReport::Port>& ports) {
   Json list = Json::array();
@@ -30,7 +26,7 @@ Json MismatchesJson(const compile::DeclaredCheck& check) {
 
 }  // namespace
 
-std::string ReportJson(const ModelReport& report) {
+Json ReportJson(const ModelReport& report) {
   Json json = {
       {"file", report.file}, {"ir_version", report.ir_version}, {"producer", report.producer}};
   json["opsets"] = Json::object();
@@ -44,8 +40,10 @@ std::string ReportJson(const ModelReport& report) {
   json["sizes_known_from_data"] = report.open.from_data;
   json["nodes"] = report.nodes;
   json["bodies"] = report.bodies;
-  json["operators"] = Json::object();
-  for (const auto& [name, count] : report.operators) json["operators"][name] = count;
+  json["operators"] = Json::array();
+  for (const auto& [name, count] : report.operators) {
+    json["operators"].push_back({{"operator", name}, {"count", count}});
+  }
   json["weights_bytes"] = report.weight_bytes.value();
   json["weights"] = Json::array();
   for (const auto& row : report.weights) {
@@ -55,16 +53,16 @@ std::string ReportJson(const ModelReport& report) {
   json["missing_tensors"] = report.missing_tensors;
   json["missing_files"] = report.missing_files;
   json["largest_values"] = PortsJson(report.largest_values);
-  json["memory_attributes"] = Json::array();
+  json["memory_requests"] = Json::array();
   for (const auto& [node, asks] : report.memory_attributes) {
-    json["memory_attributes"].push_back({{"node", node}, {"attributes", asks}});
+    json["memory_requests"].push_back({{"node", node}, {"memory_attributes", asks}});
   }
-  json["unsupported"] = Json::array();
+  json["unsupported_operators"] = Json::array();
   for (const auto& row : report.unsupported) {
-    json["unsupported"].push_back({{"operator", row.name},
-                                   {"count", row.count},
-                                   {"node", row.node},
-                                   {"nearest", row.nearest}});
+    json["unsupported_operators"].push_back({{"operator", row.name},
+                                             {"count", row.count},
+                                             {"node", row.node},
+                                             {"nearest", row.nearest}});
   }
   json["values_checked"] = report.declared.checked;
   json["values_mismatched"] = report.declared.mismatches.size();
@@ -76,7 +74,7 @@ std::string ReportJson(const ModelReport& report) {
     json["outputs_undetermined"] = report.test_data->undetermined;
     json["output_mismatches"] = report.test_data->mismatches;
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return {{"models", Json::array({std::move(json)})}};
 }
 
 }  // namespace plimsoll::cli

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/reports/text_table.h"
@@ -72,16 +71,15 @@ std::string OperatorTimesText(const std::vector<OperatorTime>& times, const Mach
                 Fixed(machine.operations_per_second / 1e9, 1), " Gflop/s\n");
 }
 
-std::string OperatorTimesJson(const std::vector<OperatorTime>& times, const MachineSpeed& machine) {
-  using Json = nlohmann::ordered_json;
+Json OperatorTimesJson(const std::vector<OperatorTime>& times, const MachineSpeed& machine) {
   Json json;
   json["machine"] = {{"bytes_per_second", std::round(machine.bytes_per_second)},
                      {"operations_per_second", std::round(machine.operations_per_second)}};
   json["operators"] = Json::array();
   for (const OperatorTime& time : times) {
     json["operators"].push_back({{"graph", time.graph},
-                                 {"name", time.name},
-                                 {"type", time.type},
+                                 {"node", time.name},
+                                 {"operator", time.type},
                                  {"kernel", time.kernel},
                                  {"runs", time.runs},
                                  {"ms", time.milliseconds},
@@ -91,7 +89,7 @@ std::string OperatorTimesJson(const std::vector<OperatorTime>& times, const Mach
                                  {"operations", time.operations},
                                  {"roofline", time.roofline}});
   }
-  return json.dump();
+  return json;
 }
 
 }  // namespace plimsoll::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/answer.h"
 #include "cli/peer/machine_speed.h"
 #include "profile/record/event.h"
 
@@ -33,6 +34,6 @@ std::vector<OperatorTime> TimesByOperator(const profile::Recording& recording,
 
 std::string OperatorTimesText(const std::vector<OperatorTime>& times, const MachineSpeed& machine);
 // "operators": a list, and "machine".
-std::string OperatorTimesJson(const std::vector<OperatorTime>& times, const MachineSpeed& machine);
+Json OperatorTimesJson(const std::vector<OperatorTime>& times, const MachineSpeed& machine);
 
 }  // namespace plimsoll::cli

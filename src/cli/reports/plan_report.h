@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/answer.h"
 #include "compile/memory/technique.h"
 #include "compile/plan_model.h"
 #include "engine/api/feature_map_lives.h"
@@ -99,8 +100,8 @@ struct PlanReports {
 };
 
 std::string PlanText(const PlanReports& reports, bool color);
-// One model: its figures and the session's in one object. Several: a list, and and the session.
-std::string PlanJson(const PlanReports& reports);
+// "models", and what the session takes.
+Json PlanJson(const PlanReports& reports);
 
 // The buffers of the feature map as a table that `plimsoll pack --check` reads.
 std::string PlanCsv(const compile::PlannedModel& model);

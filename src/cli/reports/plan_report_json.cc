@@ -1,17 +1,12 @@
-#include <nlohmann/json.hpp>
-
 #include "cli/reports/clearing_report.h"
 #include "cli/reports/device_bytes.h"
 #include "cli/reports/plan_report.h"
 
 namespace plimsoll::cli {
-
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json PackedJson(const engine::PackedStore::Packed& packed) {
-  return {{"weights", packed.weights},           {"bytes", packed.packed.value()},
+  return {{"constants", packed.weights},         {"bytes", packed.packed.value()},
           {"plain_bytes", packed.plain.value()}, {"kept_plain_bytes", packed.kept_plain.value()},
           {"more_bytes", packed.more().value()}, {"reason", kWhatPackingBuys}};
 }
@@ -42,10 +37,11 @@ Json ModelJson(const PlanReport& report) {
     if (report.cuts) {
       json["stretches"] = {{"count", report.cuts->stretches},
                            {"planned_nodes", report.cuts->planned_nodes},
+                           {"single_nodes", report.cuts->single.size()},
                            {"single", report.cuts->single}};
     }
   }
-  json.update({{"peak_bytes", report.peak.value()},
+  json.update({{"planned_peak_bytes", report.peak.value()},
                {"lower_bound_bytes", report.lower_bound.value()},
                {"plain_peak_bytes", report.plain_peak.value()},
                {"weights_bytes", report.weights.value()},
@@ -122,19 +118,13 @@ Json ModelJson(const PlanReport& report) {
 
 }  // namespace
 
-std::string PlanJson(const PlanReports& reports) {
-  Json json;
-  if (reports.models.size() == 1) {
-    json = ModelJson(reports.models.front());
-  } else {
-    for (const PlanReport& report : reports.models) json["models"].push_back(ModelJson(report));
-  }
+Json PlanJson(const PlanReports& reports) {
+  Json json = {{"models", Json::array()}};
+  for (const PlanReport& report : reports.models) json["models"].push_back(ModelJson(report));
   json["static_memory_policy"] = reports.policy;
+  json["memory"]["predicted"] = reports.memory ? DeviceBytesJson(*reports.memory) : Json();
   if (reports.memory) {
-    AddDeviceBytes(*reports.memory, json);
-    json["feature_map_reserved_bytes"] = reports.memory->peak_feature_maps_reserved.value();
-  } else {
-    json["device_bytes"] = nullptr;
+    json["peak_reserved_bytes"] = reports.memory->peak_feature_maps_reserved.value();
   }
   if (reports.limit) {
     json["limit_bytes"] = reports.limit->value();
@@ -144,7 +134,7 @@ std::string PlanJson(const PlanReports& reports) {
       json["remedies"].push_back({{"text", remedy.text}, {"device_bytes", remedy.total.value()}});
     }
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 }  // namespace plimsoll::cli

@@ -1,7 +1,6 @@
 #include "cli/reports/policy_report.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/reports/text_table.h"
@@ -62,19 +61,18 @@ std::string PolicyText(const PolicyReport& report) {
   return TextTable(rows, 2) + refused;
 }
 
-std::string PolicyJson(const PolicyReport& report) {
-  using Json = nlohmann::ordered_json;
+Json PolicyJson(const PolicyReport& report) {
   Json json{{"option", report.option}, {"values", Json::array()}};
   for (const PolicyRow& row : report.rows) {
     Json value{{"value", row.value}};
     if (row.refused.empty()) {
-      value.update(Json::parse(PlanJson(row.plans)));
+      value.update(PlanJson(row.plans));
     } else {
       value["refused"] = row.refused;
     }
     json["values"].push_back(std::move(value));
   }
-  return json.dump(2) + "\n";
+  return json;
 }
 
 }  // namespace plimsoll::cli

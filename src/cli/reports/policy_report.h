@@ -21,6 +21,6 @@ struct PolicyReport {
 // A table: what each value takes, and which takes least.
 std::string PolicyText(const PolicyReport& report);
 // {"option": ..., "values": [{"value": ..., and what PlanJson tells}]}
-std::string PolicyJson(const PolicyReport& report);
+Json PolicyJson(const PolicyReport& report);
 
 }  // namespace plimsoll::cli

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "cli/peer/run_measure.h"
 #include "cli/reports/clearing_report.h"
 #include "cli/reports/device_bytes.h"
+#include "cli/reports/latency_json.h"
 #include "cli/reports/text_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string Line(std::string_view name, const std::string& value) {
   return StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
@@ -60,11 +58,11 @@ std::string StretchesText(const engine::StretchCounts& counts) {
 }
 
 Json ModelJson(const ModelRun& run) {
-  Json json{{"model", run.model}, {"runs", run.latency_ms.size()}, {"planned", run.planned}};
+  Json json{{"file", run.model}, {"runs", run.latency_ms.size()}, {"planned", run.planned}};
   if (!run.planned) {
     const engine::StretchCounts& stretches = run.memory.stretches;
     json["reason"] = run.reason;
-    json["stretches"] = {{"run", stretches.stretches},
+    json["stretches"] = {{"count", stretches.stretches},
                          {"planned_nodes", stretches.planned_nodes},
                          {"single_nodes", stretches.single_nodes},
                          {"single", stretches.single}};
@@ -73,10 +71,7 @@ Json ModelJson(const ModelRun& run) {
     json["batch"] = run.batch;
     json["not_made"] = run.not_made;
   }
-  json["latency_ms"] = {{"least", Percentile(run.latency_ms, 0)},
-                        {"p50", Percentile(run.latency_ms, 0.5)},
-                        {"p90", Percentile(run.latency_ms, 0.9)},
-                        {"p99", Percentile(run.latency_ms, 0.99)}};
+  json["latency_ms"] = LatencyJson(run.latency_ms);
   if (run.planned) {
     json["planned_peak_bytes"] = run.memory.planned_peak.value();
     json["actual_peak_bytes"] = run.poisoned.actual_peak.value();
@@ -108,7 +103,7 @@ Json ModelJson(const ModelRun& run) {
 void AddSession(Json& json, const RunReport& report) {
   json["threads"] = report.threads;
   json["static_memory_policy"] = report.policy;
-  AddDeviceBytes(report.session, json);
+  json["memory"]["measured"] = DeviceBytesJson(report.session);
   if (report.limit) json["limit_bytes"] = report.limit->value();
   if (report.session.variables > Bytes(0)) {
     json["variables_reserved_bytes"] = report.session.variables_reserved.value();
@@ -116,7 +111,7 @@ void AddSession(Json& json, const RunReport& report) {
   json["reserved_bytes"] = report.session.feature_maps_reserved.value();
   json["peak_reserved_bytes"] = report.session.peak_feature_maps_reserved.value();
   json["load_peak_above_base_bytes"] = report.load_peak_above_base.value();
-  json["rss_above_base_bytes"] = report.rss_above_base.value();
+  json["resident_above_base_bytes"] = report.rss_above_base.value();
 }
 
 std::string ModelText(const ModelRun& run) {
@@ -172,13 +167,9 @@ std::string ModelText(const ModelRun& run) {
 
 }  // namespace
 
-std::string RunJson(const RunReport& report) {
-  Json json;
-  if (report.models.size() == 1) {
-    json = ModelJson(report.models[0]);
-  } else {
-    for (const ModelRun& run : report.models) json["models"].push_back(ModelJson(run));
-  }
+Json RunJson(const RunReport& report) {
+  Json json = {{"models", Json::array()}};
+  for (const ModelRun& run : report.models) json["models"].push_back(ModelJson(run));
   AddSession(json, report);
   if (report.recorded_counters) {
     const profile::MemoryTotals& most = report.recorded_counters->most;
@@ -191,10 +182,9 @@ std::string RunJson(const RunReport& report) {
       json["profile"]["files"].push_back(file.string());
   }
   if (report.by_operator) {
-    json.update(
-        Json::parse(OperatorTimesJson(report.by_operator->times, report.by_operator->machine)));
+    json["by_operator"] = OperatorTimesJson(report.by_operator->times, report.by_operator->machine);
   }
-  return json.dump(2) + "\n";
+  return json;
 }
 
 std::string RunText(const RunReport& report) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/answer.h"
 #include "cli/reports/operator_report.h"
 #include "cli/reports/plan_report.h"
 #include "engine/profile/session_profile.h"
@@ -49,8 +50,8 @@ struct RunReport {
   std::optional<ByOperator> by_operator = {};
 };
 
-// One model: its figures and the session's in one object. Several: a list, and and the session.
-std::string RunJson(const RunReport& report);
+// "models", and the session.
+Json RunJson(const RunReport& report);
 std::string RunText(const RunReport& report);
 
 }  // namespace plimsoll::cli

@@ -2,30 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "cli/peer/run_measure.h"
+#include "cli/reports/latency_json.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
 
-using Json = nlohmann::ordered_json;
-
-std::string TrainingJson(const TrainingReport& report) {
+Json TrainingJson(const TrainingReport& report) {
   Json json;
-  json["model"] = report.model;
+  json["file"] = report.model;
   json["steps"] = report.steps;
   json["steps_done"] = report.steps_done;
   json["iterations_per_loop"] = report.loop;
-  json["threads"] = report.threads;
   json["loss"] = report.loss_name;
   json["losses"] = Json::array();
   for (const double loss : report.losses) {
     json["losses"].push_back(std::isfinite(loss) ? Json(loss) : Json());
   }
   json["at_step"] = report.at_step;
-  json["step_ms"]["p50"] = Percentile(report.step_ms, 0.5);
-  json["step_ms"]["p99"] = Percentile(report.step_ms, 0.99);
+  json["step_ms"] = LatencyJson(report.step_ms);
   json["variables"] = report.variables.size();
   json["variables_bytes"] = report.variables_bytes.value();
   json["variables_reserved_bytes"] = report.variables_reserved.value();
@@ -35,16 +31,16 @@ std::string TrainingJson(const TrainingReport& report) {
   Json& copied = json["copied_each_step"];
   copied["variables"] = report.updates.copied;
   copied["bytes"] = report.updates.copied_bytes.value();
-  copied["why"] = Json::array();
+  copied["reasons"] = Json::array();
   for (const auto& copy : report.updates.copies) {
     Json why;
     why["variable"] = copy.variable;
     why["reason"] = copy.reason;
-    copied["why"].push_back(std::move(why));
+    copied["reasons"].push_back(std::move(why));
   }
   json["planned_peak_bytes"] = report.memory.planned_peak.value();
-  json["rss_bytes"] = report.resident;
-  return json.dump(2) + "\n";
+  json["resident_bytes_at_step"] = report.resident;
+  return {{"models", Json::array({std::move(json)})}, {"threads", report.threads}};
 }
 
 std::string TrainingText(const TrainingReport& report) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/answer.h"
 #include "engine/session.h"
 #include "plimsoll/base/bytes.h"
 
@@ -29,7 +30,8 @@ struct TrainingReport {
   engine::GraphMemory memory;
 };
 
-std::string TrainingJson(const TrainingReport& report);
+// {"models": [one], "threads": ...}
+Json TrainingJson(const TrainingReport& report);
 std::string TrainingText(const TrainingReport& report);
 
 }  // namespace plimsoll::cli

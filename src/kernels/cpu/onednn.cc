@@ -11,6 +11,7 @@
 
 #include "kernels/blocking.h"
 #include "kernels/parallel.h"
+#include "kernels/threads/onednn_regions.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::onednn {
@@ -373,6 +374,7 @@ Status Primitive::Run(const Pointers& pointers) const {
   }
   std::optional<ThreadScope> one;
   if (state_->in_one_thread) one.emplace(1);
+  const OneDnnRegions ours;
   const dnnl_status_t status =
       dnnl_primitive_execute(state_->primitive, set->stream, set->count, set->arguments.data());
   delete state_->spare.exchange(set);
@@ -405,6 +407,7 @@ Result<Primitive> Finished(dnnl_primitive_desc_t descriptor,
 }
 
 Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_thread) {
+  const OneDnnRegions ours;
   const PrimitiveAttributes attributes(spec.finish);
   Dims dilations_minus_one = spec.dilations;
   for (int64_t& dilation : dilations_minus_one) --dilation;
@@ -439,6 +442,7 @@ Result<Primitive> MakeConvolution(const ConvolutionSpec& spec) {
 }
 
 Result<Primitive> MakePooling(const PoolingSpec& spec) {
+  const OneDnnRegions ours;
   dnnl_alg_kind_t kind = dnnl_pooling_max;
   if (spec.kind == PoolingSpec::Kind::kAverage) kind = dnnl_pooling_avg_exclude_padding;
   if (spec.kind == PoolingSpec::Kind::kAverageWithPads) kind = dnnl_pooling_avg_include_padding;
@@ -450,6 +454,7 @@ Result<Primitive> MakePooling(const PoolingSpec& spec) {
 }
 
 Result<Primitive> MakeReorder(const Form& from, const Form& to) {
+  const OneDnnRegions ours;
   const PrimitiveAttributes attributes;
   dnnl_primitive_desc_t descriptor = nullptr;
   const dnnl_status_t status =

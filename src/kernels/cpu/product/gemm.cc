@@ -22,7 +22,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr hn::CappedTag<float, kPanelWidth> kLanes;
 using Vector = hn::Vec<decltype(kLanes)>;
 constexpr int kVectors = static_cast<int>(kPanelWidth / hn::MaxLanes(kLanes));
-// As many totals as registers hold, with a row of B's panel and an element of A in the others.
+// As many totals as registers hold, with a row of B's panel and an element of A in the others:
+// vectors as wide as a panel come with 32 registers, else there are 16.
+constexpr int kMostPanels = kVectors == 1 ? 2 : 1;
 constexpr int kMostRows = kVectors >= 12 ? 1 : 12 / kVectors;
 // One row alone goes over several panels at once, so that sums do not wait for one another.
 constexpr int kRowPanels = 4;
@@ -80,23 +82,50 @@ HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT 
   }
 }
 
-// A tile of one panel and `rows` rows, at most kGemmRows.
-template <int kGemmRows>
+// A tile of kPanels panels and `rows` rows, at most kGemmRows.
+template <int kGemmRows, int kPanels>
 HWY_INLINE void TileOf(int64_t rows, const Gemm& gemm, int64_t depth, const float* a,
-                       const float* b, int64_t columns, bool accumulate, float* c) {
+                       const float* b, int64_t last_columns, bool accumulate, float* c) {
   if constexpr (kGemmRows > 1) {
     if (rows < kGemmRows) {
-      TileOf<kGemmRows - 1>(rows, gemm, depth, a, b, columns, accumulate, c);
+      TileOf<kGemmRows - 1, kPanels>(rows, gemm, depth, a, b, last_columns, accumulate, c);
       return;
     }
   }
-  Tile<kGemmRows, 1>(gemm, depth, a, b, columns, accumulate, c);
+  Tile<kGemmRows, kPanels>(gemm, depth, a, b, last_columns, accumulate, c);
 }
 
 // Has rows [first, last) of a panel brought into the second cache while others are worked on: the
 // first tile of the next panel would else wait for memory.
 HWY_INLINE void Fetch(const Gemm& gemm, const float* panel, int64_t first, int64_t last) {
   for (int64_t d = first; d < last; ++d) __builtin_prefetch(panel + d * gemm.b.row_stride, 0, 2);
+}
+
+// `rows` rows of kPanels panels from `column` on, the last of which may be cut; `a`, `b` and `c`
+// are those of the first row and of the matrix's first column.
+template <int kPanels>
+void Panels(const Gemm& gemm, int64_t rows, int64_t column, int64_t depth, const float* a,
+            const float* b, bool accumulate, float* c) {
+  constexpr int64_t kColumns = kPanels * kPanelWidth;
+  const float* const panel = b + column / kPanelWidth * gemm.b.panel_stride;
+  const int64_t last_columns =
+      std::min(kColumns, gemm.columns - column) - (kPanels - 1) * kPanelWidth;
+  const int64_t next = std::min<int64_t>(
+      kPanels, (gemm.columns - column - 1) / kPanelWidth - (kPanels - 1));  // panels that follow
+  const int64_t tiles = (rows + kMostRows - 1) / kMostRows;
+  int64_t row = 0;
+  for (int64_t tile = 0; row + kMostRows <= rows; row += kMostRows, ++tile) {
+    for (int64_t i = 0; i < next; ++i) {
+      Fetch(gemm, panel + (kPanels + i) * gemm.b.panel_stride, depth * tile / tiles,
+            depth * (tile + 1) / tiles);
+    }
+    Tile<kMostRows, kPanels>(gemm, depth, a + row * gemm.a_row_stride, panel, last_columns,
+                             accumulate, c + row * gemm.c_stride + column);
+  }
+  if (row < rows) {
+    TileOf<kMostRows, kPanels>(rows - row, gemm, depth, a + row * gemm.a_row_stride, panel,
+                               last_columns, accumulate, c + row * gemm.c_stride + column);
+  }
 }
 
 // Rows [first, last) of C, with `depth` products of each sum from `from` on.
@@ -112,23 +141,17 @@ void Block(const Gemm& gemm, int64_t first, int64_t last, int64_t from, int64_t 
                           gemm.c + first * gemm.c_stride + column);
     }
   }
-  const int64_t tiles = (last - first + kMostRows - 1) / kMostRows;
+  const int64_t rows = last - first;
+  const float* const first_a = a + first * gemm.a_row_stride;
+  float* const first_c = gemm.c + first * gemm.c_stride;
+  if constexpr (kMostPanels > 1) {
+    constexpr int64_t kColumns = kMostPanels * kPanelWidth;
+    for (; column + kColumns - kPanelWidth < gemm.columns; column += kColumns) {
+      Panels<kMostPanels>(gemm, rows, column, depth, first_a, b, accumulate, first_c);
+    }
+  }
   for (; column < gemm.columns; column += kPanelWidth) {
-    const float* const panel = b + column / kPanelWidth * gemm.b.panel_stride;
-    const int64_t some = std::min(kPanelWidth, gemm.columns - column);
-    const bool has_next = column + kPanelWidth < gemm.columns;
-    int64_t row = first;
-    for (int64_t tile = 0; row + kMostRows <= last; row += kMostRows, ++tile) {
-      if (has_next) {
-        Fetch(gemm, panel + gemm.b.panel_stride, depth * tile / tiles, depth * (tile + 1) / tiles);
-      }
-      Tile<kMostRows, 1>(gemm, depth, a + row * gemm.a_row_stride, panel, some, accumulate,
-                         gemm.c + row * gemm.c_stride + column);
-    }
-    if (row < last) {
-      TileOf<kMostRows>(last - row, gemm, depth, a + row * gemm.a_row_stride, panel, some,
-                        accumulate, gemm.c + row * gemm.c_stride + column);
-    }
+    Panels<1>(gemm, rows, column, depth, first_a, b, accumulate, first_c);
   }
 }
 

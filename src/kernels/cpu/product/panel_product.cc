@@ -21,26 +21,40 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr hn::CappedTag<float, kPanelWidth> kLanes;
 constexpr int kVectors = static_cast<int>(kPanelWidth / hn::MaxLanes(kLanes));
-// As many totals as registers hold, with one panel row and one element of A in the others.
+constexpr auto kLaneCount = static_cast<int64_t>(hn::MaxLanes(kLanes));
+// As many totals as registers hold, with panel rows and one element of A in the others: vectors as
+// wide as a panel come with 32 registers, else there are 16.
+constexpr int kMostPanels = kVectors == 1 ? 2 : 1;
 constexpr int kMostRows = 12 / kVectors > 0 ? 12 / kVectors : 1;
 
-// kUsed: the panel's vectors that have columns.
+// What all tiles of a product share.
+struct PanelProduct {
+  int64_t used;  // of B's depth
+  int64_t depth;
+  int64_t stride_a;
+  int64_t stride_c;
+  float factor;
+};
+
+// kUsed: vectors that have columns, of one panel or of several whole ones and a last.
 template <int kPanelProductRows, int kUsed>
-HWY_INLINE void Tile(int64_t depth, const float* a, int64_t stride_a, const float* panel,
-                     float factor, int64_t columns, float* c, int64_t stride_c) {
+HWY_INLINE void Tile(const PanelProduct& product, const float* a, const float* panel,
+                     int64_t columns, float* c) {
   using Vector = hn::Vec<decltype(kLanes)>;
-  const auto lanes = static_cast<int64_t>(hn::MaxLanes(kLanes));
+  const int64_t stride_a = product.stride_a;
+  const int64_t panel_stride = product.depth * kPanelWidth;
   Vector totals[kPanelProductRows][kUsed];
 #pragma GCC unroll 12
   for (int r = 0; r < kPanelProductRows; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < kUsed; ++v) totals[r][v] = hn::Zero(kLanes);
   }
-  for (int64_t d = 0; d < depth; ++d) {
+  for (int64_t d = 0; d < product.used; ++d) {
     Vector row[kUsed];
 #pragma GCC unroll 4
     for (int v = 0; v < kUsed; ++v) {
-      row[v] = hn::LoadU(kLanes, panel + d * kPanelWidth + v * lanes);
+      row[v] = hn::LoadU(kLanes, panel + v / kVectors * panel_stride + d * kPanelWidth +
+                                     v % kVectors * kLaneCount);
     }
 #pragma GCC unroll 12
     for (int r = 0; r < kPanelProductRows; ++r) {
@@ -51,57 +65,63 @@ HWY_INLINE void Tile(int64_t depth, const float* a, int64_t stride_a, const floa
       }
     }
   }
-  const Vector times = hn::Set(kLanes, factor);
+  const Vector times = hn::Set(kLanes, product.factor);
 #pragma GCC unroll 12
   for (int r = 0; r < kPanelProductRows; ++r) {
-    HWY_ALIGN float part[kPanelWidth];
-    const bool whole = columns >= kUsed * lanes;
-    float* to = whole ? c + r * stride_c : part;
+    HWY_ALIGN float part[kUsed * kLaneCount];
+    const bool whole = columns >= kUsed * kLaneCount;
+    float* to = whole ? c + r * product.stride_c : part;
 #pragma GCC unroll 4
     for (int v = 0; v < kUsed; ++v) {
-      hn::StoreU(hn::Mul(totals[r][v], times), kLanes, to + v * lanes);
+      hn::StoreU(hn::Mul(totals[r][v], times), kLanes, to + v * kLaneCount);
     }
-    if (!whole) std::copy_n(part, columns, c + r * stride_c);
+    if (!whole) std::copy_n(part, columns, c + r * product.stride_c);
   }
 }
 
 // A tile of `rows` rows, at most kPanelProductRows.
 template <int kPanelProductRows, int kUsed>
-HWY_INLINE void TileOf(int64_t rows, int64_t depth, const float* a, int64_t stride_a,
-                       const float* panel, float factor, int64_t columns, float* c,
-                       int64_t stride_c) {
+HWY_INLINE void TileOf(int64_t rows, const PanelProduct& product, const float* a,
+                       const float* panel, int64_t columns, float* c) {
   if constexpr (kPanelProductRows > 1) {
     if (rows < kPanelProductRows) {
-      TileOf<kPanelProductRows - 1, kUsed>(rows, depth, a, stride_a, panel, factor, columns, c,
-                                           stride_c);
+      TileOf<kPanelProductRows - 1, kUsed>(rows, product, a, panel, columns, c);
       return;
     }
   }
-  Tile<kPanelProductRows, kUsed>(depth, a, stride_a, panel, factor, columns, c, stride_c);
+  Tile<kPanelProductRows, kUsed>(product, a, panel, columns, c);
 }
 
 template <int kUsed>
-void MultiplyPanel(int64_t rows, int64_t columns, int64_t used, const float* a, int64_t stride_a,
-                   const float* panel, float factor, float* c, int64_t stride_c) {
+void MultiplyPanel(int64_t rows, const PanelProduct& product, const float* a, const float* panel,
+                   int64_t columns, float* c) {
   int64_t row = 0;
   for (; row + kMostRows <= rows; row += kMostRows) {
-    Tile<kMostRows, kUsed>(used, a + row * stride_a, stride_a, panel, factor, columns,
-                           c + row * stride_c, stride_c);
+    Tile<kMostRows, kUsed>(product, a + row * product.stride_a, panel, columns,
+                           c + row * product.stride_c);
   }
   if (row < rows) {
-    TileOf<kMostRows, kUsed>(rows - row, used, a + row * stride_a, stride_a, panel, factor, columns,
-                             c + row * stride_c, stride_c);
+    TileOf<kMostRows, kUsed>(rows - row, product, a + row * product.stride_a, panel, columns,
+                             c + row * product.stride_c);
   }
 }
 
 void Multiply(int64_t rows, int64_t columns, int64_t used, const float* a, int64_t stride_a,
               const float* panels, int64_t depth, float factor, float* c, int64_t stride_c) {
-  for (int64_t column = 0; column < columns; column += kPanelWidth) {
-    const float* panel = panels + column * depth;
+  const PanelProduct product{used, depth, stride_a, stride_c, factor};
+  int64_t column = 0;
+  if constexpr (kMostPanels > 1) {
+    constexpr int64_t kColumns = kMostPanels * kPanelWidth;
+    for (; column + kColumns - kPanelWidth < columns; column += kColumns) {
+      MultiplyPanel<kMostPanels * kVectors>(rows, product, a, panels + column * depth,
+                                            std::min(kColumns, columns - column), c + column);
+    }
+  }
+  for (; column < columns; column += kPanelWidth) {
     const int64_t some = std::min(kPanelWidth, columns - column);
-    const bool narrow = some <= static_cast<int64_t>(hn::MaxLanes(kLanes));
-    (narrow ? MultiplyPanel<1> : MultiplyPanel<kVectors>)(rows, some, used, a, stride_a, panel,
-                                                          factor, c + column, stride_c);
+    const bool narrow = some <= kLaneCount;
+    (narrow ? MultiplyPanel<1> : MultiplyPanel<kVectors>)(rows, product, a, panels + column * depth,
+                                                          some, c + column);
   }
 }
 

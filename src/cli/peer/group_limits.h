@@ -7,16 +7,12 @@
 
 namespace plimsoll::cli {
 
-// What the groups of this process (cgroup, version 1 or 2) let it take. `root` replaces "/" for
-// tests.
+// What the groups of this process (cgroup, version 1 or 2) let it take: the least of its own group
+// and of those above it. `root` replaces "/" for tests.
 struct GroupLimits {
   std::optional<double> cores;
   std::optional<Bytes> memory;
 };
 GroupLimits ReadGroupLimits(const std::string& root = "/");
-
-// The cores that this process may use: those that it is bound to, and no more than its groups'
-// limit, rounded up.
-int UsableCores();
 
 }  // namespace plimsoll::cli

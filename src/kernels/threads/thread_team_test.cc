@@ -1,0 +1,177 @@
+#include "kernels/threads/thread_team.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace plimsoll::kernels::thread_team_test {
+namespace {
+
+struct Counts {
+  explicit Counts(size_t parts) : of_part(parts) {}
+  std::vector<std::atomic<int>> of_part;
+};
+
+ThreadTeam::Region Counting(Counts& counts, int threads) {
+  return {.parts = static_cast<int>(counts.of_part.size()),
+          .threads = threads,
+          .body =
+              [](int part, void* context) {
+                static_cast<Counts*>(context)->of_part[static_cast<size_t>(part)].fetch_add(1);
+              },
+          .context = &counts};
+}
+
+TEST(ThreadTeamTest, EveryPartOfEveryRegionRunsOnce) {
+  ThreadTeam team;
+  for (const int parts : {1, 2, 3, 7, 16, kMostThreads, 5}) {
+    for (const int threads : {1, 2, 4, 40}) {
+      Counts counts(static_cast<size_t>(parts));
+      for (int turn = 1; turn <= 20; ++turn) {
+        ASSERT_TRUE(team.Run(Counting(counts, threads)));
+        for (const auto& count : counts.of_part) ASSERT_EQ(count.load(), turn);
+      }
+    }
+  }
+}
+
+TEST(ThreadTeamTest, NoMoreThreadsThanRegionsHaveUseFor) {
+  ThreadTeam team;
+  Counts many(16);
+  ASSERT_TRUE(team.Run(Counting(many, 1)));
+  EXPECT_EQ(team.workers(), 0);
+  ASSERT_TRUE(team.Run(Counting(many, 3)));
+  EXPECT_EQ(team.workers(), 2);
+  Counts two(2);
+  ASSERT_TRUE(team.Run(Counting(two, 9)));
+  EXPECT_EQ(team.workers(), 2);
+}
+
+TEST(ThreadTeamTest, PartsThatAreTogetherCanWaitForEachOther) {
+  ThreadTeam team;
+  for (int turn = 0; turn < 50; ++turn) {
+    std::atomic<int> arrived{0};
+    ASSERT_TRUE(team.Run({.parts = 5,
+                          .threads = 1,
+                          .together = true,
+                          .body =
+                              [](int, void* context) {
+                                auto& count = *static_cast<std::atomic<int>*>(context);
+                                count.fetch_add(1);
+                                while (count.load() < 5) std::this_thread::yield();
+                              },
+                          .context = &arrived}));
+  }
+}
+
+TEST(ThreadTeamTest, WhatRegionsWriteIsSeenByTheNext) {
+  ThreadTeam team;
+  std::vector<int64_t> values(8, 1);
+  struct Step {
+    std::vector<int64_t>& values;
+    std::vector<int64_t> sums;
+  } step{values, std::vector<int64_t>(8)};
+  for (int turn = 0; turn < 2000; ++turn) {
+    step.sums.assign(8, 0);
+    const auto sum = [](int part, void* context) {
+      auto& s = *static_cast<Step*>(context);
+      s.sums[static_cast<size_t>(part)] =
+          std::accumulate(s.values.begin(), s.values.end(), int64_t{0}) % 1000 + part;
+    };
+    ASSERT_TRUE(team.Run({.parts = 8, .threads = 3, .body = sum, .context = &step}));
+    const int64_t before = std::accumulate(values.begin(), values.end(), int64_t{0}) % 1000;
+    for (size_t i = 0; i < 8; ++i) ASSERT_EQ(step.sums[i], before + static_cast<int64_t>(i));
+    values = step.sums;
+  }
+}
+
+TEST(ThreadTeamTest, RegionsAfterALongPauseWakeTheSleepers) {
+  ThreadTeam team;
+  Counts counts(4);
+  for (int turn = 1; turn <= 5; ++turn) {
+    ASSERT_TRUE(team.Run(Counting(counts, 4)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (const auto& count : counts.of_part) ASSERT_EQ(count.load(), turn);
+  }
+}
+
+TEST(ThreadTeamTest, AProcessMadeByForkHasWorkersOfItsOwn) {
+  ThreadTeam team;
+  Counts counts(4);
+  ASSERT_TRUE(team.Run(Counting(counts, 4)));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const bool ran = team.Run(Counting(counts, 4)) && team.workers() == 3;
+    _exit(ran && counts.of_part[3] == 2 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_TRUE(team.Run(Counting(counts, 4)));
+  EXPECT_EQ(counts.of_part[3].load(), 2);
+}
+
+// In a process of its own, since the limit holds for all threads of the user.
+TEST(ThreadTeamTest, WhereTheSystemRefusesThreadsThoseThatThereAreDoIt) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    if (setuid(61234) != 0) _exit(77);
+    const rlimit few{3, 3};
+    setrlimit(RLIMIT_NPROC, &few);
+    ThreadTeam team;
+    Counts counts(8);
+    const bool ran = team.Run(Counting(counts, 8));
+    auto together = Counting(counts, 8);
+    together.together = true;
+    const bool refused = !team.Run(together);
+    bool once = true;
+    for (const auto& count : counts.of_part) once = once && count == 1;
+    _exit(ran && refused && once && team.workers() <= 2 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "needs root";
+  EXPECT_EQ(status, 0);
+}
+
+// How many threads of this process are workers, and how many of them sleep.
+std::pair<int, int> WorkersAndSleepers() {
+  std::pair<int, int> counts;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string text;
+    std::getline(std::ifstream(thread.path() / "stat"), text);
+    if (text.find("(plimsoll-") == std::string::npos) continue;
+    ++counts.first;
+    if (text.find(") S ") != std::string::npos) ++counts.second;
+  }
+  return counts;
+}
+
+TEST(ThreadTeamTest, IdleWorkersSleep) {
+  ThreadTeam team;
+  Counts counts(3);
+  for (int turn = 0; turn < 100; ++turn) ASSERT_TRUE(team.Run(Counting(counts, 3)));
+  auto [workers, sleepers] = WorkersAndSleepers();
+  EXPECT_GE(workers, 2);
+  while (sleepers < workers) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::tie(workers, sleepers) = WorkersAndSleepers();
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::kernels::thread_team_test
