@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What the disk cache saves at the start: startup.py PLIMSOLL MODEL... [--rounds N]
+"""What the disk cache and a compiled file save at the start: startup.py PLIMSOLL MODEL... [--rounds N]
 
 For each model, interleaved: a process without a cache, one that fills an empty cache, and one that finds it full. Prints the seconds of
-each from its start to its end without the run itself, the least of the rounds, and their ratios; and the size of the cache. Exit code 1
-when outputs of the three differ in a single bit, or when a full cache does not start the first model within half the time that filling it
-takes."""
+each from its start to its end without the run itself, the least of the rounds, and their ratios; and the size of the cache. Then, interleaved
+too, what reading, compiling and packing takes of the model and of the file that plimsoll compile makes of it. Exit code 1 when outputs differ
+in a single bit, when a full cache does not start the first model within half the time that filling it takes, or when its compiled file is not
+ready within a fifth of the model's time."""
 import argparse
 import json
 import pathlib
@@ -14,6 +15,7 @@ import tempfile
 import time
 
 MOST = 0.5
+MOST_COMPILED = 0.2
 
 
 def start(program, model, folder, out):
@@ -25,6 +27,28 @@ def start(program, model, folder, out):
     if done.returncode != 0:
         sys.exit(done.stderr)
     return seconds - json.loads(done.stdout)["models"][0]["latency_ms"]["p50"] / 1000
+
+
+def ready(program, model):
+    """Seconds until the first run can begin, without the start of the process."""
+    done = subprocess.run([program, "bench", model, "--threads", "1", "--warm-up", "0", "--repeat", "1", "--json"], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)["models"][0]["load_ms"] / 1000
+
+
+def compiled(program, model, rounds):
+    """Seconds until ready of the model and of its compiled file, and whether both give the same bits."""
+    with tempfile.TemporaryDirectory(prefix="plimsoll_compiled_") as temporary:
+        folder = pathlib.Path(temporary)
+        file = folder / "model.plm"
+        subprocess.run([program, "compile", model, "--threads", "1", "-o", file], check=True, capture_output=True)
+        made = []
+        for source in (model, file):
+            subprocess.run([program, "run", source, "--threads", "1", "--output", folder / source.suffix], check=True, capture_output=True)
+            made.append(outputs(folder / source.suffix))
+        times = [(ready(program, model), ready(program, file)) for _ in range(rounds)]
+        return min(time for time, _ in times), min(time for _, time in times), file.stat().st_size, made[0] == made[1]
 
 
 def outputs(folder):
@@ -55,6 +79,9 @@ def main():
               f"{least['full'] / least['empty']:.2f} of filling, {least['full'] / least['none']:.2f} of none; {size / 2**20:.0f} MiB on disk",
               flush=True)
         failed |= number == 0 and least["full"] >= MOST * least["empty"]
+        plain, quick, size, same = compiled(arguments.program, model, arguments.rounds)
+        print(f"{model.stem:24} ready in {plain:.3f} s, compiled in {quick:.3f} s: {quick / plain:.2f}; {size / 2**20:.0f} MiB on disk", flush=True)
+        failed |= not same or (number == 0 and quick > MOST_COMPILED * plain)
     return 1 if failed else 0
 
 

@@ -89,7 +89,7 @@ def shells_complete_names_and_values():
     assert completed("plimsoll", "options", "op_exec") == ["op_execute_timeout"]
     names = {row["name"] for row in json.loads(ask("options", "--json")[0])["options"] if row["type"] != "object"}
     assert names <= set(completed("plimsoll", "options", ""))
-    assert ask("options", "--completion", "zsh")[0].startswith("autoload -U +X bashcompinit")
+    assert ask("options", "--completion", "zsh")[0] == ask("completion", "zsh")[0]
 
 
 def r210_steps_are_a_multiple_of_the_loop():

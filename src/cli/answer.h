@@ -37,16 +37,19 @@ class Answer {
     }
   }
 
-  // With --json: writes the object. `failed` may be null.
-  void Finish(const Error* failed);
+  // With --json: writes the object, with the error where there is one.
+  void Finish() const;
+  void FinishWith(const Error& failed, int exit_code) const;
 
  private:
+  void Write(const Json* error) const;
+
   std::string command_;
   bool json_;
   Json fields_ = Json::object();
 };
 
 // {"code", "message", "place", "reason", "remedy", "exit_code"}
-Json ErrorJson(const Error& error);
+Json ErrorJson(const Error& error, int exit_code);
 
 }  // namespace plimsoll::cli

@@ -23,7 +23,7 @@ TEST(AnswerTest, TheObjectIsWrittenOnceWithWhatWasToldAndTheError) {
   answer.Add({{"b", 2}});
   testing::internal::CaptureStdout();
   const Error error = SomeError();
-  answer.Finish(&error);
+  answer.FinishWith(error, 3);
   const Json told = Json::parse(testing::internal::GetCapturedStdout());
   EXPECT_EQ(told, Json::parse(R"({"schema_version": 1, "command": "plan", "a": 1, "b": 2,
     "error": {"code": "plan.limit", "message": "the model does not fit", "place": "m.onnx",
@@ -35,7 +35,7 @@ TEST(AnswerTest, TextGoesOutAtOnceAndNothingFollows) {
   testing::internal::CaptureStdout();
   answer.Give([] { return Json{{"a", 1}}; }, [] { return std::string("text\n"); });
   const Error error = SomeError();
-  answer.Finish(&error);
+  answer.FinishWith(error, 3);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "text\n");
 }
 
@@ -43,7 +43,7 @@ TEST(AnswerTest, NamesThatAreNoUtf8DoNotBreakIt) {
   Answer answer("inspect", true);
   answer.Add({{"name", "\xff\xfe"}});
   testing::internal::CaptureStdout();
-  answer.Finish(nullptr);
+  answer.Finish();
   EXPECT_FALSE(Json::parse(testing::internal::GetCapturedStdout()).contains("error"));
 }
 

@@ -10,6 +10,8 @@
 #include <span>
 #include <system_error>
 
+#include "cli/interrupt.h"
+#include "cli/peer/heap_calls.h"
 #include "cli/version.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
@@ -27,15 +29,18 @@ Examples:
   plimsoll train model.onnx --steps 50 --save FILE   training steps, variables kept in place
   plimsoll bench model.onnx --against ort            race ONNX Runtime
   plimsoll compare model.onnx --against ort          node by node where the two part
+  plimsoll compile model.onnx -o model.plm           a file that starts without searches and packing
+  plimsoll extract model.onnx --to v -o part.onnx    the part that makes a value, as a model
   plimsoll conformance build/cases                   the standard's own test cases
   plimsoll pack buffers.csv --capacity 1MiB          place buffers without a model
   plimsoll replay trace.csv.xz                       run an allocation trace through an allocator
   plimsoll report a.html operator_memory_1.csv       who owns the memory, side by side, in one page
   plimsoll options                                   every option and what is in force
   plimsoll doctor                                    what this machine offers
+  plimsoll help plan                                 the options of a command, with examples
 
 Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage, 3 does not fit,
-4 unsupported, 5 mismatch, 6 bad file.)";
+4 unsupported, 5 mismatch, 6 bad file, 130 interrupted (Ctrl-C: what is known by then is told).)";
 
 void Report(const Error& error) {
   const bool color = ColorAllowed(STDERR_FILENO);
@@ -54,6 +59,12 @@ Answer AnswerTo(int argc, char** argv) {
   });
   const bool named = argc > 1 && argv[1][0] != '-';
   return {named ? argv[1] : "", json};
+}
+
+Error InterruptedError() {
+  return {ErrorKind::kRunFailed, "cli.interrupted",
+          "interrupted",         {},
+          "what is told is what was known by then", {}};
 }
 
 std::string NearestCommand(const CLI::App& program, int argc, char** argv) {
@@ -85,9 +96,15 @@ Status RunProgram(int argc, char** argv, Answer& answer) {
   AddTrain(program, action);
   AddBench(program, action);
   AddCompare(program, action);
+  AddCompile(program, action);
+  AddExtract(program, action);
   AddConformance(program, action);
   AddOptions(program, action);
   AddDoctor(program, action);
+  AddHelp(program, action);
+  AddVersion(program, action);
+  AddCompletion(program, action);
+  AddMan(program, action);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
@@ -142,10 +159,24 @@ Status Guarded(const std::function<Status()>& act) {
 }  // namespace
 
 int Main(int argc, char** argv) {
+  const InterruptHandlers handlers;
+  const OutOfMemoryEnds memory;
   Answer answer = AnswerTo(argc, argv);
   Status status = Guarded([&] { return RunProgram(argc, argv, answer); });
+  const bool interrupted = Interrupted();
+  if (interrupted) {
+    if (!status.ok()) Report(status.error());
+    status = InterruptedError();
+  }
+  const auto exit_code = [&] {
+    return interrupted ? kInterruptedExit : static_cast<int>(status.error().kind);
+  };
   const Status told = Guarded([&] {
-    answer.Finish(status.ok() ? nullptr : &status.error());
+    if (status.ok()) {
+      answer.Finish();
+    } else {
+      answer.FinishWith(status.error(), exit_code());
+    }
     std::cout.flush();
     return Status();
   });
@@ -156,7 +187,7 @@ int Main(int argc, char** argv) {
   }
   if (status.ok()) return 0;
   Report(status.error());
-  return static_cast<int>(status.error().kind);
+  return exit_code();
 }
 
 }  // namespace plimsoll::cli

@@ -30,8 +30,14 @@ void AddRun(CLI::App& program, Action& action);
 void AddTrain(CLI::App& program, Action& action);
 void AddBench(CLI::App& program, Action& action);
 void AddCompare(CLI::App& program, Action& action);
+void AddCompile(CLI::App& program, Action& action);
+void AddExtract(CLI::App& program, Action& action);
 void AddConformance(CLI::App& program, Action& action);
 void AddOptions(CLI::App& program, Action& action);
 void AddDoctor(CLI::App& program, Action& action);
+void AddHelp(CLI::App& program, Action& action);
+void AddVersion(CLI::App& program, Action& action);
+void AddCompletion(CLI::App& program, Action& action);
+void AddMan(CLI::App& program, Action& action);
 
 }  // namespace plimsoll::cli

@@ -63,6 +63,10 @@ class Session {
   // Writes the profiling window that is open, unless the recorder was given to the session.
   ~Session();
 
+  // Before Add: graphs of this file take what was compiled with it, or what is compiled goes there.
+  void Serve(std::shared_ptr<const CompiledFile> file) { weights_->MakeCache().Serve(std::move(file)); }
+  void TellOf(std::shared_ptr<CacheSink> sink) { weights_->MakeCache().TellOf(std::move(sink)); }
+
   // `variables` names the inputs that are variables of the session, and the outputs that replace
   // them. Empty: in training, what the model's metadata `state` says; else none.
   Result<GraphId> Add(graph::Graph graph, const std::vector<VariableName>& variables = {});

@@ -200,8 +200,11 @@ Result<Block> ScalableAllocator::AllocateSlow(const Request& request) {
     return HandOut(request, *extent, address);
   }
   ++statistics_.failures;
-  if (refused()) return OutOfMemory(request, extent.error());
-  return extent.error();
+  if (!refused()) return extent.error();
+  const Error error = OutOfMemory(request, extent.error());
+  // Chunks that were created before one was refused would stay reserved for nobody.
+  LogReleaseFailure(device_->physical().Trim().status());
+  return error;
 }
 
 Result<uint32_t> ScalableAllocator::Obtain(const Request& request, int64_t size, bool scarce,

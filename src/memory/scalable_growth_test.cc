@@ -44,6 +44,16 @@ class ScalableGrowth : public testing::Test {
   std::unique_ptr<ScalableAllocator> allocator_;
 };
 
+TEST_F(ScalableGrowth, ARefusedRequestLeavesNothingReserved) {
+  Make({.capacity = GiB(25)});
+  const Block kept = Take(MiB(8));
+  EXPECT_TRUE(RefusedAs(allocator_->Allocate({.size = GiB(100)}).status(), "memory.out_of_memory"));
+  EXPECT_EQ(machine_->physical()->reserved(), MiB(8));
+  EXPECT_EQ(machine_->physical()->cached(), Bytes(0));
+  Give(Take(GiB(20)));
+  Give(kept);
+}
+
 TEST_F(ScalableGrowth, PausedMemoryIsNotReservedAndComesBackWhole) {
   Make({.capacity = MiB(64)});
   const Block kept = Take(MiB(8));

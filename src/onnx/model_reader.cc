@@ -24,7 +24,8 @@ struct Lookalike {
   std::string_view remedy;
 };
 
-constexpr std::array<Lookalike, 8> kLookalikes = {{
+constexpr std::array<Lookalike, 9> kLookalikes = {{
+    {0, "PLIMPLM", "a compiled model", "plimsoll run and bench take it; here give the .onnx file"},
     {0, "version https://git-lfs", "a Git LFS pointer, not the file itself", "run git lfs pull"},
     {0, "PK\x03\x04", "a zip archive, such as a PyTorch checkpoint", "export it to ONNX"},
     {0, "\x80\x02", "a pickle, such as an old PyTorch checkpoint", "export it to ONNX"},
@@ -63,9 +64,8 @@ Status CheckVersion(const Source& source, const ModelRecord& model) {
                             "save it with another version of onnx");
 }
 
-Result<graph::Graph> Read(const Source& source, const std::filesystem::path& folder) {
+Result<graph::Graph> Read(const Source& source, ExternalFiles files) {
   PLIMSOLL_TRY(CheckKind(source));
-  ExternalFiles files(source, folder);
   Budget budget(source);
   PLIMSOLL_ASSIGN(const ModelRecord model, ParseModel(source, files, budget));
   PLIMSOLL_TRY(CheckVersion(source, model));
@@ -82,12 +82,22 @@ Result<graph::Graph> ReadModel(const std::filesystem::path& file) {
   PLIMSOLL_ASSIGN(const auto mapped, MappedFile::Open(file));
   std::filesystem::path folder = file.parent_path();
   if (folder.empty()) folder = ".";
-  return Read(Source{file.string(), std::string(kWhat), mapped->bytes(), mapped}, folder);
+  const Source source{file.string(), std::string(kWhat), mapped->bytes(), mapped};
+  return Read(source, ExternalFiles(source, folder));
 }
 
 Result<graph::Graph> ReadModelBytes(ByteSpan bytes, std::shared_ptr<const void> storage,
                                     const std::filesystem::path& folder) {
-  return Read(Source{"model in memory", std::string(kWhat), bytes, std::move(storage)}, folder);
+  const Source source{"model in memory", std::string(kWhat), bytes, std::move(storage)};
+  return Read(source, ExternalFiles(source, folder));
+}
+
+Result<graph::Graph> ReadModelWithData(ByteSpan bytes, ByteSpan data, const std::string& data_name,
+                                       std::shared_ptr<const void> storage) {
+  const Source source{"model in memory", std::string(kWhat), bytes, storage};
+  ExternalFiles files(source, "");
+  files.Give(data_name, MappedFile::View(data, std::move(storage)));
+  return Read(source, std::move(files));
 }
 
 }  // namespace plimsoll::onnx

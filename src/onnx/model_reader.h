@@ -34,4 +34,10 @@ Result<graph::Graph> ReadModelBytes(std::span<const std::byte> bytes,
                                     std::shared_ptr<const void> storage,
                                     const std::filesystem::path& folder);
 
+// The same where external data lies in memory too: `data` is what the location `data_name` means.
+Result<graph::Graph> ReadModelWithData(std::span<const std::byte> bytes,
+                                       std::span<const std::byte> data,
+                                       const std::string& data_name,
+                                       std::shared_ptr<const void> storage);
+
 }  // namespace plimsoll::onnx

@@ -174,17 +174,20 @@ bool Fits(const Trace& trace, const ReplayOptions& options, Bytes capacity, Pair
   return bench.ok() && Player(trace, *bench, clock).Pass().ok();
 }
 
-// The smallest capacity in steps of the granularity, from what did fit downwards.
-Bytes FindCapacity(const Trace& trace, const ReplayOptions& options, Bytes enough, Bytes unit,
-                   PairClock& clock) {
+// The smallest capacity in steps of the granularity, from what did fit downwards; nothing where the
+// search is ended before it is found.
+std::optional<Bytes> FindCapacity(const Trace& trace, const ReplayOptions& options, Bytes enough,
+                                  Bytes unit, PairClock& clock) {
   const int64_t peak = trace.PeakAllocated().value();
   int64_t low = std::max<int64_t>(peak - 1, 0) / unit.value();  // less than what must fit
   int64_t high = enough.RoundUp(unit.value()).value() / unit.value();
   while (!Fits(trace, options, unit * high, clock)) {
+    if (!options.goes_on()) return std::nullopt;
     low = high;
     high += high / 64 + 1;
   }
   while (high - low > 1) {
+    if (!options.goes_on()) return std::nullopt;
     const int64_t middle = low + (high - low) / 2;
     (Fits(trace, options, unit * middle, clock) ? high : low) = middle;
   }
@@ -220,13 +223,15 @@ Result<ReplayResult> TimedReplay(const Trace& trace, const ReplayOptions& option
   PLIMSOLL_ASSIGN(Bench bench, Prepare(trace, options, capacity));
   result.allocator = AllocatorFor(trace, options);
   result.device = options.device;
-  result.repeat = options.repeat;
   result.trace_us = trace.DurationUs();
   Player player(trace, bench, clock);
-  for (int64_t pass = 0; pass < options.repeat; ++pass) {
+  bool goes_on = true;
+  for (int64_t pass = 0; pass < options.repeat && goes_on; ++pass) {
     const int64_t before = bench.device->total();
     PLIMSOLL_TRY(player.Pass());
     if (pass >= kWarmupPasses) result.calls_after_warmup += bench.device->total() - before;
+    result.repeat = pass + 1;
+    goes_on = options.goes_on();
   }
   result.peak_reserved = bench.physical->peak_reserved();
   result.ratio = result.peak_allocated > Bytes(0)
@@ -240,11 +245,11 @@ Result<ReplayResult> TimedReplay(const Trace& trace, const ReplayOptions& option
   player.Percentiles(result);
   PLIMSOLL_TRY(bench.allocator->Trim().status());
   result.reserved_after_trim = bench.physical->reserved();
-  if (options.find_capacity) {
+  if (options.find_capacity && goes_on) {
     const Bytes unit = bench.device->memory().Granularity(kDevice);
     result.minimum_capacity = FindCapacity(trace, options, result.peak_reserved, unit, clock);
   }
-  if (options.offline_bound) result.offline_bound = OfflineBound(trace);
+  if (options.offline_bound && goes_on) result.offline_bound = OfflineBound(trace);
   return result;
 }
 

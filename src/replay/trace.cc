@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "plimsoll/base/text.h"
+#include "replay/memory_snapshot.h"
 
 namespace plimsoll::replay {
 namespace {
@@ -54,6 +55,7 @@ Bytes Trace::PeakAllocated() const {
 }
 
 Result<Trace> ParseTrace(std::string_view text, std::string_view name) {
+  if (IsPickle(text)) return ParseSnapshot(text, name);
   enum class Life : uint8_t { kLive, kFreed, kCompleted };
   Trace trace;
   Numbering blocks;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,6 +29,7 @@ struct Effort {
   double deadline_ms = 0;         // 0: none
   bool stop_at_capacity = false;  // be content with any plan within the regions' capacities
   double good_enough = 0;         // be content with at most this share above the lower bound
+  const std::atomic<bool>* stop = nullptr;  // true: cut the search, as the deadline does
 };
 
 // What to do with buffers that carry a batch label, beyond letting batches overlay each other.

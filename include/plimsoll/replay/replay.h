@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,12 +21,15 @@ struct ReplayOptions {
   int64_t repeat = 1;              // what still lives is freed after each pass
   bool find_capacity = false;
   bool offline_bound = true;
+  // Asked after each pass and each capacity that was tried; false ends the replay with what is
+  // known.
+  std::function<bool()> goes_on = [] { return true; };
 };
 
 struct ReplayResult {
   std::string allocator;  // the one that was used, never "auto"
   std::string device;
-  int64_t repeat = 1;
+  int64_t repeat = 1;  // passes that were made
   Bytes peak_allocated;
   Bytes peak_reserved;  // physical bytes created, mapped or not
   double ratio = 0;

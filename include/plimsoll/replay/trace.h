@@ -31,8 +31,10 @@ struct Trace {
 };
 
 // Reads "event,id,bytes,stream,time_us". Every id is allocated once, then freed at most once, then
-// completed at most once; anything else is kBadFile with the line ("replay.bad_trace").
+// completed at most once; anything else is kBadFile with the line ("replay.bad_trace"). A memory
+// snapshot of PyTorch (a pickle, of which nothing is executed) is read too; blocks that are older
+// than its recording live from its beginning.
 Result<Trace> ParseTrace(std::string_view text, std::string_view name);
-Result<Trace> ReadTrace(const std::string& path);  // plain CSV
+Result<Trace> ReadTrace(const std::string& path);  // not packed
 
 }  // namespace plimsoll::replay

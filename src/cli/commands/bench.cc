@@ -1,26 +1,23 @@
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 
-#include "base/mapped_pages.h"
+#include "base/usable_cores.h"
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
-#include "cli/peer/distance.h"
-#include "cli/peer/ort_peer.h"
-#include "cli/peer/run_measure.h"
+#include "cli/inputs/text_file.h"
+#include "cli/interrupt.h"
+#include "cli/peer/bench_measure.h"
 #include "cli/program.h"
-#include "cli/reports/latency_json.h"
-#include "cli/reports/memory_table.h"
-#include "onnx/model_reader.h"
+#include "cli/reports/bench_report.h"
+#include "cli/reports/progress_line.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
 namespace {
-
-using kernels::HostValue;
 
 struct BenchArguments {
   std::vector<std::string> models;
@@ -28,169 +25,50 @@ struct BenchArguments {
   std::string against;
   std::string batch;
   int64_t repeat = 10;
-  int64_t threads = 1;
+  int64_t warm_up = 1;
+  double duration = 0;
+  std::string threads = "0";
+  std::string callers = "1";
   std::string device;
+  std::string csv;
+  std::string save_baseline;
+  std::string compare;
   bool json = false;
 };
 
 constexpr const char* kBenchExamples = R"(
 Examples:
   plimsoll bench resnet50.onnx
-  plimsoll bench resnet50.onnx bert.onnx --against ort --repeat 20
+  plimsoll bench resnet50.onnx bert.onnx --threads 1,2,4 --duration 5
   plimsoll bench bert.onnx --shape batch=1 --shape seq=128 --against ort --json
+  plimsoll bench resnet50.onnx --threads 1 --callers 1,2,4      several callers at once
+  plimsoll bench resnet50.onnx --save-baseline before.json      with one build, and then
+  plimsoll bench resnet50.onnx --compare before.json            with another
 
-Runs take turns, ours and the peer's, so that both meet the same machine; the ratio is the median
-of ours over the median of theirs, and its spread is the range of the ratio over the middle half of
-the turns. ONNX Runtime is the Python package of that name, in PLIMSOLL_PYTHON or python3.)";
+Runs come in rounds, ours and the peer's by turns, and while one side runs the other is stopped. The
+ratio is our median over theirs, its spread the middle half of the ratios of rounds. p90 is told from
+10 runs, p99 from 100. With --compare a difference counts where it is larger than the noise: what
+the middle half of the rounds of the two measurements are apart, and 3 % at least. Exit code 5 when
+a case became slower. ONNX Runtime is the Python package of that name, in PLIMSOLL_PYTHON or
+python3.)";
 
-struct Row {
-  std::string model;
-  std::vector<double> latency_ms;
-  Bytes resident;  // ours, after the runs
-  engine::GraphMemory memory;
-  MemoryTable table;
-  struct Peer {
-    std::string version;
-    std::vector<double> latency_ms;
-    double ratio = 0;
-    double spread_low = 0;
-    double spread_high = 0;
-    Bytes resident;
-    double distance = 0;  // relative L2 between the outputs
-  };
-  std::optional<Peer> peer;
-};
-
-double Geometric(const std::vector<Row>& rows, const std::function<double(const Row&)>& of) {
-  double sum = 0;
-  for (const Row& row : rows) sum += std::log(of(row));
-  return std::exp(sum / static_cast<double>(rows.size()));
-}
-
-double Median(const std::vector<double>& values) { return Percentile(values, 0.5); }
-
-// The first run warms up and does not count.
-std::vector<double> AfterWarmUp(const ModelRunner& runner) {
-  return {runner.latency_ms().begin() + 1, runner.latency_ms().end()};
-}
-
-Status Race(OrtPeer& peer, ModelRunner& ours, int64_t repeat,
-            const std::vector<engine::Port>& ports, Row& row) {
-  std::vector<double> theirs;
-  std::vector<double> ratios;
-  PLIMSOLL_TRY(peer.RunOnce().status());
-  for (int64_t i = 0; i < repeat; ++i) {
-    PLIMSOLL_TRY(ours.RunOnce());
-    PLIMSOLL_ASSIGN(const double their, peer.RunOnce());
-    theirs.push_back(their);
-    ratios.push_back(ours.latency_ms().back() / their);
-  }
-  Row::Peer& result = row.peer.emplace();
-  result.latency_ms = theirs;
-  result.ratio = Median(AfterWarmUp(ours)) / Median(theirs);
-  result.spread_low = Percentile(ratios, 0.25);
-  result.spread_high = Percentile(ratios, 0.75);
-  PLIMSOLL_ASSIGN(result.version, peer.Version());
-  PLIMSOLL_ASSIGN(result.resident, peer.ResidentAboveBase());
-  PLIMSOLL_ASSIGN(const auto outputs, peer.Outputs());
-  for (const OrtPeer::Named& output : outputs) {
-    for (size_t i = 0; i < ports.size(); ++i) {
-      if (ports[i].name != output.name || !ours.Makes(ports[i])) continue;
-      result.distance =
-          std::max(result.distance, RelativeDistance(ours.outputs()[i].tensor, output.tensor));
+Result<std::vector<int>> ParseCounts(const std::string& option, const std::string& text,
+                                     int64_t least) {
+  constexpr int64_t kMost = 1024;
+  std::vector<int> counts;
+  for (const std::string_view part : Split(text, ',')) {
+    const auto count = ParseInteger(Trim(part));
+    if (!count || *count < least || *count > kMost) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .code = "cli.counts",
+                   .what = "numbers not understood",
+                   .where = StrCat(option, " ", text),
+                   .why = StrCat("'", part, "' is no number from ", least, " to ", kMost),
+                   .remedy = StrCat("write one or several, such as ", option, " 1,2,4")};
     }
+    counts.push_back(static_cast<int>(*count));
   }
-  return {};
-}
-
-Result<Row> BenchOne(const std::string& model, const BenchArguments& options,
-                     const std::vector<compile::ShapeArgument>& shapes) {
-  Row row;
-  row.model = model;
-  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(model));
-  std::vector<compile::ShapeArgument> known = KnownArguments(graph, shapes);
-  PLIMSOLL_ASSIGN(const std::vector<HostValue> inputs, MakeInputs(graph, {}, known));
-  OrtPeer::Settings settings{.model = model, .names = {}, .inputs = inputs};
-  settings.threads = static_cast<int>(options.threads);
-  for (const graph::ValueId input : graph.root().inputs) {
-    settings.names.push_back(graph[input].name);
-  }
-  std::optional<OrtPeer> peer;
-  if (options.against == "ort") {
-    PLIMSOLL_ASSIGN(OrtPeer started, OrtPeer::Start(settings));
-    peer.emplace(std::move(started));
-  }
-  const Bytes base = ResidentBytes();
-  engine::SessionOptions session_options;
-  session_options.device_name = options.device;
-  session_options.threads = settings.threads;
-  PLIMSOLL_ASSIGN(const auto session, engine::Session::Create(session_options));
-  PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(std::move(graph)));
-  PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session->Outputs(id));
-  PLIMSOLL_ASSIGN(ModelRunner runner, ModelRunner::Make(*session, id, inputs, options.batch));
-  PLIMSOLL_TRY(runner.RunOnce());
-  if (peer) {
-    PLIMSOLL_TRY(Race(*peer, runner, options.repeat, ports, row));
-  } else {
-    for (int64_t i = 0; i < options.repeat; ++i) PLIMSOLL_TRY(runner.RunOnce());
-  }
-  row.latency_ms = AfterWarmUp(runner);
-  row.resident = ResidentBytes() - base;
-  PLIMSOLL_ASSIGN(row.memory, runner.memory());
-  row.table = MeasuredMemory(session->Memory(), runner.CallersBytes(), base, ResidentBytes());
-  return row;
-}
-
-Json ToJson(const std::vector<Row>& rows) {
-  Json json = {{"models", Json::array()}};
-  for (const Row& row : rows) {
-    Json one{{"file", row.model},
-             {"runs", row.latency_ms.size()},
-             {"latency_ms", LatencyJson(row.latency_ms)},
-             {"resident_above_base_bytes", row.resident.value()},
-             {"planned_peak_bytes", row.memory.planned_peak.value()},
-             {"memory", MemoryJson({.measured = row.table})}};
-    if (row.peer) {
-      one["peer"] = {{"name", "onnxruntime"},
-                     {"version", row.peer->version},
-                     {"latency_ms", LatencyJson(row.peer->latency_ms)},
-                     {"ratio", row.peer->ratio},
-                     {"ratio_spread", {row.peer->spread_low, row.peer->spread_high}},
-                     {"resident_above_base_bytes", row.peer->resident.value()},
-                     {"output_distance", row.peer->distance}};
-    }
-    json["models"].push_back(std::move(one));
-  }
-  if (!rows.empty() && rows[0].peer) {
-    json["ratio_geomean"] = Geometric(rows, [](const Row& row) { return row.peer->ratio; });
-    json["memory_geomean"] = Geometric(rows, [](const Row& row) {
-      return static_cast<double>(row.resident.value()) /
-             static_cast<double>(row.peer->resident.value());
-    });
-  }
-  return json;
-}
-
-std::string Rounded(double value) { return StrCat(std::round(value * 1000) / 1000); }
-
-std::string ToText(const std::vector<Row>& rows) {
-  std::string text;
-  for (const Row& row : rows) {
-    text += StrCat(row.model, ": ", Rounded(Median(row.latency_ms)), " ms, ",
-                   FormatBytes(row.resident));
-    if (row.peer) {
-      text += StrCat("; ort ", row.peer->version, ": ", Rounded(Median(row.peer->latency_ms)),
-                     " ms, ", FormatBytes(row.peer->resident), "; ratio ", Rounded(row.peer->ratio),
-                     " (", Rounded(row.peer->spread_low), " to ", Rounded(row.peer->spread_high),
-                     "), outputs differ by ", row.peer->distance);
-    }
-    text += StrCat("\n", MemoryText({.measured = row.table}, {}));
-  }
-  if (!rows.empty() && rows[0].peer) {
-    text += StrCat("geometric mean of the ratio: ",
-                   Rounded(Geometric(rows, [](const Row& row) { return row.peer->ratio; })), "\n");
-  }
-  return text;
+  return counts;
 }
 
 // That each shape is of some model that can be read.
@@ -198,36 +76,111 @@ Status CheckShapeNames(const BenchArguments& options) {
   if (options.shapes.empty()) return {};
   std::vector<graph::Graph> graphs;
   for (const std::string& model : options.models) {
-    Result<graph::Graph> graph = onnx::ReadModel(model);
-    if (graph.ok()) graphs.push_back(std::move(*graph));
+    Result<ModelFile> file = ReadModelFile(model);
+    if (file.ok()) graphs.push_back(std::move(file->graph));
   }
   std::vector<const graph::Graph*> readable;
   for (const graph::Graph& graph : graphs) readable.push_back(&graph);
   return readable.empty() ? Status() : CheckEachIsKnown(readable, {}, options.shapes);
 }
 
-// Every model is measured, also behind one that fails; the first failure is the command's.
-Status Bench(const BenchArguments& options, Answer& answer) {
-  std::vector<compile::ShapeArgument> shapes;
+Result<std::vector<BenchCase>> CasesOf(const BenchArguments& options) {
   for (const std::string& text : options.shapes) {
-    PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
-    shapes.push_back(std::move(shape));
+    PLIMSOLL_TRY(compile::ParseShapeArgument(text).status());
   }
-  PLIMSOLL_TRY(CheckShapeNames(options));
-  std::vector<Row> rows;
-  Status first;
+  PLIMSOLL_ASSIGN(const std::vector<int> threads, ParseCounts("--threads", options.threads, 0));
+  PLIMSOLL_ASSIGN(const std::vector<int> callers, ParseCounts("--callers", options.callers, 1));
+  std::vector<BenchCase> cases;
   for (const std::string& model : options.models) {
-    Result<Row> row = BenchOne(model, options, shapes);
+    for (const int thread_count : threads) {
+      for (const int caller_count : callers) {
+        cases.push_back({.model = model,
+                         .shapes = options.shapes,
+                         .batch = options.batch,
+                         .device = options.device,
+                         .threads = thread_count == 0 ? UsableCores() : thread_count,
+                         .callers = caller_count});
+      }
+    }
+  }
+  const bool crowd =
+      std::any_of(callers.begin(), callers.end(), [](int count) { return count > 1; });
+  if (crowd && !options.against.empty()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .code = "bench.callers",
+                 .what = "cannot measure so",
+                 .where = StrCat("--callers ", options.callers),
+                 .why = "a peer is raced by one caller",
+                 .remedy = "leave --callers or --against out"};
+  }
+  return cases;
+}
+
+Status BecameSlower(const BenchComparison& comparison) {
+  std::vector<std::string> slower;
+  for (const BenchChange& change : comparison.changes) {
+    if (change.slower()) slower.push_back(change.name);
+  }
+  if (slower.empty()) return {};
+  return Error{.kind = ErrorKind::kMismatch,
+               .code = "bench.slower",
+               .what = "slower than before",
+               .where = Join(slower, "; "),
+               .why = "",
+               .remedy = "measure both builds again in turn, to rule the machine out"};
+}
+
+// What was measured goes everywhere it was asked to go.
+Status Tell(const BenchArguments& options, BenchReport& report, Answer& answer) {
+  if (!options.compare.empty()) {
+    PLIMSOLL_ASSIGN(const std::string stored, ReadTextFile(options.compare));
+    PLIMSOLL_ASSIGN(report.comparison, CompareWithBaseline(report.rows, stored, options.compare));
+  }
+  answer.Give([&] { return BenchJson(report); }, [&] { return BenchText(report); });
+  if (!options.csv.empty()) PLIMSOLL_TRY(WriteTextFile(options.csv, BenchCsv(report)));
+  if (!options.save_baseline.empty()) {
+    PLIMSOLL_TRY(WriteTextFile(options.save_baseline, BenchJson(report).dump(2) + "\n"));
+  }
+  return report.comparison ? BecameSlower(*report.comparison) : Status();
+}
+
+// Every case is measured, also behind one that fails; the first failure is the command's.
+Status Bench(const BenchArguments& options, Answer& answer) {
+  PLIMSOLL_ASSIGN(const std::vector<BenchCase> cases, CasesOf(options));
+  PLIMSOLL_TRY(CheckShapeNames(options));
+  if (!options.compare.empty()) {
+    PLIMSOLL_ASSIGN(const std::string stored, ReadTextFile(options.compare));
+    PLIMSOLL_TRY(CompareWithBaseline({}, stored, options.compare).status());
+  }
+  BenchReport report;
+  std::optional<KnownSoFar> known;  // once a round is done
+  std::optional<ProgressLine> progress(std::in_place, std::ssize(cases), "case");
+  BenchPlan plan{.warm_up = options.warm_up,
+                 .repeat = options.repeat,
+                 .seconds = options.duration,
+                 .against_ort = options.against == "ort"};
+  plan.stop = &InterruptFlag();
+  plan.goes_on = [&] {
+    if (!known) known.emplace();
+    return !Interrupted();
+  };
+  Status first;
+  for (const BenchCase& measured : cases) {
+    if (Interrupted()) break;
+    progress->Begin();
+    Result<BenchRow> row = MeasureBenchCase(measured, plan);
     if (row.ok()) {
-      rows.push_back(std::move(*row));
+      report.rows.push_back(std::move(*row));
     } else if (first.ok()) {
       first = row.error();
     } else {
       Log(LogLevel::kError, row.error().Text());
     }
   }
-  if (!rows.empty()) answer.Give([&] { return ToJson(rows); }, [&] { return ToText(rows); });
-  return first;
+  progress.reset();
+  if (report.rows.empty()) return first;
+  const Status told = Tell(options, report, answer);
+  return first.ok() ? told : first;
 }
 
 }  // namespace
@@ -236,14 +189,24 @@ void AddBench(CLI::App& program, Action& action) {
   auto options = std::make_shared<BenchArguments>();
   CommandOptions command(program, "bench", "Time models, alone or against ONNX Runtime",
                          kBenchExamples);
-  command.RequiredList("models", options->models, "ONNX files");
+  command.RequiredList("models", options->models, "ONNX files, or files of plimsoll compile");
   command.Choice("--against", options->against, {"", "ort"}, "A peer to race: ort");
   command.List("--shape", options->shapes,
                "Shape of an input or size of a symbol, for the models that have it; repeatable");
   command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
-  command.Whole("--repeat", options->repeat, 1, 100'000, "How many runs of each");
-  command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
+  command.Whole("--repeat", options->repeat, 1, 10'000'000, "How many runs of each");
+  command.Whole("--warm-up", options->warm_up, 0, 100'000, "Runs before those that count");
+  command.Real("--duration", options->duration,
+               "Run for so many seconds, each side, in place of --repeat");
+  command.Text("--threads", options->threads,
+               "Threads of a run, one number or several: 1,2,4; 0: the cores this process may use");
+  command.Text("--callers", options->callers,
+               "Callers at once, each with the model for itself, one number or several");
   command.Text("--device", options->device, kDeviceHelp);
+  command.Text("--csv", options->csv, "Write the figures here as a table");
+  command.Text("--save-baseline", options->save_baseline, "Keep the figures here for --compare");
+  command.Text("--compare", options->compare,
+               "What --save-baseline kept: tell what became slower or faster");
   command.Json(options->json);
   WhenChosen(command, action, [options](Answer& answer) { return Bench(*options, answer); });
 }

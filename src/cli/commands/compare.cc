@@ -1,15 +1,19 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/commands/options.h"
 #include "cli/inputs/model_inputs.h"
+#include "cli/interrupt.h"
 #include "cli/peer/distance.h"
-#include "cli/peer/ort_peer.h"
+#include "cli/peer/run_measure.h"
+#include "cli/peer/side_values.h"
 #include "cli/program.h"
+#include "cli/reports/progress_line.h"
+#include "cli/reports/text_table.h"
 #include "compile/shapes/batch_labels.h"
-#include "engine/node_by_node/interpreter.h"
 #include "engine/run/run_batches.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
@@ -17,15 +21,16 @@
 namespace plimsoll::cli {
 namespace {
 
-using kernels::HostTensor;
 using kernels::HostValue;
 
 struct CompareArguments {
   std::string model;
-  std::string against = "ort";
+  std::string engine = "plain";
+  std::string against;  // empty: ort
   std::vector<std::string> inputs;
   std::vector<std::string> shapes;
   std::string batch;
+  std::string save;
   double tolerance = 1e-4;
   double absolute = 1e-6;
   bool json = false;
@@ -35,11 +40,17 @@ constexpr const char* kCompareExamples = R"(
 Examples:
   plimsoll compare model.onnx --against ort
   plimsoll compare bert.onnx --shape batch=1 --shape seq=16 --tolerance 1e-5
+  plimsoll compare model.onnx --engine plimsoll --against plain   what passes and kernels change
+  plimsoll compare model.onnx --against other.onnx                values of the same name
+  plimsoll compare model.onnx --save before                       keep what this engine makes, and
+  plimsoll compare model.onnx --against before                    compare another build with it
 
-Every value that a node makes is computed by both, without fusion, and compared by the relative
-length of the difference. A value differs where that is above --tolerance and some element is apart
-by more than --absolute; what lies within the rounding of a float32 sum next to zero does not count.
-Exit code 5 when one differs.)";
+The engines: plain (ours, node by node, without passes), plimsoll (ours, as it runs models) and ort
+(ONNX Runtime without optimisations). Every value that a node makes is computed by both and compared
+by the relative length of the difference. Of plimsoll the outputs are; where they part, values in
+between are made outputs in turn, until the first node that parts is found. A value differs where the
+distance is above --tolerance and some element is apart by more than --absolute; what lies within
+the rounding of a float32 sum next to zero does not count. Exit code 5 when one differs.)";
 
 struct Difference {
   std::string value;
@@ -47,24 +58,29 @@ struct Difference {
   double distance = 0;
 };
 
+struct Extra {
+  std::string value;
+  std::string side;  // the only one that makes it
+};
+
 struct Comparison {
+  std::string left;
+  std::string right;
   int compared = 0;
   std::vector<Difference> differences;  // beyond the tolerance, in order of execution
   double largest = 0;
+  std::vector<Extra> extra;          // outputs of one side that are none of the other
+  std::optional<Difference> parted;  // where a search found the first
 };
 
 // Spreads the labels of the graph; the batch of theirs that the inputs or the name ask for.
 Result<std::string> BatchFor(graph::Graph& graph, const std::vector<HostValue>& inputs,
                              const std::string& named) {
   PLIMSOLL_TRY(compile::SpreadBatchLabels(graph));
-  std::vector<TensorView> tensors;
-  for (const HostValue& input : inputs) {
-    tensors.push_back({input.tensor.type, input.tensor.dims, input.tensor.data.get()});
-  }
-  return engine::RunBatches(graph).Choose(named, tensors);
+  return engine::RunBatches(graph).Choose(named, TensorsOf(inputs));
 }
 
-Result<Comparison> Compare(const CompareArguments& options) {
+Result<ComparedModel> ReadCompared(const CompareArguments& options, const std::string& file) {
   std::vector<InputArgument> arguments;
   for (const std::string& text : options.inputs) {
     PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
@@ -75,52 +91,160 @@ Result<Comparison> Compare(const CompareArguments& options) {
     PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
     shapes.push_back(std::move(shape));
   }
-  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
-  PLIMSOLL_ASSIGN(const std::vector<HostValue> inputs, MakeInputs(graph, arguments, shapes));
-  PLIMSOLL_ASSIGN(const std::string batch, BatchFor(graph, inputs, options.batch));
-  OrtPeer::Settings settings{.model = options.model, .names = {}, .inputs = inputs};
-  settings.every_value = true;
-  for (const graph::ValueId input : graph.root().inputs) {
-    settings.names.push_back(graph[input].name);
-  }
-  PLIMSOLL_ASSIGN(OrtPeer peer, OrtPeer::Start(settings));
-  PLIMSOLL_TRY(peer.RunOnce().status());
-  PLIMSOLL_ASSIGN(const std::vector<OrtPeer::Named> outputs, peer.Outputs());
-  std::map<std::string, HostTensor> theirs;
-  for (const OrtPeer::Named& output : outputs) theirs.emplace(output.name, output.tensor);
+  ComparedModel model;
+  model.file = file;
+  PLIMSOLL_ASSIGN(model.graph, onnx::ReadModel(file));
+  PLIMSOLL_ASSIGN(model.inputs, MakeInputs(model.graph, arguments, shapes));
+  PLIMSOLL_ASSIGN(model.batch, BatchFor(model.graph, model.inputs, options.batch));
+  return model;
+}
 
-  Comparison comparison;
-  engine::Interpreter interpreter(graph);
-  engine::Interpreter::Options run;
-  run.batch = batch;
-  run.observe = [&](graph::ValueId id, const HostValue& value) {
-    const graph::Value& known = graph[id];
-    const auto their = theirs.find(known.name);
-    const bool root = known.home == graph::Graph::kRoot && known.producer.valid();
-    if (!root || their == theirs.end() || value.kind != HostValue::Kind::kTensor) return;
-    const double distance = RelativeDistance(value.tensor, their->second);
-    ++comparison.compared;
-    comparison.largest = std::max(comparison.largest, distance);
-    const double apart = LargestDifference(value.tensor, their->second);
-    if (distance > options.tolerance && !(apart <= options.absolute)) {
-      comparison.differences.push_back(
-          {known.name, graph::Describe(graph, known.producer), distance});
+ComparedEngine EngineNamed(std::string_view name) {
+  if (name == "plimsoll") return ComparedEngine::kPlimsoll;
+  return name == "ort" ? ComparedEngine::kOrt : ComparedEngine::kPlain;
+}
+
+// The same inputs go into the other model, by name or, where names differ, by place.
+Result<ComparedModel> OtherModel(const CompareArguments& options, const ComparedModel& model) {
+  PLIMSOLL_ASSIGN(ComparedModel other, ReadCompared(options, options.against));
+  if (other.inputs.size() != model.inputs.size()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .code = "compare.inputs",
+                 .what = "cannot compare the models",
+                 .where = options.against,
+                 .why = StrCat("it has ", Counted(other.inputs.size(), "input"), ", ",
+                               options.model, " has ", model.inputs.size()),
+                 .remedy = "give models with the same inputs"};
+  }
+  for (size_t i = 0; i < other.inputs.size(); ++i) {
+    size_t from = i;
+    const auto& inputs = model.graph.root().inputs;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const std::string& name = other.graph[other.graph.root().inputs[i]].name;
+      if (model.graph[inputs[k]].name == name) from = k;
     }
-  };
-  PLIMSOLL_TRY(interpreter.Run(inputs, run).status());
+    other.inputs[i] = model.inputs[from];
+  }
+  return other;
+}
+
+Result<SideValues> OtherSide(const CompareArguments& options, const ComparedModel& model) {
+  if (options.against == "ort" || options.against == "plain" || options.against == "plimsoll") {
+    return ComputeSide(EngineNamed(options.against), model);
+  }
+  std::error_code failed;
+  if (std::filesystem::is_directory(options.against, failed)) return LoadSide(options.against);
+  const bool named_engine = options.against.find_first_of("./") == std::string::npos;
+  if (named_engine) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .code = "compare.against",
+                 .what = "cannot compare",
+                 .where = StrCat("--against ", options.against),
+                 .why = "there is no such engine, model or folder of saved values",
+                 .remedy = "the engines are plimsoll, plain and ort (ONNX Runtime)"};
+  }
+  PLIMSOLL_ASSIGN(const ComparedModel other, OtherModel(options, model));
+  const bool ort = options.engine == "ort";
+  PLIMSOLL_ASSIGN(SideValues side,
+                  ComputeSide(ort ? ComparedEngine::kOrt : ComparedEngine::kPlain, other));
+  side.name = StrCat(options.against, ", ", side.name);
+  return side;
+}
+
+// How far apart two values are, and whether that counts.
+struct Judgement {
+  double distance = 0;
+  bool differs = false;
+};
+Judgement Judge(const CompareArguments& options, const kernels::HostTensor& got,
+                const kernels::HostTensor& expected) {
+  const double distance = RelativeDistance(got, expected);
+  const bool differs =
+      distance > options.tolerance && !(LargestDifference(got, expected) <= options.absolute);
+  return {distance, differs};
+}
+
+Comparison CompareSides(const CompareArguments& options, const SideValues& left,
+                        const SideValues& right) {
+  Comparison comparison;
+  comparison.left = left.name;
+  comparison.right = right.name;
+  for (const SideValues::Value& value : left.values) {
+    const SideValues::Value* const other = right.Find(value.name);
+    if (value.output && (other == nullptr || !other->output)) {
+      comparison.extra.push_back({value.name, left.name});
+    }
+    if (other == nullptr) continue;
+    const Judgement judged = Judge(options, value.tensor, other->tensor);
+    ++comparison.compared;
+    comparison.largest = std::max(comparison.largest, judged.distance);
+    if (judged.differs) {
+      comparison.differences.push_back({value.name, value.node, judged.distance});
+    }
+  }
+  for (const SideValues::Value& value : right.values) {
+    const SideValues::Value* const other = left.Find(value.name);
+    if (value.output && (other == nullptr || !other->output)) {
+      comparison.extra.push_back({value.name, right.name});
+    }
+  }
   return comparison;
 }
 
-Json ToJson(const Comparison& comparison, const std::string& file) {
-  Json model{
-      {"file", file}, {"values_compared", comparison.compared}, {"differences", Json::array()}};
-  if (std::isfinite(comparison.largest)) model["largest_distance"] = comparison.largest;
-  for (const Difference& difference : comparison.differences) {
-    Json row{{"value", difference.value}, {"node", difference.node}};
-    if (std::isfinite(difference.distance)) row["distance"] = difference.distance;
-    model["differences"].push_back(std::move(row));
+// Of the engine that tells outputs alone: halves the values in order of execution, each time one
+// more is an output, until the first that parts is found. `whole` has all values.
+Status FindParting(const CompareArguments& options, const ComparedModel& model,
+                   const SideValues& whole, Comparison& comparison) {
+  std::vector<std::pair<graph::ValueId, const SideValues::Value*>> candidates;
+  for (const SideValues::Value& value : whole.values) {
+    for (size_t i = 0; i < model.graph.values.size(); ++i) {
+      const graph::Value& known = model.graph.values[i];
+      const bool root = known.home == graph::Graph::kRoot && known.producer.valid();
+      if (root && known.name == value.name) candidates.emplace_back(graph::ValueId(i), &value);
+    }
   }
-  return {{"models", Json::array({std::move(model)})}};
+  size_t low = 0;  // values before it do not part
+  size_t high = candidates.size();
+  ProgressLine progress(0, "looking for the node");
+  while (low < high && !Interrupted()) {
+    const size_t middle = low + (high - low) / 2;
+    const auto& [id, expected] = candidates[middle];
+    PLIMSOLL_ASSIGN(const SideValues side, ComputeSide(ComparedEngine::kPlimsoll, model, {id}));
+    const SideValues::Value* const got = side.Find(expected->name);
+    const Judgement judged =
+        got == nullptr ? Judgement() : Judge(options, got->tensor, expected->tensor);
+    if (judged.differs) {
+      comparison.parted = Difference{
+          expected->name, graph::Describe(model.graph, model.graph[id].producer), judged.distance};
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return {};
+}
+
+Json DifferenceJson(const Difference& difference) {
+  Json row{{"value", difference.value}, {"node", difference.node}};
+  if (std::isfinite(difference.distance)) row["distance"] = difference.distance;
+  return row;
+}
+
+Json ToJson(const CompareArguments& options, const Comparison& comparison) {
+  Json json{{"file", options.model},
+            {"sides", {comparison.left, comparison.right}},
+            {"values_compared", comparison.compared},
+            {"differences", Json::array()},
+            {"extra_outputs", Json::array()}};
+  if (std::isfinite(comparison.largest)) json["largest_distance"] = comparison.largest;
+  for (const Difference& difference : comparison.differences) {
+    json["differences"].push_back(DifferenceJson(difference));
+  }
+  for (const Extra& extra : comparison.extra) {
+    json["extra_outputs"].push_back({{"value", extra.value}, {"side", extra.side}});
+  }
+  if (comparison.parted) json["first_to_part"] = DifferenceJson(*comparison.parted);
+  return {{"models", Json::array({std::move(json)})}};
 }
 
 std::string ToText(const Comparison& comparison) {
@@ -128,28 +252,74 @@ std::string ToText(const Comparison& comparison) {
   constexpr size_t kShown = 20;
   for (size_t i = 0; i < std::min(comparison.differences.size(), kShown); ++i) {
     const Difference& difference = comparison.differences[i];
-    text += StrCat(difference.node, ": '", difference.value, "' differs by ", difference.distance,
-                   "\n");
+    text += StrCat(difference.node, ": '", difference.value, "' differs by ",
+                   Rounded(difference.distance), "\n");
   }
   if (comparison.differences.size() > kShown) {
     text += StrCat("and ", comparison.differences.size() - kShown, " more\n");
   }
-  return text + StrCat(comparison.compared, " values compared, ", comparison.differences.size(),
-                       " differ, largest difference ", comparison.largest, "\n");
+  for (const Extra& extra : comparison.extra) {
+    text += StrCat("extra output '", extra.value, "': only of ", extra.side, "\n");
+  }
+  if (comparison.parted) {
+    text += StrCat("the first node that parts: ", comparison.parted->node, ", '",
+                   comparison.parted->value, "' differs by ", Rounded(comparison.parted->distance),
+                   "\n");
+  }
+  return text + StrCat(comparison.left, " against ", comparison.right, ": ",
+                       Counted(static_cast<size_t>(comparison.compared), "value"), " compared, ",
+                       comparison.differences.size(), " differ, largest difference ",
+                       Rounded(comparison.largest), "\n");
 }
 
-Status Run(const CompareArguments& options, Answer& answer) {
-  PLIMSOLL_ASSIGN(const Comparison comparison, Compare(options));
-  answer.Give([&] { return ToJson(comparison, options.model); },
-              [&] { return ToText(comparison); });
-  if (comparison.differences.empty()) return {};
-  const Difference& first = comparison.differences.front();
-  return Error{.kind = ErrorKind::kMismatch,
-               .code = "compare.different",
-               .what = "the two engines part",
-               .where = first.node,
-               .why = StrCat("'", first.value, "' differs by ", first.distance),
-               .remedy = "later values differ because of the first one that does"};
+Status Verdict(const CompareArguments& options, const Comparison& comparison) {
+  if (!comparison.differences.empty()) {
+    const Difference& first =
+        comparison.parted ? *comparison.parted : comparison.differences.front();
+    return Error{.kind = ErrorKind::kMismatch,
+                 .code = "compare.different",
+                 .what = "the two engines part",
+                 .where = first.node,
+                 .why = StrCat("'", first.value, "' differs by ", Rounded(first.distance)),
+                 .remedy = "later values differ because of the first one that does"};
+  }
+  if (comparison.compared > 0 || Interrupted()) return {};
+  return Error{.kind = ErrorKind::kUsage,
+               .code = "compare.nothing",
+               .what = "nothing was compared",
+               .where = StrCat(options.model, " and ", options.against),
+               .why = "they have no value of the same name that can be compared",
+               .remedy = "give models whose values have the same names"};
+}
+
+Status Compare(const CompareArguments& options, Answer& answer) {
+  PLIMSOLL_ASSIGN(const ComparedModel model, ReadCompared(options, options.model));
+  const ComparedEngine engine = EngineNamed(options.engine);
+  std::optional<SideValues> right;
+  // Who saves and names no other side wants this one alone.
+  const bool alone = !options.save.empty() && options.against.empty();
+  if (!alone) {
+    CompareArguments defaulted = options;
+    if (defaulted.against.empty()) defaulted.against = "ort";
+    PLIMSOLL_ASSIGN(SideValues other, OtherSide(defaulted, model));
+    right.emplace(std::move(other));
+  }
+  const KnownSoFar known;
+  PLIMSOLL_ASSIGN(const SideValues left, ComputeSide(engine, model));
+  if (!options.save.empty() && !Interrupted()) {
+    PLIMSOLL_TRY(SaveSide(options.save, left));
+    if (!answer.json()) {
+      answer.Print(StrCat(options.save, ": ", Counted(left.values.size(), "value"), " of ",
+                          left.name, "\n"));
+    }
+  }
+  if (alone && !answer.json()) return {};
+  Comparison comparison = alone ? Comparison() : CompareSides(options, left, *right);
+  comparison.left = left.name;
+  const bool searches = engine == ComparedEngine::kPlimsoll && !comparison.differences.empty();
+  if (searches) PLIMSOLL_TRY(FindParting(options, model, *right, comparison));
+  answer.Give([&] { return ToJson(options, comparison); }, [&] { return ToText(comparison); });
+  return alone ? Status() : Verdict(options, comparison);
 }
 
 }  // namespace
@@ -159,17 +329,21 @@ void AddCompare(CLI::App& program, Action& action) {
   CommandOptions command(program, "compare", "Show node by node where two engines part",
                          kCompareExamples);
   command.Required("model", options->model, "An ONNX file");
-  command.Choice("--against", options->against, {"ort"}, "The other engine: ort (ONNX Runtime)");
+  command.Choice("--engine", options->engine, {"plimsoll", "plain", "ort"}, "Who computes it");
+  command.Text("--against", options->against,
+               "The other side: plimsoll, plain or ort (ONNX Runtime, without it the one meant), "
+               "another ONNX file, or a folder of --save");
   command.List("--input", options->inputs,
                "name=file.npy, name=file.pb or name=random; repeatable");
   command.List("--shape", options->shapes,
                "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
+  command.Text("--save", options->save, "A folder for the values of --engine");
   command.Real("--tolerance", options->tolerance, "Relative difference that still counts as equal");
   command.Real("--absolute", options->absolute,
                "Difference of an element that still counts as equal (default 1e-6)");
   command.Json(options->json);
-  WhenChosen(command, action, [options](Answer& answer) { return Run(*options, answer); });
+  WhenChosen(command, action, [options](Answer& answer) { return Compare(*options, answer); });
 }
 
 }  // namespace plimsoll::cli

@@ -1,13 +1,13 @@
-#include <unistd.h>
-
 #include <array>
-#include <iostream>
 #include <memory>
+#include <optional>
 
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
 #include "cli/inputs/conformance_case.h"
+#include "cli/interrupt.h"
 #include "cli/program.h"
+#include "cli/reports/progress_line.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -110,19 +110,17 @@ Status Conformance(const ConformanceArguments& options, Answer& answer) {
   how.session.load.optimise = !options.plain;
   how.session.config = configured.config;
   PLIMSOLL_ASSIGN(const auto folders, FindCases(options.folder));
-  const bool progress = isatty(STDERR_FILENO) != 0;
+  std::optional<ProgressLine> progress(std::in_place, std::ssize(folders), "case");
   Tally tally;
-  for (size_t i = 0; i < folders.size(); ++i) {
+  const KnownSoFar known;
+  for (size_t i = 0; i < folders.size() && !Interrupted(); ++i) {
+    progress->Begin();
     if (folders[i].filename().string().find(options.filter) == std::string::npos) continue;
-    if (progress)
-      std::cerr << StrCat("\r\033[K", i + 1, "/", folders.size(), " ",
-                          folders[i].filename().string())
-                << std::flush;
     tally.verdicts.push_back(RunCase(folders[i], how));
     ++tally.counts[static_cast<size_t>(tally.verdicts.back().outcome)];
   }
-  if (progress) std::cerr << "\r\033[K" << std::flush;
-  if (tally.verdicts.empty()) return NoCase(options, folders);
+  progress.reset();
+  if (tally.verdicts.empty() && !Interrupted()) return NoCase(options, folders);
   answer.Give([&] { return ToJson(tally); }, [&] { return ToText(tally); });
   return Verdict(tally);
 }

@@ -5,6 +5,7 @@
 #include "cli/commands/options.h"
 #include "cli/peer/machine.h"
 #include "cli/program.h"
+#include "cli/reports/text_table.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/registry.h"
 
@@ -43,8 +44,9 @@ Status Doctor(Answer& answer) {
     return {};
   }
   for (const Finding& finding : findings) {
-    answer.Print(fmt::format("{:<22}  {}{}\n", finding.subject, finding.state,
-                             finding.advice.empty() ? "" : "; " + finding.advice));
+    const std::string said =
+        finding.advice.empty() ? finding.state : StrCat(finding.state, "; ", finding.advice);
+    answer.Print(Wrapped(fmt::format("{:<20}  ", finding.subject), said, OutputColumns()));
   }
   return {};
 }

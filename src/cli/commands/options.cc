@@ -37,6 +37,11 @@ void CommandOptions::Choice(const std::string& name, std::string& value,
   if (!value.empty()) option->capture_default_str();
 }
 
+void CommandOptions::RequiredChoice(const std::string& name, std::string& value,
+                                    std::vector<std::string> legal, const std::string& help) {
+  command_->add_option(name, value, help)->required()->check(CLI::IsMember(std::move(legal)));
+}
+
 void CommandOptions::List(const std::string& name, std::vector<std::string>& values,
                           const std::string& help) {
   command_->add_option(name, values, help);

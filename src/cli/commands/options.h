@@ -25,6 +25,8 @@ class CommandOptions {
   void Text(const std::string& name, std::string& value, const std::string& help);
   void Choice(const std::string& name, std::string& value, std::vector<std::string> legal,
               const std::string& help);
+  void RequiredChoice(const std::string& name, std::string& value, std::vector<std::string> legal,
+                      const std::string& help);
   void List(const std::string& name, std::vector<std::string>& values, const std::string& help);
   // One value for each time the option is given, so that what follows it is read as usual.
   void Repeated(const std::string& name, std::vector<std::string>& values, const std::string& help);

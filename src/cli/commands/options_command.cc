@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/commands/command_table.h"
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
 #include "cli/commands/options_text.h"
@@ -30,7 +31,7 @@ Examples:
   plimsoll options --effective                       what is in force, and where it comes from
   plimsoll options --effective --config run.toml --set deterministic=1
                                                      what these would amount to
-  source <(plimsoll options --completion bash)       names and values behind --set completed)";
+  source <(plimsoll completion bash)                 names and values behind --set completed)";
 
 Status ShowEffective(const Arguments& arguments, Answer& answer) {
   PLIMSOLL_ASSIGN(const EffectiveConfig effective, ResolveArguments(arguments.config));
@@ -60,16 +61,15 @@ Status ShowOption(const Arguments& arguments, Answer& answer) {
   return effective.status();
 }
 
-Status ShowOptions(const Arguments& arguments, const std::vector<std::string>& commands,
-                   Answer& answer) {
+Status ShowOptions(const Arguments& arguments, CLI::App& program, Answer& answer) {
   if (arguments.markdown) {
     answer.Give([] { return Json{{"text", OptionMarkdown()}}; }, [] { return OptionMarkdown(); });
     return {};
   }
   if (!arguments.completion.empty()) {
-    const bool zsh = arguments.completion == "zsh";
-    const std::string script = StrCat(zsh ? "autoload -U +X bashcompinit && bashcompinit\n" : "",
-                                      OptionCompletion(commands));
+    const CommandTable table = ReadCommandTable(program);
+    const std::string script =
+        arguments.completion == "zsh" ? ZshCompletion(table) : BashCompletion(table);
     answer.Give([&] { return Json{{"text", script}}; }, [&] { return script; });
     return {};
   }
@@ -88,13 +88,11 @@ void AddOptions(CLI::App& program, Action& action) {
                "What is in force for every option, and where it comes from");
   command.Flag("--markdown", arguments->markdown, "The page docs/options.md");
   command.Choice("--completion", arguments->completion, {"bash", "zsh"},
-                 "A script that completes commands, options and values in this shell");
+                 "What plimsoll completion prints");
   AddConfigArguments(command, arguments->config);
   command.Json(arguments->json);
   WhenChosen(command, action, [arguments, &program](Answer& answer) {
-    std::vector<std::string> commands;
-    for (const CLI::App* known : program.get_subcommands({})) commands.push_back(known->get_name());
-    return ShowOptions(*arguments, commands, answer);
+    return ShowOptions(*arguments, program, answer);
   });
 }
 

@@ -23,10 +23,6 @@ Json OptionJson(const config::Option& option, const config::EffectiveConfig* eff
 // docs/options.md.
 std::string OptionMarkdown();
 
-// A script by which bash completes commands, the names behind `options` and `--set`, and the values
-// behind `--set NAME=`.
-std::string OptionCompletion(const std::vector<std::string>& commands);
-
 // "1; 2 inside an explicit NPURunConfig", "not set".
 std::string DefaultText(const config::Option& option);
 

@@ -8,7 +8,9 @@
 
 #include "cli/commands/options.h"
 #include "cli/inputs/text_file.h"
+#include "cli/interrupt.h"
 #include "cli/program.h"
+#include "cli/reports/progress_line.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -89,7 +91,9 @@ std::string ShownText(const plan::PackAnswer& answer, size_t buffers, double sec
       buffers, answer.peak_bytes.value(), FormatBytes(answer.peak_bytes),
       answer.lower_bound_bytes.value(), ratio, answer.optimal ? ", proven optimal" : "",
       answer.assigner, seconds,
-      answer.deadline_hit ? ", cut by the deadline: another run may answer differently" : "");
+      Interrupted()         ? ", cut by the interruption"
+      : answer.deadline_hit ? ", cut by the deadline: another run may answer differently"
+                            : "");
 }
 
 std::string InfeasibleText(const plan::BufferTable& table, const plan::PackAnswer& answer) {
@@ -124,7 +128,11 @@ Status Pack(const PackArguments& options, Answer& answer) {
   if (options.deadline_ms >= 0) request.effort.deadline_ms = options.deadline_ms;
   request.assigner = options.assigner;
   request.threads = static_cast<int>(options.threads);
+  const KnownSoFar known;
+  request.effort.stop = &InterruptFlag();
+  std::optional<ProgressLine> progress(std::in_place, 0, "packing");
   PLIMSOLL_ASSIGN(const plan::PackAnswer packed, plan::PackInPlace(table, request));
+  progress.reset();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!options.output.empty()) {

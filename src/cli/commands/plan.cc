@@ -10,12 +10,15 @@
 #include "cli/commands/options.h"
 #include "cli/commands/plan_models.h"
 #include "cli/commands/plan_sizes.h"
+#include "cli/interrupt.h"
 #include "cli/program.h"
 #include "cli/reports/plan_comparison.h"
 #include "cli/reports/plan_page.h"
 #include "cli/reports/plan_report.h"
+#include "cli/reports/progress_line.h"
 #include "cli/reports/weight_forms.h"
 #include "cli/session_plan.h"
+#include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/plan/assigner.h"
 
@@ -143,6 +146,7 @@ Result<PlannedSession> PlanSession(const PlanArguments& options) {
   PlanReports& reports = planned.reports;
   PLIMSOLL_ASSIGN(const PlanRequest request, ReadPlanRequest(options));
   PLIMSOLL_ASSIGN(SessionPlan session, SessionPlan::Make(request.session));
+  const ProgressLine progress(0, "planning");
   for (const std::string& file : options.models) {
     PLIMSOLL_ASSIGN(PlanReport report, PlanOne(options, file, request, session, planned.pages));
     reports.models.push_back(std::move(report));
@@ -172,6 +176,7 @@ Status Compare(const std::vector<ComparedRow>& rows, const std::string& named,
                PlanComparison& comparison) {
   std::vector<profile::ReportPlan> pages;
   for (const auto& [value, with] : rows) {
+    if (Interrupted()) break;
     PlanComparison::Row& row = comparison.rows.emplace_back();
     row.value = value;
     auto planned = PlanSession(with);
@@ -268,6 +273,7 @@ Status Plan(PlanArguments options, Answer& answer) {
   PLIMSOLL_TRY(ParseLimit(options.limit).status());
   PLIMSOLL_ASSIGN(const std::optional<EveryValue> compared, TakeEveryValue(options.config));
   PLIMSOLL_TRY(CheckArguments(options, compared.has_value()));
+  const KnownSoFar known;  // from now on searches give what they have found when they are cut
   PLIMSOLL_ASSIGN(const std::optional<SizeChoice> choice, ChooseSizes(options));
   if (compared && choice) {
     return Error{ErrorKind::kUsage,

@@ -8,6 +8,7 @@
 #include "cli/commands/limit.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/text_file.h"
+#include "cli/interrupt.h"
 #include "cli/reports/clearing_report.h"
 #include "cli/reports/plan_page.h"
 #include "cli/reports/weight_forms.h"
@@ -32,6 +33,7 @@ compile::PlanOptions ReadOptions(const PlanArguments& options) {
   compile::PlanOptions request;
   request.effort.steps = options.effort;
   request.effort.deadline_ms = options.deadline_ms;
+  request.effort.stop = &InterruptFlag();
   request.threads = static_cast<int>(options.threads);
   request.search_order = options.order == "search";
   return request;

@@ -1,10 +1,13 @@
 #include "plimsoll/replay/replay.h"
 
 #include <memory>
+#include <optional>
 
 #include "cli/commands/options.h"
 #include "cli/inputs/compressed_file.h"
+#include "cli/interrupt.h"
 #include "cli/program.h"
+#include "cli/reports/progress_line.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -19,10 +22,14 @@ struct ReplayArguments {
 
 constexpr const char* kReplayExamples = R"(
 A trace has a heading line event,id,bytes,stream,time_us; events are a (allocated), f (free asked
-for) and c (free completed).
+for) and c (free completed). A memory snapshot of PyTorch is read as it is; three lines make one:
+  torch.cuda.memory._record_memory_history()
+  ...                                               # the work
+  torch.cuda.memory._dump_snapshot("snapshot.pickle")
 
 Examples:
   plimsoll replay trace.csv.xz
+  plimsoll replay snapshot.pickle
   plimsoll replay trace.csv --allocator caching --capacity 16GiB --json
   plimsoll replay trace.csv --find-capacity        the smallest device on which it completes)";
 
@@ -42,7 +49,17 @@ Status Replay(const ReplayArguments& options, Answer& answer) {
   }
   PLIMSOLL_ASSIGN(const std::string text, ReadMaybeCompressed(options.trace));
   PLIMSOLL_ASSIGN(const replay::Trace trace, replay::ParseTrace(text, options.trace));
+  std::optional<ProgressLine> progress(std::in_place, request.find_capacity ? 0 : request.repeat,
+                                       request.find_capacity ? "replaying" : "pass");
+  progress->Begin();
+  std::optional<KnownSoFar> known;  // once a pass is done
+  request.goes_on = [&] {
+    if (!known) known.emplace();
+    progress->Begin();
+    return !Interrupted();
+  };
   PLIMSOLL_ASSIGN(const replay::ReplayResult result, replay::Replay(trace, request));
+  progress.reset();
   answer.Give(
       [&] {
         Json json = {{"file", options.trace}};
@@ -59,7 +76,8 @@ void AddReplay(CLI::App& program, Action& action) {
   auto options = std::make_shared<ReplayArguments>();
   CommandOptions command(program, "replay", "Run an allocation trace through an allocator",
                          kReplayExamples);
-  command.Required("trace", options->trace, "A CSV file, plain or packed with xz");
+  command.Required("trace", options->trace,
+                   "A CSV file or a memory snapshot of PyTorch, plain or packed with xz");
   command.Text("--allocator", options->replay.allocator,
                StrCat("One of ", Join(replay::AllocatorNames(), ", ")));
   command.Text("--device", options->replay.device, "cpu or fake");

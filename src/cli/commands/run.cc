@@ -9,8 +9,10 @@
 #include "cli/commands/limit.h"
 #include "cli/commands/options.h"
 #include "cli/inputs/initial_variables.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/npy.h"
+#include "cli/interrupt.h"
 #include "cli/peer/run_measure.h"
 #include "cli/program.h"
 #include "cli/reports/clearing_report.h"
@@ -21,7 +23,6 @@
 #include "compile/passes/bodies.h"
 #include "engine/api/port_tensors.h"
 #include "engine/debug/dump_file.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -102,6 +103,7 @@ std::vector<InputArgument> KnownInputs(const graph::Graph& graph,
 struct PreparedModel {
   std::string name;
   graph::Graph graph;
+  std::shared_ptr<const engine::CompiledFile> compiled;  // null: from an ONNX file
   std::vector<engine::VariableName> variables;
   std::vector<std::string> initial;  // of these
   std::vector<HostValue> inputs;
@@ -133,14 +135,16 @@ class Runs {
       PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
       arguments.push_back(std::move(argument));
     }
+    PLIMSOLL_ASSIGN(ModelFile file, ReadModelFile(model));
     std::vector<compile::ShapeArgument> shapes;
-    for (const std::string& text : options.shapes) {
+    for (const std::string& text : file.ShapesOr(options.shapes)) {
       PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
       shapes.push_back(std::move(shape));
     }
     PreparedModel made;
     made.name = model;
-    PLIMSOLL_ASSIGN(made.graph, onnx::ReadModel(model));
+    made.graph = std::move(file.graph);
+    made.compiled = std::move(file.compiled);
     if (options.models.size() > 1) {
       arguments = KnownInputs(made.graph, arguments);
       shapes = KnownArguments(made.graph, shapes);
@@ -189,6 +193,7 @@ class Runs {
   // A batch is named for those that have batches.
   Status Load(const RunArguments& options, Session& session) {
     for (PreparedModel& model : std::exchange(prepared_, {})) {
+      if (model.compiled != nullptr) session.Serve(model.compiled);
       PLIMSOLL_ASSIGN(const engine::GraphId id,
                       session.Add(std::move(model.graph), model.variables));
       PLIMSOLL_TRY(SetInitialVariables(session, model.variables, model.initial));
@@ -226,11 +231,12 @@ class Runs {
       if (models_[i].runner.planned()) waterlines[i] = WaterlineOf(models_[i].runner.executable());
       models_[i].runner.TellTask(progress.task());
     }
-    for (int64_t i = 0; i < repeat; ++i) {
+    for (int64_t i = 0; i < repeat && !Interrupted(); ++i) {
       for (size_t k = 0; k < models_.size(); ++k) {
         progress.Begin(waterlines[k] ? &*waterlines[k] : nullptr);
         PLIMSOLL_TRY(models_[k].runner.RunOnce());
       }
+      if (!known_) known_.emplace();
     }
     for (Model& model : models_) model.runner.TellTask(nullptr);
     return {};
@@ -292,6 +298,7 @@ class Runs {
   const bool open_shapes_;
   std::vector<PreparedModel> prepared_;
   std::vector<Model> models_;
+  std::optional<KnownSoFar> known_;  // once each has run
 };
 
 // The recorder of --profile and --by-operator, where one of them is given: with what
@@ -363,7 +370,8 @@ Status Run(const RunArguments& options, Answer& answer) {
 void AddRun(CLI::App& program, Action& action) {
   auto options = std::make_shared<RunArguments>();
   CommandOptions command(program, "run", "Run models inside their plans", kRunExamples);
-  command.RequiredList("model", options->models, "ONNX files; several share one session");
+  command.RequiredList("model", options->models,
+                       "ONNX files, or files of plimsoll compile; several share one session");
   command.List("--input", options->inputs,
                "name=file.npy, name=file.pb or name=random; repeatable");
   command.List("--shape", options->shapes,

@@ -2,15 +2,18 @@
 
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <memory>
+#include <optional>
 
 #include "base/mapped_pages.h"
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
 #include "cli/inputs/initial_variables.h"
+#include "cli/inputs/output_file.h"
 #include "cli/inputs/training_inputs.h"
+#include "cli/interrupt.h"
 #include "cli/program.h"
+#include "cli/reports/progress_line.h"
 #include "cli/reports/training_report.h"
 #include "engine/variables/variable_file.h"
 #include "kernels/element_types.h"
@@ -236,6 +239,14 @@ Result<engine::SessionOptions> OptionsOf(const TrainArguments& options) {
   return session_options;
 }
 
+// What was learnt until Ctrl-C goes where the last step's would have gone, unless a later state is
+// there.
+Status SaveInterrupted(const TrainArguments& options, Session& session) {
+  if (options.save.empty()) return {};
+  PLIMSOLL_TRY(CheckSave(options, session.variables().steps()));
+  return session.variables().Save(LinkTarget(options.save));
+}
+
 Status Train(const TrainArguments& options, Answer& answer) {
   const Bytes base = ResidentBytes();
   std::vector<InputArgument> arguments;
@@ -274,19 +285,26 @@ Status Train(const TrainArguments& options, Answer& answer) {
   Trainer trainer(*session, id, std::move(inputs), loop, options.batch);
   PLIMSOLL_TRY(trainer.Prepare());
   PLIMSOLL_TRY(CheckSave(options, begin + options.steps));
-  const bool progress = isatty(STDERR_FILENO) != 0;
   Status failed;
+  std::optional<KnownSoFar> known;  // once a step is done
+  std::optional<ProgressLine> progress(std::in_place, options.steps / loop,
+                                       loop == 1 ? "step" : "loop");
   for (int64_t done = loop; done <= options.steps; done += loop) {
+    progress->Begin();
     failed = trainer.RunLoop();
+    if (!known) known.emplace();
+    if (Interrupted() && done < options.steps) {
+      if (failed.ok()) failed = SaveInterrupted(options, *session);
+      break;
+    }
     const bool last = done == options.steps;
     const bool save = last || (options.save_every > 0 && done % options.save_every == 0);
     if (failed.ok() && save && !options.save.empty()) {
-      failed = session->variables().Save(options.save);
+      failed = session->variables().Save(LinkTarget(options.save));
     }
     if (!failed.ok()) break;
-    if (progress) std::cerr << StrCat("\r\033[K", done, "/", options.steps) << std::flush;
   }
-  if (progress) std::cerr << "\r\033[K" << std::flush;
+  progress.reset();
   PLIMSOLL_ASSIGN(TrainingReport report, trainer.Finish(base));
   report.model = options.model;
   report.steps = options.steps;

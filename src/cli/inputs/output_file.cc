@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/unfinished_file.h"
 #include "engine/weights/file_descriptor.h"
 #include "engine/weights/file_size_signal.h"
 #include "plimsoll/base/text.h"
@@ -44,21 +45,11 @@ int WriteInto(const std::string& path, std::span<const std::string_view> parts) 
   return file.open() ? WriteAll(file.number(), parts) : errno;
 }
 
-// Where a write to the path ends up: links are followed, also one that leads to a file still to be
-// made.
-std::string Target(const std::string& path) {
-  std::error_code failed;
-  const std::filesystem::path whole = std::filesystem::canonical(path, failed);
-  if (!failed) return whole.string();
-  const std::filesystem::path leads_to = std::filesystem::read_symlink(path, failed);
-  if (failed) return path;
-  return (std::filesystem::path(path).parent_path() / leads_to).string();
-}
-
 // A new file next to the old one, whose name and mode it takes once it is whole.
 int Replace(const std::string& path, const struct stat* old,
             std::span<const std::string_view> parts) {
   const std::string unfinished = StrCat(path, ".", getpid(), ".unfinished");
+  const UnfinishedFile removable(unfinished);
   const engine::FileDescriptor file(
       open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
   if (!file.open()) return errno;
@@ -73,6 +64,15 @@ int Replace(const std::string& path, const struct stat* old,
 
 }  // namespace
 
+std::string LinkTarget(const std::string& path) {
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::canonical(path, failed);
+  if (!failed) return whole.string();
+  const std::filesystem::path leads_to = std::filesystem::read_symlink(path, failed);
+  if (failed) return path;
+  return (std::filesystem::path(path).parent_path() / leads_to).string();
+}
+
 Status WriteFile(const std::string& path, std::span<const std::string_view> parts) {
   if (path == "-") {
     std::cout.flush();
@@ -84,7 +84,7 @@ Status WriteFile(const std::string& path, std::span<const std::string_view> part
   if (exists && S_ISDIR(there.st_mode)) return CannotWrite(path, EISDIR);
   const bool special = exists && !S_ISREG(there.st_mode);
   const int number =
-      special ? WriteInto(path, parts) : Replace(Target(path), exists ? &there : nullptr, parts);
+      special ? WriteInto(path, parts) : Replace(LinkTarget(path), exists ? &there : nullptr, parts);
   if (number == 0) return {};
   return CannotWrite(path, number);
 }

@@ -8,6 +8,10 @@
 
 namespace plimsoll::cli {
 
+// Where a write to the path ends up: links are followed, also one that leads to a file still to be
+// made.
+std::string LinkTarget(const std::string& path);
+
 // Writes a file, whole or not at all: a failure leaves what was there before. "-" is standard
 // output. A symbolic link stays, and what it leads to is written. What is no regular file (a FIFO,
 // a terminal, /dev/null) is written into, never replaced.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 
 namespace plimsoll::cli {
 
@@ -10,5 +11,19 @@ int64_t HeapCalls();
 
 // Those of the calling thread are not counted from now on.
 void LeaveOutHeapCalls();
+
+// While it lives, memory that runs out where nobody looks ends the process with a message and exit
+// code 1: a small request that the heap refuses, since libraries do not expect that of one, and an
+// exception about it that leaves a thread. Large requests fail as they always do.
+class OutOfMemoryEnds {
+ public:
+  OutOfMemoryEnds();
+  OutOfMemoryEnds(const OutOfMemoryEnds&) = delete;
+  OutOfMemoryEnds& operator=(const OutOfMemoryEnds&) = delete;
+  ~OutOfMemoryEnds();
+
+ private:
+  std::terminate_handler before_;
+};
 
 }  // namespace plimsoll::cli

@@ -12,8 +12,9 @@ struct Finding {
   std::string advice;   // empty: all is well
 };
 
-// Looks at processor, memory, huge pages, GPU and libraries. Reads files and opens libraries;
-// changes nothing. `root` replaces "/" for tests.
+// Looks at processor, threads, limits, memory, huge pages, GPU, libraries and the Python that
+// bench and compare start. Reads files, opens libraries, starts that Python; changes nothing.
+// `root` replaces "/" for tests.
 std::vector<Finding> ExamineMachine(const std::string& root = "/");
 
 }  // namespace plimsoll::cli

@@ -1,6 +1,7 @@
 #include "cli/peer/ort_peer.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +18,8 @@ namespace {
 // Arguments: model, folder, threads, every value or not. Inputs are folder/in_N.npy with their
 // names in folder/names; answers are one line each, "ok ..." or "error ...".
 constexpr const char* kScript = R"py(
-import sys, time
+import atexit, shutil, sys, time
+atexit.register(shutil.rmtree, sys.argv[2], ignore_errors=True)
 try:
     import numpy as np
     import onnxruntime as ort
@@ -123,6 +125,11 @@ Result<OrtPeer> OrtPeer::Start(const Settings& settings) {
   std::signal(SIGPIPE, SIG_IGN);
   peer.process_ = fork();
   if (peer.process_ == 0) {
+    // It ends with its standard input: Ctrl-C is this process's to answer. A peer that is stopped
+    // when this process ends must go on to notice.
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGTERM, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
     dup2(down[0], STDIN_FILENO);
     dup2(up[1], STDOUT_FILENO);
     execlp(python.c_str(), python.c_str(), "-u", "-c", kScript, model.c_str(), folder.c_str(),
@@ -145,6 +152,7 @@ OrtPeer::OrtPeer(OrtPeer&& other) noexcept
       folder_(std::exchange(other.folder_, {})) {}
 
 OrtPeer::~OrtPeer() {
+  Resume();
   if (to_ >= 0) close(to_);
   if (from_ >= 0) close(from_);
   if (process_ > 0) waitpid(process_, nullptr, 0);
@@ -178,6 +186,14 @@ Result<std::string> OrtPeer::Ask(const std::string& command) {
                      "pip install onnxruntime, or set PLIMSOLL_PYTHON to a Python that has it");
   }
   return PeerError(ErrorKind::kRunFailed, "peer.failed", answer, "");
+}
+
+void OrtPeer::Pause() {
+  if (process_ > 0) kill(process_, SIGSTOP);
+}
+
+void OrtPeer::Resume() {
+  if (process_ > 0) kill(process_, SIGCONT);
 }
 
 Result<double> OrtPeer::RunOnce() {

@@ -30,6 +30,9 @@ class OrtPeer {
   OrtPeer& operator=(OrtPeer&&) = delete;
   ~OrtPeer();
 
+  // Stops its process, threads that spin included, and lets it go on.
+  void Pause();
+  void Resume();
   Result<double> RunOnce();           // milliseconds
   Result<Bytes> ResidentAboveBase();  // since before the model was loaded
   Result<std::string> Version();      // "1.31.1"

@@ -143,6 +143,12 @@ Result<engine::PoisonedRun> ModelRunner::Observe() {
       {.inputs = from, .outputs = to, .batch = executable_->program().BatchNamed(batch())});
 }
 
+bool EnoughFor(double share, size_t values) {
+  constexpr double kRounding = 1e-9;
+  const double needed = share <= 0.5 ? 1 : 1 / (1 - share);
+  return static_cast<double>(values) >= needed - kRounding;
+}
+
 double Percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const double place = std::ceil(share * static_cast<double>(values.size())) - 1;

@@ -69,4 +69,7 @@ class ModelRunner {
 // The value that a share of the list does not exceed (0.5: the median). The list is not empty.
 double Percentile(std::vector<double> values, double share);
 
+// Whether so many values tell such a percentile from the largest: p90 needs 10, p99 100.
+bool EnoughFor(double share, size_t values);
+
 }  // namespace plimsoll::cli

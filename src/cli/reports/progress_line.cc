@@ -58,7 +58,10 @@ ProgramWaterline WaterlineOf(const engine::Executable& executable) {
 
 std::string ProgressText(const Progress& progress, size_t columns) {
   static constexpr std::array<const char*, 8> kEighths = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  std::string text = StrCat("run ", progress.run + 1, " of ", progress.runs);
+  if (progress.runs == 0) {
+    return StrCat(progress.what, "  ", TimeText(progress.seconds), ", Ctrl-C for the best so far");
+  }
+  std::string text = StrCat(progress.what, " ", progress.run + 1, " of ", progress.runs);
   size_t used = text.size();
   const auto add = [&](const std::string& part, size_t width) {
     if (used + 2 + width > columns) return;
@@ -85,7 +88,7 @@ std::string ProgressText(const Progress& progress, size_t columns) {
   return text;
 }
 
-ProgressLine::ProgressLine(int64_t runs) : runs_(runs) {
+ProgressLine::ProgressLine(int64_t runs, std::string what) : runs_(runs), what_(std::move(what)) {
   if (IsTerminal()) watcher_ = std::thread([this] { Watch(); });
 }
 
@@ -118,7 +121,7 @@ void ProgressLine::Watch() {
 }
 
 void ProgressLine::Show() {
-  Progress progress{.run = std::max<int64_t>(begun_ - 1, 0), .runs = runs_};
+  Progress progress{.what = what_, .run = std::max<int64_t>(begun_ - 1, 0), .runs = runs_};
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begin_;
   progress.seconds = since.count();
   if (waterline_ != nullptr && !waterline_->live.empty()) {

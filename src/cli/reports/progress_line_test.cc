@@ -32,6 +32,13 @@ TEST(ProgressLineTest, LeavesOutWhatIsNotKnownOrFindsNoRoom) {
   EXPECT_EQ(ProgressText(progress, 80), "run 5 of 5  2 h 0 min left");
 }
 
+TEST(ProgressLineTest, TellsTheTimeWhereNobodyKnowsTheEnd) {
+  const Progress step{.what = "step", .run = 0, .runs = 5, .planned = {}, .seconds = 1};
+  EXPECT_EQ(ProgressText(step, 80), "step 1 of 5");
+  const Progress search{.what = "planning", .run = 0, .runs = 0, .planned = {}, .seconds = 11.5};
+  EXPECT_EQ(ProgressText(search, 80), "planning  12 s, Ctrl-C for the best so far");
+}
+
 TEST(ProgressLineTest, TheWaterlineOfAProgramIsThatOfItsPlan) {
   const auto session = engine::MakeSession({});
   const engine::GraphId id = engine::MustAdd(*session, engine::ConvolutionalNetwork());

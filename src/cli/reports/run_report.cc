@@ -116,8 +116,10 @@ void AddSession(Json& json, const RunReport& report) {
 std::string ModelText(const ModelRun& run) {
   const auto ms = [](double value) { return StrCat(std::round(value * 1000) / 1000, " ms"); };
   std::string text = StrCat(run.model, ": ", Counted(run.latency_ms.size(), "run"), "\n");
-  text += Line("latency", StrCat(ms(Percentile(run.latency_ms, 0.5)), " median, ",
-                                 ms(Percentile(run.latency_ms, 0.99)), " p99"));
+  const std::string slowest = EnoughFor(0.99, run.latency_ms.size())
+                                  ? ms(Percentile(run.latency_ms, 0.99)) + " p99"
+                                  : ms(Percentile(run.latency_ms, 1)) + " at most";
+  text += Line("latency", StrCat(ms(Percentile(run.latency_ms, 0.5)), " median, ", slowest));
   if (run.planned) {
     text += Line("planned peak", FormatBytes(run.memory.planned_peak));
     text += Line("actual peak", FormatBytes(run.poisoned.actual_peak));

@@ -14,4 +14,17 @@ std::string Counted(size_t number, std::string_view thing);
 // the left, the others end at the right.
 std::string TextTable(const std::vector<std::vector<std::string>>& rows, size_t left);
 
+// The columns of the terminal that standard output is; 80 where it is none, or does not tell.
+size_t OutputColumns();
+
+// A text behind a heading, broken between words so that no line is longer than `columns`; later
+// lines begin below the text.
+std::string Wrapped(const std::string& heading, std::string_view text, size_t columns);
+
+// "1 model", "2 models".
+std::string Counted(size_t count, std::string_view noun);
+
+// Three figures, as people read them: "0.123", "4.56", "78.9", "12345".
+std::string Rounded(double value);
+
 }  // namespace plimsoll::cli

@@ -164,7 +164,7 @@ Result<plan::MemoryPlan> AssignOnce(const plan::Problem& problem, const Assigner
   PLIMSOLL_ASSIGN(const auto assigner, AssignerFor(choice, problem, gear, threads));
   PLIMSOLL_ASSIGN(plan::MemoryPlan plan, assigner->Assign(problem, effort));
   PLIMSOLL_TRY(plan::Verify(problem, plan));
-  if (store != nullptr) store->Keep(request, PlanAnswer(plan));
+  if (store != nullptr && !plan.deadline_hit) store->Keep(request, PlanAnswer(plan));
   return plan;
 }
 

@@ -67,7 +67,12 @@ PortInfo MakePortInfo(std::string name, const graph::ValueType& type, std::strin
 
 Result<Model> Model::Open(const std::string& path) {
   auto parts = std::make_shared<Parts>();
-  PLIMSOLL_ASSIGN(parts->graph, onnx::ReadModel(path));
+  if (engine::CompiledFile::IsOne(path)) {
+    PLIMSOLL_ASSIGN(parts->compiled, engine::CompiledFile::Open(path));
+    PLIMSOLL_ASSIGN(parts->graph, parts->compiled->ReadGraph());
+  } else {
+    PLIMSOLL_ASSIGN(parts->graph, onnx::ReadModel(path));
+  }
   parts->info = InfoOf(parts->graph);
   return Model(std::move(parts));
 }

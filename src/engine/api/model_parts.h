@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/cache/compiled_file.h"
 #include "graph/graph.h"
 #include "plimsoll/engine/model.h"
 
@@ -8,6 +9,7 @@ namespace plimsoll {
 // What a Model shares among its copies.
 struct Model::Parts {
   graph::Graph graph;
+  std::shared_ptr<const engine::CompiledFile> compiled;  // null: it comes from an ONNX file
   ModelInfo info;
 };
 

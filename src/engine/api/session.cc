@@ -193,6 +193,7 @@ Result<std::string> Session::EffectiveConfigJson(const SessionOptions& options) 
 }
 
 Result<GraphId> Session::Add(const Model& model, const std::vector<VariableName>& variables) {
+  if (model.parts_->compiled != nullptr) parts_->session->Serve(model.parts_->compiled);
   return parts_->session->Add(model.parts_->graph, variables);
 }
 

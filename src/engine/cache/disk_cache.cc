@@ -23,7 +23,12 @@ DiskCache::DiskCache(const config::CacheSettings& settings, std::function<FileTi
       entries_(folder_ / kEntries),
       limits_(settings.limits),
       always_compiled_(settings.always_compiled),
-      now_(std::move(now)) {}
+      now_(std::move(now)),
+      has_folder_(!settings.folder.empty()) {}
+
+std::unique_ptr<DiskCache> DiskCache::WithoutFolder() {
+  return std::unique_ptr<DiskCache>(new DiskCache({}, Now));
+}
 
 Result<std::unique_ptr<DiskCache>> DiskCache::Open(const config::CacheSettings& settings,
                                                    std::function<FileTime()> now) {
@@ -63,6 +68,16 @@ void DiskCache::Empty() const {
 }
 
 std::shared_ptr<const std::byte> DiskCache::MapAny(const CacheKey& key, uint64_t* size) {
+  for (const auto& file : Files()) {
+    if (auto bytes = file->Map(key, size)) {
+      ++found_;
+      return bytes;
+    }
+  }
+  if (!has_folder_) {
+    ++missing_;
+    return nullptr;
+  }
   const fs::path path = PathOf(key);
   std::shared_ptr<const std::byte> bytes = MapCacheEntry(path.string(), key, size);
   ++(bytes != nullptr ? found_ : missing_);
@@ -87,8 +102,9 @@ std::shared_ptr<const std::byte> DiskCache::Map(const CacheKey& key, Bytes size)
   return found == static_cast<uint64_t>(size.value()) ? bytes : nullptr;
 }
 
-void DiskCache::Keep(const CacheKey& key, std::span<const std::byte> bytes) {
-  if (broken_) return;
+void DiskCache::Keep(const CacheKey& key, std::span<const std::byte> bytes, const WeightHash* of) {
+  if (const auto sink = Sink()) sink->Keep(key, bytes, of);
+  if (broken_ || !has_folder_) return;
   const Status written = WriteCacheEntry(PathOf(key).string(), key, bytes);
   if (written.ok()) {
     ++kept_;
@@ -98,7 +114,40 @@ void DiskCache::Keep(const CacheKey& key, std::span<const std::byte> bytes) {
   }
 }
 
+void DiskCache::Serve(std::shared_ptr<const CompiledFile> file) {
+  const std::lock_guard lock(mutex_);
+  files_.push_back(std::move(file));
+}
+
+void DiskCache::TellOf(std::shared_ptr<CacheSink> sink) {
+  const std::lock_guard lock(mutex_);
+  sink_ = std::move(sink);
+}
+
+std::vector<std::shared_ptr<const CompiledFile>> DiskCache::Files() const {
+  const std::lock_guard lock(mutex_);
+  return files_;
+}
+
+std::shared_ptr<CacheSink> DiskCache::Sink() const {
+  const std::lock_guard lock(mutex_);
+  return sink_;
+}
+
+std::optional<WeightHash> DiskCache::HashAt(std::span<const std::byte> constant) const {
+  for (const auto& file : Files()) {
+    if (const auto hash = file->HashAt(constant)) return hash;
+  }
+  return std::nullopt;
+}
+
+Status DiskCache::CheckConstant(std::span<const std::byte> constant) const {
+  for (const auto& file : Files()) PLIMSOLL_TRY(file->CheckConstant(constant));
+  return {};
+}
+
 void DiskCache::Settle() {
+  if (!has_folder_) return;
   AgeCacheEntries(entries_, limits_, now_());
   const fs::path file = folder_ / kLimitsFile;
   std::error_code failed;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/unfinished_file.h"
 #include "engine/weights/file_descriptor.h"
 #include "engine/weights/file_size_signal.h"
 #include "plimsoll/base/text.h"
@@ -54,6 +55,7 @@ int MoveToNewName(const char* from, const char* to) {
 Status WriteNewFile(const std::filesystem::path& path,
                     std::span<const std::span<const std::byte>> parts) {
   const std::string partial = path.string() + ".partial";
+  const UnfinishedFile removable(partial);
   const FileDescriptor file(
       open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kDumpMode));
   if (!file.open()) return CannotDump(path, "opening it", errno);

@@ -93,7 +93,9 @@ Result<FileReplacement> FileReplacement::BeginWhenFree(const std::string& path) 
 }
 
 FileReplacement::FileReplacement(FileReplacement&& other) noexcept
-    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
+    : path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, -1)),
+      removable_(std::move(other.removable_)) {}
 
 FileReplacement::~FileReplacement() {
   if (file_ < 0) return;

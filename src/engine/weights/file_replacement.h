@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "base/unfinished_file.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::engine {
@@ -30,11 +31,13 @@ class FileReplacement {
   Status CommitUnflushed();
 
  private:
-  FileReplacement(std::string path, int file) : path_(std::move(path)), file_(file) {}
+  FileReplacement(std::string path, int file)
+      : path_(std::move(path)), file_(file), removable_(Partial()) {}
   std::string Partial() const { return path_ + ".partial"; }
 
   std::string path_;
   int file_ = -1;  // -1: nothing to give up
+  UnfinishedFile removable_;
 };
 
 }  // namespace plimsoll::engine

@@ -44,6 +44,7 @@ Result<std::shared_ptr<void>> PackedStore::MakeForm(std::span<const std::byte> c
   const Bytes wanted = counts && !session_->memory().large_pages() ? Bytes(1) : size;
   PLIMSOLL_ASSIGN(std::shared_ptr<void> memory, session_->memory().Allocate(wanted));
   if (counts) return memory;
+  if (session_->cache() != nullptr) PLIMSOLL_TRY(session_->cache()->CheckConstant(constant));
   PLIMSOLL_TRY(session_->memory().Fill(memory.get(), size, fill));
   Drop(constant);
   return memory;
@@ -53,10 +54,12 @@ Result<std::shared_ptr<void>> PackedStore::FormOnDisk(std::span<const std::byte>
                                                       std::string_view layout, Bytes size,
                                                       const Fill& fill) {
   DiskCache& cache = *session_->cache();
-  const auto known = lease_.HashAt(constant);
+  auto known = lease_.HashAt(constant);
+  if (!known) known = cache.HashAt(constant);
+  const WeightHash hash = known ? *known : HashOf(constant);
   const CacheKey key =
-      CacheKeyFor("packed", StrCat((known ? *known : HashOf(constant)).Text(), " of ",
-                                   constant.size(), " as ", layout, " of ", size.value()));
+      CacheKeyFor("packed", StrCat(hash.Text(), " of ", constant.size(), " as ", layout, " of ",
+                                   size.value()));
   if (const auto mapped = cache.Map(key, size)) {
     if (!session_->memory().copies()) {
       return std::const_pointer_cast<void>(std::shared_ptr<const void>(mapped));
@@ -68,7 +71,7 @@ Result<std::shared_ptr<void>> PackedStore::FormOnDisk(std::span<const std::byte>
   }
   return MakeForm(constant, size, [&](void* form) {
     PLIMSOLL_TRY(fill(form));
-    cache.Keep(key, {static_cast<const std::byte*>(form), static_cast<size_t>(size.value())});
+    cache.Keep(key, {static_cast<const std::byte*>(form), static_cast<size_t>(size.value())}, &hash);
     return Status();
   });
 }
@@ -160,6 +163,9 @@ Result<kernels::HostTensor> PackedStore::Counted(const graph::ConstantTensor& co
 
 Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& constant) {
   const bool stays = !session_->memory().copies() || constant.bytes.empty();
+  if (session_->cache() != nullptr && makes_ == Makes::kForms) {
+    PLIMSOLL_TRY(session_->cache()->CheckConstant(constant.bytes));
+  }
   if (stays && makes_ == Makes::kForms) return kernels::ToHostTensor(constant);
   if (stays) return Counted(constant);
   const Bytes size(static_cast<int64_t>(constant.bytes.size()));

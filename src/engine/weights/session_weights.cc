@@ -36,6 +36,11 @@ SessionWeights::SessionWeights(const config::RunConfig& config,
   }
 }
 
+DiskCache& SessionWeights::MakeCache() {
+  if (cache_ == nullptr) cache_ = DiskCache::WithoutFolder();
+  return *cache_;
+}
+
 WeightHash SessionWeights::ShareEqual(graph::ConstantTensor& constant) {
   const WeightHash hash = HashOf(constant.bytes);
   const std::lock_guard lock(mutex_);

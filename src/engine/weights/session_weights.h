@@ -43,7 +43,10 @@ class SessionWeights {
   ConstantMemory& memory() { return memory_; }
   SharedForms& forms() { return *forms_; }
   uint64_t session() const { return session_; }  // its number in this process
-  DiskCache* cache() { return cache_.get(); }    // null: op_compiler_cache_mode is off
+  // Null: op_compiler_cache_mode is off, and no graph comes from a compiled file.
+  DiskCache* cache() { return cache_.get(); }
+  // Before a graph is loaded: the cache that serves its compiled file, or feeds one.
+  DiskCache& MakeCache();
 
  private:
   const uint64_t session_;

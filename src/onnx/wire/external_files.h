@@ -23,6 +23,11 @@ class ExternalFiles {
   ExternalFiles(const Source& source, std::filesystem::path folder)
       : source_(source), folder_(std::move(folder)) {}
 
+  // From now on `file` is what this location means, wherever the folder is.
+  void Give(std::string location, std::shared_ptr<const MappedFile> file) {
+    open_[std::move(location)] = std::move(file);
+  }
+
   struct Slice {
     std::string file;  // relative to the model
     bool missing = false;

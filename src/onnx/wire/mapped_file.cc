@@ -56,8 +56,13 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::filesystem
       new MappedFile({static_cast<const std::byte*>(memory), size}));
 }
 
+std::shared_ptr<const MappedFile> MappedFile::View(std::span<const std::byte> bytes,
+                                                   std::shared_ptr<const void> storage) {
+  return std::shared_ptr<const MappedFile>(new MappedFile(bytes, std::move(storage)));
+}
+
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (!bytes_.empty() && storage_ == nullptr) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 }  // namespace plimsoll::onnx

@@ -18,6 +18,9 @@ namespace plimsoll::onnx {
 class MappedFile {
  public:
   static Result<std::shared_ptr<const MappedFile>> Open(const std::filesystem::path& file);
+  // Bytes of another file, which `storage` keeps mapped.
+  static std::shared_ptr<const MappedFile> View(std::span<const std::byte> bytes,
+                                                std::shared_ptr<const void> storage);
 
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -26,9 +29,12 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit MappedFile(std::span<const std::byte> bytes,
+                      std::shared_ptr<const void> storage = nullptr)
+      : bytes_(bytes), storage_(std::move(storage)) {}
 
   std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> storage_;  // null: the mapping is its own
 };
 
 }  // namespace plimsoll::onnx

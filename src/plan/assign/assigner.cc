@@ -18,6 +18,7 @@ namespace {
 Budget MakeBudget(const Effort& effort) {
   Budget budget{.steps = effort.steps,
                 .stop_at_capacity = effort.stop_at_capacity,
+                .stop = effort.stop,
                 .good_enough = effort.good_enough};
   if (effort.deadline_ms > 0) {
     budget.deadline = std::chrono::steady_clock::now() +

@@ -38,7 +38,8 @@ RegionPlacement CustomMemAssigner::PlaceRegion(const BlockProblem& blocks,
   std::vector<Offset> placed = PlaceItems(items, {.steps = budget.steps,
                                                   .deadline_ms = budget.MillisecondsLeft(),
                                                   .stop_at_capacity = budget.stop_at_capacity,
-                                                  .good_enough = budget.good_enough});
+                                                  .good_enough = budget.good_enough,
+                                                  .stop = budget.stop});
   placed.resize(items.items().size(), Offset(-1));  // the verifier tells what was left out
   std::vector<int64_t> offsets;
   for (size_t i = 0; i < placed.size(); ++i) {

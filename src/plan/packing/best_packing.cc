@@ -74,7 +74,7 @@ class RepairedGreedy {
     if (best_.steps == 0) return false;
     const int64_t steps = round == 0 ? std::max(effort_.steps, kFreeSteps) : effort_.steps;
     if (best_.height <= goal || best_.steps + Placed() > steps) return true;
-    if (clock_.Over()) best_.deadline_hit = true;
+    if (clock_.Over() || effort_.Stopped()) best_.deadline_hit = true;
     return best_.deadline_hit;
   }
 

@@ -101,6 +101,7 @@ class Minimizer {
       PackingSearch::Limits limits;
       limits.capacity = capacity;
       limits.deadline = deadline_;
+      limits.stop = effort_.stop;
       limits.steps = effort_.steps - steps_;
       if (techniques_.restarts) limits.steps = std::min(limits.steps, first_share_ * share);
       const Outcome outcome = search_.Run(StrategySequence(sectioned_, lengths_, strategy),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -31,6 +32,9 @@ struct PackingEffort {
   double deadline_ms = 0;  // 0: none; only ever a cap
   int64_t capacity = -1;   // stop as soon as a placement is at most this high; -1: minimise
   double good_enough = 0;  // or at most this share above what is proven to be needed
+  const std::atomic<bool>* stop = nullptr;  // true: cut it, as the deadline does
+
+  bool Stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
 
   // The height that ends the search.
   int64_t EnoughHeight(int64_t lower_bound) const {

@@ -270,11 +270,15 @@ void PackingSearch::TakeFromSection(int32_t section, int32_t item) {
   *last = item;
 }
 
+bool PackingSearch::Late() const {
+  if (limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed)) return true;
+  return limits_.deadline && std::chrono::steady_clock::now() >= *limits_.deadline;
+}
+
 bool PackingSearch::OutOfEffort() {
   if (steps_ == limits_.steps) {
     spent_ = true;
-  } else if (limits_.deadline && steps_ % kStepsBetweenClockReads == 0 &&
-             std::chrono::steady_clock::now() >= *limits_.deadline) {
+  } else if (steps_ % kStepsBetweenClockReads == 0 && Late()) {
     spent_ = deadline_hit_ = true;
   } else {
     ++steps_;

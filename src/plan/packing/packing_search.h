@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -42,6 +43,7 @@ class PackingSearch {
     int64_t capacity = 0;  // in units of the packing
     int64_t steps = 0;
     std::optional<std::chrono::steady_clock::time_point> deadline;
+    const std::atomic<bool>* stop = nullptr;
   };
 
   // Keeps a reference to `packing`.
@@ -96,6 +98,7 @@ class PackingSearch {
   void ForgetDirty();
   void MarkDirty(const SectionedItem& item);
   void TakeFromSection(int32_t section, int32_t item);
+  bool Late() const;  // behind the deadline, or stopped
   bool OutOfEffort();
   void Set(Change change, int32_t index, int64_t value);
   void Rewind(size_t mark);

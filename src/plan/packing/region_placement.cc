@@ -12,7 +12,10 @@ double Budget::MillisecondsLeft() const {
   return std::max(left.count(), kLeast);
 }
 
-bool Budget::Expired() const { return deadline && std::chrono::steady_clock::now() >= *deadline; }
+bool Budget::Expired() const {
+  if (stop != nullptr && stop->load(std::memory_order_relaxed)) return true;
+  return deadline && std::chrono::steady_clock::now() >= *deadline;
+}
 
 CoveringPacking Cover(const BlockRegion& region) {
   CoveringPacking cover;
@@ -50,7 +53,8 @@ PackingEffort EffortFor(const BlockProblem& problem, const BlockRegion& region,
                         const Budget& budget) {
   PackingEffort effort{.steps = budget.steps,
                        .deadline_ms = budget.MillisecondsLeft(),
-                       .good_enough = budget.good_enough};
+                       .good_enough = budget.good_enough,
+                       .stop = budget.stop};
   const auto& capacity = problem.problem->region(region.region).capacity;
   if (budget.stop_at_capacity && capacity) effort.capacity = capacity->value();
   return effort;

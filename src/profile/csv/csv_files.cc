@@ -7,6 +7,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/unfinished_file.h"
 #include "plimsoll/base/text.h"
 #include "profile/csv/memory_rows.h"
 
@@ -163,11 +164,13 @@ std::string StaticOpMemCsv(const Recording& recording, int device_id) {
 }
 
 Status WriteProfileFile(const std::filesystem::path& path, std::string_view text) {
+  const std::string partial = path.string() + ".partial";
+  const UnfinishedFile removable(partial);
   std::error_code failed;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failed);
   const auto error = [&] {
     const int why = errno;
-    std::filesystem::remove(path, failed);
+    std::filesystem::remove(partial, failed);
     return Error{.kind = ErrorKind::kRunFailed,
                  .code = "profile.write",
                  .what = "cannot write what was recorded",
@@ -175,11 +178,11 @@ Status WriteProfileFile(const std::filesystem::path& path, std::string_view text
                  .why = std::strerror(why),
                  .remedy = "name a folder that can be written to, with room in it"};
   };
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  std::FILE* const file = std::fopen(partial.c_str(), "wb");
   if (file == nullptr) return error();
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = std::fclose(file) == 0;
-  if (!written || !closed) return error();
+  if (!written || !closed || std::rename(partial.c_str(), path.c_str()) != 0) return error();
   return {};
 }
 
