@@ -2,30 +2,82 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <cstring>
+#include <span>
 
-#include "kernels/cpu/quantization/byte_loops.h"
+#include "kernels/cpu/quantization/bounded_weights.h"
 
 namespace plimsoll::kernels::cpu {
 namespace {
 
 constexpr int64_t kMostTaps = 256;
+constexpr int64_t kMostParts = 6;  // of a quad that bounding takes apart
 constexpr int64_t kMostLineBytes = 64 << 10;
 
-int64_t RoundedUp(int64_t floats) { return (floats + 15) / 16 * 16; }
+// Few bytes by copies of a fixed size that may overlap.
+void CopyBytes(const uint8_t* from, int64_t count, uint8_t* to) {
+  if (count < 4 || count > 32) {
+    std::memcpy(to, from, static_cast<size_t>(count));
+  } else if (count < 8) {
+    std::memcpy(to, from, 4);
+    std::memcpy(to + count - 4, from + count - 4, 4);
+  } else if (count < 16) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + count - 8, from + count - 8, 8);
+  } else {
+    std::memcpy(to, from, 16);
+    std::memcpy(to + count - 16, from + count - 16, 16);
+  }
+}
+
+// Whether no two signed bytes, the first or the last of the four, need bounding.
+bool AreBounded(const std::array<int32_t, 4>& taps) {
+  return std::abs(taps[0]) + std::abs(taps[1]) <= kMostOfPair && std::max(taps[0], taps[1]) < 128 &&
+         std::abs(taps[2]) + std::abs(taps[3]) <= kMostOfPair && std::max(taps[2], taps[3]) < 128;
+}
 
 }  // namespace
 
+struct ByteDepthwise::Taps {
+  std::array<int64_t, kMostTaps * kMostParts> offsets;
+  std::array<int32_t, kMostTaps * kMostParts> weights;
+  int64_t quads = 0;
+  int32_t sum = 0;  // of all weights
+
+  // Taps of one quad, taken apart until all parts are bounded.
+  void Add(std::array<int32_t, 4> left, int64_t offset) {
+    for (const int32_t weight : left) sum += weight;
+    while (left != std::array<int32_t, 4>()) {
+      std::array<int32_t, 4> part = left;
+      if (!AreBounded(part)) {
+        BoundSum(std::span(part).first<2>());
+        BoundSum(std::span(part).last<2>());
+      }
+      uint32_t quad = 0;
+      for (size_t t = 0; t < 4; ++t) {
+        quad |= static_cast<uint32_t>(static_cast<uint8_t>(part[t])) << (8 * t);
+        left[t] -= part[t];
+      }
+      offsets[static_cast<size_t>(quads)] = offset;
+      weights[static_cast<size_t>(quads++)] = static_cast<int32_t>(quad);
+    }
+  }
+};
+
 bool ByteDepthwise::Fits(const ConvolutionShape& shape) {
   const Window& window = shape.window;
-  return shape.GroupChannels() == 1 && window.rank == 2 && window.KernelSize() <= kMostTaps;
+  return shape.GroupChannels() == 1 && window.rank == 2 && window.KernelSize() <= kMostTaps &&
+         window.begin[2] >= 0 && TapsOfQuad(window.strides[2], window.dilations[2]) > 0;
 }
 
 ByteDepthwise::ByteDepthwise(const ConvolutionShape& shape) : shape_(shape) {
   const Window& window = shape_.window;
-  const int64_t stride = window.strides[2];
-  const int64_t reach = (window.kernel[2] - 1) * window.dilations[2] / stride;
-  phase_ = RoundedUp(window.output[2] + reach + kGroupColumns);
-  while (rows_ < window.output[1] && Lines(rows_ + 1) * LineSize() * 4 <= kMostLineBytes) ++rows_;
+  const int64_t read = ColumnGroups(window.output[2]) * kGroupColumns * window.strides[2] +
+                       window.Extent(2) + kTapSlack;
+  line_ = std::max(window.begin[2] + window.input[2], read);
+  order_ = TapOrderOf(window.strides[2], window.dilations[2]);
+  while (rows_ < window.output[1] && Lines(rows_ + 1) * line_ <= kMostLineBytes) ++rows_;
 }
 
 int64_t ByteDepthwise::Lines(int64_t rows) const {
@@ -33,95 +85,92 @@ int64_t ByteDepthwise::Lines(int64_t rows) const {
   return (rows - 1) * window.strides[1] + window.Extent(1);
 }
 
-Bytes ByteDepthwise::slot_size() const {
-  const int64_t line = RoundedUp(shape_.window.input[2]);
-  return Bytes(Lines(rows_) * LineSize() + line + kGroupColumns) * 4;
-}
+Bytes ByteDepthwise::slot_size() const { return Bytes(Lines(rows_) * line_); }
 
-// Lines [first, first + lines) of a map, less the zero point; what lies outside is 0.
-template <typename X>
-void ByteDepthwise::ReadLines(const X* map, int32_t zero, int64_t first, int64_t lines, float* line,
-                              float* to) const {
+// Lines [first, first + lines) of a map between their padding; one that lies outside is padding.
+void ByteDepthwise::CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first,
+                              int64_t lines, uint8_t* to) const {
   const Window& window = shape_.window;
   const int64_t width = window.input[2];
-  const int64_t stride = window.strides[2];
-  const int64_t before = window.begin[2];
-  for (int64_t i = 0; i < lines; ++i, to += LineSize()) {
-    std::fill_n(to, LineSize(), 0.0F);
-    const int64_t y = first + i;
-    if (y < 0 || y >= window.input[1]) continue;
-    const int64_t most = std::min(width, LineSize() - before);
-    if (stride == 1) {
-      DequantizeBytes(map + y * width, most, 1.0F, zero, to + before);
+  for (int64_t y = first; y < first + lines; ++y, to += line_) {
+    uint8_t* const line = to + window.begin[2];
+    if (y < 0 || y >= window.input[1]) {
+      std::fill_n(line, width, padding);
       continue;
     }
-    DequantizeBytes(map + y * width, width, 1.0F, zero, line);
-    for (int64_t phase = 0; phase < stride; ++phase) {
-      // Column x of the input is place x + before, which is place / stride of its phase.
-      const int64_t start = ((phase - before) % stride + stride) % stride;
-      float* const own = to + phase * phase_ + (start + before) / stride;
-      const int64_t count =
-          std::min((width - start + stride - 1) / stride, phase_ - (start + before) / stride);
-      if (stride == 2) {
-        for (int64_t x = 0; x < count; ++x) own[x] = line[start + 2 * x];
-      } else {
-        for (int64_t x = 0; x < count; ++x) own[x] = line[start + stride * x];
-      }
-    }
+    CopyBytes(map + y * width, width, line);
+    if (flip == 0) continue;
+    for (int64_t x = 0; x < width; ++x) line[x] ^= flip;
   }
 }
 
 template <typename W>
-void ByteDepthwise::ReadWeights(const Operands& operands, int64_t filter, float* to) const {
-  const int64_t taps = shape_.window.KernelSize();
+void ByteDepthwise::ReadTaps(const Operands& operands, int64_t filter, Taps& taps) const {
+  const Window& window = shape_.window;
   const auto* const zeros = static_cast<const W*>(operands.weights_zeros);
-  const auto* const from = static_cast<const W*>(operands.weights) + filter * taps;
-  const int32_t zero = zeros == nullptr ? 0 : zeros[filter % operands.weights_zero_count];
-  for (int64_t t = 0; t < taps; ++t) to[t] = static_cast<float>(from[t] - zero);
+  const auto* const from = static_cast<const W*>(operands.weights) + filter * window.KernelSize();
+  const int32_t zero =
+      zeros == nullptr
+          ? 0
+          : zeros[operands.weights_zero_count == 1 ? 0 : filter % operands.weights_zero_count];
+  const int64_t most = TapsOfQuad(window.strides[2], window.dilations[2]);
+  taps.quads = 0;
+  taps.sum = 0;
+  for (int64_t y = 0; y < window.kernel[1]; ++y) {
+    for (int64_t x = 0; x < window.kernel[2]; x += most) {
+      std::array<int32_t, 4> some = {};
+      for (int64_t t = 0; t < std::min(most, window.kernel[2] - x); ++t) {
+        some[static_cast<size_t>(t)] = from[y * window.kernel[2] + x + t] - zero;
+      }
+      taps.Add(some, y * window.dilations[1] * line_ + x * window.dilations[2]);
+    }
+  }
 }
 
-void ByteDepthwise::Run(int64_t unit, const Operands& operands, const PairFinish& finish,
-                        void* scratch) const {
+void ByteDepthwise::Run(int64_t first, int64_t step, const Operands& operands,
+                        const PairFinish& finish, void* scratch) const {
+  auto* const lines = static_cast<uint8_t*>(scratch);
+  // What lies beside the lines is padding and stays so.
+  const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
+  std::fill_n(lines, slot_size().value(), static_cast<uint8_t>(zero));
+  Taps taps;
+  for (int64_t unit = first; unit < units(); unit += step) {
+    RunUnit(unit, operands, finish, lines, taps);
+  }
+}
+
+// One channel of one image.
+void ByteDepthwise::RunUnit(int64_t unit, const Operands& operands, const PairFinish& finish,
+                            uint8_t* lines, Taps& taps) const {
   const Window& window = shape_.window;
-  const int64_t taps = window.KernelSize();
   const int64_t image = unit / shape_.channels;
   const int64_t channel = unit % shape_.channels;
-  auto* const lines = static_cast<float*>(scratch);
-  float* const line = lines + Lines(rows_) * LineSize();
-  std::array<float, kMostTaps> weights;
-  std::array<int64_t, kMostTaps> offsets;
-  for (int64_t t = 0; t < taps; ++t) {
-    const int64_t over = t % window.kernel[2] * window.dilations[2];
-    offsets[static_cast<size_t>(t)] = t / window.kernel[2] * window.dilations[1] * LineSize() +
-                                      over % window.strides[2] * phase_ + over / window.strides[2];
-  }
+  const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
   for (int64_t row = 0; row < window.output[1]; row += rows_) {
     const int64_t count = std::min(rows_, window.output[1] - row);
-    const int64_t first = row * window.strides[1] - window.begin[1];
-    const int64_t map = unit * window.InputSize();
-    if (operands.data_signed) {
-      ReadLines(static_cast<const int8_t*>(operands.data) + map, operands.data_zero, first,
-                Lines(count), line, lines);
-    } else {
-      ReadLines(static_cast<const uint8_t*>(operands.data) + map, operands.data_zero, first,
-                Lines(count), line, lines);
-    }
+    CopyLines(static_cast<const uint8_t*>(operands.data) + unit * window.InputSize(),
+              static_cast<uint8_t>(zero), operands.data_signed ? 0x80 : 0,
+              row * window.strides[1] - window.begin[1], Lines(count), lines);
     for (int64_t f = 0; f < shape_.GroupFilters(); ++f) {
       const int64_t filter = channel * shape_.GroupFilters() + f;
       if (operands.weights_signed) {
-        ReadWeights<int8_t>(operands, filter, weights.data());
+        ReadTaps<int8_t>(operands, filter, taps);
       } else {
-        ReadWeights<uint8_t>(operands, filter, weights.data());
+        ReadTaps<uint8_t>(operands, filter, taps);
       }
       PairFinish part = finish.At(filter, 0);
       const int64_t size = finish.kind == PairFinish::Kind::kInt32 ? 4 : 1;
       part.to = static_cast<char*>(part.to) +
                 (image * shape_.filters * window.OutputSize() + row * window.output[2]) * size;
+      const int32_t bias = (part.bias == nullptr ? 0 : *part.bias) - zero * taps.sum;
+      part.bias = &bias;
       SumTaps({.lines = lines,
-               .line_step = window.strides[1] * LineSize(),
-               .offsets = offsets.data(),
-               .weights = weights.data(),
-               .taps = taps,
+               .line_step = window.strides[1] * line_,
+               .offsets = taps.offsets.data(),
+               .weights = taps.weights.data(),
+               .quads = taps.quads,
+               .stride = window.strides[2],
+               .order = &order_,
                .rows = count,
                .columns = window.output[2],
                .result_step = window.output[2]},
