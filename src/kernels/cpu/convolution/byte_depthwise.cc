@@ -14,6 +14,10 @@ namespace {
 constexpr int64_t kMostTaps = 256;
 constexpr int64_t kMostParts = 6;  // of a quad that bounding takes apart
 constexpr int64_t kMostLineBytes = 64 << 10;
+// Of maps whose lines are copied before the first of them is read: a load of what stores have just
+// written in parts waits for them.
+constexpr int64_t kSomeLineBytes = 8 << 10;
+constexpr int64_t kMostTogether = 16;
 
 // Few bytes by copies of a fixed size that may overlap.
 void CopyBytes(const uint8_t* from, int64_t count, uint8_t* to) {
@@ -31,10 +35,8 @@ void CopyBytes(const uint8_t* from, int64_t count, uint8_t* to) {
   }
 }
 
-// Whether no two signed bytes, the first or the last of the four, need bounding.
-bool AreBounded(const std::array<int32_t, 4>& taps) {
-  return std::abs(taps[0]) + std::abs(taps[1]) <= kMostOfPair && std::max(taps[0], taps[1]) < 128 &&
-         std::abs(taps[2]) + std::abs(taps[3]) <= kMostOfPair && std::max(taps[2], taps[3]) < 128;
+bool ArePairBounded(int32_t a, int32_t b) {
+  return std::abs(a) + std::abs(b) <= kMostOfPair && std::max(a, b) <= 127;
 }
 
 }  // namespace
@@ -45,22 +47,25 @@ struct ByteDepthwise::Taps {
   int64_t quads = 0;
   int32_t sum = 0;  // of all weights
 
+  void AddBounded(int32_t a, int32_t b, int32_t c, int32_t d, int64_t offset) {
+    const auto byte = [](int32_t weight, int place) {
+      return static_cast<uint32_t>(weight & 0xff) << (8 * place);
+    };
+    offsets[static_cast<size_t>(quads)] = offset;
+    weights[static_cast<size_t>(quads++)] =
+        static_cast<int32_t>(byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3));
+  }
   // Taps of one quad, taken apart until all parts are bounded.
-  void Add(std::array<int32_t, 4> left, int64_t offset) {
-    for (const int32_t weight : left) sum += weight;
+  void Add(int32_t a, int32_t b, int32_t c, int32_t d, int64_t offset) {
+    sum += a + b + c + d;
+    if (ArePairBounded(a, b) && ArePairBounded(c, d)) return AddBounded(a, b, c, d, offset);
+    std::array<int32_t, 4> left = {a, b, c, d};
     while (left != std::array<int32_t, 4>()) {
       std::array<int32_t, 4> part = left;
-      if (!AreBounded(part)) {
-        BoundSum(std::span(part).first<2>());
-        BoundSum(std::span(part).last<2>());
-      }
-      uint32_t quad = 0;
-      for (size_t t = 0; t < 4; ++t) {
-        quad |= static_cast<uint32_t>(static_cast<uint8_t>(part[t])) << (8 * t);
-        left[t] -= part[t];
-      }
-      offsets[static_cast<size_t>(quads)] = offset;
-      weights[static_cast<size_t>(quads++)] = static_cast<int32_t>(quad);
+      BoundSum(std::span(part).first<2>());
+      BoundSum(std::span(part).last<2>());
+      AddBounded(part[0], part[1], part[2], part[3], offset);
+      for (size_t t = 0; t < 4; ++t) left[t] -= part[t];
     }
   }
 };
@@ -78,6 +83,9 @@ ByteDepthwise::ByteDepthwise(const ConvolutionShape& shape) : shape_(shape) {
   line_ = std::max(window.begin[2] + window.input[2], read);
   order_ = TapOrderOf(window.strides[2], window.dilations[2]);
   while (rows_ < window.output[1] && Lines(rows_ + 1) * line_ <= kMostLineBytes) ++rows_;
+  if (rows_ >= window.output[1]) {
+    together_ = std::clamp<int64_t>(kSomeLineBytes / map_size(), 1, kMostTogether);
+  }
 }
 
 int64_t ByteDepthwise::Lines(int64_t rows) const {
@@ -85,7 +93,7 @@ int64_t ByteDepthwise::Lines(int64_t rows) const {
   return (rows - 1) * window.strides[1] + window.Extent(1);
 }
 
-Bytes ByteDepthwise::slot_size() const { return Bytes(Lines(rows_) * line_); }
+Bytes ByteDepthwise::slot_size() const { return Bytes(together_ * map_size()); }
 
 // Lines [first, first + lines) of a map between their padding; one that lies outside is padding.
 void ByteDepthwise::CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first,
@@ -118,11 +126,11 @@ void ByteDepthwise::ReadTaps(const Operands& operands, int64_t filter, Taps& tap
   taps.sum = 0;
   for (int64_t y = 0; y < window.kernel[1]; ++y) {
     for (int64_t x = 0; x < window.kernel[2]; x += most) {
-      std::array<int32_t, 4> some = {};
-      for (int64_t t = 0; t < std::min(most, window.kernel[2] - x); ++t) {
-        some[static_cast<size_t>(t)] = from[y * window.kernel[2] + x + t] - zero;
-      }
-      taps.Add(some, y * window.dilations[1] * line_ + x * window.dilations[2]);
+      const int64_t count = std::min(most, window.kernel[2] - x);
+      const W* const own = from + y * window.kernel[2] + x;
+      const auto tap = [&](int64_t t) { return t < count ? own[t] - zero : 0; };
+      taps.Add(tap(0), tap(1), tap(2), tap(3),
+               y * window.dilations[1] * line_ + x * window.dilations[2]);
     }
   }
 }
@@ -134,48 +142,61 @@ void ByteDepthwise::Run(int64_t first, int64_t step, const Operands& operands,
   const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
   std::fill_n(lines, slot_size().value(), static_cast<uint8_t>(zero));
   Taps taps;
-  for (int64_t unit = first; unit < units(); unit += step) {
-    RunUnit(unit, operands, finish, lines, taps);
+  for (int64_t unit = first; unit < units(); unit += step * together_) {
+    const int64_t count = std::min(together_, (units() - unit + step - 1) / step);
+    for (int64_t row = 0; row < shape_.window.output[1]; row += rows_) {
+      for (int64_t i = 0; i < count; ++i) {
+        CopyRows(unit + i * step, row, operands, lines + i * map_size());
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        SumRows(unit + i * step, row, operands, finish, lines + i * map_size(), taps);
+      }
+    }
   }
 }
 
-// One channel of one image.
-void ByteDepthwise::RunUnit(int64_t unit, const Operands& operands, const PairFinish& finish,
-                            uint8_t* lines, Taps& taps) const {
+// What output rows from `row` on see of one channel of one image.
+void ByteDepthwise::CopyRows(int64_t unit, int64_t row, const Operands& operands,
+                             uint8_t* lines) const {
+  const Window& window = shape_.window;
+  const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
+  CopyLines(static_cast<const uint8_t*>(operands.data) + unit * window.InputSize(),
+            static_cast<uint8_t>(zero), operands.data_signed ? 0x80 : 0,
+            row * window.strides[1] - window.begin[1],
+            Lines(std::min(rows_, window.output[1] - row)), lines);
+}
+
+void ByteDepthwise::SumRows(int64_t unit, int64_t row, const Operands& operands,
+                            const PairFinish& finish, const uint8_t* lines, Taps& taps) const {
   const Window& window = shape_.window;
   const int64_t image = unit / shape_.channels;
   const int64_t channel = unit % shape_.channels;
   const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
-  for (int64_t row = 0; row < window.output[1]; row += rows_) {
-    const int64_t count = std::min(rows_, window.output[1] - row);
-    CopyLines(static_cast<const uint8_t*>(operands.data) + unit * window.InputSize(),
-              static_cast<uint8_t>(zero), operands.data_signed ? 0x80 : 0,
-              row * window.strides[1] - window.begin[1], Lines(count), lines);
-    for (int64_t f = 0; f < shape_.GroupFilters(); ++f) {
-      const int64_t filter = channel * shape_.GroupFilters() + f;
-      if (operands.weights_signed) {
-        ReadTaps<int8_t>(operands, filter, taps);
-      } else {
-        ReadTaps<uint8_t>(operands, filter, taps);
-      }
-      PairFinish part = finish.At(filter, 0);
-      const int64_t size = finish.kind == PairFinish::Kind::kInt32 ? 4 : 1;
-      part.to = static_cast<char*>(part.to) +
-                (image * shape_.filters * window.OutputSize() + row * window.output[2]) * size;
-      const int32_t bias = (part.bias == nullptr ? 0 : *part.bias) - zero * taps.sum;
-      part.bias = &bias;
-      SumTaps({.lines = lines,
-               .line_step = window.strides[1] * line_,
-               .offsets = taps.offsets.data(),
-               .weights = taps.weights.data(),
-               .quads = taps.quads,
-               .stride = window.strides[2],
-               .order = &order_,
-               .rows = count,
-               .columns = window.output[2],
-               .result_step = window.output[2]},
-              part);
+  const int64_t count = std::min(rows_, window.output[1] - row);
+  for (int64_t f = 0; f < shape_.GroupFilters(); ++f) {
+    const int64_t filter = channel * shape_.GroupFilters() + f;
+    if (operands.weights_signed) {
+      ReadTaps<int8_t>(operands, filter, taps);
+    } else {
+      ReadTaps<uint8_t>(operands, filter, taps);
     }
+    PairFinish part = finish.At(filter, 0);
+    const int64_t size = finish.kind == PairFinish::Kind::kInt32 ? 4 : 1;
+    part.to = static_cast<char*>(part.to) +
+              (image * shape_.filters * window.OutputSize() + row * window.output[2]) * size;
+    const int32_t bias = (part.bias == nullptr ? 0 : *part.bias) - zero * taps.sum;
+    part.bias = &bias;
+    SumTaps({.lines = lines,
+             .line_step = window.strides[1] * line_,
+             .offsets = taps.offsets.data(),
+             .weights = taps.weights.data(),
+             .quads = taps.quads,
+             .stride = window.strides[2],
+             .order = &order_,
+             .rows = count,
+             .columns = window.output[2],
+             .result_step = window.output[2]},
+            part);
   }
 }
 

@@ -36,18 +36,21 @@ class ByteDepthwise {
 
  private:
   struct Taps;  // of one filter
-  void RunUnit(int64_t unit, const Operands& operands, const PairFinish& finish, uint8_t* lines,
-               Taps& taps) const;
+  void CopyRows(int64_t unit, int64_t row, const Operands& operands, uint8_t* lines) const;
+  void SumRows(int64_t unit, int64_t row, const Operands& operands, const PairFinish& finish,
+               const uint8_t* lines, Taps& taps) const;
   void CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first, int64_t lines,
                  uint8_t* to) const;
   template <typename W>
   void ReadTaps(const Operands& operands, int64_t filter, Taps& taps) const;
+  int64_t map_size() const { return Lines(rows_) * line_; }
   int64_t Lines(int64_t rows) const;  // of the input, for so many rows of output
 
   ConvolutionShape shape_;
   TapOrder order_ = {};
-  int64_t line_ = 0;  // bytes of a line
-  int64_t rows_ = 1;  // of output at once
+  int64_t line_ = 0;      // bytes of a line
+  int64_t rows_ = 1;      // of output at once
+  int64_t together_ = 1;  // channels at once
 };
 
 }  // namespace plimsoll::kernels::cpu

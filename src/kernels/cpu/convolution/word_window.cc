@@ -100,10 +100,27 @@ void WordWindow::ReadLine(const X* x, int64_t word, int64_t line, X zero, int32_
     return;
   }
   ReadWords(x, word, line * width, width, zero, scratch, kGroupColumns);
+  if (stride == 2 && before >= 0) {
+    // Places of the first column's phase begin there, those of the other one place on or off.
+    int32_t* const first = to + before % 2 * phase_ + before / 2;
+    int32_t* const second = to + (before + 1) % 2 * phase_ + (before + 1) / 2;
+    SplitWords(scratch, width, first, second);
+    return;
+  }
   for (int64_t column = 0; column < width; ++column) {
     const int64_t place = column + before;
     to[place % stride * phase_ + place / stride] = scratch[column];
   }
+}
+
+// Whether a tap of some output row falls on this line, counted from the first that one sees.
+bool WordWindow::Sees(int64_t line) const {
+  const Window& window = shape_.window;
+  if (window.strides[1] == 1) return true;
+  for (int64_t tap = 0; tap < window.kernel[1]; ++tap) {
+    if ((line - tap * window.dilations[1]) % window.strides[1] == 0) return true;
+  }
+  return false;
 }
 
 template <typename X>
@@ -128,6 +145,7 @@ void WordWindow::GatherOf(const X* x, int64_t first, int64_t count, X zero, int3
     const int64_t channel_step = window.kernel[0] * seen * line_;
     for (int64_t channel = 0; channel < channels; ++channel) {
       for (int64_t i = 0; i < window.kernel[0] * seen; ++i) {
+        if (!Sees(i % seen)) continue;
         const int64_t z =
             plane * window.strides[0] - window.begin[0] + i / seen * window.dilations[0];
         const int64_t y = top * window.strides[1] - window.begin[1] + i % seen;

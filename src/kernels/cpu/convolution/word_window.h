@@ -42,6 +42,7 @@ class WordWindow {
   template <typename X>
   void ReadLine(const X* x, int64_t word, int64_t line, X zero, int32_t* scratch,
                 int32_t* to) const;
+  bool Sees(int64_t line) const;
   int64_t LinesFor(int64_t rows) const;  // at most, of the input for so many rows of output
 
   ConvolutionShape shape_;

@@ -308,6 +308,17 @@ void Interleave(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, ui
   QuadGroup(from, 0, flip, quads);
 }
 
+void Split(const int32_t* words, int64_t count, int32_t* even, int32_t* odd) {
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    Sums first, second;
+    hn::LoadInterleaved2(kSums, words + i, first, second);
+    hn::StoreU(first, kSums, even + i / 2);
+    hn::StoreU(second, kSums, odd + i / 2);
+  }
+  for (; i < count; ++i) (i % 2 == 0 ? even : odd)[i / 2] = words[i];
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace plimsoll::kernels::cpu
 HWY_AFTER_NAMESPACE();
@@ -317,6 +328,7 @@ namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(FindUnbounded);
 HWY_EXPORT(Interleave);
+HWY_EXPORT(Split);
 HWY_EXPORT(WeightRows);
 HWY_EXPORT(WeightColumns);
 
@@ -327,6 +339,10 @@ int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, Qua
 void QuadRows(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
               int32_t* quads, int64_t group_stride) {
   HWY_DYNAMIC_DISPATCH(Interleave)(rows, count, flip, beyond, quads, group_stride);
+}
+
+void SplitWords(const int32_t* words, int64_t count, int32_t* even, int32_t* odd) {
+  HWY_DYNAMIC_DISPATCH(Split)(words, count, even, odd);
 }
 
 void MultiplyQuadRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights& weights,

@@ -51,6 +51,9 @@ int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, Qua
 void QuadRows(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
               int32_t* quads, int64_t group_stride);
 
+// Every second of `count` words, and the others.
+void SplitWords(const int32_t* words, int64_t count, int32_t* even, int32_t* odd);
+
 // rows x columns sums: rows are weights, from the first on, columns are unsigned.
 void MultiplyQuadRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights& weights,
                       const int32_t* groups, const PairFinish& finish);

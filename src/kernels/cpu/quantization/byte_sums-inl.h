@@ -13,6 +13,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
+#include "kernels/cpu/quantization/narrow_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plimsoll::kernels::cpu::HWY_NAMESPACE {
@@ -115,25 +116,15 @@ HWY_INLINE void CopyFew(const char* from, int64_t count, char* to) {
   }
 }
 
-// A whole group as bytes at once: the narrowing instructions keep to the range.
+// A whole group as bytes at once.
 template <PairFinish::Kind kKind, bool kByColumns>
 HWY_INLINE void StoreByteGroup(const Sums* sums, int64_t row, int64_t column,
                                const PairFinish& finish, void* to) {
-  // Beyond it a float becomes the lowest integer.
-  const Floats most = hn::Set(kFloats, 65536.0F);
-  const auto whole = [&](int v) {
-    return _mm256_cvtps_epi32(
-        hn::Min(Scaled<kByColumns>(sums[v], row, column + v * kLanes, finish), most).raw);
-  };
-  const __m256i halves =
-      _mm256_adds_epi16(_mm256_packs_epi32(whole(0), whole(1)),
-                        _mm256_set1_epi16(static_cast<int16_t>(finish.zero_point)));
-  const __m256i bytes = kKind == PairFinish::Kind::kInt8 ? _mm256_packs_epi16(halves, halves)
-                                                         : _mm256_packus_epi16(halves, halves);
-  // Narrowing works on each half of a register by itself.
-  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5);
-  _mm_storeu_si128(static_cast<__m128i*>(to),
-                   _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(bytes, order)));
+  _mm_storeu_si128(
+      static_cast<__m128i*>(to),
+      NarrowToBytes<kKind == PairFinish::Kind::kInt8>(
+          Scaled<kByColumns>(sums[0], row, column, finish).raw,
+          Scaled<kByColumns>(sums[1], row, column + kLanes, finish).raw, finish.zero_point));
 }
 #endif
 

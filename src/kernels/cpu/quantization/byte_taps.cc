@@ -85,6 +85,17 @@ HWY_INLINE void AddTapsOf(const TapRows& rows, PairFinish finish) {
     for (int64_t column = 0; column < rows.columns; column += kGroupColumns) {
       Sums sums[kVectors];
       SumTapGroup(rows, order, line + column * rows.stride, sums);
+#if HWY_TARGET == HWY_AVX2
+      if constexpr (ElementSize(kKind) == 1) {
+        // What a row's last group writes beyond it is the next rows', which follow.
+        const int64_t left = (rows.rows - row) * rows.columns - column;
+        if (rows.result_step == rows.columns && left >= kGroupColumns) {
+          StoreByteGroup<kKind, false>(sums, 0, column, finish,
+                                       static_cast<char*>(finish.to) + column);
+          continue;
+        }
+      }
+#endif
       StoreRow<kKind, false>(sums, 0, column, std::min(kGroupColumns, rows.columns - column),
                              finish);
     }
