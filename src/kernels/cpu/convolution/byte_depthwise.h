@@ -2,13 +2,14 @@
 
 #include "kernels/cpu/convolution/convolution_loops.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
+#include "kernels/cpu/quantization/byte_taps.h"
 #include "kernels/kernel.h"
 
 namespace plimsoll::kernels::cpu {
 
 // Convolutions of bytes over images of two axes where each filter sees one channel. Some lines of a
-// channel at a time become floats, with their padding, and columns that a stride keeps apart lie
-// apart; a row of results is then a sum of rows. Sums are whole numbers that a float holds exactly.
+// channel at a time are copied with their padding, as unsigned bytes; taps of a line that follow
+// each other meet them in one product (byte_taps.h). Sums are exact.
 class ByteDepthwise {
  public:
   static bool Fits(const ConvolutionShape& shape);
@@ -28,21 +29,28 @@ class ByteDepthwise {
     const void* weights_zeros;  // null: 0
     int64_t weights_zero_count;
   };
-  // One channel of one image; `finish` is for all filters of the first image, one a row.
-  void Run(int64_t unit, const Operands& operands, const PairFinish& finish, void* scratch) const;
+  // Every `step`-th channel of all images from the `first` on; `finish` is for all filters of the
+  // first image, one a row.
+  void Run(int64_t first, int64_t step, const Operands& operands, const PairFinish& finish,
+           void* scratch) const;
 
  private:
-  template <typename X>
-  void ReadLines(const X* map, int32_t zero, int64_t first, int64_t lines, float* line,
-                 float* to) const;
+  struct Taps;  // of one filter
+  void CopyRows(int64_t unit, int64_t row, const Operands& operands, uint8_t* lines) const;
+  void SumRows(int64_t unit, int64_t row, const Operands& operands, const PairFinish& finish,
+               const uint8_t* lines, Taps& taps) const;
+  void CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first, int64_t lines,
+                 uint8_t* to) const;
   template <typename W>
-  void ReadWeights(const Operands& operands, int64_t filter, float* to) const;
+  void ReadTaps(const Operands& operands, int64_t filter, Taps& taps) const;
+  int64_t map_size() const { return Lines(rows_) * line_; }
   int64_t Lines(int64_t rows) const;  // of the input, for so many rows of output
-  int64_t LineSize() const { return shape_.window.strides[2] * phase_; }
 
   ConvolutionShape shape_;
-  int64_t phase_ = 0;  // floats of a line that lie together: every stride-th column
-  int64_t rows_ = 1;   // of output at once
+  TapOrder order_ = {};
+  int64_t line_ = 0;      // bytes of a line
+  int64_t rows_ = 1;      // of output at once
+  int64_t together_ = 1;  // channels at once
 };
 
 }  // namespace plimsoll::kernels::cpu

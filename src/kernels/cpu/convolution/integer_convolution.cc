@@ -4,8 +4,9 @@
 
 #include "kernels/cpu/convolution/byte_depthwise.h"
 #include "kernels/cpu/convolution/convolution_loops.h"
-#include "kernels/cpu/convolution/paired_window.h"
+#include "kernels/cpu/convolution/word_window.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/quantization/bounded_weights.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
 #include "kernels/cpu/quantization/quantized_operand.h"
 #include "kernels/cpu/workspace.h"
@@ -24,12 +25,18 @@ struct Ports {
   size_t weights_zero;
 };
 
+// Of so many columns, or rows, of words.
+Bytes WordBytes(int64_t columns, int64_t words) {
+  return (Bytes(ColumnGroups(columns) * kGroupColumns * words) * 4).RoundUp(64);
+}
+
 constexpr std::string_view kIntegerConvolutionPurpose =
     "what some output places look at, and the weights of some filters";
 
 // A convolution of 8-bit integers, each less its zero point; weights have one, or one a filter. As
 // a product: rows are filters, as they lie in the file, columns are output places, of which a
-// stretch at a time is gathered. All sums are exact.
+// stretch at a time is gathered. Constant weights that can be bounded meet bytes as they are,
+// others 16-bit numbers. All sums are exact.
 class IntegerConvolution {
  public:
   static Result<IntegerConvolution> Make(const KernelSite& site, const Ports& ports,
@@ -53,17 +60,19 @@ class IntegerConvolution {
   static constexpr int64_t kMostFilters = 48;
 
   int64_t depth() const { return shape_.GroupChannels() * shape_.window.KernelSize(); }
-  int64_t pairs() const {
-    return pointwise_ ? PairsOf(depth())
-                      : PairsOf(shape_.GroupChannels()) * shape_.window.KernelSize();
-  }
+  // Words (word_window.h) that an output place looks at.
+  int64_t words() const { return window_.ChannelWordCount() * shape_.window.KernelSize(); }
 
   void RunDepthwise(const KernelCall& call, const PairFinish& finish) const;
-  Status PackWeights(const KernelSite& site);
+  Status PackBounded(const KernelSite& site, WorkspaceLayout& workspace);
+  Status PackPairs(const KernelSite& site);
+  template <typename X>
+  PairFinish WithoutZero(const KernelCall& call, PairFinish finish) const;
   template <typename X, typename W>
   void RunOf(const KernelCall& call, const PairFinish& finish) const;
   template <typename X>
-  void PairPlaces(const X* x, int64_t first, int64_t count, X zero, int32_t* columns) const;
+  void GatherPlaces(const X* x, int64_t first, int64_t count, X zero, int32_t* lines,
+                    int32_t* columns) const;
   template <typename W>
   void WidenFilter(const W* weights, int64_t filter, int32_t zero, int32_t* pairs) const;
 
@@ -79,8 +88,10 @@ class IntegerConvolution {
   Bytes slot_size_;
   int64_t scratch_ = 0;  // in the workspace
   std::optional<ByteDepthwise> depthwise_;
-  PairedWindow paired_;           // of what is not pointwise
-  const void* packed_ = nullptr;  // weights in the order of its pairs
+  WordWindow window_;
+  std::optional<BoundedWeights> bounded_;
+  int64_t biases_ = 0;            // of bounded weights, in the workspace: one a filter
+  const void* packed_ = nullptr;  // other weights in the order of pairs
 };
 
 Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, const Ports& ports,
@@ -121,25 +132,29 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
   const Window& window = made.shape_.window;
   made.pointwise_ = window.KernelSize() == 1 && window.strides == Window::Sizes{1, 1, 1} &&
                     window.begin == Window::Sizes{0, 0, 0} && window.input == window.output;
-  const int64_t pairs = std::max<int64_t>(made.pairs(), 1);
+  made.window_ = WordWindow(made.shape_, ChannelWords::kQuads);
+  PLIMSOLL_TRY(made.PackBounded(site, workspace));
+  if (!made.bounded_) {
+    made.window_ = WordWindow(made.shape_, ChannelWords::kPairs);
+    PLIMSOLL_TRY(made.PackPairs(site));
+  }
+  const int64_t words = std::max<int64_t>(made.words(), 1);
   const int64_t places = ColumnGroups(window.OutputSize()) * kGroupColumns;
-  made.stretch_ = std::clamp(kMostStretchBytes / (pairs * 4) / kGroupColumns * kGroupColumns,
+  made.stretch_ = std::clamp(kMostStretchBytes / (words * 4) / kGroupColumns * kGroupColumns,
                              2 * kGroupColumns, kMostStretch);
   made.stretch_ = std::max(std::min(made.stretch_, places), kGroupColumns);
-  made.block_ = std::clamp<int64_t>(kMostFilterBytes / (pairs * 4) / 12 * 12, 12, kMostFilters);
+  made.block_ = std::clamp<int64_t>(kMostFilterBytes / (words * 4) / 12 * 12, 12, kMostFilters);
   made.block_ = std::min(made.block_, std::max<int64_t>(made.shape_.GroupFilters(), 1));
-  made.paired_ = PairedWindow(made.shape_);
   const auto slot = [&] {
-    Bytes size = GroupPairBytes(made.stretch_, 2 * pairs).RoundUp(64) +
-                 (RowPairBytes(made.block_, 2 * pairs) + Bytes(64)).RoundUp(64);
-    if (!made.pointwise_) size += made.paired_.size(made.stretch_).RoundUp(64);
+    Bytes size = WordBytes(made.stretch_, words);
+    if (!made.bounded_) size += WordBytes(made.block_, words);
+    if (!made.pointwise_) size += made.window_.size(made.stretch_).RoundUp(64);
     return size;
   };
   while (slot() > site.most_workspace && made.stretch_ > kGroupColumns) {
     made.stretch_ = std::max(made.stretch_ / 2 / kGroupColumns * kGroupColumns, kGroupColumns);
   }
   made.slot_size_ = slot();
-  PLIMSOLL_TRY(made.PackWeights(site));
   const int64_t units = made.shape_.batch * made.shape_.groups *
                         ((window.OutputSize() + made.stretch_ - 1) / made.stretch_);
   const int64_t room = site.most_workspace.value() / std::max<int64_t>(made.slot_size_.value(), 1);
@@ -148,12 +163,38 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
   return made;
 }
 
-// Constant weights in the order of pairs, where the site has a place for them: the bytes of two
-// channels side by side, tap by tap.
-Status IntegerConvolution::PackWeights(const KernelSite& site) {
+// Constant weights that bytes meet as they are, where the site has a place for them.
+Status IntegerConvolution::PackBounded(const KernelSite& site, WorkspaceLayout& workspace) {
   const TensorInfo& weights = site.inputs[ports_.weights];
   const int64_t taps = shape_.window.KernelSize();
-  const Bytes size(shape_.filters * pairs() * 2);
+  const int64_t channels = shape_.GroupChannels();
+  const auto reader = [&](int32_t zero) -> BoundedWeights::ReadLine {
+    return [&, zero](int64_t filter, int16_t* elements) {
+      std::fill_n(elements, words() * 4, int16_t{0});
+      VisitType<Bytes8>(weights_type_, [&]<typename W>() {
+        const W* const own = static_cast<const W*>(weights.data) + filter * depth();
+        if (taps == 1) return WidenRow(own, channels, zero, reinterpret_cast<int32_t*>(elements));
+        for (int64_t channel = 0; channel < channels; ++channel) {
+          int16_t* const to = elements + channel / 4 * taps * 4 + channel % 4;
+          for (int64_t tap = 0; tap < taps; ++tap) {
+            to[tap * 4] = static_cast<int16_t>(own[channel * taps + tap] - zero);
+          }
+        }
+      });
+    };
+  };
+  PLIMSOLL_ASSIGN(bounded_, BoundedWeights::Pack(site, ports_.weights, ports_.weights_zero,
+                                                 {.lines = shape_.filters, .quads = words()},
+                                                 StrCat("filters of ", taps, " taps"), reader));
+  if (bounded_) biases_ = workspace.Take(Bytes(shape_.filters) * 4);
+  return {};
+}
+
+// Other constant weights in the order of pairs: the bytes of two channels side by side, tap by tap.
+Status IntegerConvolution::PackPairs(const KernelSite& site) {
+  const TensorInfo& weights = site.inputs[ports_.weights];
+  const int64_t taps = shape_.window.KernelSize();
+  const Bytes size(shape_.filters * words() * 2);
   // An odd channel more would have to be the zero point's, which a run tells.
   const bool useful = !pointwise_ && weights.constant && shape_.GroupChannels() % 2 == 0 &&
                       site.packed_weights != nullptr;
@@ -200,22 +241,38 @@ void IntegerConvolution::WidenFilter(const W* weights, int64_t filter, int32_t z
 
 // What output places [first, first + count) look at, as groups of columns.
 template <typename X>
-void IntegerConvolution::PairPlaces(const X* x, int64_t first, int64_t count, X zero,
-                                    int32_t* columns) const {
-  const int64_t places = shape_.window.InputSize();
-  for (int64_t p = 0; p < pairs(); ++p) {
-    const X* const row = x + 2 * p * places + first;
-    PairRows(row, 2 * p + 1 < depth() ? row + places : nullptr, count, zero,
-             columns + p * kGroupColumns, pairs() * kGroupColumns);
+void IntegerConvolution::GatherPlaces(const X* x, int64_t first, int64_t count, X zero,
+                                      int32_t* lines, int32_t* columns) const {
+  if (!pointwise_) return window_.Gather(x, first, count, zero, lines, columns);
+  for (int64_t word = 0; word < words(); ++word) {
+    window_.ReadWords(x, word, first, count, zero, columns + word * kGroupColumns,
+                      words() * kGroupColumns);
   }
 }
 
+// The zero point of unsigned bytes times the sum of a filter's weights comes off its results.
+template <typename X>
+PairFinish IntegerConvolution::WithoutZero(const KernelCall& call, PairFinish finish) const {
+  const void* const zero =
+      ports_.data_zero < call.inputs.size() ? call.inputs[ports_.data_zero] : nullptr;
+  const int32_t own = zero == nullptr ? 0 : *static_cast<const X*>(zero);
+  const int32_t off = own + (std::is_signed_v<X> ? 128 : 0);
+  auto* const biases = At<int32_t>(call.workspace, biases_);
+  for (int64_t filter = 0; filter < shape_.filters; ++filter) {
+    biases[filter] =
+        (finish.bias == nullptr ? 0 : finish.bias[filter]) - off * bounded_->sums()[filter];
+  }
+  finish.bias = biases;
+  return finish;
+}
+
 template <typename X, typename W>
-void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& finish) const {
+void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& given) const {
   const auto input = [&](size_t i) { return i < call.inputs.size() ? call.inputs[i] : nullptr; };
   const auto* const x_zeros = static_cast<const X*>(input(ports_.data_zero));
   const auto* const w_zeros = static_cast<const W*>(input(ports_.weights_zero));
   const X x_zero = x_zeros == nullptr ? X(0) : *x_zeros;
+  const PairFinish finish = bounded_ ? WithoutZero<X>(call, given) : given;
   const int64_t places = shape_.window.OutputSize();
   const int64_t stretches = (places + stretch_ - 1) / stretch_;
   const int64_t filters = shape_.GroupFilters();
@@ -223,9 +280,9 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& finish)
     for (int64_t slot = begin; slot < end; ++slot) {
       char* memory = At<char>(call.workspace, scratch_ + slot * slot_size_.value());
       auto* const columns = reinterpret_cast<int32_t*>(memory);
-      memory += GroupPairBytes(stretch_, 2 * pairs()).RoundUp(64).value();
+      memory += WordBytes(stretch_, words()).value();
       auto* const rows = reinterpret_cast<int32_t*>(memory);
-      memory += (RowPairBytes(block_, 2 * pairs()) + Bytes(64)).RoundUp(64).value();
+      if (!bounded_) memory += WordBytes(block_, words()).value();
       auto* const lines = reinterpret_cast<int32_t*>(memory);
       for (int64_t unit = slot; unit < shape_.batch * shape_.groups * stretches; unit += slots_) {
         const int64_t first = unit % stretches * stretch_;
@@ -235,10 +292,17 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& finish)
         const X* const x =
             static_cast<const X*>(call.inputs[ports_.data]) +
             (image * shape_.channels + group * shape_.GroupChannels()) * shape_.window.InputSize();
-        if (pointwise_) {
-          PairPlaces(x, first, count, x_zero, columns);
-        } else {
-          paired_.Gather(x, first, count, x_zero, lines, columns);
+        GatherPlaces(x, first, count, x_zero, lines, columns);
+        const auto part = [&](int64_t filter) {
+          PairFinish made = finish.At(filter, 0);
+          const int64_t size = finish.kind == PairFinish::Kind::kInt32 ? 4 : 1;
+          made.to = static_cast<char*>(made.to) + (image * shape_.filters * places + first) * size;
+          return made;
+        };
+        if (bounded_) {
+          MultiplyQuadRows(filters, count, words(), bounded_->At(group * filters), columns,
+                           part(group * filters));
+          continue;
         }
         for (int64_t done = 0; done < filters; done += block_) {
           const int64_t some = std::min(block_, filters - done);
@@ -246,12 +310,9 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& finish)
           for (int64_t f = 0; f < some; ++f) {
             WidenFilter(static_cast<const W*>(call.inputs[ports_.weights]), filter + f,
                         w_zeros == nullptr ? 0 : w_zeros[(filter + f) % weights_zeros_],
-                        rows + f * pairs());
+                        rows + f * words());
           }
-          PairFinish part = finish.At(filter, 0);
-          const int64_t size = finish.kind == PairFinish::Kind::kInt32 ? 4 : 1;
-          part.to = static_cast<char*>(part.to) + (image * shape_.filters * places + first) * size;
-          MultiplyPairs(some, count, pairs(), rows, pairs(), columns, part);
+          MultiplyPairs(some, count, words(), rows, words(), columns, part(filter));
         }
       }
     }
@@ -271,10 +332,8 @@ void IntegerConvolution::RunDepthwise(const KernelCall& call, const PairFinish& 
       .weights_zero_count = weights_zeros_};
   ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot) {
-      void* const scratch = At(call.workspace, scratch_ + slot * slot_size_.value());
-      for (int64_t unit = slot; unit < depthwise_->units(); unit += slots_) {
-        depthwise_->Run(unit, operands, finish, scratch);
-      }
+      depthwise_->Run(slot, slots_, operands, finish,
+                      At(call.workspace, scratch_ + slot * slot_size_.value()));
     }
   });
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "kernels/cpu/quantization/quantized_operand.h"
 #include "plimsoll/base/text.h"
@@ -23,6 +24,59 @@ constexpr int64_t kMostBlockRows = 192;
 constexpr int64_t kMostBlockColumns = 4 * kGroupColumns;
 constexpr int64_t kMostDotRows = 4;
 
+// Columns of B in the order of the depth, less a zero point. A group of columns that lie side by
+// side is read at once.
+class ColumnReader {
+ public:
+  ColumnReader(const TensorInfo& b, const ProductShape& shape, int32_t zero)
+      : b_(b), shape_(shape), zero_(zero) {}
+
+  void operator()(int64_t column, int16_t* elements) {
+    std::fill_n(elements, QuadsOf(shape_.depth) * 4, int16_t{0});
+    VisitType<BytesOfTypes>(b_.type, [&]<typename B>() {
+      if (shape_.b_column_stride == 1) {
+        ReadOfGroup<B>(column, elements);
+        return;
+      }
+      const B* const from = static_cast<const B*>(b_.data) + column * shape_.b_column_stride;
+      for (int64_t d = 0; d < shape_.depth; ++d) {
+        elements[d] = static_cast<int16_t>(from[d * shape_.b_depth_stride] - zero_);
+      }
+    });
+  }
+
+ private:
+  template <typename B>
+  void ReadOfGroup(int64_t column, int16_t* elements) {
+    if (column < first_ || column >= first_ + kGroupColumns) {
+      ReadGroup(column / kGroupColumns * kGroupColumns);
+    }
+    const auto* from = reinterpret_cast<const B*>(quads_.data() + (column - first_));
+    for (int64_t d = 0; d < shape_.depth; ++d) {
+      elements[d] = static_cast<int16_t>(from[d / 4 * 4 * kGroupColumns + d % 4] - zero_);
+    }
+  }
+  void ReadGroup(int64_t first) {
+    first_ = first;
+    quads_.resize(static_cast<size_t>(QuadsOf(shape_.depth) * kGroupColumns));
+    const auto* const from = static_cast<const uint8_t*>(b_.data) + first;
+    for (int64_t q = 0; q < QuadsOf(shape_.depth); ++q) {
+      const uint8_t* rows[4] = {};
+      for (int64_t k = 0; k < std::min<int64_t>(4, shape_.depth - 4 * q); ++k) {
+        rows[k] = from + (4 * q + k) * shape_.b_depth_stride;
+      }
+      QuadRows(rows, std::min(kGroupColumns, shape_.columns - first), 0, 0,
+               quads_.data() + q * kGroupColumns, kGroupColumns);
+    }
+  }
+
+  const TensorInfo& b_;
+  const ProductShape& shape_;
+  int32_t zero_;
+  int64_t first_ = -kGroupColumns;
+  std::vector<int32_t> quads_;
+};
+
 }  // namespace
 
 Result<ByteProduct> ByteProduct::Make(const KernelSite& site, ProductShape shape,
@@ -40,36 +94,58 @@ Result<ByteProduct> ByteProduct::Make(const KernelSite& site, ProductShape shape
   made.b_type_ = site.inputs[ports.b].type;
   PLIMSOLL_ASSIGN(made.a_zeros_, ZeroPoints(site, ports.a_zero));
   PLIMSOLL_ASSIGN(made.b_zeros_, ZeroPoints(site, ports.b_zero));
-  const ProductShape& product = made.shape_;
-  const TensorInfo& b = site.inputs[ports.b];
-  // Few rows read columns as they lie.
-  const bool turned =
-      product.b_column_stride != 1 && product.columns > 1 && product.rows > kMostDotRows;
-  if (turned && b.constant && site.packed_weights != nullptr &&
-      site.packed_weights->Wants(b.data, b.size(), b.size(), Bytes())) {
-    const auto fill = [&](void* packed) {
-      const auto* from = static_cast<const uint8_t*>(b.data);
-      auto* to = static_cast<uint8_t*>(packed);
-      for (int64_t matrix = 0; matrix < product.b_count; ++matrix) {
-        for (int64_t column = 0; column < product.columns; ++column) {
-          for (int64_t d = 0; d < product.depth; ++d) {
-            to[matrix * product.b_size() + d * product.columns + column] =
-                from[matrix * product.b_size() + d * product.b_depth_stride +
-                     column * product.b_column_stride];
-          }
-        }
-      }
-      return Status();
-    };
-    PLIMSOLL_ASSIGN(made.turned_, site.packed_weights->Pack(
-                                      b.data, b.size(),
-                                      StrCat("bytes turned ", product.depth, "x", product.columns),
-                                      b.size(), fill));
-    made.shape_.b_depth_stride = product.columns;
-    made.shape_.b_column_stride = 1;
+  if (made.shape_.b_count == 1 && made.a_zeros_ == 1) {
+    PLIMSOLL_TRY(made.PackBounded(site, workspace));
   }
+  if (!made.bounded_) PLIMSOLL_TRY(made.TurnRound(site));
   made.PlanBlocks(site, one_row, workspace);
   return made;
+}
+
+Status ByteProduct::PackBounded(const KernelSite& site, WorkspaceLayout& workspace) {
+  const auto reader = [&](int32_t zero) -> BoundedWeights::ReadLine {
+    return ColumnReader(site.inputs[ports_.b], shape_, zero);
+  };
+  PLIMSOLL_ASSIGN(
+      bounded_,
+      BoundedWeights::Pack(
+          site, ports_.b, ports_.b_zero,
+          {.lines = shape_.columns, .quads = QuadsOf(shape_.depth), .columns = true},
+          StrCat("depth ", shape_.depth, shape_.b_column_stride == 1 ? "" : " turned"), reader));
+  if (bounded_) biases_ = workspace.Take(Bytes(shape_.columns) * 4);
+  return {};
+}
+
+Status ByteProduct::TurnRound(const KernelSite& site) {
+  const TensorInfo& b = site.inputs[ports_.b];
+  // Few rows read columns as they lie.
+  const bool useful =
+      shape_.b_column_stride != 1 && shape_.columns > 1 && shape_.rows > kMostDotRows;
+  if (!useful || !b.constant || site.packed_weights == nullptr ||
+      !site.packed_weights->Wants(b.data, b.size(), b.size(), Bytes())) {
+    return {};
+  }
+  const auto fill = [&](void* packed) {
+    const auto* from = static_cast<const uint8_t*>(b.data);
+    auto* to = static_cast<uint8_t*>(packed);
+    for (int64_t matrix = 0; matrix < shape_.b_count; ++matrix) {
+      for (int64_t column = 0; column < shape_.columns; ++column) {
+        for (int64_t d = 0; d < shape_.depth; ++d) {
+          to[matrix * shape_.b_size() + d * shape_.columns + column] =
+              from[matrix * shape_.b_size() + d * shape_.b_depth_stride +
+                   column * shape_.b_column_stride];
+        }
+      }
+    }
+    return Status();
+  };
+  PLIMSOLL_ASSIGN(
+      turned_, site.packed_weights->Pack(b.data, b.size(),
+                                         StrCat("bytes turned ", shape_.depth, "x", shape_.columns),
+                                         b.size(), fill));
+  shape_.b_depth_stride = shape_.columns;
+  shape_.b_column_stride = 1;
+  return {};
 }
 
 Result<ByteProduct> ByteProduct::MakeForOperands(const KernelSite& site, ProductShape shape,
@@ -87,38 +163,53 @@ Result<ByteProduct> ByteProduct::MakeForOperands(const KernelSite& site, Product
 }
 
 void ByteProduct::PlanBlocks(const KernelSite& site, bool one_row, WorkspaceLayout& workspace) {
-  const int64_t row_bytes = std::max<int64_t>(RowPairBytes(1, shape_.depth).value(), 1);
+  const int64_t row_bytes = std::max<int64_t>(RowWords() * 4, 1);
   block_rows_ = one_row ? 1
                         : std::clamp<int64_t>(std::min(kMostBlockBytes / row_bytes, shape_.rows), 1,
                                               kMostBlockRows);
   block_columns_ = std::min(kMostBlockColumns, ColumnGroups(shape_.columns) * kGroupColumns);
   block_columns_ = std::max(block_columns_, kGroupColumns);
-  dots_ = shape_.b_depth_stride == 1 && shape_.b_column_stride != 1 && shape_.rows <= kMostDotRows;
+  dots_ = !bounded_ && shape_.b_depth_stride == 1 && shape_.b_column_stride != 1 &&
+          shape_.rows <= kMostDotRows;
   const int64_t blocks = (shape_.columns + block_columns_ - 1) / block_columns_;
   slots_ = std::clamp<int64_t>(blocks, 1, Threads());
-  const auto needed = [&] {
-    return RowPairBytes(block_rows_, shape_.depth).RoundUp(64) +
-           GroupPairBytes(block_columns_, shape_.depth).RoundUp(64) * slots_;
+  const auto slot = [&] {
+    return bounded_ ? Bytes() : GroupPairBytes(block_columns_, shape_.depth).RoundUp(64);
   };
+  const auto needed = [&] { return Bytes(block_rows_ * row_bytes).RoundUp(64) + slot() * slots_; };
   while (needed() > site.most_workspace && (block_rows_ > 6 || block_columns_ > 16)) {
     block_rows_ = std::max<int64_t>(block_rows_ / 2, std::min<int64_t>(block_rows_, 6));
     block_columns_ = std::max(block_columns_ / 2, kGroupColumns);
   }
   if (needed() > site.most_workspace) slots_ = 1;
-  rows_ = workspace.Take(RowPairBytes(block_rows_, shape_.depth));
-  slot_size_ = GroupPairBytes(block_columns_, shape_.depth).RoundUp(64);
+  rows_ = workspace.Take(Bytes(block_rows_ * row_bytes));
+  slot_size_ = slot();
   groups_ = workspace.Take(slot_size_ * slots_);
+}
+
+// A row of A as unsigned bytes, which signed ones become by 128 more.
+template <typename A>
+void ByteProduct::CopyRow(const A* from, uint8_t* to) const {
+  constexpr uint8_t kFlip = std::is_signed_v<A> ? 0x80 : 0;
+  for (int64_t d = 0; d < shape_.depth; ++d) {
+    to[d] = static_cast<uint8_t>(from[d * shape_.a_depth_stride]) ^ kFlip;
+  }
+  std::fill(to + shape_.depth, to + QuadsOf(shape_.depth) * 4, uint8_t{0});
 }
 
 template <typename A, typename ZeroOfRow>
 void ByteProduct::WidenRowsOf(const A* a, int64_t row, int64_t rows, const ZeroOfRow& zero,
-                              int32_t* pairs) const {
-  const int64_t stride = PairsOf(shape_.depth);
+                              int32_t* words) const {
+  const int64_t stride = RowWords();
   if (stride == 0) return;
   ParallelFor(rows, 8, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const A* const from = a + (row + r) * shape_.a_row_stride;
-      int32_t* const to = pairs + r * stride;
+      int32_t* const to = words + r * stride;
+      if (bounded_) {
+        CopyRow(from, reinterpret_cast<uint8_t*>(to));
+        continue;
+      }
       if (shape_.a_depth_stride == 1) {
         WidenRow(from, shape_.depth, zero(row + r), to);
         continue;
@@ -225,8 +316,33 @@ void ByteProduct::MultiplyColumns(const B* b, const B* zeros, int64_t zero_count
   });
 }
 
+void ByteProduct::MultiplyBounded(int32_t a_zero, int64_t rows, void* workspace,
+                                  PairFinish finish) const {
+  const int32_t off = a_zero + (a_type_ == graph::DataType::kInt8 ? 128 : 0);
+  auto* const biases = At<int32_t>(workspace, biases_);
+  for (int64_t c = 0; c < shape_.columns; ++c) {
+    biases[c] = (finish.bias == nullptr ? 0 : finish.bias[c]) - off * bounded_->sums()[c];
+  }
+  finish.bias = biases;
+  finish.by_columns = true;
+  const int64_t blocks = (shape_.columns + block_columns_ - 1) / block_columns_;
+  ParallelFor(blocks, 1, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * block_columns_;
+    const int64_t count = std::min(end * block_columns_, shape_.columns) - first;
+    MultiplyQuadColumns(rows, count, RowWords(), At<int32_t>(workspace, rows_), bounded_->At(first),
+                        finish.At(0, first));
+  });
+}
+
 void ByteProduct::MultiplyBlock(const KernelCall& call, int64_t result, int64_t rows,
                                 const PairFinish& finish) const {
+  if (bounded_) {
+    const void* const zero =
+        ports_.a_zero < call.inputs.size() ? call.inputs[ports_.a_zero] : nullptr;
+    return MultiplyBounded(
+        zero == nullptr ? 0 : static_cast<int32_t>(LoadInteger(a_type_, zero, 0)), rows,
+        call.workspace, finish);
+  }
   VisitType<BytesOfTypes>(b_type_, [&]<typename B>() {
     const int64_t matrix = shape_.b_matrices[static_cast<size_t>(result)];
     const auto* zeros = static_cast<const B*>(

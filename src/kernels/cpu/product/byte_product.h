@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "kernels/cpu/product/product_shape.h"
+#include "kernels/cpu/quantization/bounded_weights.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
 #include "kernels/cpu/workspace.h"
 #include "kernels/kernel.h"
@@ -12,8 +14,9 @@ namespace plimsoll::kernels::cpu {
 
 // Batches of products of 8-bit integers, each less its zero point, with exact sums: of A one zero
 // point or one a row, of B one or one a column. A block of A's rows and a few columns of B at a
-// time are widened into the workspace. A constant B whose columns are consecutive is turned round
-// once, where the site has a place for it.
+// time are widened into the workspace. A constant B that can be bounded is packed once, where the
+// site has a place for it, and meets A's bytes as they are; one that cannot is turned round once
+// where its columns are consecutive.
 class ByteProduct {
  public:
   static constexpr std::string_view kWorkspacePurpose = "rows and columns as 16-bit numbers";
@@ -58,11 +61,19 @@ class ByteProduct {
   void RunOn(const Operands& operands, void* workspace, const PairFinish& finish) const;
 
  private:
+  Status PackBounded(const KernelSite& site, WorkspaceLayout& workspace);
+  Status TurnRound(const KernelSite& site);
   void PlanBlocks(const KernelSite& site, bool one_row, WorkspaceLayout& workspace);
   void WidenRows(const KernelCall& call, int64_t result, int64_t row, int64_t rows) const;
+  int64_t RowWords() const {  // of a row of A, in the workspace
+    return bounded_ ? QuadsOf(shape_.depth) : PairsOf(shape_.depth);
+  }
+  template <typename A>
+  void CopyRow(const A* from, uint8_t* to) const;
   template <typename A, typename ZeroOfRow>
   void WidenRowsOf(const A* a, int64_t row, int64_t rows, const ZeroOfRow& zero,
-                   int32_t* pairs) const;
+                   int32_t* words) const;
+  void MultiplyBounded(int32_t a_zero, int64_t rows, void* workspace, PairFinish finish) const;
   void MultiplyBlock(const KernelCall& call, int64_t result, int64_t rows,
                      const PairFinish& finish) const;
   template <typename B>
@@ -81,12 +92,14 @@ class ByteProduct {
   graph::DataType b_type_ = graph::DataType::kUndefined;
   int64_t a_zeros_ = 1;
   int64_t b_zeros_ = 1;
+  std::optional<BoundedWeights> bounded_;
   const void* turned_ = nullptr;  // B with consecutive rows
   int64_t block_rows_ = 1;
   int64_t block_columns_ = 0;
   int64_t slots_ = 1;  // threads that work at once
   int64_t rows_ = 0;   // places in the workspace
   int64_t groups_ = 0;
+  int64_t biases_ = 0;  // of a bounded B: one a column
   Bytes slot_size_;
   bool dots_ = false;  // few rows meet B as it lies, its columns being consecutive
 };

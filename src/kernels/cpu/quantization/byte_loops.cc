@@ -8,6 +8,7 @@
 // clang-format off: the order matters
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/quantization/narrow_bytes-inl.h"
 #include "kernels/cpu/vector/vector_targets.h"
 // clang-format on
 
@@ -52,16 +53,33 @@ HWY_INLINE hn::Vec<hn::Rebind<T, decltype(kWide)>> ToBytes(WideVector x, int32_t
                       hn::Add(hn::NearestInt(kept), hn::Set(kWhole, zero_point)));
 }
 
-// Calls body(first, count) for whole vectors with a count that is known, and for the rest.
+// Bytes of the floats that value(place) gives, as many as fill whole vectors; how many.
+template <typename T, typename Value>
+HWY_INLINE int64_t StoreWholeVectors(int64_t count, int32_t zero_point, const Value& value,
+                                     T* out) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kWide));
+  int64_t i = 0;
+#if HWY_TARGET == HWY_AVX2
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(out + i),
+        NarrowToBytes<std::is_signed_v<T>>(value(i).raw, value(i + lanes).raw, zero_point));
+  }
+#endif
+  const hn::Rebind<T, decltype(kWide)> bytes;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(ToBytes<T>(value(i), zero_point), bytes, out + i);
+  }
+  return i;
+}
+
 template <typename T>
 HWY_INLINE void Quantize(const float* x, int64_t count, float scale, int32_t zero_point, T* out) {
   const hn::Rebind<T, decltype(kWide)> bytes;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(kWide));
   const WideVector divisor = hn::Set(kWide, scale);
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(ToBytes<T>(hn::Div(hn::LoadU(kWide, x + i), divisor), zero_point), bytes, out + i);
-  }
+  const int64_t i = StoreWholeVectors(
+      count, zero_point, [&](int64_t at) { return hn::Div(hn::LoadU(kWide, x + at), divisor); },
+      out);
   if (i == count) return;
   HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)] = {};
   HWY_ALIGN T made[HWY_MAX_BYTES];
@@ -119,13 +137,10 @@ HWY_INLINE WideVector Combined(const ByteOperands& o, const T* a, const T* b, in
 template <typename T>
 HWY_INLINE void CombineOf(const ByteOperands& o, int64_t count, T* out) {
   const hn::Rebind<T, decltype(kWide)> bytes;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(kWide));
   const auto* a = static_cast<const T*>(o.a);
   const auto* b = static_cast<const T*>(o.b);
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(ToBytes<T>(Combined(o, a, b, i), o.zero_y), bytes, out + i);
-  }
+  const int64_t i = StoreWholeVectors(
+      count, o.zero_y, [&](int64_t at) { return Combined(o, a, b, at); }, out);
   if (i == count) return;
   T left[HWY_MAX_BYTES] = {};
   T right[HWY_MAX_BYTES] = {};
@@ -136,7 +151,8 @@ HWY_INLINE void CombineOf(const ByteOperands& o, int64_t count, T* out) {
   std::copy_n(made, count - i, out + i);
 }
 
-void Combine(const ByteOperands& operands, int64_t count, void* out) {
+void Combine(const ByteOperands& given, int64_t count, void* out) {
+  const ByteOperands operands = given;
   if (operands.is_signed) {
     CombineOf(operands, count, static_cast<int8_t*>(out));
   } else {

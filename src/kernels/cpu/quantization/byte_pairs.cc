@@ -7,6 +7,7 @@
 // clang-format off: the order matters
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/quantization/byte_sums-inl.h"
 #include "kernels/cpu/vector/vector_targets.h"
 // clang-format on
 
@@ -16,127 +17,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr hn::CappedTag<int32_t, kGroupColumns> kSums;
-constexpr hn::Repartition<float, decltype(kSums)> kFloats;
-constexpr int64_t kLanes = hn::MaxLanes(kSums);
-constexpr int kVectors = static_cast<int>(kGroupColumns / kLanes);
 // As many sums as registers hold, with one group of columns and one pair of a row in the others.
-constexpr int kMostRows = 12 / kVectors > 0 ? 12 / kVectors : 1;
-
-using Sums = hn::Vec<decltype(kSums)>;
-using Floats = hn::Vec<decltype(kFloats)>;
-
-// sum + the products of both halves of a and b.
-HWY_INLINE Sums AddProducts(Sums sum, Sums a, Sums b) {
-#if HWY_TARGET == HWY_SCALAR
-  const auto low = [](Sums x) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(x)); };
-  const Sums high = hn::Mul(hn::ShiftRight<16>(a), hn::ShiftRight<16>(b));
-  return hn::Add(sum, hn::Add(high, hn::Mul(low(a), low(b))));
-#else
-  const hn::Repartition<int16_t, decltype(kSums)> halves;
-  Sums unused = hn::Zero(kSums);
-  // On x86 the sums of neighbours stay at their place, and all of them in the first vector.
-  return hn::ReorderWidenMulAccumulate(kSums, hn::BitCast(halves, a), hn::BitCast(halves, b), sum,
-                                       unused);
-#endif
-}
-
-// One vector of sums of one row, finished. `column` is where it begins.
-template <PairFinish::Kind kKind>
-HWY_INLINE void Store(Sums sum, int64_t row, int64_t column, const PairFinish& finish, int64_t at,
-                      void* to) {
-  using Kind = PairFinish::Kind;
-  const int64_t place = finish.by_columns ? column : row;
-  if (finish.bias != nullptr) {
-    sum = hn::Add(sum, finish.by_columns ? hn::LoadU(kSums, finish.bias + place)
-                                         : hn::Set(kSums, finish.bias[place]));
-  }
-  if constexpr (kKind == Kind::kInt32) {
-    hn::StoreU(sum, kSums, static_cast<int32_t*>(to) + at);
-    return;
-  }
-  const bool vector = finish.by_columns && finish.scale_step != 0;
-  const Floats scale = vector ? hn::LoadU(kFloats, finish.scales + place)
-                              : hn::Set(kFloats, finish.scales[place * finish.scale_step]);
-  Floats scaled = hn::Mul(hn::ConvertTo(kFloats, sum), scale);
-  if constexpr (kKind == Kind::kFloat32) {
-    if (finish.addend != nullptr) {
-      scaled = hn::Add(scaled, finish.by_columns ? hn::LoadU(kFloats, finish.addend + place)
-                                                 : hn::Set(kFloats, finish.addend[place]));
-    }
-    hn::StoreU(scaled, kFloats, static_cast<float*>(to) + at);
-    return;
-  }
-  constexpr bool is_signed = kKind == Kind::kInt8;
-  const auto zero = static_cast<float>(finish.zero_point);
-  scaled = hn::Max(scaled, hn::Set(kFloats, (is_signed ? -128.0F : 0.0F) - zero));
-  scaled = hn::Min(scaled, hn::Set(kFloats, (is_signed ? 127.0F : 255.0F) - zero));
-  const Sums rounded = hn::Add(hn::NearestInt(scaled), hn::Set(kSums, finish.zero_point));
-  if constexpr (is_signed) {
-    const hn::Rebind<int8_t, decltype(kSums)> bytes;
-    hn::StoreU(hn::DemoteTo(bytes, rounded), bytes, static_cast<int8_t*>(to) + at);
-  } else {
-    const hn::Rebind<uint8_t, decltype(kSums)> bytes;
-    hn::StoreU(hn::DemoteTo(bytes, rounded), bytes, static_cast<uint8_t*>(to) + at);
-  }
-}
-
-constexpr int64_t ElementSize(PairFinish::Kind kind) {
-  return kind == PairFinish::Kind::kInt32 || kind == PairFinish::Kind::kFloat32 ? 4 : 1;
-}
-
-// The end of a row, of which `columns` columns of a group count: what lies behind it is not ours,
-// neither to write nor to read. Apart, so that the code of each tile stays small.
-template <PairFinish::Kind kKind>
-HWY_NOINLINE void StoreRowEnd(const int32_t* sums, int64_t row, int64_t column, int64_t columns,
-                              const PairFinish& finish) {
-  HWY_ALIGN int32_t plain[kGroupColumns];
-  HWY_ALIGN float scales[kGroupColumns] = {};
-  HWY_ALIGN float addends[kGroupColumns] = {};
-  HWY_ALIGN int32_t biases[kGroupColumns] = {};
-  PairFinish part = finish;
-  int64_t first = column;
-  if (finish.by_columns) {
-    first = 0;
-    if (finish.scale_step != 0 && finish.scales != nullptr) {
-      std::copy_n(finish.scales + column, columns, scales);
-      part.scales = scales;
-    }
-    if (finish.addend != nullptr) {
-      std::copy_n(finish.addend + column, columns, addends);
-      part.addend = addends;
-    }
-    if (finish.bias != nullptr) {
-      std::copy_n(finish.bias + column, columns, biases);
-      part.bias = biases;
-    }
-  }
-  for (int v = 0; v < kVectors; ++v) {
-    Store<kKind>(hn::LoadU(kSums, sums + v * kLanes), row, first + v * kLanes, part, v * kLanes,
-                 plain);
-  }
-  const int64_t size = ElementSize(finish.kind);
-  char* const to = static_cast<char*>(finish.to) + (row * finish.row_stride + column) * size;
-  std::copy_n(reinterpret_cast<const char*>(plain), columns * size, to);
-}
-
-// Finishes the vectors of one row of a group, of which `columns` columns count.
-template <PairFinish::Kind kKind>
-HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t columns,
-                         const PairFinish& finish) {
-  if (columns == kGroupColumns) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      Store<kKind>(sums[v], row, column + v * kLanes, finish,
-                   row * finish.row_stride + column + v * kLanes, finish.to);
-    }
-    return;
-  }
-  HWY_ALIGN int32_t plain[kGroupColumns];
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v], kSums, plain + v * kLanes);
-  StoreRowEnd<kKind>(plain, row, column, columns, finish);
-}
+constexpr int kMostRows = kVectors >= 8 ? 1 : 8 / kVectors;
 
 // A piece of the depth that is worked on while its columns stay in the first cache, and sums of
 // earlier pieces, which lie at `partial`, a group of columns for each row.
@@ -187,7 +69,13 @@ HWY_INLINE void PairTile(int64_t row, int64_t column, int64_t columns, const Dep
   }
   if (piece.ends) {
 #pragma GCC unroll 12
-    for (int r = 0; r < kRows; ++r) StoreRow<kKind>(sums[r], row + r, column, columns, finish);
+    for (int r = 0; r < kRows; ++r) {
+      if (finish.by_columns) {
+        StoreRow<kKind, true>(sums[r], row + r, column, columns, finish);
+      } else {
+        StoreRow<kKind, false>(sums[r], row + r, column, columns, finish);
+      }
+    }
     return;
   }
 #pragma GCC unroll 12
@@ -267,7 +155,11 @@ HWY_INLINE void FinishOf(const int32_t* sums, int64_t columns, const PairFinish&
     }
     Sums group[kVectors];
     for (int v = 0; v < kVectors; ++v) group[v] = hn::LoadU(kSums, from + v * kLanes);
-    StoreRow<kKind>(group, 0, column, count, finish);
+    if (finish.by_columns) {
+      StoreRow<kKind, true>(group, 0, column, count, finish);
+    } else {
+      StoreRow<kKind, false>(group, 0, column, count, finish);
+    }
   }
 }
 
@@ -281,45 +173,6 @@ void Finish(const int32_t* sums, int64_t columns, const PairFinish& finish) {
       return FinishOf<PairFinish::Kind::kUint8>(sums, columns, finish);
     case PairFinish::Kind::kInt8:
       return FinishOf<PairFinish::Kind::kInt8>(sums, columns, finish);
-  }
-}
-
-template <PairFinish::Kind kKind>
-HWY_INLINE void AddTapsOf(const TapRows& sum, PairFinish finish) {
-  char* const first = static_cast<char*>(finish.to);
-  for (int64_t row = 0; row < sum.rows; ++row) {
-    const float* const lines = sum.lines + row * sum.line_step;
-    finish.to = first + row * sum.result_step * ElementSize(kKind);
-    for (int64_t column = 0; column < sum.columns; column += kGroupColumns) {
-      Floats totals[kVectors];
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) totals[v] = hn::Zero(kFloats);
-      for (int64_t t = 0; t < sum.taps; ++t) {
-        const Floats weight = hn::Set(kFloats, sum.weights[t]);
-        const float* const from = lines + sum.offsets[t] + column;
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-          totals[v] = hn::MulAdd(hn::LoadU(kFloats, from + v * kLanes), weight, totals[v]);
-        }
-      }
-      Sums sums[kVectors];
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sums[v] = hn::NearestInt(totals[v]);
-      StoreRow<kKind>(sums, 0, column, std::min(kGroupColumns, sum.columns - column), finish);
-    }
-  }
-}
-
-void AddTaps(const TapRows& sum, const PairFinish& finish) {
-  switch (finish.kind) {
-    case PairFinish::Kind::kInt32:
-      return AddTapsOf<PairFinish::Kind::kInt32>(sum, finish);
-    case PairFinish::Kind::kFloat32:
-      return AddTapsOf<PairFinish::Kind::kFloat32>(sum, finish);
-    case PairFinish::Kind::kUint8:
-      return AddTapsOf<PairFinish::Kind::kUint8>(sum, finish);
-    case PairFinish::Kind::kInt8:
-      return AddTapsOf<PairFinish::Kind::kInt8>(sum, finish);
   }
 }
 
@@ -432,7 +285,6 @@ HWY_EXPORT(PairSigned);
 HWY_EXPORT(DotUnsigned);
 HWY_EXPORT(DotSigned);
 HWY_EXPORT(Finish);
-HWY_EXPORT(AddTaps);
 
 void WidenRow(const uint8_t* from, int64_t count, int32_t zero, int32_t* pairs) {
   HWY_DYNAMIC_DISPATCH(WidenUnsigned)(from, count, zero, pairs);
@@ -463,10 +315,6 @@ int32_t DotPairs(const int32_t* row_pairs, const int8_t* bytes, int64_t count, i
 
 void FinishSums(const int32_t* sums, int64_t columns, const PairFinish& finish) {
   HWY_DYNAMIC_DISPATCH(Finish)(sums, columns, finish);
-}
-
-void SumTaps(const TapRows& sum, const PairFinish& finish) {
-  HWY_DYNAMIC_DISPATCH(AddTaps)(sum, finish);
 }
 
 }  // namespace plimsoll::kernels::cpu

@@ -77,19 +77,4 @@ int32_t DotPairs(const int32_t* row_pairs, const int8_t* bytes, int64_t count, i
 // Finishes one row of sums that are there already.
 void FinishSums(const int32_t* sums, int64_t columns, const PairFinish& finish);
 
-// Rows of results out of rows of floats that hold whole numbers: element x of row r is the sum over
-// taps t of weights[t] * lines[r * line_step + offsets[t] + x]. All rows are row 0 of `finish`, and
-// lie `result_step` elements apart. Reads up to kGroupColumns - 1 floats beyond a row's end.
-struct TapRows {
-  const float* lines = nullptr;
-  int64_t line_step = 0;
-  const int64_t* offsets = nullptr;
-  const float* weights = nullptr;
-  int64_t taps = 0;
-  int64_t rows = 0;
-  int64_t columns = 0;
-  int64_t result_step = 0;
-};
-void SumTaps(const TapRows& sum, const PairFinish& finish);
-
 }  // namespace plimsoll::kernels::cpu

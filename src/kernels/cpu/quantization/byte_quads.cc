@@ -1,0 +1,359 @@
+#include "kernels/cpu/quantization/byte_quads.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/quantization/byte_quads.cc"
+// clang-format off: the order matters
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/quantization/byte_sums-inl.h"
+#include "kernels/cpu/vector/vector_targets.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace plimsoll::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// As many sums as registers hold besides a group of columns and what a product needs.
+constexpr int kQuadRows = kVectors >= 4 ? 2 : 8 / kVectors;
+constexpr int64_t kBlockRows = 48;
+
+// sum + the products of the unsigned bytes of x with the signed ones of w.
+HWY_INLINE Sums AddQuads(Sums sum, Sums x, Sums w) {
+#if HWY_TARGET == HWY_AVX2
+  const __m256i pairs = _mm256_maddubs_epi16(x.raw, w.raw);
+  return Sums{_mm256_add_epi32(sum.raw, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))};
+#elif HWY_TARGET == HWY_AVX3
+  const __m512i pairs = _mm512_maddubs_epi16(x.raw, w.raw);
+  return Sums{_mm512_add_epi32(sum.raw, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))};
+#else
+  // Bytes 0 and 2, then 1 and 3, as 16-bit numbers.
+  const auto low = [](Sums v) {
+    const Sums first = hn::And(hn::ShiftRight<24>(hn::ShiftLeft<24>(v)), hn::Set(kSums, 0xffff));
+    return hn::Or(first, hn::ShiftLeft<16>(hn::ShiftRight<24>(hn::ShiftLeft<8>(v))));
+  };
+  const auto high = [&](Sums v) {
+    const Sums first = hn::And(hn::ShiftRight<24>(hn::ShiftLeft<16>(v)), hn::Set(kSums, 0xffff));
+    return hn::Or(first, hn::ShiftLeft<16>(hn::ShiftRight<24>(v)));
+  };
+  const Sums bytes = hn::Set(kSums, 0x00ff00ff);
+  const Sums odd = hn::And(hn::ShiftRight<8>(x), bytes);
+  return AddProducts(AddProducts(sum, hn::And(x, bytes), low(w)), odd, high(w));
+#endif
+}
+
+// The same for two quads, whose products 16 bits add up.
+HWY_INLINE Sums AddQuadPair(Sums sum, Sums x, Sums w, Sums next_x, Sums next_w) {
+#if HWY_TARGET == HWY_AVX2
+  const __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(x.raw, w.raw),
+                                         _mm256_maddubs_epi16(next_x.raw, next_w.raw));
+  return Sums{_mm256_add_epi32(sum.raw, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))};
+#elif HWY_TARGET == HWY_AVX3
+  const __m512i pairs = _mm512_add_epi16(_mm512_maddubs_epi16(x.raw, w.raw),
+                                         _mm512_maddubs_epi16(next_x.raw, next_w.raw));
+  return Sums{_mm512_add_epi32(sum.raw, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))};
+#else
+  return AddQuads(AddQuads(sum, x, w), next_x, next_w);
+#endif
+}
+
+// Adds what is missing of a row's weights: columns are bytes of a group.
+HWY_INLINE void AddRowRests(const QuadWeights& weights, int64_t row, const int32_t* group,
+                            Sums* sums) {
+  for (int32_t i = weights.first_rest[row]; i < weights.first_rest[row + 1]; ++i) {
+    const WeightRest rest = weights.rests[i];
+    const Sums value = hn::Set(kSums, static_cast<int32_t>(rest.value) & 0xffff);
+    const int32_t* const from = group + rest.depth / 4 * kGroupColumns;
+    const int bits = rest.depth % 4 * 8;
+    for (int v = 0; v < kVectors; ++v) {
+      const Sums bytes = hn::And(hn::ShiftRightSame(hn::LoadU(kSums, from + v * kLanes), bits),
+                                 hn::Set(kSums, 0xff));
+      sums[v] = AddProducts(sums[v], bytes, value);
+    }
+  }
+}
+
+// The same for the columns of a group: the row is bytes.
+HWY_NOINLINE void AddColumnRests(const QuadWeights& weights, int64_t column, int64_t columns,
+                                 const int32_t* row_quads, int32_t* sums) {
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(row_quads);
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int32_t i = weights.first_rest[column + c]; i < weights.first_rest[column + c + 1]; ++i) {
+      sums[c] += weights.rests[i].value * bytes[weights.rests[i].depth];
+    }
+  }
+}
+
+// What the two operands of a product are.
+enum class QuadForm { kWeightRows, kWeightRowsTwoSteps, kWeightColumns };
+
+template <QuadForm kForm>
+HWY_INLINE Sums AddFormQuads(Sums sum, Sums row, Sums column) {
+  return kForm == QuadForm::kWeightColumns ? AddQuads(sum, row, column)
+                                           : AddQuads(sum, column, row);
+}
+
+// One quad of each row and a group of columns.
+template <QuadForm kForm, int kRows, int kVectorsNow>
+HWY_INLINE void AddQuadStep(const int32_t* row_quads, int64_t row_stride, const int32_t* group,
+                            Sums (&sums)[kRows][kVectors]) {
+  Sums columns[kVectorsNow];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectorsNow; ++v) columns[v] = hn::LoadU(kSums, group + v * kLanes);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    const Sums quad = hn::Set(kSums, row_quads[r * row_stride]);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectorsNow; ++v) {
+      sums[r][v] = AddFormQuads<kForm>(sums[r][v], quad, columns[v]);
+    }
+  }
+}
+
+// Two quads of each row, which are weights, and a group of columns.
+template <int kRows, int kVectorsNow>
+HWY_INLINE void AddTwoQuadSteps(const int32_t* row_quads, int64_t row_stride, const int32_t* group,
+                                Sums (&sums)[kRows][kVectors]) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectorsNow; ++v) {
+    const Sums first = hn::LoadU(kSums, group + v * kLanes);
+    const Sums second = hn::LoadU(kSums, group + kGroupColumns + v * kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      sums[r][v] = AddQuadPair(sums[r][v], first, hn::Set(kSums, row_quads[r * row_stride]), second,
+                               hn::Set(kSums, row_quads[r * row_stride + 1]));
+    }
+  }
+}
+
+// The first `kVectorsNow` vectors of a group; `columns` are all in them.
+template <PairFinish::Kind kKind, int kRows, QuadForm kForm, int kVectorsNow>
+HWY_INLINE void QuadTile(int64_t row, int64_t column, int64_t columns, int64_t quads,
+                         const int32_t* row_quads, const int32_t* group, const QuadWeights& weights,
+                         const int32_t* row_bias, const PairFinish& finish) {
+  Sums sums[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    const Sums bias = row_bias == nullptr ? hn::Zero(kSums) : hn::Set(kSums, row_bias[row + r]);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = bias;
+  }
+  int64_t q = 0;
+  if constexpr (kForm == QuadForm::kWeightRowsTwoSteps) {
+    for (; q + 2 <= quads; q += 2) {
+      AddTwoQuadSteps<kRows, kVectorsNow>(row_quads + q, quads, group + q * kGroupColumns, sums);
+    }
+  }
+  for (; q < quads; ++q) {
+    AddQuadStep<kForm, kRows, kVectorsNow>(row_quads + q, quads, group + q * kGroupColumns, sums);
+  }
+  if constexpr (kForm != QuadForm::kWeightColumns) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      AddRowRests(weights, row + r, group, sums[r]);
+      StoreRow<kKind, false>(sums[r], row + r, column, columns, finish);
+    }
+    return;
+  }
+  const bool rests = weights.first_rest[column] != weights.first_rest[column + columns];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    if (rests) {
+      HWY_ALIGN int32_t plain[kGroupColumns];
+      for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], kSums, plain + v * kLanes);
+      AddColumnRests(weights, column, columns, row_quads + r * quads, plain);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::LoadU(kSums, plain + v * kLanes);
+    }
+    StoreRow<kKind, true>(sums[r], row + r, column, columns, finish);
+  }
+}
+
+template <PairFinish::Kind kKind, int kRows, QuadForm kForm>
+HWY_INLINE void QuadTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
+                           int64_t quads, const int32_t* row_quads, const int32_t* group,
+                           const QuadWeights& weights, const int32_t* row_bias,
+                           const PairFinish& finish) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) {
+      QuadTileOf<kKind, kRows - 1, kForm>(rows, row, column, columns, quads, row_quads, group,
+                                          weights, row_bias, finish);
+      return;
+    }
+  }
+  if (kVectors == 2 && columns <= kLanes) {
+    QuadTile<kKind, kRows, kForm, 1>(row, column, columns, quads, row_quads, group, weights,
+                                     row_bias, finish);
+  } else {
+    QuadTile<kKind, kRows, kForm, kVectors>(row, column, columns, quads, row_quads, group, weights,
+                                            row_bias, finish);
+  }
+}
+
+// A group's columns meet some rows before the next comes.
+template <PairFinish::Kind kKind, QuadForm kForm>
+HWY_INLINE void MultiplyQuadsOf(int64_t rows, int64_t columns, int64_t quads,
+                                const int32_t* row_quads, const int32_t* groups,
+                                const QuadWeights weights, PairFinish finish) {
+  // A row's sums begin with its bias.
+  const int32_t* const row_bias = kForm == QuadForm::kWeightColumns ? nullptr : finish.bias;
+  if (kForm != QuadForm::kWeightColumns) finish.bias = nullptr;
+  for (int64_t block = 0; block < rows; block += kBlockRows) {
+    const int64_t block_end = std::min(rows, block + kBlockRows);
+    for (int64_t column = 0; column < columns; column += kGroupColumns) {
+      for (int64_t row = block; row < block_end; row += kQuadRows) {
+        QuadTileOf<kKind, kQuadRows, kForm>(
+            block_end - row, row, column, std::min(kGroupColumns, columns - column), quads,
+            row_quads + row * quads, groups + column * quads, weights, row_bias, finish);
+      }
+    }
+  }
+}
+
+template <QuadForm kForm>
+HWY_INLINE void MultiplyQuads(int64_t rows, int64_t columns, int64_t quads,
+                              const int32_t* row_quads, const int32_t* groups,
+                              const QuadWeights& weights, const PairFinish& finish) {
+  using Kind = PairFinish::Kind;
+  switch (finish.kind) {
+    case Kind::kInt32:
+      return MultiplyQuadsOf<Kind::kInt32, kForm>(rows, columns, quads, row_quads, groups, weights,
+                                                  finish);
+    case Kind::kFloat32:
+      return MultiplyQuadsOf<Kind::kFloat32, kForm>(rows, columns, quads, row_quads, groups,
+                                                    weights, finish);
+    case Kind::kUint8:
+      return MultiplyQuadsOf<Kind::kUint8, kForm>(rows, columns, quads, row_quads, groups, weights,
+                                                  finish);
+    case Kind::kInt8:
+      return MultiplyQuadsOf<Kind::kInt8, kForm>(rows, columns, quads, row_quads, groups, weights,
+                                                 finish);
+  }
+}
+
+void WeightRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights& weights,
+                const int32_t* groups, const PairFinish& finish) {
+  if (weights.steps == QuadSteps::kTwo) {
+    MultiplyQuads<QuadForm::kWeightRowsTwoSteps>(rows, columns, quads, weights.quads, groups,
+                                                 weights, finish);
+  } else {
+    MultiplyQuads<QuadForm::kWeightRows>(rows, columns, quads, weights.quads, groups, weights,
+                                         finish);
+  }
+}
+void WeightColumns(int64_t rows, int64_t columns, int64_t quads, const int32_t* row_quads,
+                   const QuadWeights& weights, const PairFinish& finish) {
+  MultiplyQuads<QuadForm::kWeightColumns>(rows, columns, quads, row_quads, weights.quads, weights,
+                                          finish);
+}
+
+int64_t FindUnbounded(const int16_t* elements, int64_t from, int64_t count, QuadSteps steps) {
+#if HWY_TARGET == HWY_SCALAR
+  (void)elements, (void)count, (void)steps;
+  return from;
+#else
+  const hn::Repartition<int16_t, decltype(kSums)> halves;
+  constexpr int64_t kAtOnce = 2 * kLanes;
+  const Sums ones = hn::Set(kSums, 0x00010001);
+  const Sums most = hn::Set(kSums, kMostOfPair);
+  for (int64_t i = from / kAtOnce * kAtOnce; i < count; i += kAtOnce) {
+    const auto some = hn::LoadU(halves, elements + i);
+    const auto sum = [&](auto part) {
+      const Sums pairs = AddProducts(hn::Zero(kSums), hn::BitCast(kSums, part), ones);
+      // Halves of 16 bytes are quads, the first and the second of two.
+      return steps == QuadSteps::kOne ? pairs : hn::Add(pairs, hn::Shuffle1032(pairs));
+    };
+    const Sums above = sum(hn::Max(some, hn::Zero(halves)));
+    const Sums below = hn::Sub(hn::Zero(kSums), sum(hn::Min(some, hn::Zero(halves))));
+    const bool bounded = hn::AllFalse(kSums, hn::Gt(hn::Max(above, below), most)) &&
+                         hn::AllFalse(halves, hn::Gt(some, hn::Set(halves, 127)));
+    if (!bounded) return std::max(i, from);
+  }
+  return count;
+#endif
+}
+
+HWY_INLINE void QuadGroup(const uint8_t* const (&rows)[4], int64_t column, uint8_t flip,
+                          int32_t* quads) {
+  const hn::CappedTag<uint8_t, kGroupColumns> bytes;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(bytes));
+  const auto flipped = hn::Set(bytes, flip);
+  for (int64_t i = 0; i < kGroupColumns; i += lanes) {
+    const auto row = [&](int at) {
+      return rows[at] == nullptr ? hn::Zero(bytes)
+                                 : hn::Xor(hn::LoadU(bytes, rows[at] + column + i), flipped);
+    };
+    hn::StoreInterleaved4(row(0), row(1), row(2), row(3), bytes,
+                          reinterpret_cast<uint8_t*>(quads + i));
+  }
+}
+
+void Interleave(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
+                int32_t* quads, int64_t group_stride) {
+  int64_t column = 0;
+  for (; column + kGroupColumns <= count; column += kGroupColumns, quads += group_stride) {
+    QuadGroup(rows, column, flip, quads);
+  }
+  if (column == count) return;
+  uint8_t rest[4][kGroupColumns];
+  const uint8_t* from[4] = {};
+  for (int i = 0; i < 4; ++i) {
+    if (rows[i] == nullptr) continue;
+    std::fill_n(rest[i], kGroupColumns, beyond);
+    std::copy_n(rows[i] + column, count - column, rest[i]);
+    from[i] = rest[i];
+  }
+  QuadGroup(from, 0, flip, quads);
+}
+
+void Split(const int32_t* words, int64_t count, int32_t* even, int32_t* odd) {
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    Sums first, second;
+    hn::LoadInterleaved2(kSums, words + i, first, second);
+    hn::StoreU(first, kSums, even + i / 2);
+    hn::StoreU(second, kSums, odd + i / 2);
+  }
+  for (; i < count; ++i) (i % 2 == 0 ? even : odd)[i / 2] = words[i];
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace plimsoll::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plimsoll::kernels::cpu {
+
+HWY_EXPORT(FindUnbounded);
+HWY_EXPORT(Interleave);
+HWY_EXPORT(Split);
+HWY_EXPORT(WeightRows);
+HWY_EXPORT(WeightColumns);
+
+int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, QuadSteps steps) {
+  return HWY_DYNAMIC_DISPATCH(FindUnbounded)(elements, from, count, steps);
+}
+
+void QuadRows(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
+              int32_t* quads, int64_t group_stride) {
+  HWY_DYNAMIC_DISPATCH(Interleave)(rows, count, flip, beyond, quads, group_stride);
+}
+
+void SplitWords(const int32_t* words, int64_t count, int32_t* even, int32_t* odd) {
+  HWY_DYNAMIC_DISPATCH(Split)(words, count, even, odd);
+}
+
+void MultiplyQuadRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights& weights,
+                      const int32_t* groups, const PairFinish& finish) {
+  HWY_DYNAMIC_DISPATCH(WeightRows)(rows, columns, quads, weights, groups, finish);
+}
+
+void MultiplyQuadColumns(int64_t rows, int64_t columns, int64_t quads, const int32_t* row_quads,
+                         const QuadWeights& weights, const PairFinish& finish) {
+  HWY_DYNAMIC_DISPATCH(WeightColumns)(rows, columns, quads, row_quads, weights, finish);
+}
+
+}  // namespace plimsoll::kernels::cpu
+#endif  // HWY_ONCE

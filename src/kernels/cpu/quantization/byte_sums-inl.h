@@ -1,0 +1,209 @@
+// Sums of products of bytes, a group of columns at a time, and what becomes of them. Compiled once
+// for each instruction set: the guard below is Highway's, which lets every target in once.
+#if defined(PLIMSOLL_KERNELS_CPU_BYTE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PLIMSOLL_KERNELS_CPU_BYTE_SUMS_INL_H_
+#undef PLIMSOLL_KERNELS_CPU_BYTE_SUMS_INL_H_
+#else
+#define PLIMSOLL_KERNELS_CPU_BYTE_SUMS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "hwy/highway.h"
+#include "kernels/cpu/quantization/byte_pairs.h"
+#include "kernels/cpu/quantization/narrow_bytes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace plimsoll::kernels::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr hn::CappedTag<int32_t, kGroupColumns> kSums;
+constexpr hn::Repartition<float, decltype(kSums)> kFloats;
+constexpr int64_t kLanes = hn::MaxLanes(kSums);
+constexpr int kVectors = static_cast<int>(kGroupColumns / kLanes);
+using Sums = hn::Vec<decltype(kSums)>;
+using Floats = hn::Vec<decltype(kFloats)>;
+
+// sum + the products of both halves of a and b.
+HWY_INLINE Sums AddProducts(Sums sum, Sums a, Sums b) {
+#if HWY_TARGET == HWY_SCALAR
+  const auto low = [](Sums x) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(x)); };
+  const Sums high = hn::Mul(hn::ShiftRight<16>(a), hn::ShiftRight<16>(b));
+  return hn::Add(sum, hn::Add(high, hn::Mul(low(a), low(b))));
+#else
+  const hn::Repartition<int16_t, decltype(kSums)> halves;
+  Sums unused = hn::Zero(kSums);
+  // On x86 the sums of neighbours stay at their place, and all of them in the first vector.
+  return hn::ReorderWidenMulAccumulate(kSums, hn::BitCast(halves, a), hn::BitCast(halves, b), sum,
+                                       unused);
+#endif
+}
+
+// One a column, from `place` on, or the same for all.
+template <bool kByColumns>
+HWY_INLINE Sums IntegersAt(const int32_t* from, int64_t place) {
+  return kByColumns ? hn::LoadU(kSums, from + place) : hn::Set(kSums, from[place]);
+}
+template <bool kByColumns>
+HWY_INLINE Floats FloatsAt(const float* from, int64_t place) {
+  return kByColumns ? hn::LoadU(kFloats, from + place) : hn::Set(kFloats, from[place]);
+}
+
+template <bool kByColumns>
+HWY_INLINE Sums WithBias(Sums sum, int64_t place, const PairFinish& finish) {
+  if (finish.bias == nullptr) return sum;
+  return hn::Add(sum, IntegersAt<kByColumns>(finish.bias, place));
+}
+
+// One vector of sums of one row, which begins at `column`, with its bias and times its scale.
+template <bool kByColumns>
+HWY_INLINE Floats Scaled(Sums sum, int64_t row, int64_t column, const PairFinish& finish) {
+  const int64_t place = kByColumns ? column : row;
+  const Floats scale = kByColumns && finish.scale_step != 0
+                           ? hn::LoadU(kFloats, finish.scales + place)
+                           : hn::Set(kFloats, finish.scales[place * finish.scale_step]);
+  return hn::Mul(hn::ConvertTo(kFloats, WithBias<kByColumns>(sum, place, finish)), scale);
+}
+
+// One vector of sums of one row, finished. `column` is where it begins.
+template <PairFinish::Kind kKind, bool kByColumns>
+HWY_INLINE void Store(Sums sum, int64_t row, int64_t column, const PairFinish& finish, int64_t at,
+                      void* to) {
+  using Kind = PairFinish::Kind;
+  const int64_t place = kByColumns ? column : row;
+  if constexpr (kKind == Kind::kInt32) {
+    hn::StoreU(WithBias<kByColumns>(sum, place, finish), kSums, static_cast<int32_t*>(to) + at);
+    return;
+  }
+  Floats scaled = Scaled<kByColumns>(sum, row, column, finish);
+  if constexpr (kKind == Kind::kFloat32) {
+    if (finish.addend != nullptr) {
+      scaled = hn::Add(scaled, FloatsAt<kByColumns>(finish.addend, place));
+    }
+    hn::StoreU(scaled, kFloats, static_cast<float*>(to) + at);
+    return;
+  }
+  constexpr bool is_signed = kKind == Kind::kInt8;
+  const auto zero = static_cast<float>(finish.zero_point);
+  scaled = hn::Max(scaled, hn::Set(kFloats, (is_signed ? -128.0F : 0.0F) - zero));
+  scaled = hn::Min(scaled, hn::Set(kFloats, (is_signed ? 127.0F : 255.0F) - zero));
+  const Sums rounded = hn::Add(hn::NearestInt(scaled), hn::Set(kSums, finish.zero_point));
+  if constexpr (is_signed) {
+    const hn::Rebind<int8_t, decltype(kSums)> bytes;
+    hn::StoreU(hn::DemoteTo(bytes, rounded), bytes, static_cast<int8_t*>(to) + at);
+  } else {
+    const hn::Rebind<uint8_t, decltype(kSums)> bytes;
+    hn::StoreU(hn::DemoteTo(bytes, rounded), bytes, static_cast<uint8_t*>(to) + at);
+  }
+}
+
+#if HWY_TARGET == HWY_AVX2
+// `count` bytes, fewer than 16, by copies of a fixed size that may overlap.
+HWY_INLINE void CopyFew(const char* from, int64_t count, char* to) {
+  const auto both_ends = [&](auto size) {
+    std::memcpy(to, from, size);
+    std::memcpy(to + count - size, from + count - size, size);
+  };
+  if (count >= 8) {
+    both_ends(std::integral_constant<int, 8>());
+  } else if (count >= 4) {
+    both_ends(std::integral_constant<int, 4>());
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
+  }
+}
+
+// A whole group as bytes at once.
+template <PairFinish::Kind kKind, bool kByColumns>
+HWY_INLINE void StoreByteGroup(const Sums* sums, int64_t row, int64_t column,
+                               const PairFinish& finish, void* to) {
+  _mm_storeu_si128(
+      static_cast<__m128i*>(to),
+      NarrowToBytes<kKind == PairFinish::Kind::kInt8>(
+          Scaled<kByColumns>(sums[0], row, column, finish).raw,
+          Scaled<kByColumns>(sums[1], row, column + kLanes, finish).raw, finish.zero_point));
+}
+#endif
+
+constexpr int64_t ElementSize(PairFinish::Kind kind) {
+  return kind == PairFinish::Kind::kInt32 || kind == PairFinish::Kind::kFloat32 ? 4 : 1;
+}
+
+// The end of a row, of which `columns` columns of a group count: what lies behind it is not ours,
+// neither to write nor to read. Apart, so that the code of each tile stays small.
+template <PairFinish::Kind kKind, bool kByColumns>
+HWY_NOINLINE void StoreRowEnd(const int32_t* sums, int64_t row, int64_t column, int64_t columns,
+                              const PairFinish& finish) {
+  HWY_ALIGN int32_t plain[kGroupColumns];
+  HWY_ALIGN float scales[kGroupColumns] = {};
+  HWY_ALIGN float addends[kGroupColumns] = {};
+  HWY_ALIGN int32_t biases[kGroupColumns] = {};
+  PairFinish part = finish;
+  int64_t first = column;
+  if constexpr (kByColumns) {
+    first = 0;
+    if (finish.scale_step != 0 && finish.scales != nullptr) {
+      std::copy_n(finish.scales + column, columns, scales);
+      part.scales = scales;
+    }
+    if (finish.addend != nullptr) {
+      std::copy_n(finish.addend + column, columns, addends);
+      part.addend = addends;
+    }
+    if (finish.bias != nullptr) {
+      std::copy_n(finish.bias + column, columns, biases);
+      part.bias = biases;
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    Store<kKind, kByColumns>(hn::LoadU(kSums, sums + v * kLanes), row, first + v * kLanes, part,
+                             v * kLanes, plain);
+  }
+  const int64_t size = ElementSize(finish.kind);
+  char* const to = static_cast<char*>(finish.to) + (row * finish.row_stride + column) * size;
+  std::copy_n(reinterpret_cast<const char*>(plain), columns * size, to);
+}
+
+// Finishes the vectors of one row of a group, of which `columns` columns count.
+template <PairFinish::Kind kKind, bool kByColumns>
+HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t columns,
+                         const PairFinish& finish) {
+  if (columns == kGroupColumns) {
+#if HWY_TARGET == HWY_AVX2
+    if constexpr (kKind == PairFinish::Kind::kUint8 || kKind == PairFinish::Kind::kInt8) {
+      StoreByteGroup<kKind, kByColumns>(
+          sums, row, column, finish,
+          static_cast<char*>(finish.to) + row * finish.row_stride + column);
+      return;
+    }
+#endif
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      Store<kKind, kByColumns>(sums[v], row, column + v * kLanes, finish,
+                               row * finish.row_stride + column + v * kLanes, finish.to);
+    }
+    return;
+  }
+#if HWY_TARGET == HWY_AVX2
+  if constexpr (kKind == PairFinish::Kind::kUint8 || kKind == PairFinish::Kind::kInt8) {
+    if constexpr (!kByColumns) {
+      HWY_ALIGN char bytes[kGroupColumns];
+      StoreByteGroup<kKind, kByColumns>(sums, row, column, finish, bytes);
+      CopyFew(bytes, columns, static_cast<char*>(finish.to) + row * finish.row_stride + column);
+      return;
+    }
+  }
+#endif
+  HWY_ALIGN int32_t plain[kGroupColumns];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v], kSums, plain + v * kLanes);
+  StoreRowEnd<kKind, kByColumns>(plain, row, column, columns, finish);
+}
+
+}  // namespace plimsoll::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
