@@ -63,10 +63,6 @@ std::string Wrapped(const std::string& heading, std::string_view text, size_t co
   return lines + "\n";
 }
 
-std::string Counted(size_t count, std::string_view noun) {
-  return StrCat(count, " ", noun, count == 1 ? "" : "s");
-}
-
 std::string Rounded(double value) {
   if (!std::isfinite(value) || value == 0) return StrCat(value);
   const int whole = static_cast<int>(std::floor(std::log10(std::abs(value))));

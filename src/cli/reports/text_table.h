@@ -21,9 +21,6 @@ size_t OutputColumns();
 // lines begin below the text.
 std::string Wrapped(const std::string& heading, std::string_view text, size_t columns);
 
-// "1 model", "2 models".
-std::string Counted(size_t count, std::string_view noun);
-
 // Three figures, as people read them: "0.123", "4.56", "78.9", "12345".
 std::string Rounded(double value);
 
