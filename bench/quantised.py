@@ -144,7 +144,7 @@ def compare(program, folder, repeat):
         with tempfile.TemporaryDirectory() as scratch:
             same = same_top(program, path, pathlib.Path(scratch))
         ours, theirs = (side["rss_above_base_bytes"] / 2**20 for side in (one, peer))
-        print(f"| {path.stem} | {one['median_ms']:.1f} | {peer['median_ms']:.1f} | {one['ratio']:.2f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} | {same} of {DRAWN} |", flush=True)
+        print(f"| {path.stem} | {one['median_ms']:.1f} | {peer['median_ms']:.1f} | {peer['ratio']:.2f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} | {same} of {DRAWN} |", flush=True)
 
 
 def main():
