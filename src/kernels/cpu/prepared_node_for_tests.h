@@ -38,17 +38,18 @@ struct PreparedNode {
   KernelPointer kernel;
 
   // The output's elements; the output is written over input `over` where that is not negative.
-  Result<std::vector<float>> Run(int over = -1) const {
+  template <typename T = float>
+  Result<std::vector<T>> Run(int over = -1) const {
     std::vector<const void*> from;
     for (const HostTensor& input : inputs) from.push_back(input.data.get());
-    const HostTensor made = over < 0 ? *AllocateOnHeap(graph::DataType::kFloat32, output)
-                                     : inputs[static_cast<size_t>(over)];
+    const HostTensor made =
+        over < 0 ? *AllocateOnHeap(kDataTypeOf<T>, output) : inputs[static_cast<size_t>(over)];
     const HostTensor workspace =
         *AllocateOnHeap(graph::DataType::kUint8, {kernel->workspace().value()});
     std::fill_n(static_cast<uint8_t*>(workspace.data.get()), workspace.elements(), uint8_t{0xff});
     void* const to[] = {made.data.get()};
     PLIMSOLL_TRY(kernel->Run({.inputs = from, .outputs = to, .workspace = workspace.data.get()}));
-    return ElementsOf<float>(made);
+    return ElementsOf<T>(made);
   }
 };
 

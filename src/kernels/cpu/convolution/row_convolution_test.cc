@@ -113,7 +113,7 @@ TEST(RowConvolutionTest, FewFiltersGiveWhatTheDefinitionGives) {
   int by_rows = 0;
   for (uint32_t seed = 0; seed < 120; ++seed) {
     const Drawn drawn = Draw(seed);
-    constexpr int kThreads[] = {1, 2, 5, 16};
+    constexpr int kThreads[] = {16, 1, 2, 5};
     const ThreadScope threads(kThreads[seed % std::size(kThreads)]);
     SCOPED_TRACE(StrCat("seed ", seed, ", ", Threads(), " threads: ", drawn.Text()));
     const Dims shape = {drawn.batch, drawn.channels, drawn.height, drawn.width};
@@ -141,6 +141,7 @@ TEST(RowConvolutionTest, FewFiltersGiveWhatTheDefinitionGives) {
     if (drawn.residual) inputs.push_back(drawn.output_blocked ? Blocked(residual) : residual);
     const auto prepared = Prepare(node, inputs);
     ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
+    SCOPED_TRACE(prepared->kernel->implementation());
     by_rows += prepared->kernel->implementation() == "ours:rows" ? 1 : 0;
     const Floats expected = Expected(drawn, ElementsOf<float>(x), ElementsOf<float>(w),
                                      ElementsOf<float>(bias), ElementsOf<float>(residual));
