@@ -143,13 +143,8 @@ def compare(program, folder, repeat):
         peer = one["peer"]
         with tempfile.TemporaryDirectory() as scratch:
             same = same_top(program, path, pathlib.Path(scratch))
-<<<<<<< HEAD
         ours, theirs = (side["resident_above_base_bytes"] / 2**20 for side in (one, peer))
         print(f"| {path.stem} | {one['latency_ms']['p50']:.1f} | {peer['latency_ms']['p50']:.1f} | {peer['ratio']:.2f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} | {same} of {DRAWN} |", flush=True)
-=======
-        ours, theirs = (side["rss_above_base_bytes"] / 2**20 for side in (one, peer))
-        print(f"| {path.stem} | {one['median_ms']:.1f} | {peer['median_ms']:.1f} | {peer['ratio']:.2f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} | {same} of {DRAWN} |", flush=True)
->>>>>>> c5e6910f55ca928e710cf62792418bff97661299
 
 
 def main():
