@@ -92,8 +92,9 @@ TEST(MemorySnapshotTest, HostileBytesAreRefusedOrReadAndNothingElse) {
     if (!trace.ok()) EXPECT_FALSE(trace.error().code.empty());
   }
   // A place to remember far beyond the file, a list in itself, many ends without a beginning.
-  for (const std::string hostile : {std::string("}p268435455\n."), std::string("]q\x01h\x01"
-                                                                               "a."),
+  for (const std::string hostile : {std::string("}p268435455\n."),
+                                    std::string("]q\x01h\x01"
+                                                "a."),
                                     std::string(100'000, 't'), std::string(100'000, '('),
                                     std::string("\x8e\xff\xff\xff\xff\xff\xff\xff\x7f.")}) {
     PickleReader reader("s");

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/usable_cores.h"
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
 #include "cli/inputs/model_file.h"
@@ -9,7 +10,6 @@
 #include "cli/inputs/text_file.h"
 #include "cli/interrupt.h"
 #include "cli/peer/bench_measure.h"
-#include "base/usable_cores.h"
 #include "cli/program.h"
 #include "cli/reports/bench_report.h"
 #include "cli/reports/progress_line.h"
@@ -103,7 +103,8 @@ Result<std::vector<BenchCase>> CasesOf(const BenchArguments& options) {
       }
     }
   }
-  const bool crowd = std::any_of(callers.begin(), callers.end(), [](int count) { return count > 1; });
+  const bool crowd =
+      std::any_of(callers.begin(), callers.end(), [](int count) { return count > 1; });
   if (crowd && !options.against.empty()) {
     return Error{.kind = ErrorKind::kUsage,
                  .code = "bench.callers",

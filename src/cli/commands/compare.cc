@@ -159,8 +159,8 @@ struct Judgement {
 Judgement Judge(const CompareArguments& options, const kernels::HostTensor& got,
                 const kernels::HostTensor& expected) {
   const double distance = RelativeDistance(got, expected);
-  const bool differs = distance > options.tolerance &&
-                       !(LargestDifference(got, expected) <= options.absolute);
+  const bool differs =
+      distance > options.tolerance && !(LargestDifference(got, expected) <= options.absolute);
   return {distance, differs};
 }
 
@@ -214,7 +214,8 @@ Status FindParting(const CompareArguments& options, const ComparedModel& model,
     const Judgement judged =
         got == nullptr ? Judgement() : Judge(options, got->tensor, expected->tensor);
     if (judged.differs) {
-      comparison.parted = Difference{expected->name, graph::Describe(model.graph, model.graph[id].producer), judged.distance};
+      comparison.parted = Difference{
+          expected->name, graph::Describe(model.graph, model.graph[id].producer), judged.distance};
       high = middle;
     } else {
       low = middle + 1;
@@ -262,8 +263,8 @@ std::string ToText(const Comparison& comparison) {
   }
   if (comparison.parted) {
     text += StrCat("the first node that parts: ", comparison.parted->node, ", '",
-                   comparison.parted->value, "' differs by ",
-                   Rounded(comparison.parted->distance), "\n");
+                   comparison.parted->value, "' differs by ", Rounded(comparison.parted->distance),
+                   "\n");
   }
   return text + StrCat(comparison.left, " against ", comparison.right, ": ",
                        Counted(static_cast<size_t>(comparison.compared), "value"), " compared, ",

@@ -1,13 +1,13 @@
 #include <memory>
 #include <optional>
 
+#include "base/usable_cores.h"
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/output_file.h"
 #include "cli/interrupt.h"
 #include "cli/peer/run_measure.h"
-#include "base/usable_cores.h"
 #include "cli/program.h"
 #include "cli/reports/progress_line.h"
 #include "cli/reports/text_table.h"

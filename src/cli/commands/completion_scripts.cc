@@ -132,7 +132,7 @@ std::string ZshCompletion(const CommandTable& table) {
     for (const CommandTable::Option& option : command.options) {
       if (option.by_place) {
         const std::string action =
-            command.name == "help" ? StrCat("(", Join(CommandNames(table), " "), ")")
+            command.name == "help"   ? StrCat("(", Join(CommandNames(table), " "), ")")
             : option.choices.empty() ? "_files"
                                      : StrCat("(", Join(option.choices, " "), ")");
         specs.push_back(StrCat("'*:", option.names.front(), ":", action, "'"));

@@ -1,5 +1,3 @@
-#include "onnx/extract/extract_model.h"
-
 #include <filesystem>
 #include <memory>
 
@@ -9,6 +7,7 @@
 #include "cli/program.h"
 #include "cli/reports/text_table.h"
 #include "compile/shapes/shapes.h"
+#include "onnx/extract/extract_model.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
@@ -34,19 +33,16 @@ outputs are the file's, or else inferred. Weights that the model keeps in files 
 file next to the new model, OUTPUT.data.)";
 
 Json ExtractJson(const ExtractArguments& options, const onnx::ExtractedModel& part) {
-  Json model{{"file", options.output},
-             {"source", options.model},
-             {"nodes", part.nodes},
-             {"nodes_before", part.nodes_before},
-             {"input_names", part.inputs},
-             {"output_names", part.outputs}};
+  Json model{{"file", options.output},     {"source", options.model},
+             {"nodes", part.nodes},        {"nodes_before", part.nodes_before},
+             {"input_names", part.inputs}, {"output_names", part.outputs}};
   return {{"models", Json::array({std::move(model)})}};
 }
 
 std::string ExtractText(const ExtractArguments& options, const onnx::ExtractedModel& part) {
   return StrCat(options.output, ": ", part.nodes, " of ", Counted(part.nodes_before, "node"),
-                "\n  inputs   ", Join(part.inputs, ", "), "\n  outputs  ",
-                Join(part.outputs, ", "), "\n");
+                "\n  inputs   ", Join(part.inputs, ", "), "\n  outputs  ", Join(part.outputs, ", "),
+                "\n");
 }
 
 Status WriteData(const std::string& path, const std::vector<onnx::ByteSpan>& data) {

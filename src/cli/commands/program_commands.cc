@@ -56,9 +56,8 @@ void AddHelp(CLI::App& program, Action& action) {
   command.Text("command", *name, "A command");
   auto json = std::make_shared<bool>(false);
   command.Json(*json);
-  WhenChosen(command, action, [name, json, &program](Answer& answer) {
-    return ShowHelp(program, *name, answer);
-  });
+  WhenChosen(command, action,
+             [name, json, &program](Answer& answer) { return ShowHelp(program, *name, answer); });
 }
 
 void AddVersion(CLI::App& program, Action& action) {
@@ -66,8 +65,11 @@ void AddVersion(CLI::App& program, Action& action) {
   CommandOptions command(program, "version", "Show the version of the program", "");
   command.Json(*json);
   WhenChosen(command, action, [json](Answer& answer) {
-    answer.Give([] { return Json{{"version", Version()}}; },
-                [] { return StrCat("plimsoll ", Version(), "\n"); });
+    answer.Give(
+        [] {
+          return Json{{"version", Version()}};
+        },
+        [] { return StrCat("plimsoll ", Version(), "\n"); });
     return Status();
   });
 }

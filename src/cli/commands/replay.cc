@@ -76,7 +76,8 @@ void AddReplay(CLI::App& program, Action& action) {
   auto options = std::make_shared<ReplayArguments>();
   CommandOptions command(program, "replay", "Run an allocation trace through an allocator",
                          kReplayExamples);
-  command.Required("trace", options->trace, "A CSV file or a memory snapshot of PyTorch, plain or packed with xz");
+  command.Required("trace", options->trace,
+                   "A CSV file or a memory snapshot of PyTorch, plain or packed with xz");
   command.Text("--allocator", options->replay.allocator,
                StrCat("One of ", Join(replay::AllocatorNames(), ", ")));
   command.Text("--device", options->replay.device, "cpu or fake");

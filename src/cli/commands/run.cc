@@ -344,7 +344,8 @@ Status Run(const RunArguments& options, Answer& answer) {
 void AddRun(CLI::App& program, Action& action) {
   auto options = std::make_shared<RunArguments>();
   CommandOptions command(program, "run", "Run models inside their plans", kRunExamples);
-  command.RequiredList("model", options->models, "ONNX files, or files of plimsoll compile; several share one session");
+  command.RequiredList("model", options->models,
+                       "ONNX files, or files of plimsoll compile; several share one session");
   command.List("--input", options->inputs,
                "name=file.npy, name=file.pb or name=random; repeatable");
   command.List("--shape", options->shapes,

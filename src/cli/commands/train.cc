@@ -281,7 +281,8 @@ Status Train(const TrainArguments& options, Answer& answer) {
   PLIMSOLL_TRY(CheckSave(options, begin + options.steps));
   Status failed;
   std::optional<KnownSoFar> known;  // once a step is done
-  std::optional<ProgressLine> progress(std::in_place, options.steps / loop, loop == 1 ? "step" : "loop");
+  std::optional<ProgressLine> progress(std::in_place, options.steps / loop,
+                                       loop == 1 ? "step" : "loop");
   for (int64_t done = loop; done <= options.steps; done += loop) {
     progress->Begin();
     failed = trainer.RunLoop();

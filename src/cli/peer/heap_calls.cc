@@ -94,7 +94,8 @@ void* malloc(size_t size) {
 }
 void* calloc(size_t count, size_t size) {
   Count();
-  return Checked(__libc_calloc(count, size), count > kMostPieces || size > kMostPieces ? SIZE_MAX : count * size);
+  return Checked(__libc_calloc(count, size),
+                 count > kMostPieces || size > kMostPieces ? SIZE_MAX : count * size);
 }
 void* realloc(void* old, size_t size) {
   Count();

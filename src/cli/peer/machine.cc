@@ -67,12 +67,12 @@ Finding Processor() {
   if (__builtin_cpu_supports("avx512vnni")) features.emplace_back("avx512vnni");
   if (__builtin_cpu_supports("avx512bf16")) features.emplace_back("avx512bf16");
   const auto cores = static_cast<size_t>(sysconf(_SC_NPROCESSORS_ONLN));
-  return {
-      "processor",
-      StrCat(Counted(cores, "core"), "; ", features.empty() ? "no AVX2" : Join(features, " ")),
-      features.empty() ? "kernels will run at the speed of plain x86-64; use a newer machine for "
-                         "real work"
-                       : ""};
+  return {"processor",
+          StrCat(Counted(cores, "core"), "; ", features.empty() ? "no AVX2" : Join(features, " ")),
+          features.empty()
+              ? "kernels will run at the speed of plain x86-64; use a newer machine for "
+                "real work"
+              : ""};
 }
 
 Finding Memory(const std::string& root) {
@@ -140,10 +140,10 @@ Finding OneDnn() {
 Finding Python() {
   const char* const chosen = std::getenv("PLIMSOLL_PYTHON");
   const std::string python = chosen == nullptr ? "python3" : chosen;
-  const std::string found = FirstLineOf(
-      {python, "-c",
-       "import sys; print(sys.version.split()[0], end=' '); sys.stdout.flush(); "
-       "import onnxruntime; print(onnxruntime.__version__)"});
+  const std::string found =
+      FirstLineOf({python, "-c",
+                   "import sys; print(sys.version.split()[0], end=' '); sys.stdout.flush(); "
+                   "import onnxruntime; print(onnxruntime.__version__)"});
   const std::string subject = "onnxruntime";
   if (found.empty()) {
     return {subject, StrCat(python, " does not start"),

@@ -13,7 +13,8 @@ struct Finding {
 };
 
 // Looks at processor, threads, limits, memory, huge pages, GPU, libraries and the Python that
-// bench and compare start. Reads files, opens libraries, starts that Python; changes nothing. `root` replaces "/" for tests.
+// bench and compare start. Reads files, opens libraries, starts that Python; changes nothing.
+// `root` replaces "/" for tests.
 std::vector<Finding> ExamineMachine(const std::string& root = "/");
 
 }  // namespace plimsoll::cli

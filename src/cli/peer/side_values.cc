@@ -182,10 +182,8 @@ Status SaveSide(const std::filesystem::path& folder, const SideValues& side) {
     const Status written = WriteNpy(folder / file, value.tensor);
     if (!written.ok() && written.error().kind == ErrorKind::kUnsupported) continue;
     PLIMSOLL_TRY(written);
-    json["values"].push_back({{"name", value.name},
-                              {"node", value.node},
-                              {"output", value.output},
-                              {"file", file}});
+    json["values"].push_back(
+        {{"name", value.name}, {"node", value.node}, {"output", value.output}, {"file", file}});
   }
   return WriteTextFile((folder / kList).string(),
                        json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -22,8 +22,7 @@ std::string FileNameOf(const BenchRow& row) {
 
 std::string CaseName(const std::string& file, int64_t threads, int64_t callers) {
   return StrCat(file, ", ", Counted(static_cast<size_t>(threads), "thread"),
-                callers == 1 ? ""
-                             : StrCat(", ", Counted(static_cast<size_t>(callers), "caller")));
+                callers == 1 ? "" : StrCat(", ", Counted(static_cast<size_t>(callers), "caller")));
 }
 
 double MedianOf(const BenchSide& side) { return Percentile(side.latency_ms, 0.5); }
@@ -144,11 +143,10 @@ Json BenchJson(const BenchReport& report) {
 
 std::string BenchText(const BenchReport& report) {
   const bool peer = HasPeer(report.rows);
-  const auto any = [&](auto of) {
-    return std::any_of(report.rows.begin(), report.rows.end(), of);
-  };
+  const auto any = [&](auto of) { return std::any_of(report.rows.begin(), report.rows.end(), of); };
   const bool callers = any([](const BenchRow& row) { return row.measured.callers > 1; });
-  const bool p90 = any([](const BenchRow& row) { return EnoughFor(0.9, row.ours.latency_ms.size()); });
+  const bool p90 =
+      any([](const BenchRow& row) { return EnoughFor(0.9, row.ours.latency_ms.size()); });
   const bool p99 =
       any([](const BenchRow& row) { return EnoughFor(0.99, row.ours.latency_ms.size()); });
   std::vector<std::vector<std::string>> table(1);
@@ -156,7 +154,8 @@ std::string BenchText(const BenchReport& report) {
     if (shown) row.push_back(std::move(cell));
   };
   const auto fill = [&](std::vector<std::string>& row, std::vector<std::string> cells) {
-    const std::vector<bool> shown = {true, true, callers, true, true, p90, p99, !peer, true, peer, peer, peer};
+    const std::vector<bool> shown = {true, true,  callers, true, true, p90,
+                                     p99,  !peer, true,    peer, peer, peer};
     for (size_t i = 0; i < cells.size(); ++i) add(shown[i], row, std::move(cells[i]));
   };
   fill(table[0], {"model", "threads", "callers", "runs", "median ms", "p90", "p99", "runs/s",

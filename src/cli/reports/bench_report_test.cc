@@ -62,8 +62,8 @@ TEST(BenchReportTest, ADifferenceCountsBeyondTheNoise) {
 }
 
 TEST(BenchReportTest, WhatIsNoMeasurementIsRefused) {
-  for (const char* text : {"", "{", "[]", "{\"version\": \"1\"}",
-                           "{\"version\": 3, \"models\": 1}", "{\"version\": \"1\", \"models\": [{}]}"}) {
+  for (const char* text : {"", "{", "[]", "{\"version\": \"1\"}", "{\"version\": 3, \"models\": 1}",
+                           "{\"version\": \"1\", \"models\": [{}]}"}) {
     const auto compared = CompareWithBaseline({}, text, "f");
     ASSERT_FALSE(compared.ok()) << text;
     EXPECT_EQ(compared.error().code, "bench.baseline");

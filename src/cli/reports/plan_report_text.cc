@@ -171,8 +171,9 @@ std::string ModelText(const PlanReport& report, bool color) {
 std::string PlanText(const PlanReports& reports, bool color) {
   std::string out;
   for (const PlanReport& report : reports.models) out += ModelText(report, color);
-  out += fmt::format("{}Session of {}, static_memory_policy {}{}\n", color ? "\033[1m" : "",
-                     Counted(reports.models.size(), "model"), reports.policy, color ? "\033[0m" : "");
+  out +=
+      fmt::format("{}Session of {}, static_memory_policy {}{}\n", color ? "\033[1m" : "",
+                  Counted(reports.models.size(), "model"), reports.policy, color ? "\033[0m" : "");
   out += reports.memory ? DeviceBytesText(*reports.memory) : "  what it takes is not known\n";
   if (reports.limit) {
     out += fmt::format("  {:<16} {:>12}   {}\n", "limit", FormatBytes(*reports.limit),

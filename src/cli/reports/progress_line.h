@@ -24,16 +24,16 @@ ProgramWaterline WaterlineOf(const engine::Executable& executable);
 
 // How far a command is.
 struct Progress {
-  std::string what = "run";  // is repeated
-  int64_t run = 0;           // the one that goes on, from 0
-  int64_t runs = 0;          // 0: nobody knows how long it takes
+  std::string what = "run";      // is repeated
+  int64_t run = 0;               // the one that goes on, from 0
+  int64_t runs = 0;              // 0: nobody knows how long it takes
   double of_run = 0;             // how much of it is done, 0 to 1
   std::vector<Bytes> live = {};  // the last moments, the latest at the end; empty: not known
   Bytes planned = {};
   double seconds = 0;  // since it began
 };
-// "run 3 of 20  live 1.5 MiB of 2 MiB planned ▁▄█  40 s left", in so many columns at most; "planning
-// 12 s, Ctrl-C for the best so far" where nobody knows how long it takes.
+// "run 3 of 20  live 1.5 MiB of 2 MiB planned ▁▄█  40 s left", in so many columns at most;
+// "planning 12 s, Ctrl-C for the best so far" where nobody knows how long it takes.
 std::string ProgressText(const Progress& progress, size_t columns);
 
 // One line on a terminal, while runs that take long go on: how far they are, what they hold of what
