@@ -67,6 +67,7 @@ class Command:
 
     def __init__(self, line, name=None, valid=None):
         self.line, self.name, self.valid = line, name, valid
+        self.answers = True  # on standard output
 
 
 def restores(program):
@@ -129,7 +130,6 @@ class Run:
         self.output = folder / command.name if command.name else None
         self.target = self.output  # of a link
         self.before = None
-        self.loose = False  # standard output takes nothing
         self.limits = []
 
     def arrange(self):
@@ -159,7 +159,7 @@ class Run:
         if self.condition == "full disk":
             self.limits.append((resource.RLIMIT_FSIZE, self.draw.choice([0, 1, 100, 1000, 5000])))
         if self.condition == "little memory":
-            self.limits.append((resource.RLIMIT_AS, self.draw.randrange(20, 400) << 20))
+            self.limits.append((resource.RLIMIT_AS, self.draw.choice([*range(20, 120, 2), *range(120, 400, 40)]) << 20))
         output = open("/dev/full", "w") if self.condition == "full output" else subprocess.PIPE
         words = self.command.line.replace("{o}", str(self.output)).split()
         self.words = words
@@ -183,7 +183,7 @@ class Run:
             found.append(f"exit {self.code} after Ctrl-C")
         if self.code > 0 and "error" not in self.error and "libgomp: " not in self.error:
             found.append("no message")
-        takes_nothing = self.condition in ("closed output", "full output")
+        takes_nothing = self.condition in ("closed output", "full output") and self.command.answers
         if takes_nothing and self.code == 0:
             found.append("exit 0, and nobody has read the answer")
         unfinished = [path.name for path in self.folder.rglob("*") if path.name.endswith((".unfinished", ".partial"))]
@@ -230,6 +230,7 @@ def main():
             begin = time.monotonic()
             run.start(0)
             longest[command.line] = (time.monotonic() - begin) * 1.2
+            command.answers = run.out != ""
             wrong = run.mistakes() if run.code == 0 else [f"exit {run.code}: {run.error[-300:]}"]
             failures += [f"{command.line}: undisturbed: {mistake}" for mistake in wrong]
         for number in range(arguments.runs):

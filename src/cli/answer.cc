@@ -22,9 +22,8 @@ void Answer::Write(const Json* error) const {
 }
 
 Json ErrorJson(const Error& error, int exit_code) {
-  return {{"code", error.code},     {"message", error.what},
-          {"place", error.where},   {"reason", error.why},
-          {"remedy", error.remedy}, {"exit_code", exit_code}};
+  return {{"code", error.code},  {"message", error.what},  {"place", error.where},
+          {"reason", error.why}, {"remedy", error.remedy}, {"exit_code", exit_code}};
 }
 
 }  // namespace plimsoll::cli

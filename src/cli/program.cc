@@ -62,9 +62,12 @@ Answer AnswerTo(int argc, char** argv) {
 }
 
 Error InterruptedError() {
-  return {ErrorKind::kRunFailed, "cli.interrupted",
-          "interrupted",         {},
-          "what is told is what was known by then", {}};
+  return {ErrorKind::kRunFailed,
+          "cli.interrupted",
+          "interrupted",
+          {},
+          "what is told is what was known by then",
+          {}};
 }
 
 std::string NearestCommand(const CLI::App& program, int argc, char** argv) {

@@ -64,7 +64,9 @@ class Session {
   ~Session();
 
   // Before Add: graphs of this file take what was compiled with it, or what is compiled goes there.
-  void Serve(std::shared_ptr<const CompiledFile> file) { weights_->MakeCache().Serve(std::move(file)); }
+  void Serve(std::shared_ptr<const CompiledFile> file) {
+    weights_->MakeCache().Serve(std::move(file));
+  }
   void TellOf(std::shared_ptr<CacheSink> sink) { weights_->MakeCache().TellOf(std::move(sink)); }
 
   // `variables` names the inputs that are variables of the session, and the outputs that replace

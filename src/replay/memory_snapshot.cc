@@ -82,9 +82,8 @@ class SnapshotTrace {
       return found && found->kind == Kind::kInt ? found->number : otherwise;
     };
     const auto address = pickle_.Find(event, "addr");
-    asked.address = address && address->kind == Kind::kInt
-                        ? static_cast<uint64_t>(address->number)
-                        : 0;
+    asked.address =
+        address && address->kind == Kind::kInt ? static_cast<uint64_t>(address->number) : 0;
     asked.size = number("size", -1);
     asked.stream = number("stream", 0);
     asked.time = number("time_us", static_cast<int64_t>(events_.size()));
@@ -102,8 +101,8 @@ class SnapshotTrace {
     const uint32_t block = next_block_++;
     lives_.push_back({.freed = false, .size = asked.size, .stream = StreamOf(asked.stream)});
     blocks_[asked.address] = block;
-    into.push_back({TraceEvent::Kind::kAllocate, block, lives_.back().stream, Bytes(asked.size),
-                    asked.time});
+    into.push_back(
+        {TraceEvent::Kind::kAllocate, block, lives_.back().stream, Bytes(asked.size), asked.time});
     return block;
   }
 
@@ -172,14 +171,13 @@ Status AddHeldBlocks(const PickleReader& pickle, const PickleValue& segment, Sna
   for (const PickleValue& block : pickle.Items(*blocks)) {
     const int64_t size = NumberOf(pickle, block, "size", -1);
     // Older snapshots do not tell addresses of blocks: they lie one behind the other.
-    address = static_cast<uint64_t>(
-        NumberOf(pickle, block, "address", static_cast<int64_t>(address)));
+    address =
+        static_cast<uint64_t>(NumberOf(pickle, block, "address", static_cast<int64_t>(address)));
     const auto state = pickle.Find(block, "state");
-    const bool held = state && state->kind == Kind::kText &&
-                      pickle.Text(*state) == "active_allocated";
+    const bool held =
+        state && state->kind == Kind::kText && pickle.Text(*state) == "active_allocated";
     if (held) {
-      PLIMSOLL_TRY(
-          trace.AddHeld(address, NumberOf(pickle, block, "requested_size", size), stream));
+      PLIMSOLL_TRY(trace.AddHeld(address, NumberOf(pickle, block, "requested_size", size), stream));
     }
     address += static_cast<uint64_t>(std::max<int64_t>(size, 0));
   }
@@ -203,9 +201,9 @@ Result<Trace> ParseSnapshot(std::string_view bytes, std::string_view name) {
     if (device.kind != Kind::kList) return pickle.Bad("'device_traces' is no list of lists");
     traces.push_back(pickle.Items(device));
   }
-  const auto largest = std::max_element(
-      traces.begin(), traces.end(),
-      [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  const auto largest =
+      std::max_element(traces.begin(), traces.end(),
+                       [](const auto& a, const auto& b) { return a.size() < b.size(); });
   if (largest == traces.end() || largest->empty()) {
     return Error{.kind = ErrorKind::kBadFile,
                  .code = "replay.no_events",

@@ -92,10 +92,11 @@ TEST(MemorySnapshotTest, HostileBytesAreRefusedOrReadAndNothingElse) {
     EXPECT_TRUE(trace.ok() || !trace.error().code.empty());
   }
   // A place to remember far beyond the file, a list in itself, many ends without a beginning.
-  for (const std::string& hostile : {std::string("}p268435455\n."), std::string("]q\x01h\x01"
-                                                                               "a."),
-                                    std::string(100'000, 't'), std::string(100'000, '('),
-                                    std::string("\x8e\xff\xff\xff\xff\xff\xff\xff\x7f.")}) {
+  for (const std::string& hostile : {std::string("}p268435455\n."),
+                                     std::string("]q\x01h\x01"
+                                                 "a."),
+                                     std::string(100'000, 't'), std::string(100'000, '('),
+                                     std::string("\x8e\xff\xff\xff\xff\xff\xff\xff\x7f.")}) {
     PickleReader reader("s");
     (void)reader.Read(hostile);
     EXPECT_FALSE(ParseSnapshot(hostile, "s").ok());

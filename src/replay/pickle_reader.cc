@@ -233,8 +233,9 @@ Status PickleReader::Recall(uint64_t place) {
 }
 
 Status PickleReader::Refuse(unsigned char opcode) const {
-  return Bad(StrCat("the instruction ", static_cast<int>(opcode),
-                    " makes an object or is unknown; only numbers, texts, lists and dicts are read"));
+  return Bad(
+      StrCat("the instruction ", static_cast<int>(opcode),
+             " makes an object or is unknown; only numbers, texts, lists and dicts are read"));
 }
 
 Status PickleReader::Step(unsigned char opcode) {
@@ -381,8 +382,7 @@ Result<PickleValue> PickleReader::Read(std::string_view bytes) {
   return Bad("it is cut off");
 }
 
-std::optional<PickleValue> PickleReader::Find(const PickleValue& dict,
-                                              std::string_view key) const {
+std::optional<PickleValue> PickleReader::Find(const PickleValue& dict, std::string_view key) const {
   std::optional<PickleValue> found;
   if (dict.kind != Kind::kDict) return found;
   const std::vector<PickleValue>& items = lists_[dict.index];

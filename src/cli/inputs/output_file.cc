@@ -83,8 +83,8 @@ Status WriteFile(const std::string& path, std::span<const std::string_view> part
   const bool exists = stat(path.c_str(), &there) == 0;
   if (exists && S_ISDIR(there.st_mode)) return CannotWrite(path, EISDIR);
   const bool special = exists && !S_ISREG(there.st_mode);
-  const int number =
-      special ? WriteInto(path, parts) : Replace(LinkTarget(path), exists ? &there : nullptr, parts);
+  const int number = special ? WriteInto(path, parts)
+                             : Replace(LinkTarget(path), exists ? &there : nullptr, parts);
   if (number == 0) return {};
   return CannotWrite(path, number);
 }

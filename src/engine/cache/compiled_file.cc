@@ -89,7 +89,8 @@ Result<std::shared_ptr<const CompiledFile>> CompiledFile::Open(const std::string
                  .remedy = "give a file that plimsoll compile wrote"};
   }
   if (header.own_checksum != OwnChecksum(header)) return file->Damaged("its header has changed");
-  if (header.table_offset > bytes.size() || header.table_size > bytes.size() - header.table_offset) {
+  if (header.table_offset > bytes.size() ||
+      header.table_size > bytes.size() - header.table_offset) {
     return file->Damaged("it is cut off");
   }
   const auto table = bytes.subspan(header.table_offset, header.table_size);

@@ -30,10 +30,11 @@ class CacheSink {
 // disk cache that compiling it made: orders, plans, weights in the forms that kernels read. Bytes
 // are mapped, each on pages of its own, so that processes share them.
 //
-// Nothing in it is trusted. Opening checks the build and the processor that it was compiled for, and
-// by checksums the table, the model and its constants; of those that kernels read in another form
-// the entry with that form is checked in their place, and they themselves when they are read. What was compiled for other shapes or options than a run has is made again. Thread-
-// safe. Errors: compiled.kind, compiled.damaged (bad file), compiled.build, compiled.processor.
+// Nothing in it is trusted. Opening checks the build and the processor that it was compiled for,
+// and by checksums the table, the model and its constants; of those that kernels read in another
+// form the entry with that form is checked in their place, and they themselves when they are read.
+// What was compiled for other shapes or options than a run has is made again. Thread- safe. Errors:
+// compiled.kind, compiled.damaged (bad file), compiled.build, compiled.processor.
 class CompiledFile {
  public:
   static bool IsOne(const std::string& path);

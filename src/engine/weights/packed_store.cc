@@ -57,9 +57,8 @@ Result<std::shared_ptr<void>> PackedStore::FormOnDisk(std::span<const std::byte>
   auto known = lease_.HashAt(constant);
   if (!known) known = cache.HashAt(constant);
   const WeightHash hash = known ? *known : HashOf(constant);
-  const CacheKey key =
-      CacheKeyFor("packed", StrCat(hash.Text(), " of ", constant.size(), " as ", layout, " of ",
-                                   size.value()));
+  const CacheKey key = CacheKeyFor(
+      "packed", StrCat(hash.Text(), " of ", constant.size(), " as ", layout, " of ", size.value()));
   if (const auto mapped = cache.Map(key, size)) {
     if (!session_->memory().copies()) {
       return std::const_pointer_cast<void>(std::shared_ptr<const void>(mapped));
@@ -71,7 +70,8 @@ Result<std::shared_ptr<void>> PackedStore::FormOnDisk(std::span<const std::byte>
   }
   return MakeForm(constant, size, [&](void* form) {
     PLIMSOLL_TRY(fill(form));
-    cache.Keep(key, {static_cast<const std::byte*>(form), static_cast<size_t>(size.value())}, &hash);
+    cache.Keep(key, {static_cast<const std::byte*>(form), static_cast<size_t>(size.value())},
+               &hash);
     return Status();
   });
 }

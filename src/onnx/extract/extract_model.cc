@@ -133,7 +133,8 @@ class PartWriter {
       : source_(source), part_(part), request_(request), mover_(mover) {}
 
   Result<std::string> Model(const ModelRecord& model) {
-    for (const ValueInfoRecord& input : model.graph.inputs) declared_.emplace(input.name, input.type);
+    for (const ValueInfoRecord& input : model.graph.inputs)
+      declared_.emplace(input.name, input.type);
     for (const ValueInfoRecord& output : model.graph.outputs) {
       declared_.emplace(output.name, output.type);
     }

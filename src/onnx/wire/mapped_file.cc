@@ -62,7 +62,8 @@ std::shared_ptr<const MappedFile> MappedFile::View(std::span<const std::byte> by
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty() && storage_ == nullptr) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (!bytes_.empty() && storage_ == nullptr)
+    ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 }  // namespace plimsoll::onnx

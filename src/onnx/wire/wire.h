@@ -32,7 +32,7 @@ class WireCursor {
   Status status() const { return status_; }
 
   uint32_t number() const { return number_; }
-  const std::byte* place() const { return place_; }  // where the field begins
+  const std::byte* place() const { return place_; }          // where the field begins
   ByteSpan field() const { return {place_, rest_.data()}; }  // all of it, number and length too
 
   int64_t Int();

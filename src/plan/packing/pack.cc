@@ -25,7 +25,8 @@ Status ExplainMisfit(const Problem& problem, Bytes capacity, const Effort& effor
   PLIMSOLL_TRY(builder.PreAssign({}));
   const CoveringPacking cover = Cover(builder.blocks().regions.front());
   const InfeasibleSet found = FindInfeasibleSet(
-      cover.packing, capacity.value(), {.steps = effort.steps, .deadline_ms = effort.deadline_ms, .stop = effort.stop});
+      cover.packing, capacity.value(),
+      {.steps = effort.steps, .deadline_ms = effort.deadline_ms, .stop = effort.stop});
   for (const int32_t item : found.items) {
     // Every block of a table is one buffer.
     const Block& block =

@@ -16,9 +16,9 @@ namespace plimsoll::plan {
 struct Budget {
   int64_t steps = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
-  bool stop_at_capacity = false;  // any placement within the region's capacity will do
+  bool stop_at_capacity = false;            // any placement within the region's capacity will do
   const std::atomic<bool>* stop = nullptr;  // true: cut it, as the deadline does
-  double good_enough = 0;         // so will one that is at most this share above the lower bound
+  double good_enough = 0;  // so will one that is at most this share above the lower bound
 
   // Milliseconds until the deadline, at least a little; 0 when there is none.
   double MillisecondsLeft() const;
