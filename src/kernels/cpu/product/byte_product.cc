@@ -116,6 +116,33 @@ Status ByteProduct::PackBounded(const KernelSite& site, WorkspaceLayout& workspa
   return {};
 }
 
+// The columns of all matrices of an input, of which a product takes some.
+Status ByteProduct::PackMatrices(const KernelSite& site, size_t b, size_t b_zero,
+                                 WorkspaceLayout& workspace) {
+  const TensorInfo& tensor = site.inputs[b];
+  const int64_t columns = shape_.b_depth_stride;
+  const int64_t depth = shape_.depth;
+  const auto reader = [&](int32_t zero) -> BoundedWeights::ReadLine {
+    return [&, columns, depth, zero](int64_t line, int16_t* elements) {
+      std::fill_n(elements, QuadsOf(depth) * 4, int16_t{0});
+      VisitType<BytesOfTypes>(tensor.type, [&]<typename B>() {
+        const B* const from =
+            static_cast<const B*>(tensor.data) + line / columns * depth * columns + line % columns;
+        for (int64_t d = 0; d < depth; ++d) {
+          elements[d] = static_cast<int16_t>(from[d * columns] - zero);
+        }
+      });
+    };
+  };
+  const int64_t lines = depth == 0 ? 0 : tensor.elements() / depth;
+  PLIMSOLL_ASSIGN(bounded_,
+                  BoundedWeights::Pack(
+                      site, b, b_zero, {.lines = lines, .quads = QuadsOf(depth), .columns = true},
+                      StrCat("matrices of ", columns, " columns, depth ", depth), reader));
+  if (bounded_) biases_ = workspace.Take(Bytes(shape_.columns) * 4);
+  return {};
+}
+
 Status ByteProduct::TurnRound(const KernelSite& site) {
   const TensorInfo& b = site.inputs[ports_.b];
   // Few rows read columns as they lie.
@@ -149,7 +176,8 @@ Status ByteProduct::TurnRound(const KernelSite& site) {
 }
 
 Result<ByteProduct> ByteProduct::MakeForOperands(const KernelSite& site, ProductShape shape,
-                                                 size_t b, WorkspaceLayout& workspace) {
+                                                 size_t b, size_t b_zero,
+                                                 WorkspaceLayout& workspace) {
   if (!IsByte(site.inputs[b].type)) {
     return site.Unsupported(
         StrCat("there is no integer product of ", graph::Name(site.inputs[b].type)));
@@ -158,6 +186,10 @@ Result<ByteProduct> ByteProduct::MakeForOperands(const KernelSite& site, Product
   made.shape_ = std::move(shape);
   made.a_type_ = graph::DataType::kUint8;
   made.b_type_ = site.inputs[b].type;
+  // Columns of a product begin a group.
+  if (made.shape_.columns % kGroupColumns == 0) {
+    PLIMSOLL_TRY(made.PackMatrices(site, b, b_zero, workspace));
+  }
   made.PlanBlocks(site, false, workspace);
   return made;
 }
@@ -316,12 +348,13 @@ void ByteProduct::MultiplyColumns(const B* b, const B* zeros, int64_t zero_count
   });
 }
 
-void ByteProduct::MultiplyBounded(int32_t a_zero, int64_t rows, void* workspace,
-                                  PairFinish finish) const {
+void ByteProduct::MultiplyBounded(int32_t a_zero, int64_t first_column, int64_t rows,
+                                  void* workspace, PairFinish finish) const {
   const int32_t off = a_zero + (a_type_ == graph::DataType::kInt8 ? 128 : 0);
   auto* const biases = At<int32_t>(workspace, biases_);
   for (int64_t c = 0; c < shape_.columns; ++c) {
-    biases[c] = (finish.bias == nullptr ? 0 : finish.bias[c]) - off * bounded_->sums()[c];
+    biases[c] =
+        (finish.bias == nullptr ? 0 : finish.bias[c]) - off * bounded_->sums()[first_column + c];
   }
   finish.bias = biases;
   finish.by_columns = true;
@@ -329,8 +362,8 @@ void ByteProduct::MultiplyBounded(int32_t a_zero, int64_t rows, void* workspace,
   ParallelFor(blocks, 1, [&](int64_t begin, int64_t end) {
     const int64_t first = begin * block_columns_;
     const int64_t count = std::min(end * block_columns_, shape_.columns) - first;
-    MultiplyQuadColumns(rows, count, RowWords(), At<int32_t>(workspace, rows_), bounded_->At(first),
-                        finish.At(0, first));
+    MultiplyQuadColumns(rows, count, RowWords(), At<int32_t>(workspace, rows_),
+                        bounded_->At(first_column + first), finish.At(0, first));
   });
 }
 
@@ -340,7 +373,7 @@ void ByteProduct::MultiplyBlock(const KernelCall& call, int64_t result, int64_t 
     const void* const zero =
         ports_.a_zero < call.inputs.size() ? call.inputs[ports_.a_zero] : nullptr;
     return MultiplyBounded(
-        zero == nullptr ? 0 : static_cast<int32_t>(LoadInteger(a_type_, zero, 0)), rows,
+        zero == nullptr ? 0 : static_cast<int32_t>(LoadInteger(a_type_, zero, 0)), 0, rows,
         call.workspace, finish);
   }
   VisitType<BytesOfTypes>(b_type_, [&]<typename B>() {
@@ -361,6 +394,10 @@ void ByteProduct::RunOn(const Operands& operands, void* workspace, const PairFin
           static_cast<const A*>(operands.a), row, rows, [&](int64_t) { return operands.a_zero; },
           At<int32_t>(workspace, rows_));
     });
+    if (bounded_) {
+      MultiplyBounded(operands.a_zero, operands.b_column, rows, workspace, finish.At(row, 0));
+      continue;
+    }
     VisitType<BytesOfTypes>(b_type_, [&]<typename B>() {
       MultiplyColumns(static_cast<const B*>(operands.b), static_cast<const B*>(operands.b_zeros),
                       operands.b_zero_count, rows, workspace, finish.At(row, 0));

@@ -28,9 +28,10 @@ class ByteProduct {
   // `one_row`: blocks of A have one row each, for results that are scaled row by row.
   static Result<ByteProduct> Make(const KernelSite& site, ProductShape shape, const Ports& ports,
                                   WorkspaceLayout& workspace, bool one_row = false);
-  // For RunOn alone: A is uint8, made by the caller; B is an input.
+  // For RunOn alone: A is uint8, made by the caller; B are columns side by side of the matrices
+  // [matrices, depth, all columns] of an input.
   static Result<ByteProduct> MakeForOperands(const KernelSite& site, ProductShape shape, size_t b,
-                                             WorkspaceLayout& workspace);
+                                             size_t b_zero, WorkspaceLayout& workspace);
 
   const ProductShape& shape() const { return shape_; }
   int64_t results() const { return static_cast<int64_t>(shape_.a_matrices.size()); }
@@ -55,6 +56,7 @@ class ByteProduct {
     const void* a;
     int32_t a_zero;
     const void* b;
+    int64_t b_column;      // of `b` among the columns of all matrices
     const void* b_zeros;   // null: 0
     int64_t b_zero_count;  // 1, or one a column
   };
@@ -62,6 +64,7 @@ class ByteProduct {
 
  private:
   Status PackBounded(const KernelSite& site, WorkspaceLayout& workspace);
+  Status PackMatrices(const KernelSite& site, size_t b, size_t b_zero, WorkspaceLayout& workspace);
   Status TurnRound(const KernelSite& site);
   void PlanBlocks(const KernelSite& site, bool one_row, WorkspaceLayout& workspace);
   void WidenRows(const KernelCall& call, int64_t result, int64_t row, int64_t rows) const;
@@ -73,7 +76,8 @@ class ByteProduct {
   template <typename A, typename ZeroOfRow>
   void WidenRowsOf(const A* a, int64_t row, int64_t rows, const ZeroOfRow& zero,
                    int32_t* words) const;
-  void MultiplyBounded(int32_t a_zero, int64_t rows, void* workspace, PairFinish finish) const;
+  void MultiplyBounded(int32_t a_zero, int64_t first_column, int64_t rows, void* workspace,
+                       PairFinish finish) const;
   void MultiplyBlock(const KernelCall& call, int64_t result, int64_t rows,
                      const PairFinish& finish) const;
   template <typename B>

@@ -33,7 +33,7 @@ Result<QuantizedGates> QuantizedGates::Make(const KernelSite& site, size_t weigh
                                                                .a_matrices = {0},
                                                                .b_matrices = {0},
                                                                .b_count = 1},
-                                                              weights, workspace));
+                                                              weights, scale + 1, workspace));
   made.bytes_ = workspace.Take(Bytes(rows * depth));
   made.scales_ = workspace.Take(Bytes(shape.hidden) * 4);
   made.sums_ = workspace.Take(Bytes(rows * shape.hidden) * 4);
@@ -63,6 +63,7 @@ void QuantizedGates::AddTo(const KernelCall& call, const float* a, const FloatRa
     product_->RunOn({.a = bytes,
                      .a_zero = quantized.zero_point,
                      .b = weights + gate * shape.columns,
+                     .b_column = (direction_ * gates_ + gate) * shape.columns,
                      .b_zeros = zeros,
                      .b_zero_count = zero_count_ > 1 ? shape.columns : 1},
                     call.workspace,
