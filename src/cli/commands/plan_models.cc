@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/commands/limit.h"
+#include "cli/commands/options.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/text_file.h"
 #include "cli/reports/clearing_report.h"
@@ -32,7 +33,7 @@ compile::PlanOptions ReadOptions(const PlanArguments& options) {
   compile::PlanOptions request;
   request.effort.steps = options.effort;
   request.effort.deadline_ms = options.deadline_ms;
-  request.threads = static_cast<int>(options.threads);
+  request.threads = ThreadsOf(options.threads);
   request.search_order = options.order == "search";
   return request;
 }
@@ -156,7 +157,7 @@ Result<PlanRequest> ReadPlanRequest(const PlanArguments& options) {
   }
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   request.session.config = configured.config;
-  request.session.threads = static_cast<int>(options.run_threads);
+  request.session.threads = ThreadsOf(options.run_threads);
   request.session.load.plan = ReadOptions(options);
   request.session.load.weight_forms = ParseWeightForms(options.weights);
   return request;
