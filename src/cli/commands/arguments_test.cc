@@ -145,7 +145,7 @@ TEST(InputArgumentsTest, WhatCannotBeMadeIsNamed) {
   };
   EXPECT_EQ(code({}, {}), "input.shape") << "batch is open";
   EXPECT_EQ(code({{"y", "random"}}, {{"batch", {1}}}), "input.name");
-  EXPECT_EQ(code({{"x", "zeros"}}, {{"batch", {1}}}), "input.source");
+  EXPECT_EQ(code({{"x", "nothing"}}, {{"batch", {1}}}), "input.source");
   EXPECT_EQ(code({{"x", folder / "none.npy"}}, {{"batch", {1}}}), "npy.file");
   EXPECT_EQ(MakeInputs(graph, {{"xx", "random"}}, {{"batch", {1}}}).error().remedy,
             "did you mean 'x'?");

@@ -19,7 +19,7 @@ struct ConformanceArguments {
   std::string folder;
   std::string filter;
   std::string batch;
-  int64_t threads = 1;
+  int64_t threads = 0;
   std::string device;
   bool plain = false;
   ConfigArguments config;
@@ -106,7 +106,7 @@ Status Conformance(const ConformanceArguments& options, Answer& answer) {
   CaseOptions how;
   how.batch = options.batch;
   how.session.device_name = options.device;
-  how.session.threads = static_cast<int>(options.threads);
+  how.session.threads = ThreadsOf(options.threads);
   how.session.load.optimise = !options.plain;
   how.session.config = configured.config;
   PLIMSOLL_ASSIGN(const auto folders, FindCases(options.folder));
@@ -134,7 +134,7 @@ void AddConformance(CLI::App& program, Action& action) {
   command.Required("folder", options->folder, "Where the cases lie, at any depth");
   command.Text("--filter", options->filter, "Only cases whose name contains this");
   command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
-  command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
+  command.Threads(options->threads, "Of a run");
   command.Text("--device", options->device, kDeviceHelp);
   command.Flag("--plain", options->plain, "Run the graphs as the files have them, without passes");
   AddConfigArguments(command, options->config);

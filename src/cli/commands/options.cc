@@ -1,10 +1,18 @@
 #include "cli/commands/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
+#include "base/usable_cores.h"
 #include "cli/program.h"
+#include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
+namespace {
+
+constexpr int kMostThreads = 1024;
+
+}  // namespace
 
 CommandOptions::CommandOptions(CLI::App& program, const std::string& name,
                                const std::string& summary, const std::string& examples)
@@ -55,6 +63,15 @@ void CommandOptions::Repeated(const std::string& name, std::vector<std::string>&
 void CommandOptions::Whole(const std::string& name, int64_t& value, int64_t least, int64_t most,
                            const std::string& help) {
   command_->add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str();
+}
+
+void CommandOptions::Threads(int64_t& value, const std::string& of, const std::string& name) {
+  value = 0;
+  Whole(name, value, 0, kMostThreads, StrCat(of, "; 0: the cores that this process may use"));
+}
+
+int ThreadsOf(int64_t given) {
+  return given > 0 ? static_cast<int>(given) : std::min(UsableCores(), kMostThreads);
 }
 
 void CommandOptions::Real(const std::string& name, double& value, const std::string& help) {

@@ -32,6 +32,8 @@ class CommandOptions {
   void Repeated(const std::string& name, std::vector<std::string>& values, const std::string& help);
   void Whole(const std::string& name, int64_t& value, int64_t least, int64_t most,
              const std::string& help);
+  // --threads, 0 by default: the cores that this process may use (ThreadsOf).
+  void Threads(int64_t& value, const std::string& of, const std::string& name = "--threads");
   void Real(const std::string& name, double& value, const std::string& help);  // from 0
   void Flag(const std::string& name, bool& value, const std::string& help);
   void Json(bool& value) { Flag("--json", value, "Machine-readable output"); }
@@ -41,5 +43,9 @@ class CommandOptions {
  private:
   CLI::App* command_;
 };
+
+// How many threads a command line's number means: what it says, and for 0 the cores that this
+// process may use, by its affinity and the quotas of its control groups.
+int ThreadsOf(int64_t given);
 
 }  // namespace plimsoll::cli

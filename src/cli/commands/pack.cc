@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/program.h"
 #include "cli/reports/progress_line.h"
+#include "cli/reports/text_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -23,7 +24,7 @@ struct PackArguments {
   int64_t effort = -1;      // not given: plan::DefaultEffort
   double deadline_ms = -1;  // likewise
   std::string assigner = "hybrid";
-  int64_t threads = 1;
+  int64_t threads = 0;
   bool check = false;
   bool json = false;
 };
@@ -86,9 +87,9 @@ std::string ShownText(const plan::PackAnswer& answer, size_t buffers, double sec
                            : static_cast<double>(answer.peak_bytes.value()) /
                                  static_cast<double>(answer.lower_bound_bytes.value());
   return fmt::format(
-      "{} buffers: peak {} bytes ({}), lower bound {} bytes, ratio {:.4f}{}\n"
+      "{}: peak {} bytes ({}), lower bound {} bytes, ratio {:.4f}{}\n"
       "assigner {}, {:.3f} s{}\n",
-      buffers, answer.peak_bytes.value(), FormatBytes(answer.peak_bytes),
+      Counted(buffers, "buffer"), answer.peak_bytes.value(), FormatBytes(answer.peak_bytes),
       answer.lower_bound_bytes.value(), ratio, answer.optimal ? ", proven optimal" : "",
       answer.assigner, seconds,
       Interrupted()         ? ", cut by the interruption"
@@ -127,7 +128,7 @@ Status Pack(const PackArguments& options, Answer& answer) {
   }
   if (options.deadline_ms >= 0) request.effort.deadline_ms = options.deadline_ms;
   request.assigner = options.assigner;
-  request.threads = static_cast<int>(options.threads);
+  request.threads = ThreadsOf(options.threads);
   const KnownSoFar known;
   request.effort.stop = &InterruptFlag();
   std::optional<ProgressLine> progress(std::in_place, 0, "packing");
@@ -184,7 +185,7 @@ void AddPack(CLI::App& program, Action& action) {
                "without --effort, else never");
   command.Text("--assigner", options->assigner,
                StrCat("One of ", Join(plan::AssignerNames(), ", ")));
-  command.Whole("--threads", options->threads, 1, 1024, "The answer does not depend on it");
+  command.Threads(options->threads, "Of the search, whose answer does not depend on it");
   command.Text("-o,--output", options->output, "Write the table with offsets here");
   command.Flag("--check", options->check, "Verify the offsets in the table");
   command.Json(options->json);

@@ -320,9 +320,8 @@ void AddPlan(CLI::App& program, Action& action) {
                  "The file's order, or search for a better one");
   command.Whole("--effort", options->effort, 0, kMostSteps, "Search steps of the placement");
   command.Real("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never");
-  command.Whole("--threads", options->threads, 0, 1024,
-                "Of the planner; 0: as many as the machine has");
-  command.Whole("--run-threads", options->run_threads, 1, 1024, "Threads of the run planned for");
+  command.Threads(options->threads, "Of the planner");
+  command.Threads(options->run_threads, "Of the run planned for", "--run-threads");
   command.Text("--csv", options->csv, "Write the feature map's buffers with offsets here");
   command.Text("--html", options->html,
                "Write a page here that shows where every byte goes; it needs no network");

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/commands/limit.h"
+#include "cli/commands/options.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/text_file.h"
 #include "cli/interrupt.h"
@@ -34,7 +35,7 @@ compile::PlanOptions ReadOptions(const PlanArguments& options) {
   request.effort.steps = options.effort;
   request.effort.deadline_ms = options.deadline_ms;
   request.effort.stop = &InterruptFlag();
-  request.threads = static_cast<int>(options.threads);
+  request.threads = ThreadsOf(options.threads);
   request.search_order = options.order == "search";
   return request;
 }
@@ -158,7 +159,7 @@ Result<PlanRequest> ReadPlanRequest(const PlanArguments& options) {
   }
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   request.session.config = configured.config;
-  request.session.threads = static_cast<int>(options.run_threads);
+  request.session.threads = ThreadsOf(options.run_threads);
   request.session.load.plan = ReadOptions(options);
   request.session.load.weight_forms = ParseWeightForms(options.weights);
   return request;

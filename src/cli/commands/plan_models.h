@@ -26,7 +26,7 @@ struct PlanArguments {
   int64_t effort = plan::Effort().steps;
   double deadline_ms = 0;
   int64_t threads = 0;
-  int64_t run_threads = 1;
+  int64_t run_threads = 0;
   std::string csv;
   std::string html;
   bool plain = false;

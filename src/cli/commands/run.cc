@@ -42,7 +42,9 @@ struct RunArguments {
   std::string limit;
   std::string weights;
   int64_t repeat = 1;
-  int64_t threads = 1;
+  int64_t seed = 1;
+  std::string normalize = "unit";
+  int64_t threads = 0;
   std::string device;
   std::string profile;
   bool by_operator = false;
@@ -54,6 +56,8 @@ constexpr const char* kRunExamples = R"(
 Examples:
   plimsoll run model.onnx                                  random inputs, one run
   plimsoll run model.onnx --input x=image.npy --output out the outputs as out/NAME.npy
+  plimsoll run model.onnx --input x=photo.png --normalize imagenet
+  plimsoll run model.onnx --input inputs.npz --input rate=16000
   plimsoll run bert.onnx --shape batch=1 --shape seq=128 --repeat 20
   plimsoll run model.onnx --repeat 10 --json               latency and memory for a program
   plimsoll run a.onnx b.onnx c.onnx --policy 2             three models in the memory of the largest
@@ -130,11 +134,9 @@ class Runs {
 
   // With one model every argument must be one of its inputs; with several, of some of them.
   Status Prepare(const RunArguments& options, const std::string& model) {
-    std::vector<InputArgument> arguments;
-    for (const std::string& text : options.inputs) {
-      PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
-      arguments.push_back(std::move(argument));
-    }
+    PLIMSOLL_ASSIGN(std::vector<InputArgument> arguments, ParseInputArguments(options.inputs));
+    InputSettings settings{.seed = options.seed};
+    PLIMSOLL_ASSIGN(settings.normalization, ParseNormalization(options.normalize));
     PLIMSOLL_ASSIGN(ModelFile file, ReadModelFile(model));
     std::vector<compile::ShapeArgument> shapes;
     for (const std::string& text : file.ShapesOr(options.shapes)) {
@@ -153,7 +155,7 @@ class Runs {
     made.initial = TakeInitial(made.variables, arguments);
     graph::Graph sized = WithoutVariables(made.graph, made.variables);
     if (open_shapes_) OpenShapes(sized, shapes);
-    PLIMSOLL_ASSIGN(made.inputs, MakeInputs(sized, arguments, shapes));
+    PLIMSOLL_ASSIGN(made.inputs, MakeInputs(sized, arguments, shapes, settings));
     prepared_.push_back(std::move(made));
     return {};
   }
@@ -163,7 +165,10 @@ class Runs {
     if (prepared_.size() == 1) return {};
     std::vector<const graph::Graph*> graphs;
     for (const PreparedModel& model : prepared_) graphs.push_back(&model.graph);
-    return CheckEachIsKnown(graphs, options.inputs, options.shapes);
+    PLIMSOLL_ASSIGN(const auto arguments, ParseInputArguments(options.inputs));
+    std::vector<std::string> inputs;
+    for (const InputArgument& one : arguments) inputs.push_back(StrCat(one.name, "=", one.source));
+    return CheckEachIsKnown(graphs, inputs, options.shapes);
   }
 
   // Refuses a session that would take more than the limit, before it takes anything.
@@ -259,9 +264,14 @@ class Runs {
                    .caller = model.runner.CallersBytes(),
                    .outputs = model.ports,
                    .batch = model.runner.batch(),
-                   .not_made = {}};
+                   .not_made = {},
+                   .made = {}};
       for (const engine::Port& port : model.ports) {
         if (!model.runner.Makes(port)) run.not_made.push_back(port.name);
+      }
+      for (size_t i = 0; i < model.ports.size(); ++i) {
+        if (!model.runner.Makes(model.ports[i])) continue;
+        run.made.push_back(SummaryOf(model.ports[i].name, model.runner.outputs()[i]));
       }
       PLIMSOLL_ASSIGN(run.memory, model.runner.memory());
       if (run.planned) {
@@ -319,8 +329,7 @@ Status TellProfile(const RunArguments& options, engine::SessionProfile& profile,
   report.recorded_counters = profile.recorder()->counters();
   if (!profile.recorder()->recording()) return {};
   const profile::Recording recording = profile.Take();
-  PLIMSOLL_ASSIGN(const MachineSpeed machine,
-                  MeasureMachineSpeed(static_cast<int>(options.threads)));
+  PLIMSOLL_ASSIGN(const MachineSpeed machine, MeasureMachineSpeed(ThreadsOf(options.threads)));
   if (!options.profile.empty()) {
     PLIMSOLL_ASSIGN(report.profile, profile.Write(recording, {.machine = machine}));
   }
@@ -333,7 +342,7 @@ Status Run(const RunArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(const config::EffectiveConfig configured, ResolveArguments(options.config));
   engine::SessionOptions session_options;
   session_options.device_name = options.device;
-  session_options.threads = static_cast<int>(options.threads);
+  session_options.threads = ThreadsOf(options.threads);
   session_options.load.optimise = !options.plain;
   session_options.load.weight_forms = ParseWeightForms(options.weights);
   session_options.config = configured.config;
@@ -349,7 +358,7 @@ Status Run(const RunArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
   if (session_options.profile != nullptr) session_options.profile->Start();
   PLIMSOLL_TRY(runs.Load(options, *session));
-  report.threads = options.threads;
+  report.threads = session_options.threads;
   report.policy = static_cast<int>(configured.config.memory_config.static_memory_policy);
   report.load_peak_above_base = PeakResidentBytes() - base;
   PLIMSOLL_TRY(runs.RunAll(options.repeat));
@@ -372,8 +381,11 @@ void AddRun(CLI::App& program, Action& action) {
   CommandOptions command(program, "run", "Run models inside their plans", kRunExamples);
   command.RequiredList("model", options->models,
                        "ONNX files, or files of plimsoll compile; several share one session");
-  command.List("--input", options->inputs,
-               "name=file.npy, name=file.pb or name=random; repeatable");
+  command.List("--input", options->inputs, kInputHelp);
+  command.Whole("--seed", options->seed, 0, 4294967295, "Of random inputs");
+  command.Text("--normalize", options->normalize,
+               "Numbers of pictures: unit (0 to 1), signed (-1 to 1), bytes, imagenet, or "
+               "MEAN,...:DEVIATION,...");
   command.List("--shape", options->shapes,
                "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.Text("--variables", options->variables,
@@ -382,7 +394,7 @@ void AddRun(CLI::App& program, Action& action) {
                "The batch to run, where nodes carry batch labels (plimsoll.batch_label)");
   command.Text("--output", options->output, "A folder for the outputs, as NAME.npy");
   command.Whole("--repeat", options->repeat, 1, 1'000'000, "How many runs");
-  command.Whole("--threads", options->threads, 1, 1024, "Threads of a run");
+  command.Threads(options->threads, "Of a run");
   command.Text("--device", options->device, kDeviceHelp);
   command.Text("--limit", options->limit,
                "Exit with 3, before anything is taken, when it needs more than this of the device");

@@ -40,7 +40,8 @@ struct TrainArguments {
   std::string restore;
   int64_t save_every = 0;
   bool overwrite = false;
-  int64_t threads = 1;
+  int64_t seed = 1;
+  int64_t threads = 0;
   std::string device;
   bool json = false;
 };
@@ -234,7 +235,7 @@ Result<engine::SessionOptions> OptionsOf(const TrainArguments& options) {
   }
   engine::SessionOptions session_options;
   session_options.device_name = options.device;
-  session_options.threads = static_cast<int>(options.threads);
+  session_options.threads = ThreadsOf(options.threads);
   session_options.config = configured.config;
   return session_options;
 }
@@ -249,11 +250,7 @@ Status SaveInterrupted(const TrainArguments& options, Session& session) {
 
 Status Train(const TrainArguments& options, Answer& answer) {
   const Bytes base = ResidentBytes();
-  std::vector<InputArgument> arguments;
-  for (const std::string& text : options.inputs) {
-    PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
-    arguments.push_back(std::move(argument));
-  }
+  PLIMSOLL_ASSIGN(const auto arguments, ParseInputArguments(options.inputs));
   std::vector<compile::ShapeArgument> shapes;
   for (const std::string& text : options.shapes) {
     PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
@@ -274,7 +271,8 @@ Status Train(const TrainArguments& options, Answer& answer) {
                     "name them with --variables input=output,...");
   }
   PLIMSOLL_ASSIGN(TrainingInputs inputs,
-                  TrainingInputs::Make(WithoutVariables(graph, names), arguments, shapes));
+                  TrainingInputs::Make(WithoutVariables(graph, names), arguments, shapes,
+                                       {.seed = options.seed}));
   const bool overwritten = !session_options.config.input_reuse_mem_indexes.empty();
   if (overwritten) PLIMSOLL_TRY(inputs.CopyForEachStep());
   PLIMSOLL_ASSIGN(const std::unique_ptr<Session> session, Session::Create(session_options));
@@ -309,7 +307,7 @@ Status Train(const TrainArguments& options, Answer& answer) {
   report.model = options.model;
   report.steps = options.steps;
   report.steps_done = session->variables().steps() - begin;
-  report.threads = options.threads;
+  report.threads = session_options.threads;
   // What was learnt before a failure is told all the same.
   if (report.steps_done > 0) {
     answer.Give([&] { return TrainingJson(report); }, [&] { return TrainingText(report); });
@@ -326,8 +324,8 @@ void AddTrain(CLI::App& program, Action& action) {
                          kTrainExamples);
   command.Required("model", options->model, "An ONNX file");
   command.Whole("--steps", options->steps, 1, 1'000'000'000, "How many steps, from where it is");
-  command.List("--input", options->inputs,
-               "name=file.npy, name=file.pb or name=random; repeatable");
+  command.List("--input", options->inputs, kInputHelp);
+  command.Whole("--seed", options->seed, 0, 4294967295, "Of random inputs");
   command.List("--shape", options->shapes,
                "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.List("--initial", options->initial,
@@ -340,7 +338,7 @@ void AddTrain(CLI::App& program, Action& action) {
   command.Flag("--overwrite", options->overwrite,
                "Let --save replace the state of a later step, or another file");
   command.Text("--restore", options->restore, "Where the variables come from");
-  command.Whole("--threads", options->threads, 1, 1024, "Threads of a step");
+  command.Threads(options->threads, "Of a step");
   command.Text("--device", options->device, kDeviceHelp);
   AddConfigArguments(command, options->config);
   command.Json(options->json);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/inputs/image.h"
 #include "compile/shapes/input_shapes.h"
 #include "engine/run/ports.h"
 #include "engine/variables/variable_ports.h"
@@ -12,12 +13,24 @@
 
 namespace plimsoll::cli {
 
-// What the caller said of a model's inputs: `name=file.npy`, `name=file.pb` or `name=random`.
+inline constexpr const char* kInputHelp =
+    "name=SOURCE: a file (.npy, .npz, .pb, .png, .jpg), a number, ones, zeros, range or random; or "
+    "an archive file.npz with arrays named as the inputs; repeatable";
+
+// What the caller said of a model's inputs: name=SOURCE, as kInputHelp says.
 struct InputArgument {
   std::string name;
   std::string source;
 };
 Result<InputArgument> ParseInputArgument(std::string_view text);
+// The same of many, with one for each array of an archive that has no name before it.
+Result<std::vector<InputArgument>> ParseInputArguments(const std::vector<std::string>& texts);
+
+// How inputs are made where that is not said by their arguments.
+struct InputSettings {
+  int64_t seed = 1;                  // of random ones
+  Normalization normalization = {};  // of pictures
+};
 
 // That each argument of a command with several models, NAME=SOMETHING, names an input, and for
 // shapes an input or a symbol, of at least one of them. Code input.name.
@@ -44,9 +57,9 @@ void OpenShapes(graph::Graph& graph, const std::vector<compile::ShapeArgument>& 
 
 // One value for each input of the graph. An input that no argument names is drawn at random from
 // its shape, which `shapes` completes: floats between -1 and 1, integers and bools 0 or 1; the same
-// numbers every time. Refuses unknown names with the nearest, and sizes that are still open.
+// numbers for the same seed. Refuses unknown names with the nearest, and sizes that are still open.
 Result<std::vector<kernels::HostValue>> MakeInputs(
     const graph::Graph& graph, const std::vector<InputArgument>& arguments,
-    const std::vector<compile::ShapeArgument>& shapes);
+    const std::vector<compile::ShapeArgument>& shapes, const InputSettings& settings = {});
 
 }  // namespace plimsoll::cli

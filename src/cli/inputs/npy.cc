@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "cli/inputs/output_file.h"
@@ -18,13 +19,13 @@ using graph::DataType;
 using kernels::Dims;
 using kernels::HostTensor;
 
-Error BadNpy(const std::filesystem::path& file, std::string why) {
+Error BadNpy(const std::string& where, std::string why) {
   return Error{.kind = ErrorKind::kBadFile,
                .code = "npy.file",
                .what = "cannot read the array",
-               .where = file.string(),
+               .where = where,
                .why = std::move(why),
-               .remedy = "write it with numpy.save, row-major and little-endian"};
+               .remedy = "write it with numpy.save"};
 }
 
 // The text after `'key':` up to the next comma outside of brackets.
@@ -50,25 +51,67 @@ std::optional<Dims> ParseDims(std::string_view text) {
   return dims;
 }
 
-std::optional<DataType> ParseType(std::string_view text) {
+// What a header says of the elements.
+struct NpyElements {
+  DataType type = DataType::kUndefined;
+  bool swapped = false;  // the other byte order than ours
+};
+
+std::optional<NpyElements> ParseElements(std::string_view text) {
   if (text.size() < 4) return std::nullopt;
-  return engine::NpyType(text.substr(1, text.size() - 2));
+  std::string name(text.substr(1, text.size() - 2));
+  const bool swapped = name.front() == '>';
+  if (swapped || name.front() == '=') name.front() = '<';
+  const auto type = engine::NpyType(name);
+  if (!type) return std::nullopt;
+  return NpyElements{*type, swapped};
+}
+
+// Turns each number of so many bytes around.
+void SwapBytes(std::span<std::byte> bytes, size_t number) {
+  for (size_t i = 0; i + number <= bytes.size(); i += number) {
+    std::reverse(bytes.data() + i, bytes.data() + i + number);
+  }
+}
+
+// Elements in column order, the first dimension fastest, into row order.
+Result<HostTensor> ToRowOrder(const HostTensor& columns) {
+  PLIMSOLL_ASSIGN(HostTensor rows, kernels::AllocateOnHeap(columns.type, columns.dims));
+  const int64_t element = graph::SizeOf(columns.type, 1).value();
+  std::vector<int64_t> strides(columns.dims.size(), 1);
+  for (size_t i = 1; i < strides.size(); ++i) strides[i] = strides[i - 1] * columns.dims[i - 1];
+  std::vector<int64_t> place(columns.dims.size(), 0);
+  const auto* from = static_cast<const std::byte*>(columns.data.get());
+  auto* to = static_cast<std::byte*>(rows.data.get());
+  for (int64_t i = 0; i < columns.elements(); ++i) {
+    int64_t offset = 0;
+    for (size_t axis = 0; axis < place.size(); ++axis) offset += place[axis] * strides[axis];
+    std::memcpy(to + i * element, from + offset * element, static_cast<size_t>(element));
+    for (size_t axis = place.size(); axis-- > 0 && ++place[axis] == columns.dims[axis];) {
+      place[axis] = 0;
+    }
+  }
+  return rows;
 }
 
 }  // namespace
 
 Result<HostTensor> ReadNpy(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) return BadNpy(file, "it cannot be opened");
+  if (!in) return BadNpy(file.string(), "it cannot be opened");
+  return ReadNpy(in, file.string());
+}
+
+Result<HostTensor> ReadNpy(std::istream& in, const std::string& where) {
   std::array<char, 8> start{};
   if (!in.read(start.data(), start.size()) ||
       std::string_view(start.data(), engine::kNpyMagic.size()) != engine::kNpyMagic) {
-    return BadNpy(file, "it does not begin as an .npy file does");
+    return BadNpy(where, "it does not begin as an .npy file does");
   }
   const int length_bytes = start[6] == 1 ? 2 : 4;
   std::array<unsigned char, 4> length{};
   if (!in.read(reinterpret_cast<char*>(length.data()), length_bytes)) {
-    return BadNpy(file, "its header is cut off");
+    return BadNpy(where, "its header is cut off");
   }
   size_t header_bytes = 0;
   for (int i = length_bytes; i-- > 0;)
@@ -77,26 +120,34 @@ Result<HostTensor> ReadNpy(const std::filesystem::path& file) {
   std::string header(std::min(header_bytes, kLongestHeader), '\0');
   if (header_bytes > kLongestHeader ||
       !in.read(header.data(), static_cast<std::streamsize>(header.size()))) {
-    return BadNpy(file, "its header is cut off");
+    return BadNpy(where, "its header is cut off");
   }
-  const auto type = ParseType(Field(header, "descr").value_or(""));
+  const auto stored = ParseElements(Field(header, "descr").value_or(""));
   const auto dims = ParseDims(Field(header, "shape").value_or("-1"));
-  if (!type) return BadNpy(file, "its element type is not one of the standard's numbers");
-  if (!dims) return BadNpy(file, "its shape cannot be read");
-  if (Field(header, "fortran_order") != "False") return BadNpy(file, "it is in column order");
+  if (!stored) return BadNpy(where, "its element type is not one of the standard's numbers");
+  if (!dims) return BadNpy(where, "its shape cannot be read");
+  const auto columns = Field(header, "fortran_order");
+  if (columns != "False" && columns != "True") return BadNpy(where, "its order cannot be read");
   const auto begin = in.tellg();
   in.seekg(0, std::ios::end);
   const Bytes present(static_cast<int64_t>(in.tellg() - begin));
-  const Bytes expected = graph::SizeOf(*type, kernels::ElementCount(*dims));
+  const Bytes expected = graph::SizeOf(stored->type, kernels::ElementCount(*dims));
   if (present != expected) {
-    return BadNpy(file, StrCat("it holds ", present.value(),
-                               " bytes of elements, its shape asks for ", expected.value()));
+    return BadNpy(where, StrCat("it holds ", present.value(),
+                                " bytes of elements, its shape asks for ", expected.value()));
   }
   in.seekg(begin);
-  PLIMSOLL_ASSIGN(HostTensor tensor, kernels::AllocateOnHeap(*type, *dims));
+  PLIMSOLL_ASSIGN(HostTensor tensor, kernels::AllocateOnHeap(stored->type, *dims));
   if (!in.read(static_cast<char*>(tensor.data.get()), expected.value())) {
-    return BadNpy(file, "its elements cannot be read");
+    return BadNpy(where, "its elements cannot be read");
   }
+  if (stored->swapped) {
+    const bool pair = stored->type == DataType::kComplex64 || stored->type == DataType::kComplex128;
+    const auto element = static_cast<size_t>(graph::SizeOf(stored->type, 1).value());
+    SwapBytes({static_cast<std::byte*>(tensor.data.get()), static_cast<size_t>(expected.value())},
+              pair ? element / 2 : element);
+  }
+  if (columns == "True" && tensor.dims.size() > 1) return ToRowOrder(tensor);
   return tensor;
 }
 

@@ -118,8 +118,7 @@ TEST_F(NpyTest, HostileFilesAreRefused) {
       "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387905,)}",
       "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
       "{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 1099511627776, 4)}",
-      "{'descr': '<f4', 'fortran_order': True, 'shape': (4,)}",
-      "{'descr': '>f4', 'fortran_order': False, 'shape': (4,)}",
+      "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (4,)}",
       "{'descr': '|O', 'fortran_order': False, 'shape': (4,)}",
       "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (4,)}",
       "{'descr': 4, 'fortran_order': False, 'shape': (4,)}",
@@ -140,6 +139,17 @@ TEST_F(NpyTest, HostileFilesAreRefused) {
   endless += {'\x02', '\x00', '\xff', '\xff', '\xff', '\x7f'};
   Write(endless + good);
   EXPECT_EQ(CodeOf(), "npy.file") << "a header of 2 GiB";
+}
+
+TEST_F(NpyTest, ColumnOrderAndBigEndianElementsAreConverted) {
+  const std::string numbers = {0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6};  // 1 to 6, the high byte first
+  Write(File("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3)}", numbers));
+  const auto read = ReadNpy(file_);
+  ASSERT_TRUE(read.ok()) << read.error().Text();
+  EXPECT_EQ(read->dims, (kernels::Dims{2, 3}));
+  const auto elements = read->Elements<int16_t>();
+  EXPECT_EQ(std::vector<int16_t>(elements.begin(), elements.end()),
+            (std::vector<int16_t>{1, 3, 5, 2, 4, 6}));
 }
 
 TEST_F(NpyTest, FilesThatAreNotThereAndFoldersAreRefused) {

@@ -12,8 +12,10 @@ using kernels::HostValue;
 
 Result<TrainingInputs> TrainingInputs::Make(const graph::Graph& graph,
                                             const std::vector<InputArgument>& arguments,
-                                            const std::vector<compile::ShapeArgument>& shapes) {
-  PLIMSOLL_ASSIGN(const std::vector<HostValue> values, MakeInputs(graph, arguments, shapes));
+                                            const std::vector<compile::ShapeArgument>& shapes,
+                                            const InputSettings& settings) {
+  PLIMSOLL_ASSIGN(const std::vector<HostValue> values,
+                  MakeInputs(graph, arguments, shapes, settings));
   TrainingInputs inputs;
   for (size_t i = 0; i < values.size(); ++i) {
     const HostTensor& tensor = values[i].tensor;

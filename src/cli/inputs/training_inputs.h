@@ -19,7 +19,8 @@ class TrainingInputs {
   // For every input of the graph, as MakeInputs.
   static Result<TrainingInputs> Make(const graph::Graph& graph,
                                      const std::vector<InputArgument>& arguments,
-                                     const std::vector<compile::ShapeArgument>& shapes);
+                                     const std::vector<compile::ShapeArgument>& shapes,
+                                     const InputSettings& settings = {});
 
   // From now on each step is given copies, which it may write over.
   Status CopyForEachStep();

@@ -45,6 +45,13 @@ ModelRun SomeRun() {
   run.not_made = {"y"};
   run.heap_calls = 14;
   run.caller = Bytes(15);
+  run.made = {{.name = "x",
+               .type = "float32[3]",
+               .least = 1,
+               .most = 2,
+               .mean = 1.5,
+               .nans = 4,
+               .top = {}}};
   return run;
 }
 
@@ -85,6 +92,8 @@ TEST(ReportsTest, TheRunsFiguresAreUnderTheirNames) {
                 {"name": "b", "kind": "input", "in_place": false, "reason": "it is far"},
                 {"name": "x", "kind": "output", "in_place": true},
                 {"name": "z", "kind": "output", "in_place": true}],
+      "outputs": [{"name": "x", "type": "float32[3]", "min": 1.0, "max": 2.0, "mean": 1.5,
+                   "nan_count": 4}],
       "weights_bytes": 1003, "heap_calls_per_run": 14}],
     "threads": 41, "static_memory_policy": 3,
     "memory": {"measured": {"weights_bytes": 31, "feature_map_bytes": 32, "variables_bytes": 33,
@@ -135,9 +144,8 @@ TEST(ReportsTest, TheTextOfARunSaysWhatWasCopiedAndWhatWasNotMade) {
            "  weights         1003 B\n",
            "  heap calls      14 in the last run\n",
            "  batch           b0\n",
-           "  output          x float32[3]\n",
-           "  output          y float32[4], not made: it is of batch b1\n",
-           "  output          z float32[5]\n",
+           "  output          x float32[3]: min 1, max 2, mean 1.5, 4 NaN\n",
+           "  output          y is not made: it is of batch b1\n",
            "Session of 1 model, 2 threads, static_memory_policy 0\n",
        }) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;

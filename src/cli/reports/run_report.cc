@@ -94,6 +94,8 @@ Json ModelJson(const ModelRun& run) {
     AddPorts(json["ports"], "input", run.inputs, run.last_run.ports.inputs, run.batch);
     AddPorts(json["ports"], "output", run.outputs, run.last_run.ports.outputs, run.batch);
   }
+  json["outputs"] = Json::array();
+  for (const OutputSummary& output : run.made) json["outputs"].push_back(SummaryJson(output));
   json["weights_bytes"] = run.memory.weights.value();
   json["heap_calls_per_run"] = run.heap_calls;
   return json;
@@ -142,9 +144,11 @@ std::string ModelText(const ModelRun& run) {
     }
     const engine::InputTransfers& transfers = run.last_run.transfers;
     if (transfers.transfers > 0) {
-      text += Line("transfers",
-                   StrCat(transfers.inputs, " inputs of ", FormatBytes(transfers.bytes), " in ",
-                          transfers.transfers, " transfers, ", transfers.fused_inputs, " fused"));
+      text +=
+          Line("transfers", StrCat(Counted(static_cast<size_t>(transfers.inputs), "input"), " of ",
+                                   FormatBytes(transfers.bytes), " in ",
+                                   Counted(static_cast<size_t>(transfers.transfers), "transfer"),
+                                   ", ", transfers.fused_inputs, " fused"));
     }
     text += CopiesText("input", run.inputs, run.last_run.ports.inputs, run.batch);
     text += CopiesText("output", run.outputs, run.last_run.ports.outputs, run.batch);
@@ -155,11 +159,10 @@ std::string ModelText(const ModelRun& run) {
   text += Line("weights", FormatBytes(run.memory.weights));
   text += Line("heap calls", StrCat(run.heap_calls, " in the last run"));
   if (!run.batch.empty()) text += Line("batch", run.batch);
+  for (const OutputSummary& output : run.made) text += Line("output", SummaryText(output));
   for (const engine::Port& port : run.outputs) {
-    text += Line(
-        "output",
-        StrCat(port.name, " ", Text(port.type),
-               Made(port, run.batch) ? "" : StrCat(", not made: it is of batch ", port.batch)));
+    if (Made(port, run.batch)) continue;
+    text += Line("output", StrCat(port.name, " is not made: it is of batch ", port.batch));
   }
   return text;
 }

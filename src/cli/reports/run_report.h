@@ -7,6 +7,7 @@
 
 #include "cli/answer.h"
 #include "cli/reports/operator_report.h"
+#include "cli/reports/output_summary.h"
 #include "cli/reports/plan_report.h"
 #include "engine/profile/session_profile.h"
 #include "engine/run/poisoned_run.h"
@@ -31,6 +32,7 @@ struct ModelRun {
   std::vector<engine::Port> outputs;
   std::string batch;                  // that ran; empty: the model has none
   std::vector<std::string> not_made;  // outputs of other batches
+  std::vector<OutputSummary> made;    // the other outputs, after the last run
 };
 
 // And of the session that all of them ran in.
