@@ -1,0 +1,86 @@
+"""Models with several numbers of threads beside ONNX Runtime, each engine alone in a process of its own.
+
+    build/venv/bin/python bench/threads.py build/release/plimsoll FOLDER --threads 1,2 --rounds 5
+
+FOLDER holds models with weights (tests/data/materialize.py). In each round first the one engine's process runs, then the other's, so
+that neither's idle threads meet the other's work; a row is the medians over the rounds of the medians of runs."""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+SIZES = {"batch": 1, "seq": 128, "past": 128}
+
+
+def ours(program, model, threads, repeat, shapes):
+    done = subprocess.run([program, "bench", model, "--threads", str(threads), "--repeat", str(repeat), "--json", *shapes],
+                          check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)["models"][0]["latency_ms"]["p50"]
+
+
+def theirs(model, threads, repeat):
+    done = subprocess.run([sys.executable, __file__, "--peer", model, "--threads", str(threads), "--repeat", str(repeat)],
+                          check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+def peer(model, threads, repeat):
+    import numpy
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    draw = numpy.random.default_rng(1)
+    feed = {}
+    for port in session.get_inputs():
+        shape = [size if isinstance(size, int) else SIZES.get(size, 1) for size in port.shape]
+        if "float" in port.type:
+            feed[port.name] = draw.standard_normal(shape).astype(numpy.float32)
+        elif "bool" in port.type:
+            feed[port.name] = numpy.ones(shape, bool)
+        else:
+            feed[port.name] = draw.integers(0, 100, shape).astype(numpy.int64 if "64" in port.type else numpy.int32)
+    for _ in range(2):
+        session.run(None, feed)
+    times = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        session.run(None, feed)
+        times.append(time.perf_counter() - begin)
+    print(statistics.median(times) * 1000)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("plimsoll", nargs="?")
+    parser.add_argument("models", type=pathlib.Path, nargs="?")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=10)
+    parser.add_argument("--only", default="", help="comma-separated parts of names")
+    parser.add_argument("--peer", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peer:
+        return peer(options.peer, int(options.threads), options.repeat)
+    wanted = [part for part in options.only.split(",") if part]
+    models = [path for path in sorted(options.models.glob("*.onnx")) if not wanted or any(part in path.stem for part in wanted)]
+    print("| threads | model | ours ms | ORT ms | ratio |")
+    print("|---|---|---|---|---|")
+    for threads in map(int, options.threads.split(",")):
+        ratios = []
+        for model in models:
+            known = json.loads(subprocess.run([options.plimsoll, "inspect", model, "--json"], check=True, capture_output=True, text=True).stdout)
+            shapes = [word for name in known["models"][0].get("dynamic_dimensions", []) for word in ("--shape", f"{name}={SIZES.get(name, 1)}")]
+            rounds = [(ours(options.plimsoll, model, threads, options.repeat, shapes), theirs(model, threads, options.repeat)) for _ in range(options.rounds)]
+            our, their = (statistics.median(side) for side in zip(*rounds))
+            ratios.append(our / their)
+            print(f"| {threads} | {model.stem} | {our:.2f} | {their:.2f} | {our / their:.2f} |", flush=True)
+        print(f"| {threads} | **mean, largest** | | | **{statistics.mean(ratios):.3f}, {max(ratios):.2f}** |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
