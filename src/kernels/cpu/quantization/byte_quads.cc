@@ -309,15 +309,15 @@ void Interleave(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, ui
 }
 
 void Split(const int32_t* words, int64_t count, int32_t* even, int32_t* odd) {
-  int64_t i = 0;
-  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+  const int64_t whole = count / (2 * kLanes) * (2 * kLanes);
+  for (int64_t i = 0; i < whole; i += 2 * kLanes) {
     Sums first = hn::Zero(kSums);
     Sums second = hn::Zero(kSums);
     hn::LoadInterleaved2(kSums, words + i, first, second);
     hn::StoreU(first, kSums, even + i / 2);
     hn::StoreU(second, kSums, odd + i / 2);
   }
-  for (; i < count; ++i) (i % 2 == 0 ? even : odd)[i / 2] = words[i];
+  for (int64_t i = whole; i < count; ++i) (i % 2 == 0 ? even : odd)[i / 2] = words[i];
 }
 
 }  // namespace HWY_NAMESPACE
