@@ -317,7 +317,10 @@ void Split(const int32_t* words, int64_t count, int32_t* even, int32_t* odd) {
     hn::StoreU(first, kSums, even + i / 2);
     hn::StoreU(second, kSums, odd + i / 2);
   }
-  for (int64_t i = whole; i < count; ++i) (i % 2 == 0 ? even : odd)[i / 2] = words[i];
+  for (int64_t i = whole; i < count; ++i) {
+    int32_t* const to = i % 2 == 0 ? even : odd;
+    to[i / 2] = words[i];
+  }
 }
 
 }  // namespace HWY_NAMESPACE
