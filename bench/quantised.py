@@ -4,7 +4,11 @@
 resnet50, mobilenet_v2, bert_base: int8, static, calibrated on drawn inputs, once as QDQ (DequantizeLinear and QuantizeLinear around each
 operator) and once as QLinear operators (QOperator). decoder: llama_small with 4-bit MatMulNBits. Models without open sizes are taken
 as they are; open ones get the sizes below. What is there already is not made again. With --against each model is then raced
-(`plimsoll bench --against ort`, one thread, turns interleaved) and run over DRAWN inputs, whose largest output must be ONNX Runtime's."""
+(`plimsoll bench --against ort`, one thread, turns interleaved) and run over DRAWN inputs, whose largest output must be ONNX Runtime's.
+The last columns say how far that can be asked for: ours beside other ways of ONNX Runtime (`plain`: without its optimisations, where each
+operator works on floats; `precise`: with session.x64quantprecision, where sums of bytes do not saturate), its default way beside those,
+and NUDGES models with scales that differ by a ten-millionth: how often each of these, by ONNX Runtime, is as the model itself, and how
+often ours of these is ONNX Runtime's."""
 import argparse
 import json
 import os
@@ -24,6 +28,7 @@ from onnxruntime.quantization import shape_inference
 SOURCES = {"resnet50": "resnet50.onnx", "mobilenet_v2": "mobilenet_v2_dynamic.onnx", "bert_base": "bert_base.onnx"}
 CALIBRATION = 4  # drawn inputs
 DRAWN = 10
+NUDGES = 3
 SIZES = {"batch": 1, "seq": 32}  # where a model leaves them open
 
 
@@ -109,22 +114,72 @@ def decoder(source, folder, block=32):
     print(f"{target}: {len(gone)} products of 4 bits")
 
 
-def same_top(program, path, folder):
-    """Of how many drawn inputs both say the same: the largest element of each row of the first output."""
-    model = onnx.load(path, load_external_data=False)
+def nudged(path, seed, target):
+    """The model with scales that differ by a ten-millionth at most."""
+    model, rng = onnx.load(path), np.random.default_rng(seed)
+    for one in model.graph.initializer:
+        if one.name.endswith(("_scale", "_scales")):
+            array = numpy_helper.to_array(one)
+            one.CopyFrom(numpy_helper.from_array((array * (1 + rng.uniform(-1e-7, 1e-7, array.shape))).astype(array.dtype), one.name))
+    onnx.save(model, target)
+    return target
+
+
+def peer_of(path, level="ORT_ENABLE_ALL", precise="0"):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    peer = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    name, same, rng = peer.get_outputs()[0].name, 0, np.random.default_rng(99)
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    options.add_session_config_entry("session.x64quantprecision", precise)
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def peers(path):
+    """ONNX Runtime's ways to run the model, by name; one that it refuses is left out."""
+    ways = {"default": peer_of(path), "plain": peer_of(path, "ORT_DISABLE_ALL")}
+    try:
+        ways["precise"] = peer_of(path, precise="1")
+    except onnxruntime.capi.onnxruntime_pybind11_state.Fail:
+        print(f"{path.name}: ONNX Runtime refuses the model with session.x64quantprecision", file=sys.stderr)
+    return ways
+
+
+def top_of_ours(program, path, feeds, name, folder):
+    command = [program, "run", path, "--output", folder]
+    for key, array in feeds.items():
+        np.save(folder / f"{key}.npy", array)
+        command += ["--input", f"{key}={folder / key}.npy"]
+    subprocess.run(command, check=True, capture_output=True)
+    return np.load(folder / f"{name}.npy").argmax(-1)
+
+
+PAIRS = [("ours", "default"), ("ours", "plain"), ("ours", "precise"), ("default", "plain"), ("default", "precise")]
+NUDGED = ["default = nudged", "ours nudged = nudged"]
+
+
+COMPARED = [*(" = ".join(pair) for pair in PAIRS), *NUDGED]
+
+
+def same_top(program, path, folder):
+    """By pair: of how many drawn inputs both say the same, the largest element of each row of the first output but 1 % of them."""
+    model = onnx.load(path, load_external_data=False)
+    ways = peers(path)
+    changed = [nudged(path, seed, folder / f"nudged_{seed}.onnx") for seed in range(NUDGES)]
+    nudged_peers = [peer_of(one) for one in changed]
+    name, rng = ways["default"].get_outputs()[0].name, np.random.default_rng(99)
+    same = {" = ".join(pair): 0 for pair in PAIRS if all(way == "ours" or way in ways for way in pair)}
+    by_nudge = {pair: [0] * NUDGES for pair in NUDGED}
     for _ in range(DRAWN):
         feeds = drawn(model, rng)
-        command = [program, "run", path, "--output", folder]
-        for key, array in feeds.items():
-            np.save(folder / f"{key}.npy", array)
-            command += ["--input", f"{key}={folder / key}.npy"]
-        subprocess.run(command, check=True, capture_output=True)
-        same += bool((np.load(folder / f"{name}.npy").argmax(-1) == peer.run([name], feeds)[0].argmax(-1)).mean() > 0.99)
-    return same
+        top = {way: peer.run([name], feeds)[0].argmax(-1) for way, peer in ways.items()}
+        top["ours"] = top_of_ours(program, path, feeds, name, folder)
+        agree = lambda one, other: bool((one == other).mean() > 0.99)
+        for pair in same:
+            same[pair] += agree(*(top[way] for way in pair.split(" = ")))
+        for i, (one, peer) in enumerate(zip(changed, nudged_peers)):
+            theirs = peer.run([name], feeds)[0].argmax(-1)
+            by_nudge[NUDGED[0]][i] += agree(theirs, top["default"])
+            by_nudge[NUDGED[1]][i] += agree(theirs, top_of_ours(program, one, feeds, name, folder))
+    return {**same, **{pair: ", ".join(map(str, counts)) for pair, counts in by_nudge.items()}}
 
 
 def race(program, path, repeat):
@@ -136,15 +191,17 @@ def race(program, path, repeat):
 
 
 def compare(program, folder, repeat):
-    print("| model | ours ms | ORT ms | ratio | ours MiB | ORT MiB | memory | same largest output |")
-    print("|---|---|---|---|---|---|---|---|")
+    columns = ["model", "ours ms", "ORT ms", "ratio", "ours MiB", "ORT MiB", "memory", *COMPARED]
+    print(f"| {' | '.join(columns)} |")
+    print("|---" * len(columns) + "|")
     for path in sorted([*folder.glob("*_qdq.onnx"), *folder.glob("*_qlinear.onnx"), *folder.glob("decoder_4bit.onnx")]):
         one = race(program, path, repeat)
         peer = one["peer"]
         with tempfile.TemporaryDirectory() as scratch:
             same = same_top(program, path, pathlib.Path(scratch))
         ours, theirs = (side["resident_above_base_bytes"] / 2**20 for side in (one, peer))
-        print(f"| {path.stem} | {one['latency_ms']['p50']:.1f} | {peer['latency_ms']['p50']:.1f} | {peer['ratio']:.2f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} | {same} of {DRAWN} |", flush=True)
+        agree = " | ".join(str(same.get(pair, "-")) for pair in COMPARED)
+        print(f"| {path.stem} | {one['latency_ms']['p50']:.1f} | {peer['latency_ms']['p50']:.1f} | {peer['ratio']:.2f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} | {agree} |", flush=True)
 
 
 def main():

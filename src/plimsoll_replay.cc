@@ -1,10 +1,11 @@
-#include <cstdio>
+#include <algorithm>
 #include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "plan/text/json_text.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/replay/replay.h"
 #include "plimsoll/replay/trace.h"
@@ -66,12 +67,37 @@ Result<Arguments> Parse(const std::vector<std::string_view>& words) {
   return arguments;
 }
 
+// The frame that answers of the plimsoll program have (docs/json.md), around an object's fields.
+std::string Framed(const std::string& file, std::string_view fields) {
+  const std::string named = file.empty() ? "" : StrCat(", \"file\": ", plan::JsonString(file));
+  return StrCat("{\"schema_version\": 1, \"command\": \"replay\"", named, ", ", fields, "}\n");
+}
+
+std::string ErrorFields(const Error& error) {
+  return StrCat("\"error\": {\"code\": ", plan::JsonString(error.code),
+                ", \"message\": ", plan::JsonString(error.what),
+                ", \"place\": ", plan::JsonString(error.where),
+                ", \"reason\": ", plan::JsonString(error.why),
+                ", \"remedy\": ", plan::JsonString(error.remedy),
+                ", \"exit_code\": ", static_cast<int>(error.kind), "}");
+}
+
+// What stands between the braces of an object.
+std::string_view FieldsOf(std::string_view object) {
+  const std::string_view trimmed = Trim(object);
+  return Trim(trimmed.substr(1, trimmed.size() - 2));
+}
+
 Status Run(const std::vector<std::string_view>& words) {
   PLIMSOLL_ASSIGN(const Arguments arguments, Parse(words));
   PLIMSOLL_ASSIGN(const Trace trace, ReadTrace(arguments.trace));
   PLIMSOLL_ASSIGN(const ReplayResult result, Replay(trace, arguments.options));
-  std::cout << (arguments.json ? result.ToJson() + "\n" : result.ToText());
-  return Status();
+  std::cout << (arguments.json ? Framed(arguments.trace, FieldsOf(result.ToJson()))
+                               : result.ToText());
+  std::cout.flush();
+  if (std::cout) return Status();
+  return Error{ErrorKind::kRunFailed, "cli.output",       "cannot write the answer",
+               "standard output",     "the write failed", "check disk space and pipes"};
 }
 
 }  // namespace
@@ -85,6 +111,9 @@ int main(int argc, char** argv) {
   }
   const plimsoll::Status status = plimsoll::replay::Run(words);
   if (status.ok()) return 0;
+  if (std::find(words.begin(), words.end(), "--json") != words.end()) {
+    std::cout << plimsoll::replay::Framed("", plimsoll::replay::ErrorFields(status.error()));
+  }
   std::cerr << "plimsoll-replay: " << status.error().Text() << "\n";
   return static_cast<int>(status.error().kind);
 }

@@ -97,6 +97,11 @@ def commands(program, base):
         Command("compare {b}/cnn.onnx --shape batch=1 --save {o}", "values", valid_folder),
         Command("extract {b}/cnn.onnx --to logits -o {o}", "part.onnx", valid_onnx),
         Command("compile {b}/cnn.onnx --shape batch=1 -o {o}", "model.plm", runs(program)),
+        Command("compare {b}/cnn.onnx --shape batch=1 --against {b}/values.npz --tolerance 100"),
+        Command("inspect {b}/cnn.onnx --compiled --shape batch=4"), Command("inspect {b}/cnn.onnx --compiled --shape batch=4 --json"),
+        Command("inspect {b}/cnn.onnx --weights"), Command("inspect {b}/cnn.onnx --graph --json"),
+        Command("plan {b}/cnn.onnx --shape batch=2 --csv -"), Command("plan {b}/cnn.onnx --limit 1MiB"), Command("plan {b}/cnn.onnx --shape batch=2 --policy all"),
+        Command("pack {b}/gaps.csv -o {o}", "placed.csv", valid_csv), Command("pack {b}/gaps.csv -o -"),
         Command("conformance {b}/cases"), Command("options"), Command("doctor"), Command("help run"), Command("version"), Command("completion bash"), Command("man"),
     ]
     for command in table:
@@ -111,6 +116,8 @@ def prepare(base):
     draw = random.Random(1)
     rows = [f"b{i},{low},{low + draw.randrange(5, 90)},{draw.randrange(1, 900) * 8}" for i in range(120) for low in [draw.randrange(300)]]
     (base / "table.csv").write_text("\n".join(["id,lower,upper,size", *rows]) + "\n")
+    (base / "gaps.csv").write_text("\n".join(["id,lower,upper,size,gaps", *(f"{row},{int(row.split(',')[1]) + 1}-{int(row.split(',')[1]) + 3}" for row in rows)]) + "\n")
+    np.savez(base / "values.npz", nothing=np.zeros(3), probabilities=np.full((1, 10), 0.1, np.float32))
     events = [f"{event},{i},{1000 + i},0,{i}" for i in range(500) for event in "af"]
     (base / "trace.csv").write_text("\n".join(["event,id,bytes,stream,time_us", *events]) + "\n")
     data = base / "cases" / "relu" / "test_data_set_0"
@@ -158,7 +165,7 @@ class Run:
     def start(self, longest):
         if self.condition == "full disk":
             self.limits.append((resource.RLIMIT_FSIZE, self.draw.choice([0, 1, 100, 1000, 5000])))
-        if self.condition == "little memory":
+        if self.condition == "little memory" and not self.limits:
             self.limits.append((resource.RLIMIT_AS, self.draw.choice([*range(20, 120, 2), *range(120, 400, 40)]) << 20))
         output = open("/dev/full", "w") if self.condition == "full output" else subprocess.PIPE
         words = self.command.line.replace("{o}", str(self.output)).split()
@@ -208,6 +215,17 @@ class Run:
             return [f"a file that is not whole: {wrong}"]
 
 
+def every_step_of_memory(program, table, base, failures):
+    """Address space from 20 MB up, a step at a time: what compiles and packs meets the end of it in every of its parts."""
+    command = next(command for command in table if command.line.startswith("bench") and "--csv" in command.line)
+    for size in range(20, 100, 2):
+        run = Run(program, command, "little memory", base / f"memory{size}", random.Random(size))
+        run.limits.append((resource.RLIMIT_AS, size << 20))
+        run.arrange()
+        run.start(0)
+        failures += [f"{size} MB: {' '.join(map(str, run.words))}: {mistake}: {run.error.strip()[-300:]}" for mistake in run.mistakes()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
@@ -233,6 +251,7 @@ def main():
             command.answers = run.out != ""
             wrong = run.mistakes() if run.code == 0 else [f"exit {run.code}: {run.error[-300:]}"]
             failures += [f"{command.line}: undisturbed: {mistake}" for mistake in wrong]
+        every_step_of_memory(program, table, base, failures)
         for number in range(arguments.runs):
             command = draw.choice(table)
             condition = draw.choice(conditions)

@@ -216,6 +216,12 @@ def compare_any_two():
         run("compare", other, "--shape", "batch=2", "--against", saved, code=5, says=value)
         (saved / "values.json").write_text("{")
         run("compare", CNN, "--shape", "batch=2", "--against", saved, code=6, says="compare.saved")
+        made = {path.stem: np.load(path) for path in sorted(saved.glob("*.npy"))}
+        listed = json.loads(run("compare", CNN, "--shape", "batch=2", "--save", folder / "again", "--json"))["models"][0]
+        arrays = {name: 2 * made[file] for name, file in [("probabilities", next(file for file in made if made[file].shape == (2, 10)))]}
+        np.savez(folder / "expected.npz", **arrays)
+        told = json.loads(run("compare", CNN, "--shape", "batch=2", "--against", folder / "expected.npz", "--json", code=5))["models"][0]
+        assert told["values_compared"] == 1 and told["differences"][0]["value"] == "probabilities" and not told["extra_outputs"], (told, listed)
         run("compare", CNN, "--shape", "batch=2", "--against", "abacus", code=2, says="there is no such engine")
 
 

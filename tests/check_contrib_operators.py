@@ -31,7 +31,8 @@ def draw(name, seed):
         drawn = OPERATORS[name](rng)
         model = drawn.model(rng)
         try:
-            expected = Reference(model).run(drawn.feeds)
+            reference, feeds = drawn.for_reference(model)
+            expected = Reference(reference).run(feeds)
         except REFUSALS as error:
             refusal = str(error)
             continue

@@ -21,6 +21,11 @@ SCHEMA = jsonschema.Draft202012Validator(json.loads((TOP / "tests" / "json_schem
 ANSWERS = [
     ("inspect {cnn}", 0, None),
     ("inspect {cnn} --graph", 0, None),
+    ("inspect {cnn} --compiled --shape batch=2", 0, None),
+    ("inspect {cnn} --compiled", 2, "inspect.open_sizes"),
+    ("inspect {collecting} --compiled", 4, "inspect.compiled"),
+    ("inspect {cnn} --weights", 0, None),
+    ("inspect {cnn} --weights --graph", 2, "cli.one_way"),
     ("inspect {missing}", 6, "file.missing"),
     ("plan {cnn} --shape batch=2", 0, None),
     ("plan {cnn} {cleared} --shape batch=2 --policy 2 --limit 1GiB", 0, None),
@@ -52,6 +57,10 @@ ANSWERS = [
     ("pack --check {folder}/placed.csv", 0, None),
     ("replay {trace}", 0, None),
     ("replay {table}", 6, "replay.bad_trace"),
+    ("plimsoll-replay {trace}", 0, None),
+    ("plimsoll-replay {table}", 6, "replay.bad_trace"),
+    ("plimsoll-replay {trace} --allocator zzz", 2, "replay.usage"),
+    ("plimsoll-replay {trace} --colour red", 2, "replay.usage"),
     ("report {folder}/profile --top 2", 0, None),
     ("report {table} --top 2", 6, "csv.heading"),
     ("conformance {folder}/cases", 0, None),
@@ -125,7 +134,10 @@ def files(folder):
 
 def wrong_with(line, expected, error):
     words = shlex.split(line)
-    done = subprocess.run([PROGRAM, *words, "--json"], capture_output=True, text=True, timeout=300)
+    program = PROGRAM
+    if words[:1] == ["plimsoll-replay"]:
+        program, words[0] = PROGRAM.with_name(words[0]), "replay"
+    done = subprocess.run([program, *words[program != PROGRAM:], "--json"], capture_output=True, text=True, timeout=300)
     if done.returncode != expected:
         return f"exit {done.returncode}, not {expected}: {done.stderr.strip()[:300]}"
     try:

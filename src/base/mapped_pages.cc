@@ -58,12 +58,18 @@ bool Contains(const std::vector<Bounds>& files, uintptr_t place) {
 
 }  // namespace
 
-bool LieInFile(std::span<const std::byte> bytes) {
-  if (bytes.empty()) return false;
-  const auto first = reinterpret_cast<uintptr_t>(bytes.data());
-  const std::vector<Bounds> files = ReadOnlyFiles();
-  return Contains(files, first) && Contains(files, first + bytes.size() - 1);
+std::vector<bool> WhichLieInFile(std::span<const std::span<const std::byte>> many) {
+  std::vector<bool> found;
+  const std::vector<Bounds> files = many.empty() ? std::vector<Bounds>() : ReadOnlyFiles();
+  for (const auto bytes : many) {
+    const auto first = reinterpret_cast<uintptr_t>(bytes.data());
+    found.push_back(!bytes.empty() && Contains(files, first) &&
+                    Contains(files, first + bytes.size() - 1));
+  }
+  return found;
 }
+
+bool LieInFile(std::span<const std::byte> bytes) { return WhichLieInFile(std::span(&bytes, 1))[0]; }
 
 void DropMappedPages(std::span<const std::span<const std::byte>> many) {
   std::optional<std::vector<Bounds>> files;

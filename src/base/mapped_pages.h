@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "plimsoll/base/bytes.h"
 
@@ -9,6 +10,9 @@ namespace plimsoll {
 
 // Whether all these bytes lie in a read-only mapping of a file. Looks up what is mapped where.
 bool LieInFile(std::span<const std::byte> bytes);
+
+// By range: whether all of its bytes do; for many at the cost of one.
+std::vector<bool> WhichLieInFile(std::span<const std::span<const std::byte>> many);
 
 // Gives back the pages that lie wholly inside these bytes, where they are a read-only mapping of a
 // file: they count no more as resident, and come back from the file if they are read again. Other

@@ -1,10 +1,32 @@
 #include "cli/answer.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <iostream>
+
+#include "cli/reports/text_table.h"
 
 namespace plimsoll::cli {
 
-void Answer::Print(std::string_view text) { std::cout << text; }
+void Answer::Print(std::string_view text) {
+  (to_error_ ? std::cerr : std::cout) << FoldedFor(to_error_ ? STDERR_FILENO : STDOUT_FILENO, text);
+}
+
+Status Answer::WillWrite(const std::vector<std::string>& files) {
+  const auto number = std::count_if(files.begin(), files.end(), [](const std::string& file) {
+    return file == "-" || file == "/dev/stdout";
+  });
+  to_error_ = number > 0;
+  if (number + (json_ ? 1 : 0) <= 1 || number == 0) return {};
+  return Error{.kind = ErrorKind::kUsage,
+               .code = "cli.two_answers",
+               .what = "command line not understood",
+               .where = "standard output",
+               .why = json_ ? "both --json and a file would be written to it"
+                            : "two files would be written to it",
+               .remedy = "give one of them the name of a file"};
+}
 
 void Answer::Finish() const { Write(nullptr); }
 

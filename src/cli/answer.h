@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plimsoll/base/status.h"
 
@@ -25,6 +26,10 @@ class Answer {
 
   // Without --json.
   void Print(std::string_view text);
+  // Files that the command will write. Where one is standard output ("-"), text goes to standard
+  // error, so that what follows in a pipe reads the file alone; two of them, or one beside --json,
+  // are refused (cli.two_answers).
+  Status WillWrite(const std::vector<std::string>& files);
   // With --json: the fields of an object, next to those that are there already.
   void Add(const Json& fields) { fields_.update(fields); }
   // One of the two, whichever is asked for: `json` and `text` are called for what they give.
@@ -46,6 +51,7 @@ class Answer {
 
   std::string command_;
   bool json_;
+  bool to_error_ = false;  // text
   Json fields_ = Json::object();
 };
 

@@ -8,10 +8,12 @@
 #include <iostream>
 #include <new>
 #include <span>
+#include <sstream>
 #include <system_error>
 
 #include "cli/interrupt.h"
 #include "cli/peer/heap_calls.h"
+#include "cli/reports/text_table.h"
 #include "cli/version.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
@@ -39,8 +41,9 @@ Examples:
   plimsoll doctor                                    what this machine offers
   plimsoll help plan                                 the options of a command, with examples
 
-Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage, 3 does not fit,
-4 unsupported, 5 mismatch, 6 bad file, 130 interrupted (Ctrl-C: what is known by then is told).)";
+Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage,
+3 does not fit, 4 unsupported, 5 mismatch, 6 bad file, 130 interrupted (Ctrl-C:
+what is known by then is told).)";
 
 void Report(const Error& error) {
   const bool color = ColorAllowed(STDERR_FILENO);
@@ -48,7 +51,8 @@ void Report(const Error& error) {
   const std::string text = error.code == "config.mistakes"
                                ? StrCat(error.what, ":", error.why, " [", error.code, "]")
                                : error.Text();
-  std::cerr << StrCat(color ? "\033[31m" : "", "error: ", color ? "\033[0m" : "", text, "\n");
+  std::cerr << FoldedFor(STDERR_FILENO, StrCat(color ? "\033[31m" : "",
+                                               "error: ", color ? "\033[0m" : "", text, "\n"));
 }
 
 // Before anything is parsed, since what cannot be parsed is answered in the same way.
@@ -112,8 +116,10 @@ Status RunProgram(int argc, char** argv, Answer& answer) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
     if (wrong.get_exit_code() == 0) {
-      program.exit(wrong);
+      std::ostringstream text;
+      program.exit(wrong, text, text);
       answer = Answer("", false);  // help and version are text
+      answer.Print(text.str());
       return {};
     }
     return Error{ErrorKind::kUsage,

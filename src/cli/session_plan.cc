@@ -19,7 +19,7 @@ Result<SessionPlan::Model> SessionPlan::Add(graph::Graph graph,
   auto model = Compile(std::move(graph), variables, inputs);
   if (!model.ok()) {
     const Error& error = model.error();
-    if (error.kind == ErrorKind::kUsage) return error;
+    if (error.kind == ErrorKind::kUsage || error.kind == ErrorKind::kRunFailed) return error;
     Model without;
     without.reason =
         StrCat(error.what, error.where.empty() ? "" : StrCat(", ", error.where), ": ", error.why);

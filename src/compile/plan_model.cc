@@ -156,7 +156,7 @@ Bytes PlainPeak(const Graph& graph) { return FileOrderBound(graph, FindConstantV
 
 Result<PlannedModel> PlanModel(const Graph& graph, const PlanOptions& options) {
   PLIMSOLL_ASSIGN(PlannedModel usual, PlanOnce(graph, options));
-  if (!options.memory_priority) return usual;
+  if (!options.memory_priority || options.order_effort.Stopped()) return usual;
   constexpr int64_t kMoreSteps = 4;
   PlanOptions longer = options;
   longer.order_effort.steps = std::max(options.order_effort.steps, OrderEffort::kMemoryPriority);

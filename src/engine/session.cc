@@ -97,6 +97,7 @@ LoadOptions LoadOptionsFor(const SessionOptions& options, const DeviceSide& side
                        config::MemoryOptimizationPolicy::kMemoryPriority;
   if (!load.weight_forms && smaller) load.weight_forms = compile::WeightForms::kSmaller;
   load.threads = options.threads;
+  load.pin_threads = options.pin_threads;
   load.deterministic = options.config.deterministic;
   load.steps = options.config.iterations_per_loop;
   DebugSettings debug = DebugSettings::Of(options.config);

@@ -30,6 +30,7 @@ using plimsoll::SessionMemory;
 
 struct SessionOptions {
   int threads = 1;  // of each run
+  bool pin_threads = false;
   LoadOptions load;
   config::RunConfig config;
   std::shared_ptr<device::Device> device;  // none: a new one of `device_name`

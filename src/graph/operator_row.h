@@ -83,6 +83,9 @@ struct OperatorFacts {
     int input = 0;
   };
   std::array<CachePair, 2> in_place_caches = {};
+  // Output 0 may be written where input 0 begins, in memory with room for all of it: the elements
+  // of input 0 move to their places first. No other input may lie there.
+  bool grows_over_first_input = false;
   // Inputs whose elements the host must know before the node is prepared: axes, shapes, sizes,
   // scales, conditions and trip counts. All others may lie in memory that the host cannot reach.
   // Where elements of a tensor tell the size of a result (NonZero, Compress), that is not marked.

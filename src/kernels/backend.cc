@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "graph/operator_row.h"
 #include "kernels/blocking.h"
 #include "kernels/kernel_table.h"
 #include "plimsoll/base/text.h"
@@ -19,6 +20,9 @@ class CpuBackend final : public Backend {
     return FindKernel(domain, name, version) != nullptr;
   }
   Result<KernelPointer> Prepare(KernelSite& site) const override { return PrepareKernel(site); }
+  bool GrowsOverFirstInput(const graph::Graph& graph, graph::NodeId node) const override {
+    return graph::FactsOf(graph[node]).grows_over_first_input;
+  }
   int channels_together() const override { return BlockSize(); }
 };
 

@@ -33,6 +33,8 @@ class Backend {
   // As kernels::InPlacePairs, for this backend's kernels; usually what the operator allows.
   virtual std::vector<InPlacePair> InPlacePairs(const graph::Graph& graph,
                                                 graph::NodeId node) const;
+  // Whether the node's kernel does what OperatorFacts::grows_over_first_input says.
+  virtual bool GrowsOverFirstInput(const graph::Graph&, graph::NodeId) const { return false; }
   // The layout that convolutions prefer: channels that lie side by side (kernels/blocking.h); 1:
   // row-major, which every kernel takes.
   virtual int channels_together() const { return 1; }

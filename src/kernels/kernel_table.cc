@@ -27,16 +27,18 @@ const Table& AllRows() {
   return *table;
 }
 
-// A small workspace that the site has no room for lies on the stack of the thread that runs.
+constexpr Bytes kSmallWorkspace = Bytes(64 << 10);
+constexpr Bytes kMediumWorkspace = Bytes(256 << 10);
+
+// A workspace that the site has no room for lies on the stack of the thread that runs.
+template <int64_t kMost>
 class StackWorkspaceKernel final : public Kernel {
  public:
-  static constexpr Bytes kMost = Bytes(64 << 10);
-
   explicit StackWorkspaceKernel(KernelPointer kernel) : kernel_(std::move(kernel)) {}
 
   std::string_view implementation() const override { return kernel_->implementation(); }
   Status Run(const KernelCall& call) const override {
-    alignas(64) std::array<std::byte, static_cast<size_t>(kMost.value())> workspace;
+    alignas(64) std::array<std::byte, static_cast<size_t>(kMost)> workspace;
     return kernel_->Run(
         {.inputs = call.inputs, .outputs = call.outputs, .workspace = workspace.data()});
   }
@@ -44,6 +46,16 @@ class StackWorkspaceKernel final : public Kernel {
  private:
   KernelPointer kernel_;
 };
+
+// The largest workspace for the stack: a small one, or a medium one where the node's tensors are
+// so large that it is a small part of them.
+Bytes StackRoom(const KernelSite& site) {
+  constexpr int64_t kSmallPart = 4;
+  Bytes tensors;
+  for (const TensorInfo& input : site.inputs) tensors += input.size();
+  for (const TensorInfo& output : site.outputs) tensors += output.size();
+  return std::clamp(Bytes(tensors.value() / kSmallPart), kSmallWorkspace, kMediumWorkspace);
+}
 
 }  // namespace
 
@@ -60,13 +72,19 @@ Result<KernelPointer> PrepareKernel(KernelSite& site) {
   const KernelRow* row = FindKernel(node.domain, node.op, node.version);
   if (row == nullptr) return NoKernel(site, HostBackend().name());
   const Bytes most = site.most_workspace;
-  site.most_workspace = std::max(most, StackWorkspaceKernel::kMost);
+  const Bytes stack = StackRoom(site);
+  site.most_workspace = std::max(most, stack);
   Result<KernelPointer> made = row->make(site);
   site.most_workspace = most;
   PLIMSOLL_ASSIGN(KernelPointer kernel, std::move(made));
   const Bytes workspace = kernel->workspace();
-  if (workspace <= most || workspace > StackWorkspaceKernel::kMost) return kernel;
-  return KernelPointer(std::make_unique<const StackWorkspaceKernel>(std::move(kernel)));
+  if (workspace <= most || workspace > stack) return kernel;
+  if (workspace <= kSmallWorkspace) {
+    return KernelPointer(
+        std::make_unique<const StackWorkspaceKernel<kSmallWorkspace.value()>>(std::move(kernel)));
+  }
+  return KernelPointer(
+      std::make_unique<const StackWorkspaceKernel<kMediumWorkspace.value()>>(std::move(kernel)));
 }
 
 }  // namespace plimsoll::kernels

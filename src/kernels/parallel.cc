@@ -50,6 +50,7 @@ struct Caller {
   uint32_t calls = 0;  // outermost scopes so far
   int cores = 1;       // that the process may use
   bool in_region = false;
+  bool pinned = false;
 };
 constinit thread_local Caller caller;
 
@@ -88,6 +89,9 @@ ThreadScope::~ThreadScope() {
   if (--caller.scopes == 0 && !caller.in_region) callers.fetch_sub(1, std::memory_order_relaxed);
 }
 
+PinScope::PinScope(bool pinned) : before_(std::exchange(caller.pinned, pinned)) {}
+PinScope::~PinScope() { caller.pinned = before_; }
+
 int Threads() {
   return caller.threads > 0 ? caller.threads : std::min(UsableCores(), kMostThreads);
 }
@@ -107,6 +111,7 @@ bool RunRegion(int parts, bool together, RegionBody body, const void* context) {
                      .threads = std::min(parts, share),
                      .together = together,
                      .crowded = share < parts,
+                     .pinned = caller.pinned,
                      .body =
                          [](int part, void* given) {
                            const Work& work = *static_cast<const Work*>(given);

@@ -22,6 +22,20 @@ class ThreadScope {
 };
 int Threads();  // in the innermost scope of the calling thread; all usable cores outside of any
 
+// For as long as it lives, where `pinned`: the threads that work for the calling thread stay each
+// on a processor of its own, as far as there are enough. The calling thread itself goes where it
+// will.
+class PinScope {
+ public:
+  explicit PinScope(bool pinned);
+  ~PinScope();
+  PinScope(const PinScope&) = delete;
+  PinScope& operator=(const PinScope&) = delete;
+
+ private:
+  const bool before_;
+};
+
 // Calls `body(part, context)` once for each of `parts` parts in the threads of the calling thread,
 // itself among them, and returns when all are done. Where parts wait for each other (`together`),
 // each has a thread of its own; false, with nothing begun, where the system gives too few. Not

@@ -10,11 +10,13 @@ OPSET = 21
 
 
 class Drawn:
-    """Inputs in the node's order, None where one is left out; outputs by whether the node wants each."""
+    """Inputs in the node's order, None where one is left out; outputs by whether the node wants each. `equivalents`: by place, inputs
+    that must give the same result, of which ONNX Runtime's is more exact."""
 
-    def __init__(self, op, inputs, attributes=None, outputs=(True,), tolerance=FLOATS, domain=DOMAIN, constants=()):
+    def __init__(self, op, inputs, attributes=None, outputs=(True,), tolerance=FLOATS, domain=DOMAIN, constants=(), equivalents=None):
         self.op, self.inputs, self.attributes, self.outputs = op, inputs, attributes or {}, outputs
         self.tolerance, self.domain, self.constants = tolerance, domain, set(constants)
+        self.equivalents = {f"x{i}": array for i, array in (equivalents or {}).items()}
 
     def model(self, rng):
         """Inputs are constants where the operator wants that, or by chance; sizes of the others may be open."""
@@ -42,6 +44,15 @@ class Drawn:
         for output in model.graph.output:
             output.ClearField("type")
         return model
+
+    def for_reference(self, model):
+        """The model and its feeds with the equivalents in place."""
+        changed = onnx.ModelProto()
+        changed.CopyFrom(model)
+        for initializer in changed.graph.initializer:
+            if initializer.name in self.equivalents:
+                initializer.CopyFrom(numpy_helper.from_array(self.equivalents[initializer.name], initializer.name))
+        return changed, {name: self.equivalents.get(name, array) for name, array in self.feeds.items()}
 
 
 def floats(rng, *shape, scale=1.0, dtype=np.float32):

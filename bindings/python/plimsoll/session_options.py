@@ -87,10 +87,7 @@ class SessionOptions:
         return self._entries[key]
 
     def _threads(self) -> int:
-        threads = self.intra_op_num_threads
-        if threads:
-            return int(threads)
-        return 1
+        return int(self.intra_op_num_threads)
 
     def _settings(self) -> dict[str, str]:
         settings = dict(self._entries)

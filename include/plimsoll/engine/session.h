@@ -53,7 +53,10 @@ class SharedWeights {
 };
 
 struct SessionOptions {
-  int threads = 1;  // of each run
+  int threads = 1;  // of each run; 0: the processors that this process may use
+  // Each thread that helps a run's own stays on one processor. Worth it where the program has the
+  // machine for itself, harmful where others work on it.
+  bool pin_threads = false;
   // The device that runs, by its name ("cpu", "far:0": device::ParseDeviceName; a kind may be the
   // program's own, device::RegisterDeviceKind), or an object of the caller's, which goes before the
   // name. Its memory must be one that the session's kernels can reach.
@@ -84,7 +87,9 @@ struct SessionOptions {
 
 // A variable of a graph: the input that it is, and the output that replaces it after each run.
 // Without an output it is only read. Where the model leaves sizes open, `dims` are the variable's:
-// of a cache of keys and values (GroupQueryAttention) with room for so many.
+// of a cache of keys and values with room for so many. One that a Concat appends to (present =
+// Concat(past, new)) begins without rows and grows up to these sizes; a run that needs more is
+// refused (variables.capacity).
 struct VariableName {
   std::string input;
   std::string output;

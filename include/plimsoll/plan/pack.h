@@ -14,13 +14,20 @@
 namespace plimsoll::plan {
 
 // Buffers as a table in text: one region, one stream. The first line names the columns, in any
-// order: `id`, `lower`, `upper` and `size` are needed; `alignment` and `offset` may follow. A life
-// is [lower, upper). An empty cell means the default. In a question `offset` is a fixed offset; in
-// an answer it is where the buffer lies. This is the form of MiniMalloc's benchmarks.
+// order: `id`, `lower`, `upper` and `size` are needed; `alignment`, `gaps`, `hint`, `offset` and
+// `name` may follow. A life is [lower, upper). An empty cell means the default. In a question
+// `offset` is a fixed offset; in an answer it is where the buffer lies. `gaps` are moments of its
+// life at which a buffer needs none of its bytes: "3-5 7-9" is [3, 5) and [7, 9). `hint` is read
+// over. `name` is what people call the buffer; a cell in quotes may have commas. This is the form
+// of MiniMalloc's benchmarks, and `name`.
 struct BufferTable {
+  // Of a buffer with gaps the first part of its life; behind all rows stand buffers for the other
+  // parts, each a window of the whole of it.
   Problem problem;
-  std::vector<std::optional<Offset>> offsets;  // one per buffer
-  std::vector<int64_t> lines;                  // one per buffer: where it stands in the text
+  std::vector<std::optional<Offset>> offsets;  // one per row
+  std::vector<int64_t> lines;                  // one per row: where it stands in the text
+  std::vector<std::vector<Use>> gaps = {};     // one per row, ascending; empty: nobody has any
+  std::vector<std::string> names = {};         // one per row; empty: the table has no such column
 };
 
 // Refuses what is no such table, with the line and the reason. `file` is for the error only.
@@ -28,6 +35,8 @@ Result<BufferTable> ReadBufferTable(std::string_view csv, std::string_view file 
 
 // The table of the same columns with every buffer's `offset`.
 std::string WriteBufferTable(const Problem& problem, const std::vector<Offset>& offsets);
+// The same with gaps and names, where the table has any; the offsets of its rows come first.
+std::string WriteBufferTable(const BufferTable& table, const std::vector<Offset>& offsets);
 
 // What a question gets when nobody says how hard to try. Who names a capacity wants that answer:
 // the search runs on, in rounds of growing steps, until it has found a placement or proven that
@@ -52,7 +61,7 @@ struct PackAnswer {
   bool infeasible = false;  // proven: nothing fits into the capacity
   bool deadline_hit = false;
   std::string assigner;
-  std::vector<Offset> offsets;  // one per buffer
+  std::vector<Offset> offsets;  // one per buffer of the table's problem
   // Only when `infeasible`: buffers that cannot be placed together.
   std::vector<BufferId> infeasible_set;
   bool infeasible_set_minimal = false;  // proven: without any one of them the others fit

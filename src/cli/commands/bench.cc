@@ -28,6 +28,7 @@ struct BenchArguments {
   int64_t warm_up = 1;
   double duration = 0;
   std::string threads = "0";
+  bool pin_threads = false;
   std::string callers = "1";
   std::string device;
   std::string csv;
@@ -45,12 +46,13 @@ Examples:
   plimsoll bench resnet50.onnx --save-baseline before.json      with one build, and then
   plimsoll bench resnet50.onnx --compare before.json            with another
 
-Runs come in rounds, ours and the peer's by turns, and while one side runs the other is stopped. The
-ratio is our median over theirs, its spread the middle half of the ratios of rounds. p90 is told from
-10 runs, p99 from 100. With --compare a difference counts where it is larger than the noise: what
-the middle half of the rounds of the two measurements are apart, and 3 % at least. Exit code 5 when
-a case became slower. ONNX Runtime is the Python package of that name, in PLIMSOLL_PYTHON or
-python3.)";
+Runs come in rounds, ours and the peer's by turns, and while one side runs the
+other is stopped. The ratio is our median over theirs, its spread the middle
+half of the ratios of rounds. p90 is told from 10 runs, p99 from 100. With
+--compare a difference counts where it is larger than the noise: what the
+middle half of the rounds of the two measurements are apart, and 3 % at least.
+Exit code 5 when a case became slower. ONNX Runtime is the Python package of
+that name, in PLIMSOLL_PYTHON or python3.)";
 
 Result<std::vector<int>> ParseCounts(const std::string& option, const std::string& text,
                                      int64_t least) {
@@ -99,6 +101,7 @@ Result<std::vector<BenchCase>> CasesOf(const BenchArguments& options) {
                          .batch = options.batch,
                          .device = options.device,
                          .threads = thread_count == 0 ? UsableCores() : thread_count,
+                         .pin_threads = options.pin_threads,
                          .callers = caller_count});
       }
     }
@@ -146,6 +149,7 @@ Status Tell(const BenchArguments& options, BenchReport& report, Answer& answer) 
 
 // Every case is measured, also behind one that fails; the first failure is the command's.
 Status Bench(const BenchArguments& options, Answer& answer) {
+  PLIMSOLL_TRY(answer.WillWrite({options.csv, options.save_baseline}));
   PLIMSOLL_ASSIGN(const std::vector<BenchCase> cases, CasesOf(options));
   PLIMSOLL_TRY(CheckShapeNames(options));
   if (!options.compare.empty()) {
@@ -200,6 +204,7 @@ void AddBench(CLI::App& program, Action& action) {
                "Run for so many seconds, each side, in place of --repeat");
   command.Text("--threads", options->threads,
                "Threads of a run, one number or several: 1,2,4; 0: the cores this process may use");
+  command.Flag("--pin-threads", options->pin_threads, kPinThreadsHelp);
   command.Text("--callers", options->callers,
                "Callers at once, each with the model for itself, one number or several");
   command.Text("--device", options->device, kDeviceHelp);

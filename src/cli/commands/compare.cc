@@ -44,13 +44,16 @@ Examples:
   plimsoll compare model.onnx --against other.onnx                values of the same name
   plimsoll compare model.onnx --save before                       keep what this engine makes, and
   plimsoll compare model.onnx --against before                    compare another build with it
+  plimsoll compare model.onnx --against expected.npz              arrays by the names of values
 
-The engines: plain (ours, node by node, without passes), plimsoll (ours, as it runs models) and ort
-(ONNX Runtime without optimisations). Every value that a node makes is computed by both and compared
-by the relative length of the difference. Of plimsoll the outputs are; where they part, values in
-between are made outputs in turn, until the first node that parts is found. A value differs where the
-distance is above --tolerance and some element is apart by more than --absolute; what lies within
-the rounding of a float32 sum next to zero does not count. Exit code 5 when one differs.)";
+The engines: plain (ours, node by node, without passes), plimsoll (ours, as it
+runs models) and ort (ONNX Runtime without optimisations). Every value that a
+node makes is computed by both and compared by the relative length of the
+difference. Of plimsoll the outputs are; where they part, values in between are
+made outputs in turn, until the first node that parts is found. A value differs
+where the distance is above --tolerance and some element is apart by more than
+--absolute; what lies within the rounding of a float32 sum next to zero does
+not count. Exit code 5 when one differs.)";
 
 struct Difference {
   std::string value;
@@ -134,13 +137,14 @@ Result<SideValues> OtherSide(const CompareArguments& options, const ComparedMode
   }
   std::error_code failed;
   if (std::filesystem::is_directory(options.against, failed)) return LoadSide(options.against);
+  if (options.against.ends_with(".npz")) return LoadArchive(options.against, model.graph);
   const bool named_engine = options.against.find_first_of("./") == std::string::npos;
   if (named_engine) {
     return Error{.kind = ErrorKind::kUsage,
                  .code = "compare.against",
                  .what = "cannot compare",
                  .where = StrCat("--against ", options.against),
-                 .why = "there is no such engine, model or folder of saved values",
+                 .why = "there is no such engine, model, folder of saved values or .npz",
                  .remedy = "the engines are plimsoll, plain and ort (ONNX Runtime)"};
   }
   PLIMSOLL_ASSIGN(const ComparedModel other, OtherModel(options, model));
@@ -332,7 +336,7 @@ void AddCompare(CLI::App& program, Action& action) {
   command.Choice("--engine", options->engine, {"plimsoll", "plain", "ort"}, "Who computes it");
   command.Text("--against", options->against,
                "The other side: plimsoll, plain or ort (ONNX Runtime, without it the one meant), "
-               "another ONNX file, or a folder of --save");
+               "another ONNX file, a folder of --save, or arrays of NumPy (.npz)");
   command.List("--input", options->inputs,
                "name=file.npy, name=file.pb or name=random; repeatable");
   command.List("--shape", options->shapes,

@@ -36,9 +36,10 @@ Examples:
   plimsoll run model.plm                             starts without searches and packing
   plimsoll bench model.plm
 
-The file holds the model with its weights, the orders and plans that were searched for and the
-weights in the forms that kernels read. It is for this build and this processor; others refuse it
-(exit code 4). What was compiled for other shapes, threads or options than a run has is made again.)";
+The file holds the model with its weights, the orders and plans that were
+searched for and the weights in the forms that kernels read. It is for this
+build and this processor; others refuse it (exit code 4). What was compiled for
+other shapes, threads or options than a run has is made again.)";
 
 // Compiles into the file that is being written.
 Status CompileInto(const CompileArguments& options, engine::CompiledFileWriter& writer,
@@ -73,6 +74,14 @@ Status CompileInto(const CompileArguments& options, engine::CompiledFileWriter& 
 }
 
 Status Compile(const CompileArguments& options, Answer& answer) {
+  if (options.output == "-") {
+    return Error{.kind = ErrorKind::kUsage,
+                 .code = "compile.output",
+                 .what = "cannot write the compiled model",
+                 .where = "standard output",
+                 .why = "its parts are written where they belong, not one behind the other",
+                 .remedy = "name a file with -o"};
+  }
   PLIMSOLL_ASSIGN(const std::shared_ptr<engine::CompiledFileWriter> writer,
                   engine::CompiledFileWriter::Begin(LinkTarget(options.output)));
   std::optional<ProgressLine> progress(std::in_place, 0, "compiling");

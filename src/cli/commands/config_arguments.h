@@ -26,6 +26,8 @@ struct ConfigArguments {
   bool trains = false;                // the command means graph_run_mode=1 where nobody gives it
 };
 
+inline constexpr const char* kPinThreadsHelp =
+    "Keep each thread that helps on a processor of its own: where the machine is all ours";
 inline constexpr const char* kDeviceHelp =
     "cpu, or far: a CPU device for tests whose memory the host cannot reach; far:1 is the second "
     "of "

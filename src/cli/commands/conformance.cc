@@ -33,10 +33,10 @@ Examples:
   plimsoll conformance build/cases --policy 4 --threads 2
   plimsoll conformance build/cases --json
 
-A case is a folder with model.onnx and test_data_set_N/{input,output}_M.pb; tolerance.json
-next to the model gives rtol and atol. The data sets of a case run in one session, inside their
-plans, over poisoned memory and node by node. Exit code 5 when a case failed, 4 when some are only
-unsupported.)";
+A case is a folder with model.onnx and test_data_set_N/{input,output}_M.pb;
+tolerance.json next to the model gives rtol and atol. The data sets of a case
+run in one session, inside their plans, over poisoned memory and node by node.
+Exit code 5 when a case failed, 4 when some are only unsupported.)";
 
 constexpr std::array<const char*, 4> kNames = {"passed", "random", "failed", "unsupported"};
 

@@ -28,9 +28,10 @@ Examples:
   plimsoll extract model.onnx --to relu_3 -o trunk.onnx     from the model's inputs to a value
   plimsoll inspect model.onnx --graph                       the names of values
 
-Nodes, initializers, functions and bodies are taken as the file has them; the types of new inputs and
-outputs are the file's, or else inferred. Weights that the model keeps in files next to it go to one
-file next to the new model, OUTPUT.data.)";
+Nodes, initializers, functions and bodies are taken as the file has them; the
+types of new inputs and outputs are the file's, or else inferred. Weights that
+the model keeps in files next to it go to one file next to the new model,
+OUTPUT.data.)";
 
 Json ExtractJson(const ExtractArguments& options, const onnx::ExtractedModel& part) {
   Json model{{"file", options.output},     {"source", options.model},
@@ -54,6 +55,7 @@ Status WriteData(const std::string& path, const std::vector<onnx::ByteSpan>& dat
 }
 
 Status Extract(const ExtractArguments& options, Answer& answer) {
+  PLIMSOLL_TRY(answer.WillWrite({options.output}));
   PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
   PLIMSOLL_TRY(compile::InferShapes(graph));
   const std::string data = options.output + ".data";

@@ -1,9 +1,11 @@
 #include "cli/commands/options_text.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "cli/reports/text_table.h"
 #include "config/options/option_table.h"
 #include "plimsoll/base/text.h"
 
@@ -14,7 +16,6 @@ using config::EffectiveConfig;
 using config::EffectiveValue;
 using config::Option;
 
-constexpr size_t kTextWidth = 88;
 constexpr size_t kLabelWidth = 14;
 constexpr size_t kNameWidth = 36;
 constexpr size_t kDefaultWidth = 22;
@@ -27,25 +28,8 @@ std::string EnvironmentText(const Option& option) {
                                                         : "; the option wins over it");
 }
 
-// "label         text", the text broken at blanks and its further lines indented.
 std::string Paragraph(std::string_view label, std::string_view text) {
-  std::string out = fmt::format("{:<{}}", label, kLabelWidth);
-  size_t column = kLabelWidth;
-  bool first = true;
-  for (const std::string_view word : Split(text, ' ')) {
-    const bool breaks = !first && column + 1 + word.size() > kTextWidth;
-    if (breaks) {
-      out += "\n" + std::string(kLabelWidth, ' ');
-      column = kLabelWidth;
-    } else if (!first) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-    first = false;
-  }
-  return out + "\n";
+  return Wrapped(fmt::format("{:<{}}", label, kLabelWidth), text, OutputColumns());
 }
 
 // "deprecated", "no effect": the standing up to its reason.
@@ -117,6 +101,8 @@ std::string DefaultText(const Option& option) {
 }
 
 std::string OptionListText() {
+  constexpr size_t kRoomForLegal = 110;
+  const bool wide = isatty(STDOUT_FILENO) == 0 || OutputColumns() >= kRoomForLegal;
   std::string out;
   std::string_view section;
   for (const Option& option : config::OptionTable()) {
@@ -126,9 +112,12 @@ std::string OptionListText() {
     }
     const std::string given =
         option.default_value.empty() ? "-" : std::string(option.default_value);
-    out += fmt::format("  {:<{}}{:<{}}{:<{}}{}\n", option.name, kNameWidth, given, kDefaultWidth,
-                       StandingWord(option), kStandingWidth, ShortLegalText(option));
+    out += fmt::format("  {:<{}}{:<{}}", option.name, kNameWidth, given, kDefaultWidth);
+    out += wide ? fmt::format("{:<{}}{}\n", StandingWord(option), kStandingWidth,
+                              ShortLegalText(option))
+                : StrCat(StandingWord(option), "\n");
   }
+  if (!wide) out += "\nplimsoll options NAME tells the legal values of an option and its meaning\n";
   return out;
 }
 

@@ -32,11 +32,13 @@ struct PackArguments {
 constexpr int64_t kPackMostSteps = int64_t{1} << 50;
 
 constexpr const char* kPackExamples = R"(
-The table has a heading line with id,lower,upper,size and optionally alignment,offset (fixed).
-A buffer lives in [lower, upper).
+The table has a heading line with id,lower,upper,size and optionally alignment,
+offset (fixed), gaps and name. A buffer lives in [lower, upper), but for gaps
+such as "3-5 7-9", in which it needs no bytes: [3, 5) and [7, 9).
 
 Examples:
   plimsoll pack buffers.csv                                the lowest peak within the effort
+  plimsoll plan model.onnx --csv - | plimsoll pack -       buffers from standard input
   plimsoll pack buffers.csv --capacity 1MiB -o placed.csv  any placement that fits (exit code 3: none)
   plimsoll pack --check placed.csv --capacity 1MiB         verify an answer from anywhere)";
 
@@ -113,6 +115,7 @@ std::string InfeasibleText(const plan::BufferTable& table, const plan::PackAnswe
 }
 
 Status Pack(const PackArguments& options, Answer& answer) {
+  PLIMSOLL_TRY(answer.WillWrite({options.output}));
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const std::optional<Bytes> capacity, ReadCapacity(options));
   PLIMSOLL_ASSIGN(std::string csv, ReadTextFile(options.table));
@@ -137,8 +140,7 @@ Status Pack(const PackArguments& options, Answer& answer) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!options.output.empty()) {
-    PLIMSOLL_TRY(
-        WriteTextFile(options.output, plan::WriteBufferTable(table.problem, packed.offsets)));
+    PLIMSOLL_TRY(WriteTextFile(options.output, plan::WriteBufferTable(table, packed.offsets)));
   }
   if (options.json) {
     Json json = {{"file", options.table},
@@ -150,7 +152,7 @@ Status Pack(const PackArguments& options, Answer& answer) {
                  {"assigner", packed.assigner},
                  {"infeasible", packed.infeasible},
                  {"deadline_hit", packed.deadline_hit},
-                 {"buffers", table.problem.buffers.size()}};
+                 {"buffers", table.offsets.size()}};
     if (!packed.infeasible_set.empty()) {
       json["infeasible_set"] = Json::array();
       for (const plan::BufferId id : packed.infeasible_set) {
@@ -160,7 +162,7 @@ Status Pack(const PackArguments& options, Answer& answer) {
     }
     answer.Add(json);
   } else {
-    answer.Print(ShownText(packed, table.problem.buffers.size(), seconds));
+    answer.Print(ShownText(packed, table.offsets.size(), seconds));
   }
   if (!packed.fits) {
     return DoesNotFit(options, packed.peak_bytes, *capacity, InfeasibleText(table, packed));
@@ -174,7 +176,7 @@ void AddPack(CLI::App& program, Action& action) {
   auto options = std::make_shared<PackArguments>();
   CommandOptions command(program, "pack", "Place buffers given as a table, without a model",
                          kPackExamples);
-  command.Required("table", options->table, "A CSV file");
+  command.Required("table", options->table, "A CSV file; -: standard input");
   command.Text("--capacity", options->capacity, "Be content with any peak up to this");
   command.Whole("--effort", options->effort, -1, kPackMostSteps,
                 "Search steps; more is slower and never worse; -1: with --capacity until solved, "

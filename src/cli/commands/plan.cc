@@ -40,9 +40,10 @@ Examples:
   plimsoll plan a.onnx b.onnx --policy 2            what a session of both takes before anything runs
   plimsoll plan a.onnx b.onnx --policy all          the same with each policy, side by side
 
-What is planned is what `plimsoll run` executes with the same options: --effort, --order and
---deadline are the planner's, and a run takes their defaults. `all` in place of a value compares
-those of an option that has a list of them: --policy, --memory-optimization-policy and others.)";
+What is planned is what `plimsoll run` executes with the same options:
+--effort, --order and --deadline are the planner's, and a run takes their
+defaults. `all` in place of a value compares those of an option that has a list
+of them: --policy, --memory-optimization-policy and others.)";
 
 // What would bring the session below the limit, tried out.
 std::vector<PlanReports::Remedy> FindRemedies(const PlanArguments& options,
@@ -248,7 +249,8 @@ Status CompareSizes(const PlanArguments& options, SizeChoice choice, Answer& ans
       return total.ok() && *total <= *limit;
     };
     const int64_t largest = LargestThatFits(kMostTried, fits);
-    if (largest == 0 && first) return *first;
+    // Where planning itself ran out of memory, nothing is known of what fits.
+    if (first && (largest == 0 || first->kind == ErrorKind::kRunFailed)) return *first;
     comparison.largest_that_fits = largest;
     comparison.note =
         largest == 0 ? StrCat("no ", choice.name, " fits into ", *limit, "\n")
@@ -270,6 +272,7 @@ Status CompareSizes(const PlanArguments& options, SizeChoice choice, Answer& ans
 }
 
 Status Plan(PlanArguments options, Answer& answer) {
+  PLIMSOLL_TRY(answer.WillWrite({options.csv, options.html}));
   PLIMSOLL_TRY(ParseLimit(options.limit).status());
   PLIMSOLL_ASSIGN(const std::optional<EveryValue> compared, TakeEveryValue(options.config));
   PLIMSOLL_TRY(CheckArguments(options, compared.has_value()));

@@ -12,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/reports/clearing_report.h"
 #include "cli/reports/plan_page.h"
+#include "cli/reports/text_table.h"
 #include "cli/reports/weight_forms.h"
 #include "compile/bodies/cut_stretch.h"
 #include "compile/memory/streams.h"
@@ -35,6 +36,7 @@ compile::PlanOptions ReadOptions(const PlanArguments& options) {
   request.effort.steps = options.effort;
   request.effort.deadline_ms = options.deadline_ms;
   request.effort.stop = &InterruptFlag();
+  request.order_effort.stop = &InterruptFlag();
   request.threads = ThreadsOf(options.threads);
   request.search_order = options.order == "search";
   return request;
@@ -136,7 +138,8 @@ void NoteMissingWeights(const graph::Graph& graph, PlanReport& report) {
   if (report.missing_weights == 0) return;
   report.notes.emplace_back(
       "weights",
-      StrCat("the data of ", report.missing_weights, " constants, ", report.missing_bytes,
+      StrCat("the data of ", Counted(static_cast<size_t>(report.missing_weights), "constant"), ", ",
+             report.missing_bytes,
              ", is missing: assumed are its size and that no two of them are equal, and that none "
              "is all zeros or ones, by which passes could leave nodes out"));
 }

@@ -21,8 +21,9 @@ struct ReplayArguments {
 };
 
 constexpr const char* kReplayExamples = R"(
-A trace has a heading line event,id,bytes,stream,time_us; events are a (allocated), f (free asked
-for) and c (free completed). A memory snapshot of PyTorch is read as it is; three lines make one:
+A trace has a heading line event,id,bytes,stream,time_us; events are a
+(allocated), f (free asked for) and c (free completed). A memory snapshot of
+PyTorch is read as it is; three lines make one:
   torch.cuda.memory._record_memory_history()
   ...                                               # the work
   torch.cuda.memory._dump_snapshot("snapshot.pickle")

@@ -28,8 +28,9 @@ struct ReportArguments {
 };
 
 constexpr const char* kReportExamples = R"(
-A file is a page that `plimsoll plan --html` or this command wrote, or a table with the columns of
-operator_memory_<stamp>.csv, ours or another tool's; of a folder every such table is taken.
+A file is a page that `plimsoll plan --html` or this command wrote, or a table
+with the columns of operator_memory_<stamp>.csv, ours or another tool's; of a
+folder every such table is taken.
 
 Examples:
   plimsoll report operator_memory_1.csv                 writes report.html
@@ -162,6 +163,7 @@ Json TopJson(const ReportPlan& plan, size_t top) {
 }
 
 Status WriteReport(const ReportArguments& options, Answer& answer) {
+  PLIMSOLL_TRY(answer.WillWrite({options.output}));
   PLIMSOLL_ASSIGN(const profile::Report report, ReadAll(options));
   const bool answers = options.top > 0 || options.json;
   const std::string output = !options.output.empty() ? options.output

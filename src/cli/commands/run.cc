@@ -45,6 +45,7 @@ struct RunArguments {
   int64_t seed = 1;
   std::string normalize = "unit";
   int64_t threads = 0;
+  bool pin_threads = false;
   std::string device;
   std::string profile;
   bool by_operator = false;
@@ -66,8 +67,8 @@ Examples:
   plimsoll run model.onnx --repeat 5 --profile prof        tables of memory, a trace, a page
   plimsoll run model.onnx --repeat 20 --by-operator        where the time goes, operator by operator
 
-Weights that the model keeps in files next to it must be there. With one run its latency includes
-nothing but the run: loading and planning come before.)";
+Weights that the model keeps in files next to it must be there. With one run
+its latency includes nothing but the run: loading and planning come before.)";
 
 std::string FileName(const std::string& port) {
   std::string name = port;
@@ -239,6 +240,7 @@ class Runs {
     for (int64_t i = 0; i < repeat && !Interrupted(); ++i) {
       for (size_t k = 0; k < models_.size(); ++k) {
         progress.Begin(waterlines[k] ? &*waterlines[k] : nullptr);
+        if (i + 1 == repeat) PLIMSOLL_TRY(models_[k].runner.KeepVariables());
         PLIMSOLL_TRY(models_[k].runner.RunOnce());
       }
       if (!known_) known_.emplace();
@@ -343,6 +345,7 @@ Status Run(const RunArguments& options, Answer& answer) {
   engine::SessionOptions session_options;
   session_options.device_name = options.device;
   session_options.threads = ThreadsOf(options.threads);
+  session_options.pin_threads = options.pin_threads;
   session_options.load.optimise = !options.plain;
   session_options.load.weight_forms = ParseWeightForms(options.weights);
   session_options.config = configured.config;
@@ -395,6 +398,7 @@ void AddRun(CLI::App& program, Action& action) {
   command.Text("--output", options->output, "A folder for the outputs, as NAME.npy");
   command.Whole("--repeat", options->repeat, 1, 1'000'000, "How many runs");
   command.Threads(options->threads, "Of a run");
+  command.Flag("--pin-threads", options->pin_threads, kPinThreadsHelp);
   command.Text("--device", options->device, kDeviceHelp);
   command.Text("--limit", options->limit,
                "Exit with 3, before anything is taken, when it needs more than this of the device");

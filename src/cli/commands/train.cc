@@ -53,10 +53,11 @@ Examples:
   plimsoll train model.onnx --steps 50 --restore state.plv --save state.plv    goes on from there
   plimsoll train model.onnx --variables w=w_next,m=m_next --steps 1
 
-The model is one whole step: loss, gradients, update. Inputs that an output replaces are its
-variables, by the model's metadata 'state' or --variables; they begin as zeros, or as the model's
-own constants, unless --initial or --restore says otherwise. An array with one dimension more than
-its input, in front, is a row of batches, one per step.)";
+The model is one whole step: loss, gradients, update. Inputs that an output
+replaces are its variables, by the model's metadata 'state' or --variables;
+they begin as zeros, or as the model's own constants, unless --initial or
+--restore says otherwise. An array with one dimension more than its input, in
+front, is a row of batches, one per step.)";
 
 Error BadSteps(std::string where, std::string why, std::string remedy) {
   return Error{.kind = ErrorKind::kUsage,
@@ -100,6 +101,7 @@ Status CheckSave(const TrainArguments& options, int64_t last_step) {
                  .why = std::move(why),
                  .remedy = std::move(remedy)};
   };
+  if (options.save == "-") return bad("a state is kept in a file, which is read again", "name one");
   std::error_code failed;
   const std::filesystem::path file = options.save;
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";

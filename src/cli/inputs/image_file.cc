@@ -36,7 +36,9 @@ Error NoImages(const std::string& file, std::string_view library) {
 }
 #endif
 
-bool TooLarge(int64_t width, int64_t height) { return height > 0 && width > kMostPixels / height; }
+[[maybe_unused]] bool TooLarge(int64_t width, int64_t height) {
+  return height > 0 && width > kMostPixels / height;
+}
 
 #ifdef PLIMSOLL_HAS_PNG
 Result<DecodedImage> DecodePng(const std::string& file, int channels) {
@@ -116,7 +118,7 @@ Result<DecodedImage> DecodeJpeg(const std::string& file, int channels) {
 
 }  // namespace
 
-Result<DecodedImage> DecodeImage(const std::string& file, int channels) {
+Result<DecodedImage> DecodeImage(const std::string& file, [[maybe_unused]] int channels) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "rb"),
                                                            std::fclose);
   if (in == nullptr) return BadImage(file, "it cannot be opened");

@@ -59,6 +59,7 @@ class OurSide {
     engine::SessionOptions options;
     options.device_name = measured.device;
     options.threads = measured.threads;
+    options.pin_threads = measured.pin_threads;
     options.config.graph_max_parallel_model_num = measured.callers;
     PLIMSOLL_ASSIGN(side.session_, engine::Session::Create(options));
     if (file.compiled != nullptr) side.session_->Serve(file.compiled);

@@ -21,6 +21,7 @@ struct BenchCase {
   std::string batch;
   std::string device;
   int threads = 1;
+  bool pin_threads = false;
   int callers = 1;
 };
 

@@ -19,6 +19,7 @@
 #include "cli/peer/group_limits.h"
 #include "cli/reports/text_table.h"
 #include "cli/version.h"
+#include "kernels/threads/onednn_regions.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -132,8 +133,13 @@ Finding OneDnn() {
     default:
       isa = "AVX-512 or newer";
   }
+  const bool ours = kernels::OneDnnRegions::redirected();
   return {"oneDNN",
-          StrCat(version->major, ".", version->minor, ".", version->patch, ", uses ", isa), ""};
+          StrCat(version->major, ".", version->minor, ".", version->patch, ", uses ", isa,
+                 ours ? ", works in the engine's threads" : ", works in OpenMP's threads"),
+          ours ? ""
+               : "its imports from OpenMP's runtime were not found: OMP_NUM_THREADS and "
+                 "OMP_WAIT_POLICY decide how it waits beside the engine's threads"};
 }
 
 // The Python that bench and compare would start, and whether it has the other engine.

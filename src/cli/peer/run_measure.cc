@@ -77,7 +77,18 @@ void ModelRunner::RestoreInputs() {
   }
 }
 
+Status ModelRunner::FollowVariables() {
+  const std::vector<engine::Variable> variables = session_->variables().List();
+  const bool grow = std::any_of(variables.begin(), variables.end(), [](const auto& variable) {
+    return variable.growth_axis.has_value();
+  });
+  if (!grow || !planned()) return {};
+  PLIMSOLL_ASSIGN(executable_, session_->Compile(id_, read_, &reason_));
+  return planned() ? MakeOutputs() : Status();
+}
+
 Status ModelRunner::MakeOutputs() {
+  outputs_.clear();
   PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session_->Outputs(id_));
   PLIMSOLL_ASSIGN(std::vector<HostTensor> made, engine::MakeOutputs(*executable_, ports, batch()));
   for (HostTensor& output : made) {
@@ -90,8 +101,9 @@ Status ModelRunner::MakeOutputs() {
 
 Status ModelRunner::RunOnce() {
   RestoreInputs();
-  const int64_t calls = HeapCalls();
   const auto begin = std::chrono::steady_clock::now();
+  PLIMSOLL_TRY(FollowVariables());
+  const int64_t calls = HeapCalls();
   if (planned()) {
     PLIMSOLL_TRY(session_->Run(id_, read_, written_, run_));
   } else {
@@ -103,28 +115,41 @@ Status ModelRunner::RunOnce() {
   return {};
 }
 
+Status ModelRunner::KeepVariables() {
+  kept_.clear();
+  if (!planned()) return {};
+  const graph::Graph& compiled = executable_->model().graph;
+  for (const engine::Variable& variable : session_->variables().List()) {
+    const auto& inputs = compiled.root().inputs;
+    const bool read = std::any_of(inputs.begin(), inputs.end(), [&](graph::ValueId input) {
+      return compiled[input].name == variable.name;
+    });
+    if (!read) continue;
+    PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(variable.type, variable.most));
+    PLIMSOLL_TRY(
+        session_->variables().Get(variable.name, {variable.type, variable.dims, copy.data.get()}));
+    kept_.emplace(variable.name, std::move(copy));
+  }
+  return {};
+}
+
 Result<engine::PoisonedRun> ModelRunner::Observe() {
   RestoreInputs();
+  if (kept_.empty()) {
+    // The outputs of the last run stay.
+    const std::vector<HostValue> last = outputs_;
+    PLIMSOLL_TRY(FollowVariables());
+    PLIMSOLL_TRY(KeepVariables());
+    outputs_ = last;
+  }
   const graph::Graph& compiled = executable_->model().graph;
-  std::vector<HostTensor> variables;
   std::vector<const void*> from;
   std::vector<void*> to;
   size_t given = 0;
-  const std::vector<engine::Variable> known = session_->variables().List();
   for (const graph::ValueId input : compiled.root().inputs) {
-    const auto variable =
-        std::find_if(known.begin(), known.end(), [&](const engine::Variable& one) {
-          return read_.size() < compiled.root().inputs.size() && one.name == compiled[input].name;
-        });
-    if (variable == known.end()) {
-      from.push_back(read_[given++].data);
-      continue;
-    }
-    PLIMSOLL_ASSIGN(HostTensor copy, kernels::AllocateOnHeap(variable->type, variable->dims));
-    PLIMSOLL_TRY(
-        session_->variables().Get(variable->name, {copy.type, copy.dims, copy.data.get()}));
-    from.push_back(copy.data.get());
-    variables.push_back(std::move(copy));
+    const bool is_given = read_.size() == compiled.root().inputs.size();
+    const auto variable = is_given ? kept_.end() : kept_.find(compiled[input].name);
+    from.push_back(variable == kept_.end() ? read_[given++].data : variable->second.data.get());
   }
   std::vector<HostTensor> made;  // next to the outputs of the last run, which stay
   size_t written = 0;
@@ -138,9 +163,11 @@ Result<engine::PoisonedRun> ModelRunner::Observe() {
     to.push_back(own.data.get());
     made.push_back(std::move(own));
   }
-  return engine::RunPoisoned(
+  auto observed = engine::RunPoisoned(
       *executable_,
       {.inputs = from, .outputs = to, .batch = executable_->program().BatchNamed(batch())});
+  kept_.clear();
+  return observed;
 }
 
 bool EnoughFor(double share, size_t values) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +29,11 @@ class ModelRunner {
   Status RunOnce();
   // Runs set it as RunOptions::task says, from now on; null: none does.
   void TellTask(std::atomic<int64_t>* task) { run_.task = task; }
-  // One more run over poisoned memory, on copies of the variables. Only where planned().
+  // Remembers what the session's variables hold, for Observe. To be called before the last run: one
+  // run more may be one too many, as where a cache is full.
+  Status KeepVariables();
+  // One more run over poisoned memory, on copies of the variables: those kept, or as they are now.
+  // Only where planned().
   Result<engine::PoisonedRun> Observe();
 
   bool planned() const { return executable_ != nullptr; }
@@ -48,6 +53,8 @@ class ModelRunner {
 
  private:
   ModelRunner() = default;
+  // For what the session's variables hold now; nothing to do unless some of them grow.
+  Status FollowVariables();
   Status MakeOutputs();
   Status MakeScratch();
   void RestoreInputs();
@@ -57,7 +64,8 @@ class ModelRunner {
   engine::RunOptions run_;
   std::vector<kernels::HostValue> inputs_;
   std::vector<kernels::HostValue> outputs_;
-  std::vector<kernels::HostTensor> scratch_;  // of inputs that a run overwrites; else empty
+  std::map<std::string, kernels::HostTensor> kept_;  // variables, by name
+  std::vector<kernels::HostTensor> scratch_;         // of inputs that a run overwrites; else empty
   std::vector<TensorView> read_;
   std::vector<TensorView> written_;
   std::shared_ptr<const engine::Executable> executable_;

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/inputs/archive.h"
 #include "cli/inputs/npy.h"
 #include "cli/inputs/text_file.h"
 #include "cli/interrupt.h"
@@ -207,6 +208,20 @@ Result<SideValues> LoadSide(const std::filesystem::path& folder) {
     }
   } catch (const nlohmann::json::exception& wrong) {
     return BadSaved(folder, json.is_discarded() ? "its list is no JSON" : wrong.what());
+  }
+  return side;
+}
+
+Result<SideValues> LoadArchive(const std::string& file, const graph::Graph& graph) {
+  SideValues side{.name = file, .values = {}};
+  PLIMSOLL_ASSIGN(const std::vector<std::string> names, ArchiveNames(file));
+  for (const std::string& name : names) {
+    PLIMSOLL_ASSIGN(HostTensor tensor, ReadFromArchive(file, name));
+    SideValues::Value value{.name = name, .node = file, .tensor = std::move(tensor)};
+    for (const graph::ValueId output : graph.root().outputs) {
+      value.output = value.output || graph[output].name == name;
+    }
+    side.values.push_back(std::move(value));
   }
   return side;
 }

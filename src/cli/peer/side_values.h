@@ -47,4 +47,7 @@ Result<SideValues> ComputeSide(ComparedEngine engine, const ComparedModel& model
 Status SaveSide(const std::filesystem::path& folder, const SideValues& side);
 Result<SideValues> LoadSide(const std::filesystem::path& folder);
 
+// The arrays of a NumPy archive (.npz) by their names, as values of this model.
+Result<SideValues> LoadArchive(const std::string& file, const graph::Graph& graph);
+
 }  // namespace plimsoll::cli

@@ -56,6 +56,11 @@ double MemoryRatioOf(const BenchRow& row) {
          static_cast<double>(row.peer->side.resident.value());
 }
 
+// A process that gave back as much as it took has grown by nothing: then there is no ratio.
+bool MemoryIsComparable(const BenchRow& row) {
+  return row.ours.resident.value() > 0 && row.peer->side.resident.value() > 0;
+}
+
 bool HasPeer(const std::vector<BenchRow>& rows) { return !rows.empty() && rows[0].peer; }
 
 std::string PercentileCell(const BenchSide& side, double share) {
@@ -122,7 +127,9 @@ Json BenchJson(const BenchReport& report) {
   for (const BenchRow& row : report.rows) json["models"].push_back(RowJson(row));
   if (HasPeer(report.rows)) {
     json["ratio_geomean"] = Geometric(report.rows, RatioOf);
-    json["memory_geomean"] = Geometric(report.rows, MemoryRatioOf);
+    if (std::ranges::all_of(report.rows, MemoryIsComparable)) {
+      json["memory_geomean"] = Geometric(report.rows, MemoryRatioOf);
+    }
   }
   if (report.comparison) {
     Json& told = json["comparison"];
@@ -160,17 +167,18 @@ std::string BenchText(const BenchReport& report) {
     for (size_t i = 0; i < cells.size(); ++i) add(shown[i], row, std::move(cells[i]));
   };
   fill(table[0], {"model", "threads", "callers", "runs", "median ms", "p90", "p99", "runs/s",
-                  "memory", "ort ms", "ratio (spread)", "ort memory"});
+                  peer ? "memory" : "on device", "ort ms", "ratio (spread)", "ort memory"});
   for (const BenchRow& row : report.rows) {
-    std::vector<std::string> cells = {FileNameOf(row),
-                                      StrCat(row.measured.threads),
-                                      StrCat(row.measured.callers),
-                                      StrCat(row.ours.latency_ms.size()),
-                                      Rounded(MedianOf(row.ours)),
-                                      PercentileCell(row.ours, 0.9),
-                                      PercentileCell(row.ours, 0.99),
-                                      Rounded(row.ours.throughput()),
-                                      FormatBytes(row.ours.resident)};
+    std::vector<std::string> cells = {
+        FileNameOf(row),
+        StrCat(row.measured.threads),
+        StrCat(row.measured.callers),
+        StrCat(row.ours.latency_ms.size()),
+        Rounded(MedianOf(row.ours)),
+        PercentileCell(row.ours, 0.9),
+        PercentileCell(row.ours, 0.99),
+        Rounded(row.ours.throughput()),
+        FormatBytes(peer ? row.ours.resident : row.table.device.total())};
     if (row.peer) {
       cells.push_back(Rounded(MedianOf(row.peer->side)));
       cells.push_back(StrCat(Rounded(row.ratio()), " (", Rounded(row.ratio_low()), "-",

@@ -33,6 +33,16 @@ TEST(BenchReportTest, PercentilesAreToldFromEnoughRuns) {
   EXPECT_EQ(BenchText({.rows = {SomeRow(4, 9)}, .comparison = {}}).find("p90"), std::string::npos);
 }
 
+TEST(BenchReportTest, MemoryIsComparedWhereBothProcessesHaveGrown) {
+  BenchRow row = SomeRow(4, 9);
+  row.peer.emplace();
+  row.peer->side = row.ours;
+  row.peer->side.resident = MiB(6);
+  EXPECT_DOUBLE_EQ(BenchJson({.rows = {row}, .comparison = {}})["memory_geomean"], 0.5);
+  row.peer->side.resident = Bytes(0);
+  EXPECT_FALSE(BenchJson({.rows = {row}, .comparison = {}}).contains("memory_geomean"));
+}
+
 TEST(BenchReportTest, TheTableForProgramsQuotesNames) {
   const std::string csv = BenchCsv({.rows = {SomeRow(4, 9)}, .comparison = {}});
   EXPECT_NE(csv.find("\n\"folder/m,1.onnx\",2,3,9,0,4,4,,,4.5,"), std::string::npos) << csv;

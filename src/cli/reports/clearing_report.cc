@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/reports/text_table.h"
 #include "compile/passes/bodies.h"
 #include "plimsoll/base/text.h"
 
@@ -52,12 +53,12 @@ Result<std::optional<PlanReport::Clearing>> CompareClearing(const compile::Compi
 
 std::string ClearingText(const PlanReport::Clearing& clearing) {
   return fmt::format(
-      "Cleared: {} of {} nodes, atomic_clean_policy {}\n"
+      "Cleared: {} of {}, atomic_clean_policy {}\n"
       "  policy 0 takes {:>12}: one clear of one area of {}, shared with nobody\n"
       "  policy 1 takes {:>12}: each node clears its own before it runs\n"
       "  the common area costs {} more than policy 1\n",
-      FormatBytes(clearing.cleared), clearing.nodes, clearing.policy,
-      FormatBytes(clearing.peak_together), FormatBytes(clearing.area),
+      FormatBytes(clearing.cleared), Counted(static_cast<size_t>(clearing.nodes), "node"),
+      clearing.policy, FormatBytes(clearing.peak_together), FormatBytes(clearing.area),
       FormatBytes(clearing.peak_separate), FormatBytes(clearing.area_cost()));
 }
 

@@ -3,8 +3,6 @@
 #include "graph/text_form.h"
 
 namespace plimsoll::cli {
-namespace {
-
 Json TypedNames(const graph::Graph& graph, const std::vector<graph::ValueId>& values) {
   Json list = Json::array();
   for (const graph::ValueId id : values) {
@@ -16,8 +14,6 @@ Json TypedNames(const graph::Graph& graph, const std::vector<graph::ValueId>& va
   }
   return list;
 }
-
-}  // namespace
 
 Json GraphJson(const graph::Graph& graph, const std::string& file) {
   Json model = {{"file", file},

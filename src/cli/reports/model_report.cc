@@ -20,12 +20,47 @@ ModelReport::Port PortOf(const Value& value) {
   return {value.name, Text(value.type), SizeOf(value.type)};
 }
 
-std::vector<std::pair<std::string, int>> CountOperators(const Graph& graph) {
-  std::map<std::string, int> counts;
-  for (const Node& node : graph.nodes) ++counts[OperatorName(node)];
-  std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
+// The tensor that a node carries which makes nothing of inputs; null: there is none.
+const graph::ConstantTensor* CarriedBy(const Node& node) {
+  if (!node.inputs.empty()) return nullptr;
+  for (const auto& [name, value] : node.attributes) {
+    if (const auto* tensor = std::get_if<graph::ConstantTensor>(&value)) return tensor;
+  }
+  return nullptr;
+}
+
+// The constant that a value is, in whichever of the two ways a file can have it.
+const graph::ConstantTensor* ConstantOf(const Graph& graph, ValueId value) {
+  if (!value.valid()) return nullptr;
+  if (graph[value].constant.valid()) return &graph[graph[value].constant];
+  const NodeId maker = graph[value].producer;
+  return maker.valid() ? CarriedBy(graph[maker]) : nullptr;
+}
+
+std::vector<ModelReport::Operator> CountOperators(const Graph& graph) {
+  std::map<std::string, ModelReport::Operator> counts;
+  std::set<const graph::ConstantTensor*> seen;
+  for (const Node& node : graph.nodes) {
+    ModelReport::Operator& row = counts[OperatorName(node)];
+    ++row.count;
+    for (const ValueId input : node.inputs) {
+      const graph::ConstantTensor* const constant = ConstantOf(graph, input);
+      if (constant != nullptr && seen.insert(constant).second) {
+        row.parameters = SaturatingAdd(row.parameters, constant->ElementCount());
+      }
+    }
+    const graph::OperationsRule rule = graph::FactsOf(node).operations;
+    const int64_t operations = rule != nullptr ? rule(graph, node) : 0;
+    row.operations = SaturatingAdd(row.operations, operations);
+    if (rule != nullptr && operations == 0) ++row.uncounted;
+  }
+  std::vector<ModelReport::Operator> sorted;
+  for (auto& [name, row] : counts) {
+    row.name = name;
+    sorted.push_back(row);
+  }
   std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+                   [](const auto& a, const auto& b) { return a.count > b.count; });
   return sorted;
 }
 

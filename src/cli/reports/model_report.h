@@ -25,6 +25,15 @@ struct ModelReport {
     int tensors = 0;
     Bytes bytes;
   };
+  struct Operator {
+    std::string name;
+    int count = 0;
+    int64_t parameters = 0;  // elements of the constants that its nodes are the first to read
+    // Additions and multiplications of one run, of products, convolutions and attention; a body is
+    // counted once.
+    int64_t operations = 0;
+    int uncounted = 0;  // nodes that have such operations, of sizes that are not known
+  };
   struct Unsupported {
     std::string name;  // of the operator
     std::string node;  // the first that needs it
@@ -42,8 +51,8 @@ struct ModelReport {
   graph::OpenDimensions open;
   int nodes = 0;  // bodies included
   int bodies = 0;
-  std::vector<std::pair<std::string, int>> operators;  // most frequent first
-  std::vector<Weights> weights;                        // by type, largest first
+  std::vector<Operator> operators;  // most frequent first
+  std::vector<Weights> weights;     // by type, largest first
   Bytes weight_bytes;
   int missing_tensors = 0;
   std::vector<std::string> missing_files;

@@ -41,8 +41,12 @@ Json ReportJson(const ModelReport& report) {
   json["nodes"] = report.nodes;
   json["bodies"] = report.bodies;
   json["operators"] = Json::array();
-  for (const auto& [name, count] : report.operators) {
-    json["operators"].push_back({{"operator", name}, {"count", count}});
+  for (const auto& row : report.operators) {
+    json["operators"].push_back({{"operator", row.name},
+                                 {"count", row.count},
+                                 {"parameters", row.parameters},
+                                 {"operations", row.operations},
+                                 {"uncounted", row.uncounted}});
   }
   json["weights_bytes"] = report.weight_bytes.value();
   json["weights"] = Json::array();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/reports/model_report.h"
+#include "cli/reports/text_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -44,30 +45,57 @@ void Ports(Page& page, std::string_view title, const std::vector<ModelReport::Po
 }
 
 void Operators(Page& page, const ModelReport& report) {
-  page.Heading(fmt::format("Operators  {} nodes of {} kinds{}", report.nodes,
-                           report.operators.size(),
-                           report.bodies > 0 ? fmt::format(", {} bodies", report.bodies) : ""));
-  constexpr int kBar = 32;
-  const int most = report.operators.empty() ? 1 : report.operators[0].second;
+  double parameters = 0;
+  double operations = 0;
+  int uncounted = 0;
+  for (const ModelReport::Operator& row : report.operators) {
+    parameters += static_cast<double>(row.parameters);
+    operations += static_cast<double>(row.operations);
+    uncounted += row.uncounted;
+  }
+  std::string heading =
+      fmt::format("Operators  {} of {}", Counted(static_cast<size_t>(report.nodes), "node"),
+                  Counted(report.operators.size(), "kind"));
+  if (report.bodies == 1) heading += ", 1 body";
+  if (report.bodies > 1) heading += fmt::format(", {} bodies", report.bodies);
+  page.Heading(heading);
+  constexpr int kBar = 20;
+  const int most = report.operators.empty() ? 1 : report.operators[0].count;
+  page.Line("{:<24} {:>6}  {:>10}  {:>10}", "operator", "nodes", "parameters", "flop");
   for (size_t i = 0; i < std::min(report.operators.size(), kShownRows); ++i) {
-    const auto& [name, count] = report.operators[i];
+    const ModelReport::Operator& row = report.operators[i];
     std::string bar;
-    for (int cell = 0; cell < std::max(1, count * kBar / most); ++cell) bar += "▇";
-    page.Line("{:<24} {:>5}  {}", name, count, bar);
+    for (int cell = 0; cell < std::max(1, row.count * kBar / most); ++cell) bar += "▇";
+    page.Line("{:<24} {:>6}  {:>10}  {:>10}  {}", row.name, row.count,
+              row.parameters > 0 ? Scaled(static_cast<double>(row.parameters)) : "",
+              row.operations > 0  ? Scaled(static_cast<double>(row.operations))
+              : row.uncounted > 0 ? "open"
+                                  : "",
+              bar);
   }
   if (report.operators.size() > kShownRows) {
-    page.Line("... and {} more kinds", report.operators.size() - kShownRows);
+    page.Line("... and {} more", Counted(report.operators.size() - kShownRows, "kind"));
+  }
+  page.Line("{:<24} {:>6}  {:>10}  {:>10}", "all", report.nodes, Scaled(parameters),
+            uncounted == 0 ? Scaled(operations) : "");
+  if (uncounted > 0) {
+    page.Line("flop: sizes of {} are open, --shape gives them",
+              Counted(static_cast<size_t>(uncounted), "node"));
+  } else if (operations > 0) {
+    page.Line("flop: additions and multiplications of products, convolutions and attention");
   }
 }
 
 void Weights(Page& page, const ModelReport& report) {
   page.Heading(fmt::format("Weights  {}", FormatBytes(report.weight_bytes)));
   for (const auto& row : report.weights) {
-    page.Line("{:<10} {:>5} tensors  {:>10}", row.type, row.tensors, FormatBytes(row.bytes));
+    page.Line("{:<10} {:>5} {:<7}  {:>10}", row.type, row.tensors,
+              row.tensors == 1 ? "tensor" : "tensors", FormatBytes(row.bytes));
   }
   if (report.missing_tensors > 0) {
-    page.Line("{} tensors lie in {}, which is not there: the model can be inspected and planned",
-              report.missing_tensors, Join(report.missing_files, ", "));
+    page.Line("{} {} in {}, which is not there: the model can be inspected and planned",
+              Counted(static_cast<size_t>(report.missing_tensors), "tensor"),
+              report.missing_tensors == 1 ? "lies" : "lie", Join(report.missing_files, ", "));
   }
 }
 
@@ -75,8 +103,9 @@ void Checks(Page& page, const ModelReport& report) {
   page.Heading("Shapes");
   const auto& check = report.declared;
   page.Line(
-      "{} of {} values that the file declares came out the same by our rules{}",
-      check.checked - static_cast<int>(check.mismatches.size()), check.checked,
+      "{} of {} that the file declares came out the same by our rules{}",
+      check.checked - static_cast<int>(check.mismatches.size()),
+      Counted(static_cast<size_t>(check.checked), "value"),
       check.undetermined > 0 ? fmt::format("; {} more depend on data", check.undetermined) : "");
   for (size_t i = 0; i < std::min(check.mismatches.size(), kShownMismatches); ++i) {
     const auto& mismatch = check.mismatches[i];
@@ -84,7 +113,8 @@ void Checks(Page& page, const ModelReport& report) {
               mismatch.declared, mismatch.computed, mismatch.node);
   }
   if (report.test_data) {
-    page.Line("{} stored outputs compared, {} differ, {} depend on data", report.test_data->checked,
+    page.Line("{} compared, {} differ, {} depend on data",
+              Counted(static_cast<size_t>(report.test_data->checked), "stored output"),
               report.test_data->mismatches.size(), report.test_data->undetermined);
     for (const std::string& mismatch : report.test_data->mismatches) {
       page.Line("differs: {}", mismatch);
@@ -93,7 +123,9 @@ void Checks(Page& page, const ModelReport& report) {
   const graph::OpenDimensions& open = report.open;
   if (!open.names.empty()) page.Line("dynamic: {}", Join(open.names, ", "));
   if (!open.of_inputs.empty()) page.Line("without a name: {}", Join(open.of_inputs, ", "));
-  if (open.from_data > 0) page.Line("known from data alone: {} sizes", open.from_data);
+  if (open.from_data > 0) {
+    page.Line("known from data alone: {}", Counted(static_cast<size_t>(open.from_data), "size"));
+  }
   if (open.names.empty() && open.of_inputs.empty() && open.from_data == 0) {
     page.Line("every dimension is a number");
   }

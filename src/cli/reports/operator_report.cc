@@ -66,9 +66,10 @@ std::string OperatorTimesText(const std::vector<OperatorTime>& times, const Mach
                     FormatBytes(Bytes(time.written)),
                     time.roofline > 0 ? Fixed(time.roofline * 100, 0) + " %" : "-"});
   }
-  return StrCat(TextTable(rows, 3), "roofline: this machine copies ",
-                Fixed(machine.bytes_per_second / 1e9, 1), " GB/s and multiplies matrices at ",
-                Fixed(machine.operations_per_second / 1e9, 1), " Gflop/s\n");
+  return StrCat(FittedTable(std::move(rows), 3, 0, {"written", "read", "kernel"}),
+                "roofline: this machine copies ", Fixed(machine.bytes_per_second / 1e9, 1),
+                " GB/s and multiplies matrices at ", Fixed(machine.operations_per_second / 1e9, 1),
+                " Gflop/s\n");
 }
 
 Json OperatorTimesJson(const std::vector<OperatorTime>& times, const MachineSpeed& machine) {

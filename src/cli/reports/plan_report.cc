@@ -69,16 +69,18 @@ PlanReport MakePlanReport(const engine::Executable& executable, const engine::Gr
 }
 
 std::string PlanCsv(const compile::PlannedModel& model) {
-  plan::Problem table;
-  table.regions.push_back(model.buffers.problem.region(model.buffers.feature_map));
+  plan::BufferTable table;
+  table.problem.AddRegion(model.buffers.problem.region(model.buffers.feature_map));
   std::vector<Offset> offsets;
   for (size_t i = 0; i < model.buffers.problem.buffers.size(); ++i) {
     plan::Buffer buffer = model.buffers.problem.buffers[i];
     if (buffer.region != model.buffers.feature_map) continue;
+    table.names.push_back(buffer.name);
     buffer.name = StrCat(i);
     buffer.region = plan::RegionId(0);
-    table.AddBuffer(std::move(buffer));
+    table.problem.AddBuffer(std::move(buffer));
     offsets.push_back(model.plan.offsets[i]);
+    table.offsets.emplace_back(offsets.back());
   }
   return plan::WriteBufferTable(table, offsets);
 }

@@ -105,7 +105,7 @@ std::string PlanText(const PlanReports& reports, bool color);
 // "models", and what the session takes.
 Json PlanJson(const PlanReports& reports);
 
-// The buffers of the feature map as a table that `plimsoll pack --check` reads.
+// The buffers of the feature map, with their names, as a table that `plimsoll pack --check` reads.
 std::string PlanCsv(const compile::PlannedModel& model);
 
 }  // namespace plimsoll::cli

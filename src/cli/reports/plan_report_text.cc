@@ -43,13 +43,17 @@ std::string Certificate(const PlanReport& report) {
 
 std::string PackedText(const engine::PackedStore::Packed& packed) {
   if (packed.weights == 0) return "";
-  std::string out = fmt::format("Packed weights: {} constants take {}, plain {}", packed.weights,
-                                FormatBytes(packed.packed), FormatBytes(packed.plain));
+  std::string out = fmt::format("Packed weights: {} {} {}, plain {}",
+                                Counted(static_cast<size_t>(packed.weights), "constant"),
+                                packed.weights == 1 ? "takes" : "take", FormatBytes(packed.packed),
+                                FormatBytes(packed.plain));
   if (packed.kept_plain > Bytes(0)) {
     out +=
         fmt::format("; {} stay plain next to it for other nodes", FormatBytes(packed.kept_plain));
   }
-  out += fmt::format(": {} more than plain alone\n", FormatBytes(packed.more()));
+  out += packed.more() == Bytes(0)
+             ? ": as much as plain alone\n"
+             : fmt::format(": {} more than plain alone\n", FormatBytes(packed.more()));
   if (packed.more() > Bytes(0)) {
     out += fmt::format("  {}; memory_optimization_policy=MemoryPriority keeps the smaller form\n",
                        kWhatPackingBuys);
@@ -74,8 +78,12 @@ std::string CutsText(const PlanReport& report) {
   constexpr size_t kMostNamed = 8;
   const std::vector<std::string>& single = report.cuts->single;
   std::string out = fmt::format(
-      "  {} nodes in {} stretches are planned as a run tells their sizes, {} run by themselves\n",
-      report.cuts->planned_nodes, report.cuts->stretches, single.size());
+      "  {} in {} planned as a run tells their sizes, {} by {}\n",
+      Counted(static_cast<size_t>(report.cuts->planned_nodes), "node"),
+      report.cuts->stretches == 1 ? "1 stretch is"
+                                  : fmt::format("{} stretches are", report.cuts->stretches),
+      single.size() == 1 ? "1 runs" : fmt::format("{} run", single.size()),
+      single.size() == 1 ? "itself" : "themselves");
   for (size_t i = 0; i < single.size() && i < kMostNamed; ++i) {
     out += fmt::format("    {}\n", single[i]);
   }
@@ -105,9 +113,10 @@ std::string ModelText(const PlanReport& report, bool color) {
     out += fmt::format("{}{}{}\n", color ? "\033[1m" : "", text, color ? "\033[0m" : "");
   };
   const bool program = report.subject == PlanReport::Subject::kProgram;
-  heading(fmt::format("{}  {} nodes, {} buffers, {} in {:.0f} ms and verified", report.file,
-                      report.nodes, report.buffers, program ? "compiled and planned" : "planned",
-                      report.planning_ms));
+  heading(fmt::format("{}  {}, {}, {} in {:.0f} ms and verified", report.file,
+                      Counted(static_cast<size_t>(report.nodes), "node"),
+                      Counted(static_cast<size_t>(report.buffers), "buffer"),
+                      program ? "compiled and planned" : "planned", report.planning_ms));
   out += SubjectText(report);
   out += fmt::format("  waterline         {:>12}   {}\n", FormatBytes(report.peak),
                      Certificate(report));
@@ -125,15 +134,15 @@ std::string ModelText(const PlanReport& report, bool color) {
   out += fmt::format("\n{}\n", WaterlinePicture(report.waterline, kWidth, kHeight));
   heading("Regions");
   for (const auto& row : report.regions) {
-    out += fmt::format("  {:<16} {:>12}  {:>5} buffers, aligned to {}{}\n", row.name,
-                       FormatBytes(row.bytes), row.buffers, row.alignment,
-                       row.from_device ? "" : ", not taken from the device");
+    out += fmt::format("  {:<16} {:>12}  {:>5} {}, aligned to {}{}\n", row.name,
+                       FormatBytes(row.bytes), row.buffers, row.buffers == 1 ? "buffer" : "buffers",
+                       row.alignment, row.from_device ? "" : ", not taken from the device");
   }
   if (report.fetches + report.sends + report.host_nodes > 0) {
-    out +=
-        fmt::format("  on the host: {} nodes; in each run at most {} fetches ({}), {} sends ({})\n",
-                    report.host_nodes, report.fetches, FormatBytes(report.fetched), report.sends,
-                    FormatBytes(report.sent));
+    out += fmt::format("  on the host: {}; in each run at most {} fetched ({}), {} sent ({})\n",
+                       Counted(static_cast<size_t>(report.host_nodes), "node"),
+                       Counted(static_cast<size_t>(report.fetches), "tensor"),
+                       FormatBytes(report.fetched), report.sends, FormatBytes(report.sent));
   }
   if (!report.peak_owners.empty()) {
     heading(fmt::format("At the peak, {}", report.peak_node));

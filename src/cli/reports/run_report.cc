@@ -46,8 +46,10 @@ std::string CopiesText(const char* kind, const std::vector<engine::Port>& ports,
 std::string StretchesText(const engine::StretchCounts& counts) {
   constexpr size_t kMostNamed = 8;
   std::string text =
-      Line("stretches", StrCat(counts.planned_nodes, " nodes in ", counts.stretches,
-                               " planned stretches, ", counts.single_nodes, " by themselves"));
+      Line("stretches",
+           StrCat(Counted(static_cast<size_t>(counts.planned_nodes), "node"), " in ",
+                  counts.stretches, " planned stretch", counts.stretches == 1 ? "" : "es", ", ",
+                  counts.single_nodes, counts.single_nodes == 1 ? " by itself" : " by themselves"));
   for (size_t i = 0; i < counts.single.size() && i < kMostNamed; ++i) {
     text += Line("", counts.single[i]);
   }
@@ -213,8 +215,8 @@ std::string RunText(const RunReport& report) {
   if (report.profile) {
     for (const auto& file : report.profile->All()) text += Line("recorded", file.string());
     if (report.profile->dropped > 0) {
-      text += Line("not recorded", StrCat(report.profile->dropped,
-                                          " events: the recorder's memory was full; "
+      text += Line("not recorded", StrCat(Counted(report.profile->dropped, "event"),
+                                          ": the recorder's memory was full; "
                                           "profiling_config.profiling_options takes memory_limit"));
     }
   }

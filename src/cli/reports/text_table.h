@@ -21,6 +21,22 @@ size_t OutputColumns();
 // lines begin below the text.
 std::string Wrapped(const std::string& heading, std::string_view text, size_t columns);
 
+// The same for a table whose first row is its headings and whose column `names` may be long:
+// columns that are empty below their heading are left out, and on a terminal lines fit its width.
+// For that columns in `expendable` go, one after the other, and then names are shortened: what is
+// kept is the end, which tells more, behind three points.
+std::string FittedTable(std::vector<std::vector<std::string>> rows, size_t left, size_t names,
+                        const std::vector<std::string>& expendable);
+
+// Counts as people read them: "512", "1.23 k", "45.6 M", "7.89 G".
+std::string Scaled(double value);
+
+// A text whose lines are longer than `columns`, each broken between words; what follows stands
+// below the last column of the line that begins in its first half, or else a little to the right.
+std::string Folded(std::string_view text, size_t columns);
+// The same for the terminal that a file descriptor is; where it is none, the text stays.
+std::string FoldedFor(int descriptor, std::string_view text);
+
 // Three figures, as people read them: "0.123", "4.56", "78.9", "12345".
 std::string Rounded(double value);
 

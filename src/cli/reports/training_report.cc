@@ -5,6 +5,7 @@
 
 #include "cli/peer/run_measure.h"
 #include "cli/reports/latency_json.h"
+#include "cli/reports/text_table.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -46,8 +47,8 @@ Json TrainingJson(const TrainingReport& report) {
 }
 
 std::string TrainingText(const TrainingReport& report) {
-  std::string text =
-      StrCat(report.model, ": ", report.steps, " steps, ", report.steps_done, " done\n");
+  std::string text = StrCat(report.model, ": ", Counted(static_cast<size_t>(report.steps), "step"),
+                            ", ", report.steps_done, " done\n");
   const auto line = [&](std::string_view name, const std::string& value) {
     text +=
         StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");

@@ -41,6 +41,7 @@ class Search {
       : graph_(schedule),
         parts_(SplitIntoParts(graph_)),
         line_(graph_, parts_.order),
+        stop_(effort.stop),
         steps_left_(StepsFor(effort, schedule.nodes.size())),
         improvers_(0, HashOf, SameGraph) {}
 
@@ -101,7 +102,7 @@ class Search {
     if (same != improvers_.end()) {
       known->second = same->second.get();
     } else {
-      auto improver = std::make_unique<OrderImprover>(std::move(graph));
+      auto improver = std::make_unique<OrderImprover>(std::move(graph), stop_);
       known->second = improver.get();
       improvers_.emplace(&improver->graph(), std::move(improver));
     }
@@ -111,6 +112,7 @@ class Search {
   const OrderGraph graph_;
   const OrderParts parts_;
   OrderLine line_;
+  const std::atomic<bool>* const stop_;
   int64_t steps_left_;
   int64_t floor_ = 0;  // no order of the whole is lower
   std::priority_queue<Height> heights_;

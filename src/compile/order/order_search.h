@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "compile/order/schedule.h"
@@ -15,6 +16,9 @@ struct OrderEffort {
   static constexpr int64_t kNodes = 30'000;
 
   int64_t steps = kDefault;
+  const std::atomic<bool>* stop = nullptr;  // true: be content with what is found by then
+
+  bool Stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
 };
 
 struct FoundOrder {

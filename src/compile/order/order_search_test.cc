@@ -180,6 +180,16 @@ TEST(OrderSearchTest, SizesWhoseSumOverflowsKeepTheFilesOrder) {
   EXPECT_EQ(SearchOrder(schedule), FileOrder(schedule));
 }
 
+TEST(OrderSearchTest, WhoIsStoppedIsContentWithWhatIsFoundByThen) {
+  const std::atomic<bool> stop = true;
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    const Schedule schedule = RandomSchedule(seed, 30);
+    const Order order = SearchOrder(schedule, {.steps = int64_t{1} << 50, .stop = &stop});
+    ASSERT_TRUE(IsLegal(schedule, order)) << "seed " << seed;
+    EXPECT_LE(WalkOrder(schedule, order).peak, WalkOrder(schedule, FileOrder(schedule)).peak);
+  }
+}
+
 TEST(OrderSearchTest, AnEmptyScheduleHasAnEmptyOrder) {
   EXPECT_TRUE(SearchOrder(Schedule{}).empty());
 }

@@ -72,7 +72,7 @@ FoundOrder FindOrderOnce(const Schedule& schedule, const OrderEffort& effort, Se
     if (auto found = ReadOrder(*answer, schedule)) return *std::move(found);
   }
   FoundOrder found = FindOrder(schedule, effort);
-  store->Keep(request, OrderAnswer(found));
+  if (!effort.Stopped()) store->Keep(request, OrderAnswer(found));
   return found;
 }
 

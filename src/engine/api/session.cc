@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/usable_cores.h"
 #include "config/effective_config.h"
 #include "config/files/config_file.h"
 #include "config/settings.h"
@@ -54,15 +55,17 @@ Result<engine::SessionOptions> EngineOptions(const SessionOptions& options) {
     PLIMSOLL_TRY(plan::MakeAssigner(options.assigner).status());
     made.config.memory_assigner = options.assigner;
   }
-  if (options.threads < 1) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .code = "session.threads",
-                 .what = "cannot make the session",
-                 .where = StrCat("threads ", options.threads),
-                 .why = "a run needs one at least",
-                 .remedy = "give a number from 1"};
+  if (options.threads < 0) {
+    return Error{
+        .kind = ErrorKind::kUsage,
+        .code = "session.threads",
+        .what = "cannot make the session",
+        .where = StrCat("threads ", options.threads),
+        .why = "a run cannot have fewer than none",
+        .remedy = "give a number from 1, or 0 for the processors that this process may use"};
   }
-  made.threads = options.threads;
+  made.threads = options.threads == 0 ? UsableCores() : options.threads;
+  made.pin_threads = options.pin_threads;
   made.load.optimise = options.optimise;
   made.load.only_plan = options.only_plan;
   made.profiling = options.profiling;

@@ -105,7 +105,7 @@ TEST(ApiSession, OptionsReachTheEngine) {
       {{.config = {{"static_memory_polcy", "2"}}}, "config.unknown"},
       {{.config = {{"static_memory_policy", "9"}}}, "config.value"},
       {{.assigner = "hybird"}, "plan.unknown_assigner"},
-      {{.threads = 0}, "session.threads"},
+      {{.threads = -1}, "session.threads"},
   };
   for (const auto& one : refused) {
     const auto session = Session::Create(one.options);

@@ -24,6 +24,7 @@ TensorStatistics StatisticsOf(DataType type, int64_t elements, std::span<const s
       ++statistics.infinite;
     } else {
       ++finite;
+      if (element == 0) ++statistics.zeros;
       // A running mean does not overflow where a sum would.
       mean += element / static_cast<double>(finite) - mean / static_cast<double>(finite);
       statistics.least = std::min(statistics.least.value_or(element), element);

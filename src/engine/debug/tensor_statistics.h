@@ -14,6 +14,7 @@ struct TensorStatistics {
   int64_t elements = 0;
   int64_t nan = 0;
   int64_t infinite = 0;
+  int64_t zeros = 0;
   // Of the finite elements; nothing where there is none.
   std::optional<double> least;
   std::optional<double> most;

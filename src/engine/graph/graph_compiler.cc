@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/code_pages.h"
 #include "base/mapped_pages.h"
 #include "compile/memory/streams.h"
 #include "compile/passes/pass.h"
@@ -166,6 +167,7 @@ Result<ShapeCache::Entry> GraphCompiler::Compile(std::vector<Dims> dims) {
   }
   entry.run.executable = *std::move(built);
   GiveBackFreedHeap();
+  if (!std::exchange(gave_back_code_, true)) GiveBackCode("libdnnl");
   return entry;
 }
 

@@ -72,6 +72,7 @@ class GraphCompiler {
   PackedStore packed_;
   std::vector<std::shared_ptr<const void>> assumed_;  // addresses of constants that are missing
   std::optional<Error> failure_;                      // of compiling the one shape
+  bool gave_back_code_ = false;                       // that loading used
 };
 
 }  // namespace plimsoll::engine

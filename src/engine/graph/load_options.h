@@ -31,6 +31,7 @@ struct LoadOptions {
   // on streams of the session's device.
   bool separate_host_operators = false;
   int threads = 1;             // of each kernel, where it is prepared and where it runs
+  bool pin_threads = false;    // kernels::PinScope, of runs
   bool deterministic = false;  // kernels::KernelSite::deterministic
   int64_t steps = 1;           // iterations_per_loop: of one run of a graph that updates variables
   std::shared_ptr<SessionDebug> debug;  // what looks at runs; null: nothing does

@@ -37,6 +37,7 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(graph::Graph graph,
   GraphPorts ports(graph, std::move(ranges));
   const GraphShapes shapes = ports.takes_one_shape() ? GraphShapes::kStatic : GraphShapes::kDynamic;
   const GraphRunner::Options runs{.threads = ThreadsFor(graph, load.threads),
+                                  .pin_threads = load.pin_threads,
                                   .deterministic = load.deterministic,
                                   .separate_host_operators = load.separate_host_operators,
                                   .input_fusion_size = load.plan.input_fusion_size,
@@ -135,7 +136,6 @@ Status LoadedGraph::RunStep(std::span<const TensorView> inputs, std::span<const 
                             const RunOptions& options, bool& half_applied) {
   const std::lock_guard lock(mutex_);
   const auto read = variables_.AllInputs(inputs);
-  const auto written = variables_.AllOutputs(outputs);
   PLIMSOLL_TRY(ports_.CheckInputs(read, Memory::kNeeded));
   PLIMSOLL_ASSIGN(const std::string batch, ports_.batches().Choose(options.batch, read));
   PLIMSOLL_ASSIGN(ShapeCache::Entry* const entry, EntryFor(read));
@@ -144,14 +144,19 @@ Status LoadedGraph::RunStep(std::span<const TensorView> inputs, std::span<const 
                        StrCat("their sizes are known only after the run: ", entry->reason),
                        "run it with values");
   }
-  PLIMSOLL_TRY(ports_.CheckOutputs(written, entry->run.executable->model().graph, batch));
-  return runner_.Run(entry->run, {.inputs = read,
-                                  .outputs = written,
-                                  .ports = ports_.outputs(),
-                                  .batch = batch,
-                                  .cancelled = options.cancelled,
-                                  .task = options.task,
-                                  .half_applied = &half_applied});
+  const graph::Graph& compiled = entry->run.executable->model().graph;
+  PLIMSOLL_TRY(variables_.MakeRoom(compiled));
+  const auto written = variables_.AllOutputs(outputs);
+  PLIMSOLL_TRY(ports_.CheckOutputs(written, compiled, batch));
+  PLIMSOLL_TRY(runner_.Run(entry->run, {.inputs = read,
+                                        .outputs = written,
+                                        .ports = ports_.outputs(),
+                                        .batch = batch,
+                                        .cancelled = options.cancelled,
+                                        .task = options.task,
+                                        .half_applied = &half_applied}));
+  variables_.TakeNewSizes();
+  return {};
 }
 
 Status LoadedGraph::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,

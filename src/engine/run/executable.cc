@@ -156,6 +156,7 @@ Status Executable::PlaceConstants(const HoldConstant& hold) {
     }
   }
   DropMappedPages(copied);
+  mapped_weights_ = MappedWeights(model_, program_, constants_);
   return {};
 }
 
@@ -242,7 +243,9 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses, const C
     case Task::Kind::kClear:
       return Clear(operands[0], Bytes(task.bytes), queue, call.clearing);
     default:
-      return queue.Run(*task.kernel, CallOf(task, operands));
+      PLIMSOLL_TRY(queue.Run(*task.kernel, CallOf(task, operands)));
+      mapped_weights_.GiveBack(static_cast<size_t>(&task - program_.tasks.data()));
+      return {};
   }
 }
 

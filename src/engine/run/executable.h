@@ -14,6 +14,7 @@
 #include "engine/run/run_record.h"
 #include "engine/run/task_monitor.h"
 #include "engine/transfer/device_side.h"
+#include "engine/weights/mapped_weights.h"
 #include "engine/weights/session_weights.h"
 #include "kernels/host_value.h"
 #include "kernels/queue.h"
@@ -127,6 +128,7 @@ class Executable {
   std::vector<bool> read_on_host_only_;              // by input
   std::vector<kernels::HostTensor> constants_;       // by value, where a task reads one
   std::vector<kernels::HostTensor> host_constants_;  // likewise, where the host does
+  MappedWeights mapped_weights_;
 };
 
 }  // namespace plimsoll::engine

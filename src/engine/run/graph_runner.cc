@@ -64,6 +64,7 @@ Status GraphRunner::Bind(BoundExecutable& bound, std::byte* arena) {
 }
 
 Status GraphRunner::Run(BoundExecutable& bound, const Call& call) {
+  const kernels::PinScope pins(options_.pin_threads);
   PLIMSOLL_ASSIGN(const RunMemory::Taken memory, memory_.Take(bound.executable->program()));
   const bool same = bound.arena == memory.arena && bound.areas == memory_.areas();
   if (!same || bound.addresses.operands.empty()) PLIMSOLL_TRY(Bind(bound, memory.arena));
@@ -173,6 +174,7 @@ Result<std::vector<HostValue>> GraphRunner::RunNodeByNode(const Unplanned& unpla
                                                           const std::atomic<bool>* cancelled,
                                                           const std::string& batch) {
   const kernels::ThreadScope threads(options_.threads.first);
+  const kernels::PinScope pins(options_.pin_threads);
   const graph::Graph& graph = unplanned.graph;
   PLIMSOLL_TRY(CheckNodeByNode(graph));
   if (!interpreter_) interpreter_.emplace(graph);

@@ -29,6 +29,7 @@ class GraphRunner {
  public:
   struct Options {
     KernelThreads threads;
+    bool pin_threads = false;
     bool deterministic = false;  // of kernels that node by node runs prepare
     bool separate_host_operators = false;
     Bytes input_fusion_size;

@@ -14,9 +14,9 @@ namespace {
 using kernels::HostTensor;
 using kernels::HostValue;
 
-TensorView View(const Variable& variable) {
+TensorView View(const Variable& variable, kernels::Dims dims) {
   return {
-      .type = variable.type, .dims = variable.dims, .data = variable.address, .on_device = true};
+      .type = variable.type, .dims = std::move(dims), .data = variable.address, .on_device = true};
 }
 
 // A variable as a value: its own memory, which outlives every run, or a copy of it where the host
@@ -51,7 +51,7 @@ Status GraphVariables::Prepare(const graph::Graph& graph, const std::vector<Vari
     load.variables[port.input] = true;
     if (!port.output) continue;
     replaces[*port.output] = true;
-    load.plan.updates.push_back({port.input, *port.output});
+    load.plan.updates.push_back({port.input, *port.output, port.growth_axis.has_value()});
   }
   load.separate_host_operators = false;
   graph::Graph seen;
@@ -80,13 +80,14 @@ Result<GraphVariables> GraphVariables::Bind(const std::vector<Port>& inputs,
   for (VariablePort& port : ports) {
     const Port& input = inputs[port.input];
     const Port* output = port.output ? &outputs[*port.output] : nullptr;
-    PLIMSOLL_TRY(
-        CheckVariableTypes(input.name, input.type, output == nullptr ? nullptr : &output->type));
+    PLIMSOLL_TRY(CheckVariableTypes(input.name, input.type,
+                                    output == nullptr ? nullptr : &output->type, port.growth_axis));
     is_variable[port.input] = true;
     if (port.output) replaces[*port.output] = true;
     made.updates_ = made.updates_ || port.output.has_value();
-    wanted.push_back({input.name, input.type.data_type, graph::StaticDims(*input.type.shape),
-                      std::move(port.initial)});
+    wanted.push_back({input.name, input.type.data_type,
+                      port.growth_axis ? port.most : graph::StaticDims(*input.type.shape),
+                      std::move(port.initial), port.growth_axis});
     port.initial = {};
   }
   made.given_ = PlacesWithout(is_variable);
@@ -98,8 +99,9 @@ Result<GraphVariables> GraphVariables::Bind(const std::vector<Port>& inputs,
   made.read_.resize(inputs.size());
   made.written_.resize(outputs.size());
   for (size_t i = 0; i < ports.size(); ++i) {
-    made.read_[ports[i].input] = View(*declared[i]);
-    if (ports[i].output) made.written_[*ports[i].output] = View(*declared[i]);
+    const TensorView view = View(*declared[i], variables->DimsOf(*declared[i]));
+    made.read_[ports[i].input] = view;
+    if (ports[i].output) made.written_[*ports[i].output] = view;
     made.bound_.push_back({std::move(ports[i]), declared[i]});
   }
   return made;
@@ -126,6 +128,9 @@ Status GraphVariables::CheckOutputCount(size_t given) const {
 std::span<const TensorView> GraphVariables::AllInputs(std::span<const TensorView> given) {
   if (bound_.empty()) return given;
   for (size_t i = 0; i < given.size(); ++i) read_[given_[i]] = given[i];
+  for (const Bound& bound : bound_) {
+    if (bound.port.growth_axis) read_[bound.port.input].dims = variables_->DimsOf(*bound.variable);
+  }
   return read_;
 }
 
@@ -135,10 +140,41 @@ std::span<const TensorView> GraphVariables::AllOutputs(std::span<const TensorVie
   return written_;
 }
 
+Status GraphVariables::CheckRoom(const Variable& variable, const kernels::Dims& dims) const {
+  if (variable.Takes(dims)) return {};
+  const auto text = [&](const kernels::Dims& sizes) {
+    return Text(graph::ValueType::Tensor(variable.type, graph::ShapeOf(sizes)));
+  };
+  return BadArgument("variables.capacity", StrCat("variable '", variable.name, "'"),
+                     StrCat("it has room for ", text(variable.most), " and holds ",
+                            text(variable.dims), "; this run would make ", text(dims)),
+                     "give it more room (input=output@SIZES), or set it to fewer rows");
+}
+
+Status GraphVariables::MakeRoom(const graph::Graph& compiled) {
+  for (const Bound& bound : bound_) {
+    if (!bound.port.growth_axis || !bound.port.output) continue;
+    const graph::ValueId output = compiled.root().outputs[*bound.port.output];
+    const kernels::Dims dims = graph::StaticDims(*compiled[output].type.shape);
+    PLIMSOLL_TRY(CheckRoom(*bound.variable, dims));
+    written_[*bound.port.output].dims = dims;
+  }
+  return {};
+}
+
+void GraphVariables::TakeNewSizes() const {
+  for (const Bound& bound : bound_) {
+    if (!bound.port.growth_axis || !bound.port.output) continue;
+    variables_->Resize(*bound.variable, written_[*bound.port.output].dims);
+  }
+}
+
 std::vector<TensorView> GraphVariables::CopyOfAllInputs(std::span<const TensorView> given) const {
   std::vector<TensorView> all(given_.size() + bound_.size());
   for (size_t i = 0; i < given.size(); ++i) all[given_[i]] = given[i];
-  for (const Bound& bound : bound_) all[bound.port.input] = View(*bound.variable);
+  for (const Bound& bound : bound_) {
+    all[bound.port.input] = View(*bound.variable, variables_->DimsOf(*bound.variable));
+  }
   return all;
 }
 
@@ -203,7 +239,8 @@ Result<std::vector<HostValue>> GraphVariables::Assign(std::vector<HostValue> out
   for (const Bound& bound : bound_) {
     if (!bound.port.output) continue;
     const HostTensor& tensor = outputs[*bound.port.output].tensor;
-    if (tensor.type == bound.variable->type && tensor.dims == bound.variable->dims) continue;
+    if (bound.port.growth_axis) PLIMSOLL_TRY(CheckRoom(*bound.variable, tensor.dims));
+    if (tensor.type == bound.variable->type && bound.variable->Takes(tensor.dims)) continue;
     return BadArgument("variables.type", StrCat("variable '", bound.variable->name, "'"),
                        StrCat("its new value is ", Text(graph::ValueType::Tensor(
                                                        tensor.type, graph::ShapeOf(tensor.dims)))),
@@ -213,6 +250,7 @@ Result<std::vector<HostValue>> GraphVariables::Assign(std::vector<HostValue> out
     if (!bound.port.output) continue;
     const HostTensor& tensor = outputs[*bound.port.output].tensor;
     half_applied = true;
+    if (bound.port.growth_axis) variables_->Resize(*bound.variable, tensor.dims);
     PLIMSOLL_TRY(variables_->Write(*bound.variable, tensor.data.get()));
   }
   std::vector<HostValue> seen;

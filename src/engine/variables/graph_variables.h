@@ -49,6 +49,10 @@ class GraphVariables {
   // variables these are the caller's own. Allocates nothing once it was called with such tensors.
   std::span<const TensorView> AllInputs(std::span<const TensorView> given);
   std::span<const TensorView> AllOutputs(std::span<const TensorView> given);
+  // Variables that grow have, among outputs that are asked for next, the sizes of the compiled
+  // graph's. Fails (variables.capacity) where one has no room for that.
+  Status MakeRoom(const graph::Graph& compiled);
+  void TakeNewSizes() const;  // after a run that wrote them
   std::vector<TensorView> CopyOfAllInputs(std::span<const TensorView> given) const;
 
   // What a run holds: alone with the variables where it updates some, next to other readers where
@@ -80,6 +84,7 @@ class GraphVariables {
   };
 
   GraphVariables() = default;
+  Status CheckRoom(const Variable& variable, const kernels::Dims& dims) const;
   Status CheckCount(size_t given, const std::vector<Port>& ports, const char* what) const;
   Status Detach(kernels::HostValue& value) const;
 

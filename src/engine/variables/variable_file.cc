@@ -174,7 +174,7 @@ Status VariableFile::CheckHolds(const std::vector<const Variable*>& variables) c
     known.insert(variable->name);
     const Row* row = Find(variable->name);
     if (row == nullptr) return Bad(StrCat("it has no '", variable->name, "'"));
-    if (row->type == variable->type && row->dims == variable->dims) continue;
+    if (row->type == variable->type && variable->Takes(row->dims)) continue;
     const auto text = [](graph::DataType type, const kernels::Dims& dims) {
       return Text(graph::ValueType::Tensor(type, graph::ShapeOf(dims)));
     };

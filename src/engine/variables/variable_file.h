@@ -38,8 +38,10 @@ class VariableFile {
 
   int64_t steps() const { return steps_; }
 
-  // That these variables, and no others, are in it with their types and shapes.
+  // That these variables, and no others, are in it with their types and shapes; those that grow,
+  // with sizes that they have room for.
   Status CheckHolds(const std::vector<const Variable*>& variables) const;
+  const kernels::Dims& DimsOf(const std::string& name) const { return Find(name)->dims; }
   // That all elements are as they were written. Reads them once.
   Status CheckContents() const;
   // Gives the elements in pieces, variable by variable. Fails where they are no longer what

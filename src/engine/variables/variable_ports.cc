@@ -141,6 +141,26 @@ void ShareCache(Graph& graph, ValueId variable, ValueId replacement) {
   }
 }
 
+// The axis along which what replaces the variable is the variable and something behind or before
+// it, where the model leaves the variable's size there open.
+std::optional<size_t> GrowthAxis(const Graph& graph, ValueId variable, ValueId replacement) {
+  graph::NodeId producer = graph[replacement].producer;
+  while (producer.valid() && graph::OperatorName(graph[producer]) == "Identity") {
+    producer = graph[graph[producer].inputs[0]].producer;
+  }
+  const ValueType& type = graph[variable].type;
+  if (!producer.valid() || !type.is_tensor() || !type.shape) return std::nullopt;
+  const graph::Node& node = graph[producer];
+  if (!graph::FactsOf(node).grows_over_first_input) return std::nullopt;
+  if (std::count(node.inputs.begin(), node.inputs.end(), variable) != 1) return std::nullopt;
+  const auto rank = static_cast<int64_t>(type.shape->size());
+  int64_t axis = node.attributes.Int("axis", 0);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return std::nullopt;
+  const auto place = static_cast<size_t>(axis);
+  return (*type.shape)[place].is_number() ? std::nullopt : std::optional(place);
+}
+
 }  // namespace
 
 Result<std::vector<VariableName>> ParseVariables(std::string_view text) {
@@ -223,7 +243,16 @@ Result<std::vector<VariablePort>> BindVariables(Graph& graph,
     if (ports[i].input >= given.size()) continue;
     graph::Value& variable = graph[given[ports[i].input]];
     if (!names[i].dims.empty()) {
-      variable.type.shape = graph::ShapeOf(names[i].dims);
+      graph::Shape shape = graph::ShapeOf(names[i].dims);
+      if (ports[i].output) {
+        const ValueId replacement = graph.root().outputs[*ports[i].output];
+        ports[i].growth_axis = GrowthAxis(graph, given[ports[i].input], replacement);
+      }
+      if (const auto axis = ports[i].growth_axis) {
+        shape[*axis] = (*variable.type.shape)[*axis];
+        ports[i].most = names[i].dims;
+      }
+      variable.type.shape = std::move(shape);
       variable.declared = variable.type;
     }
     if (ports[i].output) {
@@ -240,13 +269,18 @@ Result<std::vector<VariablePort>> BindVariables(Graph& graph,
   return ports;
 }
 
-Status CheckVariableTypes(const std::string& name, const ValueType& input,
-                          const ValueType* output) {
+Status CheckVariableTypes(const std::string& name, const ValueType& input, const ValueType* output,
+                          std::optional<size_t> growth_axis) {
   const std::string where = StrCat("variable '", name, "'");
   const bool plain = input.is_tensor() && input.data_type != graph::DataType::kString;
-  if (!plain || !input.shape || !graph::IsStatic(*input.shape)) {
+  bool fixed = plain && input.shape.has_value();
+  for (size_t i = 0; fixed && i < input.shape->size(); ++i) {
+    fixed = (*input.shape)[i].is_number() || i == growth_axis;
+  }
+  if (!fixed) {
     return BadVariable("variables.shape", where, StrCat("it is ", Text(input)),
-                       "a variable is a tensor of numbers whose shape is fixed");
+                       "a variable is a tensor of numbers; give sizes that the model leaves open, "
+                       "as input=output@1x2x512x64");
   }
   if (output == nullptr) return {};
   bool fits = output->is_tensor() && output->data_type == input.data_type;
@@ -254,7 +288,7 @@ Status CheckVariableTypes(const std::string& name, const ValueType& input,
     fits = output->shape->size() == input.shape->size();
     for (size_t i = 0; fits && i < input.shape->size(); ++i) {
       const graph::Dim& dim = (*output->shape)[i];
-      fits = !dim.is_number() || dim == (*input.shape)[i];
+      fits = !dim.is_number() || i == growth_axis || dim == (*input.shape)[i];
     }
   }
   if (fits || output->kind == ValueType::Kind::kUnknown) return {};

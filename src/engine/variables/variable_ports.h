@@ -31,17 +31,22 @@ struct VariablePort {
   std::optional<size_t> output;
   std::string group;
   graph::ConstantTensor initial;  // of a type: what it holds before anybody sets it
+  // What replaces it is longer along this axis; `most` are the sizes that it must have room for.
+  std::optional<size_t> growth_axis = {};
+  std::vector<int64_t> most = {};
 };
 
 // Finds the variables in the graph. A name of a constant of the root is a variable too, which
-// begins with its elements: it becomes an input behind the others. Fails, and leaves the graph as
-// it is, where a name is unknown or given twice.
+// begins with its elements: it becomes an input behind the others. One with sizes of its own that a
+// Concat appends to grows along the Concat's axis, where the model leaves that size open. Fails,
+// and leaves the graph as it is, where a name is unknown or given twice.
 Result<std::vector<VariablePort>> BindVariables(graph::Graph& graph,
                                                 const std::vector<VariableName>& names);
 
 // Fails where a variable's shape is open, or an output that replaces it is of another type or
-// shape. Types as far as they are known before a run.
+// shape, except along the axis that it grows along. Types as far as they are known before a run.
 Status CheckVariableTypes(const std::string& name, const graph::ValueType& input,
-                          const graph::ValueType* output);
+                          const graph::ValueType* output,
+                          std::optional<size_t> growth_axis = std::nullopt);
 
 }  // namespace plimsoll::engine

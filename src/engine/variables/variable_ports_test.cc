@@ -79,6 +79,38 @@ TEST(VariablePortsTest, ACacheTakesTheSizesThatItIsGiven) {
   EXPECT_EQ(graph.nodes[0].attributes.Int("past_present_share_buffer", 0), 1);
 }
 
+// present = Concat(past, new) along `axis`, behind an Identity.
+Graph AppendedCache(graph::Dim length, int64_t axis) {
+  graph::GraphBuilder b;
+  const auto past = b.Input("past", compile::FloatTensor({2, 3, length, 4}));
+  const auto added = b.Input("added", compile::FloatTensor({2, 3, 1, 4}));
+  const auto present = b.Node("Concat", {past, added}, compile::With("axis", axis));
+  b.Output(b.Node("Identity", {present}));
+  return b.Build();
+}
+
+TEST(VariablePortsTest, WhatAConcatAppendsToGrowsAlongItsAxisWhereThatIsOpen) {
+  struct Case {
+    graph::Dim length;
+    std::vector<int64_t> dims;
+    std::optional<size_t> axis;
+  };
+  const graph::Dim open = graph::Dim::Symbol("past");
+  for (const Case& c :
+       {Case{open, {2, 3, 16, 4}, 2}, Case{open, {}, {}}, Case{8, {2, 3, 8, 4}, {}}}) {
+    for (const int64_t axis : {2, -2}) {
+      Graph graph = AppendedCache(c.length, axis);
+      const std::string output = graph[graph.root().outputs[0]].name;
+      const auto ports =
+          BindVariables(graph, {{.input = "past", .output = output, .dims = c.dims}});
+      ASSERT_TRUE(ports.ok()) << ports.error().Text();
+      EXPECT_EQ((*ports)[0].growth_axis, c.axis);
+      EXPECT_EQ((*ports)[0].most, c.axis ? c.dims : std::vector<int64_t>());
+      EXPECT_EQ((*graph[graph.root().inputs[0]].type.shape)[2], c.length) << "rows come later";
+    }
+  }
+}
+
 TEST(VariablePortsTest, SizesThatContradictTheModelAreRefusedAndChangeNothing) {
   for (const std::vector<int64_t>& dims :
        {std::vector<int64_t>{1, 3, 512, 8}, std::vector<int64_t>{1, 2, 512}}) {

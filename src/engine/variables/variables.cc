@@ -25,10 +25,13 @@ Error BadAccess(std::string code, const std::string& name, std::string why, std:
                .remedy = std::move(remedy)};
 }
 
-Status CheckTensor(const Variable& variable, const TensorView& tensor) {
-  if (tensor.type != variable.type || tensor.dims != variable.dims) {
+Status CheckTensor(const Variable& variable, const TensorView& tensor, bool fits) {
+  if (tensor.type != variable.type || !fits) {
+    const std::string room = variable.growth_axis
+                                 ? StrCat(" with room for ", TypeText(variable.type, variable.most))
+                                 : "";
     return BadAccess("variables.differs", variable.name,
-                     StrCat("it is ", TypeText(variable.type, variable.dims), ", given ",
+                     StrCat("it is ", TypeText(variable.type, variable.dims), room, ", given ",
                             TypeText(tensor.type, tensor.dims)),
                      "give a tensor of that type and shape");
   }
@@ -36,7 +39,7 @@ Status CheckTensor(const Variable& variable, const TensorView& tensor) {
     return BadAccess("variables.strides", variable.name, "the tensor has strides",
                      "give a contiguous one");
   }
-  if (tensor.data == nullptr && variable.size > Bytes(0)) {
+  if (tensor.data == nullptr && kernels::ElementCount(tensor.dims) > 0) {
     return BadAccess("variables.memory", variable.name, "there is no memory behind the tensor",
                      "give its address");
   }
@@ -47,7 +50,31 @@ device::Address AddressOf(const void* pointer) {
   return reinterpret_cast<device::Address>(pointer);
 }
 
+Bytes SizeOf(graph::DataType type, const Dims& dims) {
+  return graph::SizeOf(type, kernels::ElementCount(dims));
+}
+
+Variable Declared(const Variables::Wanted& wanted) {
+  Variable made{.name = wanted.name,
+                .type = wanted.type,
+                .dims = wanted.dims,
+                .growth_axis = wanted.growth_axis,
+                .most = wanted.dims,
+                .room = SizeOf(wanted.type, wanted.dims)};
+  if (made.growth_axis) made.dims[*made.growth_axis] = 0;
+  made.size = SizeOf(made.type, made.dims);
+  return made;
+}
+
 }  // namespace
+
+bool Variable::Takes(const Dims& wanted) const {
+  if (!growth_axis) return wanted == dims;
+  if (wanted.size() != most.size() || wanted[*growth_axis] > most[*growth_axis]) return false;
+  Dims full = wanted;
+  full[*growth_axis] = most[*growth_axis];
+  return full == most;
+}
 
 Variables::Variables(VariableMemory memory, std::shared_ptr<device::Device> device,
                      device::DeviceId id)
@@ -71,17 +98,18 @@ Result<std::vector<const Variable*>> Variables::Declare(const std::vector<Wanted
   Bytes sum;
   std::vector<Held> made;
   for (const Wanted& one : wanted) {
-    const Bytes size = graph::SizeOf(one.type, kernels::ElementCount(one.dims));
     const auto known = table_.find(one.name);
     if (known == table_.end()) {
-      made.push_back({{one.name, one.type, one.dims, nullptr, size}, nullptr});
-      sum += size.RoundUp(plan::kDefaultAlignment);
+      made.push_back({Declared(one), nullptr});
+      sum += made.back().variable.room.RoundUp(plan::kDefaultAlignment);
       continue;
     }
     const Variable& there = known->second.variable;
-    if (there.type == one.type && there.dims == one.dims) continue;
+    if (there.type == one.type && there.most == one.dims && there.growth_axis == one.growth_axis) {
+      continue;
+    }
     return BadAccess("variables.differs", one.name,
-                     StrCat("the session has it as ", TypeText(there.type, there.dims),
+                     StrCat("the session has it as ", TypeText(there.type, there.most),
                             ", this graph as ", TypeText(one.type, one.dims)),
                      "rename the input, or run the graph in a session of its own");
   }
@@ -92,7 +120,7 @@ Result<std::vector<const Variable*>> Variables::Declare(const std::vector<Wanted
     for (Held& one : made) {
       one.memory = memory;
       one.variable.address = next;
-      next += one.variable.size.RoundUp(plan::kDefaultAlignment).value();
+      next += one.variable.room.RoundUp(plan::kDefaultAlignment).value();
     }
     if (const Status filled = Fill(wanted, made); !filled.ok()) {
       // What was begun must end before the memory can go back.
@@ -108,6 +136,7 @@ Result<std::vector<const Variable*>> Variables::Declare(const std::vector<Wanted
 
 Status Variables::Fill(const std::vector<Wanted>& wanted, const std::vector<Held>& made) {
   for (const Held& one : made) {
+    if (one.variable.size == Bytes(0)) continue;
     const auto asked = std::find_if(wanted.begin(), wanted.end(), [&](const Wanted& other) {
       return other.name == one.variable.name;
     });
@@ -147,15 +176,28 @@ std::vector<const Variable*> Variables::All() const {
 }
 
 std::vector<Variable> Variables::List() const {
+  const std::lock_guard lock(table_mutex_);
   std::vector<Variable> list;
-  for (const Variable* variable : All()) list.push_back(*variable);
+  for (const auto& [name, held] : table_) list.push_back(held.variable);
   return list;
 }
 
 Bytes Variables::bytes() const {
   Bytes sum;
-  for (const Variable* variable : All()) sum += variable->size;
+  for (const Variable* variable : All()) sum += variable->room;
   return sum;
+}
+
+void Variables::Resize(const Variable& variable, const Dims& dims) {
+  const std::lock_guard lock(table_mutex_);
+  Variable& held = table_.at(variable.name).variable;
+  held.dims = dims;
+  held.size = SizeOf(held.type, dims);
+}
+
+Dims Variables::DimsOf(const Variable& variable) const {
+  const std::lock_guard lock(table_mutex_);
+  return variable.dims;
 }
 
 Bytes Variables::reserved() const {
@@ -165,17 +207,20 @@ Bytes Variables::reserved() const {
 
 Status Variables::Set(const std::string& name, const TensorView& from) {
   PLIMSOLL_ASSIGN(const Held* held, Find(name));
-  PLIMSOLL_TRY(CheckTensor(held->variable, from));
   const auto lock = LockToWrite();
-  PLIMSOLL_TRY(Move(held->variable.address, from.data, held->variable.size));
+  PLIMSOLL_TRY(CheckTensor(held->variable, from, held->variable.Takes(from.dims)));
+  const Bytes size = SizeOf(from.type, from.dims);
+  if (size > Bytes(0)) PLIMSOLL_TRY(Move(held->variable.address, from.data, size));
+  if (held->variable.growth_axis) Resize(held->variable, from.dims);
   half_applied_.erase(name);
   return {};
 }
 
 Status Variables::Get(const std::string& name, const TensorView& into) const {
   PLIMSOLL_ASSIGN(const Held* held, Find(name));
-  PLIMSOLL_TRY(CheckTensor(held->variable, into));
   const auto lock = LockToRead();
+  PLIMSOLL_TRY(CheckTensor(held->variable, into, into.dims == held->variable.dims));
+  if (held->variable.size == Bytes(0)) return {};
   return Move(into.data, held->variable.address, held->variable.size);
 }
 
@@ -203,6 +248,9 @@ Status Variables::Restore(const std::string& path) {
   if (!read.ok()) {
     NoteHalfApplied(all);
     return read;
+  }
+  for (const Variable* variable : all) {
+    if (variable->growth_axis) Resize(*variable, file.DimsOf(variable->name));
   }
   half_applied_.clear();
   steps_ = file.steps();

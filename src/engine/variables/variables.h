@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <span>
@@ -25,7 +26,15 @@ struct Variable {
   graph::DataType type = graph::DataType::kUndefined;
   kernels::Dims dims;
   void* address = nullptr;
-  Bytes size;
+  Bytes size = {};
+  // One that grows along an axis: `dims` and `size` are what it holds now, which changes under the
+  // lock of a writer.
+  std::optional<size_t> growth_axis = {};
+  kernels::Dims most = {};  // sizes that there is memory for
+  Bytes room = {};          // that memory
+
+  // Whether it may hold a tensor of these sizes.
+  bool Takes(const kernels::Dims& wanted) const;
 };
 
 // The variables of a session, shared by name among its graphs. They begin as zeros, or as the
@@ -46,8 +55,9 @@ class Variables {
   struct Wanted {
     std::string name;
     graph::DataType type = graph::DataType::kUndefined;
-    kernels::Dims dims;
-    graph::ConstantTensor initial;  // without a type: zeros
+    kernels::Dims dims;                      // of one that grows: the most
+    graph::ConstantTensor initial;           // without a type: zeros
+    std::optional<size_t> growth_axis = {};  // it begins with nothing along this axis
   };
   // The variables of those names, in that order; what is not there yet is made, all or none. Fails
   // (variables.differs) where one is there with another type or shape. Pointers last as long as
@@ -55,10 +65,11 @@ class Variables {
   Result<std::vector<const Variable*>> Declare(const std::vector<Wanted>& wanted);
 
   std::vector<Variable> List() const;  // by name
-  Bytes bytes() const;                 // sum of their sizes
+  Bytes bytes() const;                 // sum of what there is room for
   Bytes reserved() const;              // for them (VariableMemory)
 
-  // From and to tensors of the caller's, of the variable's type and shape, without strides.
+  // From and to tensors of the caller's, of the variable's type and shape, without strides. One
+  // that grows takes whatever it has room for.
   Status Set(const std::string& name, const TensorView& from);
   Status Get(const std::string& name, const TensorView& into) const;
 
@@ -69,6 +80,9 @@ class Variables {
   Status Read(const Variable& variable, void* into) const {
     return Move(into, variable.address, variable.size);
   }
+  // Likewise: what a variable that grows holds from now on; it has been written.
+  void Resize(const Variable& variable, const kernels::Dims& dims);
+  kernels::Dims DimsOf(const Variable& variable) const;  // for anyone
   bool host_reachable() const { return device_->Properties(id_).host_reachable; }
 
   // All of them and the number of steps, in one file (variable_file.h). A kill at any moment leaves

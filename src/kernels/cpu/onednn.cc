@@ -1,6 +1,7 @@
 #include "kernels/cpu/onednn.h"
 
 #include <dnnl.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -33,14 +34,30 @@ dnnl_engine_t Engine() {
 }
 
 Error Refusal(std::string_view what, dnnl_status_t status) {
-  return Error{.kind = status == dnnl_unimplemented || status == dnnl_invalid_arguments
-                           ? ErrorKind::kUnsupported
-                           : ErrorKind::kRunFailed,
-               .code = "kernel.onednn",
-               .what = StrCat("oneDNN cannot ", what),
-               .where = "",
-               .why = StrCat("its status is ", static_cast<int>(status)),
-               .remedy = ""};
+  return Error{
+      .kind = status == dnnl_unimplemented || status == dnnl_invalid_arguments
+                  ? ErrorKind::kUnsupported
+                  : ErrorKind::kRunFailed,
+      .code = "kernel.onednn",
+      .what = StrCat("oneDNN cannot ", what),
+      .where = "",
+      .why = status == dnnl_out_of_memory ? std::string("there is no memory for its code")
+                                          : StrCat("its status is ", static_cast<int>(status)),
+      .remedy = status == dnnl_out_of_memory
+                    ? "close other programs, or raise the limit of this process (ulimit -v)"
+                    : ""};
+}
+
+// oneDNN writes the code of a primitive into memory that it asks the system for, and uses what it
+// gets without a look where that is nothing. Whether there is room for more than any primitive
+// takes.
+bool HasRoomForCode() {
+  constexpr size_t kMostCode = size_t{4} << 20;
+  void* const room = mmap(nullptr, kMostCode, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, kMostCode);
+  return true;
 }
 
 int Rank(const Dims& dims) { return static_cast<int>(dims.size()); }
@@ -88,13 +105,29 @@ Form Copied(DescriptorView view) {
 }
 
 std::string Layout(const Form::Descriptor& descriptor) {
-  std::vector<uint8_t> blob;
-  size_t size = 0;
-  dnnl_memory_desc_get_blob(nullptr, &size, descriptor.raw);
-  blob.resize(size);
-  dnnl_memory_desc_get_blob(blob.data(), &size, descriptor.raw);
+  const auto number = [&](dnnl_query_t query) {
+    int32_t value = 0;
+    dnnl_memory_desc_query(descriptor.raw, query, &value);
+    return value;
+  };
   std::string text;
-  for (const uint8_t byte : blob) text += StrCat(static_cast<int>(byte), ".");
+  const auto add = [&](dnnl_query_t query, int32_t count) {
+    dnnl_dims_t* dims = nullptr;
+    dnnl_memory_desc_query(descriptor.raw, query, static_cast<void*>(&dims));
+    for (int32_t i = 0; dims != nullptr && i < count; ++i) text += StrCat((*dims)[i], ",");
+    text += "/";
+  };
+  dnnl_format_kind_t kind = dnnl_format_kind_undef;
+  dnnl_memory_desc_query(descriptor.raw, dnnl_query_format_kind, &kind);
+  text = StrCat(static_cast<int>(kind), ":");
+  const int32_t rank = number(dnnl_query_ndims_s32);
+  for (const dnnl_query_t query : {dnnl_query_dims, dnnl_query_padded_dims, dnnl_query_strides}) {
+    add(query, rank);
+  }
+  const int32_t blocks = number(dnnl_query_inner_nblks_s32);
+  for (const dnnl_query_t query : {dnnl_query_inner_blks, dnnl_query_inner_idxs}) {
+    add(query, blocks);
+  }
   return text;
 }
 
@@ -345,11 +378,29 @@ struct Primitive::State {
   int destination_argument = DNNL_ARG_DST;
   std::string implementation;
   bool in_one_thread = false;
-  mutable std::atomic<ArgumentSet*> spare = nullptr;
+  // Kept from run to run, as many as threads that run it at once commonly need.
+  static constexpr size_t kSpares = 16;
+  mutable std::array<std::atomic<ArgumentSet*>, kSpares> spares = {};
 
   ~State() {
-    delete spare.load();
+    for (const std::atomic<ArgumentSet*>& spare : spares) delete spare.load();
     dnnl_primitive_destroy(primitive);
+  }
+
+  ArgumentSet* Take() const {
+    for (std::atomic<ArgumentSet*>& spare : spares) {
+      if (spare.load(std::memory_order_relaxed) == nullptr) continue;
+      if (ArgumentSet* const set = spare.exchange(nullptr); set != nullptr) return set;
+    }
+    return NewArguments();
+  }
+
+  void GiveBack(ArgumentSet* set) const {
+    for (std::atomic<ArgumentSet*>& spare : spares) {
+      ArgumentSet* none = nullptr;
+      if (spare.compare_exchange_strong(none, set)) return;
+    }
+    delete set;
   }
 
   ArgumentSet* NewArguments() const {
@@ -386,8 +437,7 @@ bool Primitive::DependsOnThreads() const {
 }
 
 Status Primitive::Run(const Pointers& pointers) const {
-  ArgumentSet* set = state_->spare.exchange(nullptr);
-  if (set == nullptr) set = state_->NewArguments();
+  ArgumentSet* const set = state_->Take();
   for (int i = 0; i < set->count; ++i) {
     const dnnl_exec_arg_t& argument = set->arguments[static_cast<size_t>(i)];
     const void* data = pointers.scratchpad;
@@ -402,7 +452,7 @@ Status Primitive::Run(const Pointers& pointers) const {
   const OneDnnRegions ours;
   const dnnl_status_t status =
       dnnl_primitive_execute(state_->primitive, set->stream, set->count, set->arguments.data());
-  delete state_->spare.exchange(set);
+  state_->GiveBack(set);
   if (status != dnnl_success) return Refusal("run a primitive", status);
   return {};
 }
@@ -424,10 +474,11 @@ Result<Primitive> Finished(dnnl_primitive_desc_t descriptor,
   const char* name = nullptr;
   dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
   asked->implementation = name == nullptr ? "" : name;
-  const dnnl_status_t status = dnnl_primitive_create(&asked->primitive, descriptor);
+  const dnnl_status_t status =
+      HasRoomForCode() ? dnnl_primitive_create(&asked->primitive, descriptor) : dnnl_out_of_memory;
   dnnl_primitive_desc_destroy(descriptor);
   if (status != dnnl_success) return Refusal("make a primitive", status);
-  asked->spare = asked->NewArguments();
+  asked->GiveBack(asked->NewArguments());
   return Primitive(std::move(asked));
 }
 

@@ -57,7 +57,8 @@ struct PreparedNode {
 // null.
 inline Result<PreparedNode> Prepare(const OneNode& node, std::vector<HostTensor> inputs,
                                     const std::set<size_t>& constants = {},
-                                    PackedWeights* weights = nullptr) {
+                                    PackedWeights* weights = nullptr,
+                                    Bytes most_workspace = Bytes(kSaturated)) {
   PreparedNode prepared{
       .graph = node.Build(inputs), .inputs = std::move(inputs), .output = {}, .kernel = nullptr};
   prepared.graph.nodes[0].version = node.version;
@@ -67,7 +68,8 @@ inline Result<PreparedNode> Prepare(const OneNode& node, std::vector<HostTensor>
                   .id = graph::NodeId(0),
                   .inputs = {},
                   .outputs = {},
-                  .packed_weights = weights};
+                  .packed_weights = weights,
+                  .most_workspace = most_workspace};
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     const HostTensor& input = prepared.inputs[i];
     const bool constant = constants.contains(i);

@@ -207,9 +207,12 @@ Case UpConvolution(int64_t size) {
 }
 
 TEST(Workspace, OfATransposedConvolutionDoesNotGrowWithTheImage) {
-  EXPECT_EQ(WorkspaceWithin(UpConvolution(256), kUnlimited),
-            WorkspaceWithin(UpConvolution(32), kUnlimited));
-  EXPECT_LE(WorkspaceWithin(UpConvolution(256), kUnlimited).value(), 512 << 10);
+  for (const int threads : {1, 2, 5, 16}) {
+    const ThreadScope scope(threads);
+    EXPECT_EQ(WorkspaceWithin(UpConvolution(256), kUnlimited),
+              WorkspaceWithin(UpConvolution(32), kUnlimited));
+    EXPECT_LE(WorkspaceWithin(UpConvolution(256), kUnlimited).value(), 512 << 10);
+  }
 }
 
 Case PlainConvolution(int64_t size) {

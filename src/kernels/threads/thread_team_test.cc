@@ -1,12 +1,15 @@
 #include "kernels/threads/thread_team.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -122,6 +125,86 @@ TEST(ThreadTeamTest, AProcessMadeByForkHasWorkersOfItsOwn) {
   EXPECT_EQ(status, 0);
   ASSERT_TRUE(team.Run(Counting(counts, 4)));
   EXPECT_EQ(counts.of_part[3].load(), 2);
+}
+
+// The address sanitizer looks for leaks at its end.
+TEST(ThreadTeamTest, AProcessMadeByForkEndsAsAnyOther) {
+  ThreadTeam team;
+  Counts counts(4);
+  ASSERT_TRUE(team.Run(Counting(counts, 4)));
+  EXPECT_EXIT(std::exit(0), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        team.Run(Counting(counts, 4));
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+// More than the caller wakes itself: sleepers must wake each other.
+TEST(ThreadTeamTest, ManySleepersAreAllWokenForPartsThatAreTogether) {
+  constexpr int kParts = 12;
+  struct Meeting {
+    std::atomic<int> arrived{0};
+    std::atomic<int> alone{0};
+  } meeting;
+  ThreadTeam team;
+  for (int turn = 1; turn <= 4; ++turn) {
+    meeting.arrived = 0;
+    ASSERT_TRUE(team.Run({.parts = kParts,
+                          .threads = kParts,
+                          .together = true,
+                          .body =
+                              [](int, void* context) {
+                                Meeting& all = *static_cast<Meeting*>(context);
+                                const auto end =
+                                    std::chrono::steady_clock::now() + std::chrono::seconds(10);
+                                ++all.arrived;
+                                while (all.arrived < kParts) {
+                                  std::this_thread::yield();
+                                  if (std::chrono::steady_clock::now() < end) continue;
+                                  ++all.alone;
+                                  return;
+                                }
+                              },
+                          .context = &meeting}));
+    ASSERT_EQ(meeting.alone, 0) << turn;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(ThreadTeamTest, PinnedWorkersHaveOneProcessorEachUntilTheyAreFree) {
+  cpu_set_t usable;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(usable), &usable), 0);
+  struct Seen {
+    std::array<cpu_set_t, 3> masks{};
+    std::atomic<int> arrived{0};
+  };
+  ThreadTeam team;
+  for (const bool pinned : {true, false, true}) {
+    Seen seen;
+    // They wait for each other, so that each is a thread's own.
+    ASSERT_TRUE(team.Run({.parts = 3,
+                          .threads = 3,
+                          .together = true,
+                          .pinned = pinned,
+                          .body =
+                              [](int part, void* context) {
+                                Seen& all = *static_cast<Seen*>(context);
+                                cpu_set_t& mask = all.masks[static_cast<size_t>(part)];
+                                sched_getaffinity(0, sizeof(mask), &mask);
+                                ++all.arrived;
+                                while (all.arrived < 3) std::this_thread::yield();
+                              },
+                          .context = &seen}));
+    EXPECT_TRUE(CPU_EQUAL(&seen.masks[0], &usable));
+    for (const size_t worker : {1, 2}) {
+      EXPECT_EQ(CPU_COUNT(&seen.masks[worker]), pinned ? 1 : CPU_COUNT(&usable)) << pinned;
+    }
+    if (pinned && CPU_COUNT(&usable) > 1) {
+      EXPECT_FALSE(CPU_EQUAL(&seen.masks[1], &seen.masks[2]));
+    }
+  }
 }
 
 // In a process of its own, since the limit holds for all threads of the user.

@@ -57,6 +57,18 @@ TEST(ContributedFunctionsTest, AProductWhoseBatchesComeLaterIsNoComposition) {
   EXPECT_EQ(BodyOf(NodeOf("Gelu", {"x"}, {"y"}, "elsewhere")), "no composition");
 }
 
+TEST(ContributedFunctionsTest, AMaskIsAddedToTheBiasOfTheScores) {
+  const Named heads = {{"num_heads", int64_t{2}}};
+  EXPECT_EQ(BodyOf(NodeOf("MultiHeadAttention", {"q", "k", "v", "", "m", "b"}, {"y"}), heads),
+            "AttentionMask(in4,in0,in1)->t0; Add(t0,in5)->t1; Attention(in0,in1,in2,t1)->out0");
+  EXPECT_EQ(BodyOf(NodeOf("MultiHeadAttention", {"q", "k", "v", "", "", "b"}, {"y"}), heads),
+            "Attention(in0,in1,in2,in5)->out0");
+  EXPECT_EQ(
+      BodyOf(NodeOf("MultiHeadAttention", {"q", "k", "v", "", "", "", "p", "r"}, {"y", "s", "t"}),
+             heads),
+      "Attention(in0,in1,in2,,in6,in7)->out0,out1,out2");
+}
+
 TEST(ContributedFunctionsTest, WhatIsNotKnownIsNamed) {
   EXPECT_EQ(BodyOf(NodeOf("Attention", {"x", "w"}, {"y"}), {{"do_rotary", int64_t{1}}}),
             "do_rotary is not known");

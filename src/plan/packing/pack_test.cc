@@ -181,6 +181,21 @@ TEST(PackTest, AlignmentsAreWrittenWhereThereIsOne) {
             "id,lower,upper,size,alignment,offset\na,1,3,4,1,8\nb,0,0,2,16,16\n");
 }
 
+TEST(PackTest, NamesMayHaveCommasAndQuotesAndStayWithTheirBuffers) {
+  const std::string text =
+      "id,lower,upper,size,offset,name\n"
+      "0,1,3,4,0,\"a, \"\"b\"\"\"\n"
+      "1,1,3,4,4,plain\n";
+  const BufferTable table = Must(ReadBufferTable(text));
+  EXPECT_EQ(table.names, (std::vector<std::string>{"a, \"b\"", "plain"}));
+  EXPECT_EQ(WriteBufferTable(table, {Offset(0), Offset(4)}), text);
+}
+
+TEST(PackTest, HintsAreReadOver) {
+  EXPECT_EQ(Must(PackText("id,lower,upper,size,hint\na,0,1,4,64\nb,0,1,4,-1\n", {})).peak_bytes,
+            Bytes(8));
+}
+
 struct BadTable {
   const char* text;
   int line;
@@ -221,6 +236,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadTable{"id,lower,upper,size,alignment\na,0,1,4,1099511627777\n", 2, "is not between"},
         BadTable{"id,lower,upper,size,offset\na,0,1,4,2305843009213693952\n", 2,
                  "is not between 0 and 2^61"},
+        BadTable{"id,lower,upper,size,gaps\na,0,9,4,3\n", 2, "'3' is not written as 3-5"},
+        BadTable{"id,lower,upper,size,gaps\na,0,9,4,5-3\n", 2, "does not end after it begins"},
+        BadTable{"id,lower,upper,size,gaps\na,0,9,4,7-10\n", 2, "not inside the life 0 to 9"},
+        BadTable{"id,lower,upper,size,gaps\na,0,9,4,3-5 4-6\n", 2, "before the one in front"},
+        BadTable{"id,lower,upper,size,gaps\na,0,9,4,3-5@1:2\n", 2, "only gaps of whole buffers"},
+        BadTable{"id,lower,upper,size,name\na,0,9,4,\"x\n", 2, "a quote is not closed"},
+        BadTable{"id,lower,upper,size,name\na,0,9,4,\"x\"y\n", 2, "something stands behind it"},
         BadTable{"id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,2\n", 0,
                  "another buffer with a fixed offset lives at the same time"}));
 

@@ -9,10 +9,64 @@
 namespace plimsoll::plan {
 namespace {
 
-enum Column { kId, kLower, kUpper, kSize, kAlignment, kOffset, kColumns };
-constexpr std::array<std::string_view, kColumns> kColumnNames = {"id",   "lower",     "upper",
-                                                                 "size", "alignment", "offset"};
+enum Column { kId, kLower, kUpper, kSize, kAlignment, kGaps, kHint, kOffset, kName, kColumns };
+constexpr std::array<std::string_view, kColumns> kColumnNames = {
+    "id", "lower", "upper", "size", "alignment", "gaps", "hint", "offset", "name"};
 constexpr size_t kNeeded = 4;
+
+// The cells of a line. One that begins with a quote ends at the next that is not doubled, and is
+// what stands between them; nothing where that is missing, or has something behind it.
+std::optional<std::vector<std::string_view>> CellsOf(std::string_view line) {
+  std::vector<std::string_view> cells;
+  while (true) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    const bool quoted = !line.empty() && line.front() == '"';
+    if (!quoted) {
+      const size_t end = std::min(line.find(','), line.size());
+      cells.push_back(Trim(line.substr(0, end)));
+      line.remove_prefix(end);
+    } else {
+      size_t end = 1;
+      while (end < line.size() && (line[end] != '"' || line.substr(end, 2) == "\"\"")) {
+        end += line[end] == '"' ? 2 : 1;
+      }
+      if (end >= line.size()) return std::nullopt;
+      cells.push_back(line.substr(1, end - 1));
+      line = Trim(line.substr(end + 1));
+      if (!line.empty() && line.front() != ',') return std::nullopt;
+    }
+    if (line.empty()) return cells;
+    line.remove_prefix(1);
+  }
+}
+
+std::string WithoutDoubledQuotes(std::string_view cell) {
+  std::string text;
+  for (size_t i = 0; i < cell.size(); ++i) {
+    text += cell[i];
+    if (cell.substr(i, 2) == "\"\"") ++i;
+  }
+  return text;
+}
+
+// A text as a cell: in quotes where it needs them, on one line.
+std::string CellText(std::string_view text) {
+  if (text == Trim(text) && text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string cell = "\"";
+  for (const char letter : text) {
+    if (letter == '"') cell += '"';
+    cell += letter == '\n' || letter == '\r' ? ' ' : letter;
+  }
+  return cell + '"';
+}
+
+std::string GapsText(const std::vector<Use>& gaps) {
+  std::vector<std::string> texts;
+  for (const Use& gap : gaps) texts.push_back(StrCat(gap.begin, "-", gap.end));
+  return Join(texts, " ");
+}
 
 // Reads one table line by line.
 class TableReader {
@@ -31,6 +85,7 @@ class TableReader {
       if (Trim(line).empty()) continue;
       PLIMSOLL_TRY(ReadRow(line, table));
     }
+    if (has_gaps_) CutAtGaps(table);
     return table;
   }
 
@@ -81,20 +136,26 @@ class TableReader {
     return {};
   }
 
+  bool Has(Column column) const {
+    return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
+  }
+
   Status ReadRow(std::string_view line, BufferTable& table) {
-    const std::vector<std::string_view> cells = Split(line, ',');
-    if (cells.size() != columns_.size()) {
-      return Bad(StrCat(cells.size(), " cells where ", columns_.size(), " columns are named"));
+    const std::optional<std::vector<std::string_view>> cells = CellsOf(line);
+    if (!cells) return Bad("a quote is not closed, or something stands behind it");
+    if (cells->size() != columns_.size()) {
+      return Bad(StrCat(cells->size(), " cells where ", columns_.size(), " columns are named"));
     }
     Buffer buffer;
     std::optional<Offset> offset;
-    for (size_t i = 0; i < cells.size(); ++i) {
-      const std::string_view cell = Trim(cells[i]);
+    std::string_view gaps;
+    for (size_t i = 0; i < cells->size(); ++i) {
+      const std::string_view cell = (*cells)[i];
       const Column column = columns_[i];
-      if (column == kId) {
-        buffer.name = cell;
-        continue;
-      }
+      if (column == kId) buffer.name = WithoutDoubledQuotes(cell);
+      if (column == kName) table.names.push_back(WithoutDoubledQuotes(cell));
+      if (column == kGaps) gaps = cell;
+      if (column == kId || column == kName || column == kGaps) continue;
       if (cell.empty() && column >= kNeeded) continue;
       const std::optional<int64_t> number = ParseInteger(cell);
       if (!number) {
@@ -114,17 +175,73 @@ class TableReader {
         case kAlignment:
           buffer.alignment = *number;
           break;
-        default:
+        case kOffset:
           offset = Offset(*number);
+          break;
+        default:
+          break;
       }
     }
     PLIMSOLL_TRY(CheckRow(buffer, offset));
     sum_ += buffer.size + Bytes(buffer.alignment);
     if (sum_.value() >= kLargestSum) return Bad("the sizes up to here add up to 2^61 or more");
+    if (Has(kGaps)) {
+      table.gaps.emplace_back();
+      PLIMSOLL_TRY(ReadGaps(gaps, buffer.life, table.gaps.back()));
+      has_gaps_ = has_gaps_ || !table.gaps.back().empty();
+    }
     table.problem.AddBuffer(std::move(buffer));
     table.offsets.push_back(offset);
     table.lines.push_back(line_);
     return {};
+  }
+
+  Status ReadGaps(std::string_view text, const Use& life, std::vector<Use>& gaps) const {
+    for (const std::string_view word : Split(text, ' ')) {
+      if (word.empty()) continue;
+      const std::string quoted = StrCat("the gap '", word.substr(0, 40), "' ");
+      if (word.find('@') != std::string_view::npos) {
+        return Bad(
+            StrCat(quoted, "keeps a part of the bytes: only gaps of whole buffers are read"));
+      }
+      // Moments may be negative: the dash between them is not the first letter.
+      const size_t dash = word.find('-', 1);
+      const auto begin = ParseInteger(word.substr(0, dash));
+      const auto end =
+          dash == std::string_view::npos ? std::nullopt : ParseInteger(word.substr(dash + 1));
+      if (!begin || !end) return Bad(StrCat(quoted, "is not written as 3-5"));
+      if (*begin >= *end) return Bad(StrCat(quoted, "does not end after it begins"));
+      if (*begin < life.begin || *end > life.end) {
+        return Bad(StrCat(quoted, "is not inside the life ", life.begin, " to ", life.end));
+      }
+      if (!gaps.empty() && *begin < gaps.back().end) {
+        return Bad(StrCat(quoted, "begins before the one in front of it ends"));
+      }
+      gaps.push_back({.begin = *begin, .end = *end});
+    }
+    return {};
+  }
+
+  static void CutAtGaps(BufferTable& table) {
+    for (size_t row = 0; row < table.gaps.size(); ++row) {
+      if (table.gaps[row].empty()) continue;
+      std::vector<Use> parts;
+      Use rest = table.problem.buffers[row].life;
+      for (const Use& gap : table.gaps[row]) {
+        if (rest.begin < gap.begin) parts.push_back({.begin = rest.begin, .end = gap.begin});
+        rest.begin = gap.end;
+      }
+      if (rest.begin < rest.end) parts.push_back(rest);
+      // Gaps that leave nothing leave a buffer that never lives.
+      if (parts.empty()) parts.push_back({.begin = rest.end, .end = rest.end});
+      table.problem.buffers[row].life = parts.front();
+      for (size_t i = 1; i < parts.size(); ++i) {
+        Buffer part = table.problem.buffers[row];
+        part.life = parts[i];
+        const BufferId window = table.problem.AddBuffer(std::move(part));
+        table.problem.aliases.push_back({.buffer = window, .of = BufferId(row)});
+      }
+    }
   }
 
   Status CheckRow(const Buffer& buffer, const std::optional<Offset>& offset) const {
@@ -151,7 +268,27 @@ class TableReader {
   int64_t line_ = 0;
   std::vector<Column> columns_;
   Bytes sum_;
+  bool has_gaps_ = false;
 };
+
+// The whole of a row's life, gaps included.
+std::vector<Use> WholeLives(const BufferTable& table) {
+  std::vector<Use> lives;
+  for (size_t row = 0; row < table.offsets.size(); ++row) {
+    lives.push_back(table.problem.buffers[row].life);
+  }
+  const auto widen = [&](size_t row, const Use& part) {
+    lives[row].begin = std::min(lives[row].begin, part.begin);
+    lives[row].end = std::max(lives[row].end, part.end);
+  };
+  for (const Alias& alias : table.problem.aliases) {
+    widen(alias.of.index(), table.problem.buffer(alias.buffer).life);
+  }
+  for (size_t row = 0; row < table.gaps.size(); ++row) {
+    for (const Use& gap : table.gaps[row]) widen(row, gap);
+  }
+  return lives;
+}
 
 }  // namespace
 
@@ -159,19 +296,35 @@ Result<BufferTable> ReadBufferTable(std::string_view csv, std::string_view file)
   return TableReader(csv, file).Read();
 }
 
-std::string WriteBufferTable(const Problem& problem, const std::vector<Offset>& offsets) {
-  const bool aligned = std::any_of(problem.buffers.begin(), problem.buffers.end(),
+std::string WriteBufferTable(const BufferTable& table, const std::vector<Offset>& offsets) {
+  const auto& buffers = table.problem.buffers;
+  const bool aligned = std::any_of(buffers.begin(), buffers.end(),
                                    [](const Buffer& buffer) { return buffer.alignment != 1; });
-  std::string text =
-      aligned ? "id,lower,upper,size,alignment,offset\n" : "id,lower,upper,size,offset\n";
-  for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    const Buffer& buffer = problem.buffers[i];
-    text += StrCat(buffer.name, ",", buffer.life.begin, ",", buffer.life.end, ",",
+  const bool gaps = std::any_of(table.gaps.begin(), table.gaps.end(),
+                                [](const std::vector<Use>& row) { return !row.empty(); });
+  const bool named = !table.names.empty();
+  const std::vector<Use> lives = WholeLives(table);
+  std::string text = StrCat("id,lower,upper,size", aligned ? ",alignment" : "", gaps ? ",gaps" : "",
+                            ",offset", named ? ",name" : "", "\n");
+  for (size_t row = 0; row < lives.size(); ++row) {
+    const Buffer& buffer = buffers[row];
+    text += StrCat(CellText(buffer.name), ",", lives[row].begin, ",", lives[row].end, ",",
                    buffer.size.value(), ",");
     if (aligned) text += StrCat(buffer.alignment, ",");
-    text += StrCat(offsets[i].value(), "\n");
+    if (gaps) text += StrCat(GapsText(table.gaps[row]), ",");
+    text += StrCat(offsets[row].value());
+    if (named) text += StrCat(",", CellText(table.names[row]));
+    text += "\n";
   }
   return text;
+}
+
+std::string WriteBufferTable(const Problem& problem, const std::vector<Offset>& offsets) {
+  BufferTable table;
+  table.problem = problem;
+  table.problem.aliases.clear();
+  table.offsets.resize(problem.buffers.size());
+  return WriteBufferTable(table, offsets);
 }
 
 }  // namespace plimsoll::plan

@@ -50,11 +50,11 @@ class Joiner {
     PlannedUpdate planned{.ports = update, .bytes = PlannedSize(graph_[output].type), .reason = {}};
     planned.in_place = input == output;
     if (planned.in_place) return planned;
-    planned.reason = WhyNot(input, output);
+    planned.reason = WhyNot(input, output, update.grows);
     planned.in_place = planned.reason.empty();
     const StorageId from = storages_.places[output.index()].storage;
     if (planned.in_place) {
-      Move(from, storages_.places[input.index()].storage);
+      Move(from, storages_.places[input.index()].storage, planned.bytes);
     } else if (from.valid() && HomeOf(from) == Home::kOutput && !leaves_[output.index()]) {
       storages_[from].home = Home::kStaged;
     }
@@ -93,7 +93,7 @@ class Joiner {
   }
 
   // Empty: the new value may lie where the old one does.
-  std::string WhyNot(ValueId input, ValueId output) const {
+  std::string WhyNot(ValueId input, ValueId output, bool grows) const {
     const StorageId old_storage = storages_.places[input.index()].storage;
     const StorageId new_storage = storages_.places[output.index()].storage;
     if (!old_storage.valid()) return "it holds nothing";
@@ -116,11 +116,12 @@ class Joiner {
     if (!old_uses.ordinary || !new_uses.ordinary || !one_stream) {
       return "nodes that use it ask for streams or memory of their own";
     }
-    return WhyNotInOrder(old_storage, old_uses, new_storage, new_uses);
+    return WhyNotInOrder(old_storage, new_storage, grows);
   }
 
-  std::string WhyNotInOrder(StorageId old_storage, const Uses& old_uses, StorageId new_storage,
-                            const Uses& new_uses) const {
+  std::string WhyNotInOrder(StorageId old_storage, StorageId new_storage, bool grows) const {
+    const Uses& old_uses = uses_[old_storage.index()];
+    const Uses& new_uses = uses_[new_storage.index()];
     if (old_uses.readers.empty() || old_uses.readers.back() < new_uses.first_writer) return {};
     const auto& nodes = graph_.root().nodes;
     const NodeId last = nodes[old_uses.readers.back()];
@@ -128,6 +129,7 @@ class Joiner {
       return StrCat(Describe(graph_, last), " reads its old value after the new one is there");
     }
     if (OverwritesAsItReads(last, old_storage, new_storage)) return {};
+    if (grows && GrowsAsItReads(last, old_storage, new_storage)) return {};
     return StrCat(Describe(graph_, last), " cannot write where it reads");
   }
 
@@ -149,7 +151,21 @@ class Joiner {
     return true;
   }
 
-  void Move(StorageId from, StorageId to) {
+  // The node's first input is all of the old storage, and alone lies there; its output is all of
+  // the new one, of whole bytes.
+  bool GrowsAsItReads(NodeId id, StorageId old_storage, StorageId new_storage) const {
+    const Node& node = graph_[id];
+    if (!backend_.GrowsOverFirstInput(graph_, id)) return false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const StorageId storage = storages_.places[node.inputs[i].index()].storage;
+      if ((storage == old_storage) != (i == 0)) return false;
+    }
+    return storages_.places[node.outputs[0].index()].storage == new_storage &&
+           Covers(node.inputs[0]) && Covers(node.outputs[0]) &&
+           graph::Bits(graph_[node.outputs[0]].type.data_type) % 8 == 0;
+  }
+
+  void Move(StorageId from, StorageId to, Bytes bytes) {
     for (size_t i = 0; i < storages_.places.size(); ++i) {
       if (storages_.places[i].storage != from) continue;
       storages_.places[i].storage = to;
@@ -157,6 +173,7 @@ class Joiner {
       storages_.overwrites[i] = true;
     }
     storages_[to].home = Home::kVariable;
+    storages_[to].bytes = std::max(storages_[to].bytes, bytes);
   }
 
   const Graph& graph_;

@@ -12,10 +12,12 @@
 namespace plimsoll::compile {
 
 // A variable of the model: a run leaves the memory of the root's input number `input` with the
-// value of its output number `output`, which is of the same type and shape.
+// value of its output number `output`, which is of the same type and shape, or larger where that
+// memory has room for it.
 struct VariableUpdate {
   size_t input = 0;
   size_t output = 0;
+  bool grows = false;
 };
 
 // How a plan does one update.

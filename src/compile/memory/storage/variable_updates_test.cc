@@ -163,6 +163,28 @@ TEST(VariableUpdatesTest, OldValuesThatAreNewOnesElsewhereBecomeCopiesMadeFirst)
   EXPECT_EQ(OperatorsOf(still), "") << "a variable that keeps its value needs nothing";
 }
 
+TEST(VariableUpdatesTest, ANodeThatAppendsWritesOverTheOldValueWhereThatGrows) {
+  const auto plan = [](bool grows, bool twice) {
+    GraphBuilder builder;
+    const ValueId past = builder.Input("past", FloatTensor({2, 8, 4}));
+    const ValueId added = builder.Node("Relu", {builder.Input("x", FloatTensor({2, 1, 4}))});
+    const ValueId next =
+        builder.Node("Concat", {past, twice ? past : added}, With("axis", int64_t{1}));
+    builder.Output(next);
+    builder.Output(builder.Node("Relu", {next}));
+    PlanOptions options;
+    options.updates = {{0, 0, grows}};
+    return Must(PlanModel(Inferred(builder), options));
+  };
+  const PlannedModel grown = plan(true, false);
+  EXPECT_TRUE(grown.updates[0].in_place) << grown.updates[0].reason;
+  EXPECT_EQ(grown.updates[0].bytes, Bytes(2 * 9 * 4 * 4));
+  const PlannedModel kept = plan(false, false);
+  EXPECT_FALSE(kept.updates[0].in_place) << "there may be no room";
+  EXPECT_FALSE(plan(true, true).updates[0].in_place) << "the old value is read as what is added";
+  EXPECT_LT(FeatureMap(grown), FeatureMap(kept));
+}
+
 TEST(VariableUpdatesTest, AWrongOrderIsFound) {
   GraphBuilder builder;
   const ValueId w = Vector(builder, "w");

@@ -54,7 +54,7 @@ class Beam {
     for (int32_t level = 0; level < graph_.size(); ++level) {
       Trim(levels_[level]);
       for (const State& state : levels_[level]) {
-        if (answer_.steps >= limits_.steps) return std::move(answer_);
+        if (answer_.steps >= limits_.steps || limits_.Stopped()) return std::move(answer_);
         Expand(state);
         free_sets_.push_back(state.set);
       }

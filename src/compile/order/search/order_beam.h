@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "compile/order/order_graph.h"
@@ -7,9 +8,12 @@
 namespace plimsoll::compile {
 
 struct BeamLimits {
-  int32_t width = 1;  // sets of the same size that are followed
-  int64_t bound = 0;  // only orders with a peak below this are of interest
-  int64_t steps = 0;  // candidates looked at, after which it gives up
+  int32_t width = 1;                        // sets of the same size that are followed
+  int64_t bound = 0;                        // only orders with a peak below this are of interest
+  int64_t steps = 0;                        // candidates looked at, after which it gives up
+  const std::atomic<bool>* stop = nullptr;  // true: it gives up at once
+
+  bool Stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
 };
 
 struct BeamAnswer {

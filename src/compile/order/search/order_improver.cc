@@ -46,8 +46,9 @@ Order FileOrder(const OrderGraph& graph) {
 
 }  // namespace
 
-OrderImprover::OrderImprover(OrderGraph graph)
+OrderImprover::OrderImprover(OrderGraph graph, const std::atomic<bool>* stop)
     : graph_(std::move(graph)),
+      stop_(stop),
       line_(graph_, FileOrder(graph_)),
       width_(kFirstWidth),
       cut_limit_(kFirstCutSteps + kCutStepsANode * graph_.size()) {
@@ -58,7 +59,7 @@ bool OrderImprover::Improve(int64_t enough, int64_t& steps) {
   enough = std::max(enough, lower_bound_);
   const int64_t before = peak();
   if (!std::exchange(tried_plain_orders_, true)) TryPlainOrders(enough, steps);
-  while (peak() >= before && peak() > enough && steps > 0 && width_ <= kLastWidth) {
+  while (peak() >= before && peak() > enough && steps > 0 && width_ <= kLastWidth && !Stopped()) {
     if (std::exchange(cut_pending_, false) && MovePeak(cut_limit_, steps)) continue;
     enough = std::max(enough, lower_bound_);
     if (peak() <= enough || SearchWindows(steps)) continue;
@@ -71,11 +72,11 @@ bool OrderImprover::Improve(int64_t enough, int64_t& steps) {
 
 void OrderImprover::TryPlainOrders(int64_t enough, int64_t& steps) {
   const auto attempt = [&](const Order& order) {
-    if (peak() > enough) Settle(order, steps);
+    if (peak() > enough && !Stopped()) Settle(order, steps);
   };
   attempt(Order(order()));
   for (const OrderMode mode : {OrderMode::kReverseDepthFirst, OrderMode::kDepthFirst}) {
-    if (peak() <= enough) return;
+    if (peak() <= enough || Stopped()) return;
     const Order order = TopologicalOrder(graph_, mode);
     attempt(order);
     attempt(ListForward(graph_, order, peak(), ListChoice::kLeastLive));
@@ -124,12 +125,12 @@ bool OrderImprover::MovePeak(int64_t limit, int64_t& steps) {
 
 // Searches ever larger windows around the peak until one has a better order.
 bool OrderImprover::SearchWindows(int64_t& steps) {
-  for (int32_t reach = kFirstReach; reach <= kLastReach && steps > 0; reach *= 2) {
+  for (int32_t reach = kFirstReach; reach <= kLastReach && steps > 0 && !Stopped(); reach *= 2) {
     const int32_t begin = std::max(0, line_.peak_place() - reach);
     const int32_t end = std::min(graph_.size(), line_.peak_place() + reach);
     const OrderGraph window = line_.Window(begin, end);
     const BeamAnswer answer =
-        SearchBeam(window, {.width = width_, .bound = peak(), .steps = steps});
+        SearchBeam(window, {.width = width_, .bound = peak(), .steps = steps, .stop = stop_});
     steps -= answer.steps + window.size();
     if (!answer.order.empty()) {
       const int64_t before = peak();

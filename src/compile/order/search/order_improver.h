@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -16,7 +17,8 @@ namespace plimsoll::compile {
 // follows from the graph alone; `steps` only says when to stop. One thread.
 class OrderImprover {
  public:
-  explicit OrderImprover(OrderGraph graph);
+  // `stop`, once true, ends the work like steps that are spent; null: nothing does.
+  explicit OrderImprover(OrderGraph graph, const std::atomic<bool>* stop = nullptr);
   OrderImprover(const OrderImprover&) = delete;
   OrderImprover& operator=(const OrderImprover&) = delete;
 
@@ -38,8 +40,10 @@ class OrderImprover {
   bool Offer(const Order& order, const std::pair<int64_t, int64_t>& height);
   bool MovePeak(int64_t limit, int64_t& steps);
   bool SearchWindows(int64_t& steps);
+  bool Stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
 
   const OrderGraph graph_;
+  const std::atomic<bool>* const stop_;
   OrderLine line_;
   int64_t lower_bound_ = 0;
   bool tried_plain_orders_ = false;

@@ -8,8 +8,9 @@ namespace plimsoll::graph::operators {
 namespace {
 
 // The mask of com.microsoft's Attention as numbers to add to scores, 0 or `hidden`:
-// [batch, 1, 1 or queries, keys]. Inputs: the mask, the queries [batch, queries, width], the keys
-// ([batch, keys, width] or [batch, heads, keys, width]) and those of the past.
+// [batch, 1, 1 or queries, keys]. A row that hides every key is 0: they all weigh as if none were
+// hidden. Inputs: the mask, the queries [batch, queries, width], the keys ([batch, keys, width] or
+// [batch, heads, keys, width]) and those of the past.
 Status InferAttentionMask(InferContext& context) {
   PLIMSOLL_TRY(CheckRank(context, 1, 3));
   const Shape* mask = context.input_shape(0);

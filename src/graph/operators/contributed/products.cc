@@ -5,6 +5,7 @@
 
 #include "graph/operators/agreement.h"
 #include "graph/operators/families.h"
+#include "graph/operators/product/operations.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::graph::operators {
@@ -86,8 +87,10 @@ Status InferBatchedMatMul(InferContext& context) {
   return {};
 }
 
+constexpr OperatorFacts kBlockProduct = {.operations = MatrixOperations};
+
 constexpr OperatorRow kContributedProductRows[] = {
-    {kContributedDomain, "MatMulNBits", 1, kNewest, 3, 6, 1, 1, InferMatMulNBits},
+    {kContributedDomain, "MatMulNBits", 1, kNewest, 3, 6, 1, 1, InferMatMulNBits, kBlockProduct},
     {kContributedDomain, "FusedMatMul", 1, kNewest, 2, 2, 1, 1, InferBatchedMatMul},
 };
 

@@ -113,7 +113,7 @@ TEST(ControlFlowTest, ScansAlongAnyAxisAndInVersion8ByBatches) {
 // What a loop collects, of which nothing but its condition tells how often it runs: a counter that
 // is compared with a bound. `trips` 0: it has no trip count.
 std::string CountedBy(int64_t first, int64_t step, int64_t bound, const std::string& compares,
-                      int64_t trips = 0) {
+                      int64_t trips = 0, DataType as = DataType::kInt64) {
   GraphBuilder builder(20);
   const ValueId start = builder.Int64("start", first);
   const ValueId end = builder.Int64("end", bound);
@@ -123,8 +123,12 @@ std::string CountedBy(int64_t first, int64_t step, int64_t bound, const std::str
   builder.BodyInput("go", {});
   const ValueId t = builder.BodyInput("t", {});
   const ValueId next = builder.Node("Add", {t, builder.Int64("step", step)});
+  Attributes to;
+  to.Set("to", static_cast<int64_t>(as));
+  const ValueId counter = as == DataType::kInt64 ? next : builder.Node("Cast", {next}, to);
+  const ValueId limit = as == DataType::kInt64 ? end : builder.Node("Cast", {end}, to);
   const ValueId compared =
-      turned ? builder.Node(compares, {end, next}) : builder.Node(compares, {next, end});
+      turned ? builder.Node(compares, {limit, counter}) : builder.Node(compares, {counter, limit});
   const ValueId endless = builder.Node("Less", {i, builder.Int64("far", int64_t{1} << 62)});
   builder.EndBody({builder.Node("And", {compared, endless}), next, next});
   Attributes attributes;
@@ -148,6 +152,15 @@ TEST(ControlFlowTest, AConditionThatCountsTellsHowOftenALoopRuns) {
   EXPECT_EQ(CountedBy(0, -1, 5, "Less"), "int64[?]");
   EXPECT_EQ(CountedBy(0, 0, 5, "Less"), "int64[?]");
   EXPECT_EQ(CountedBy(0, 1, int64_t{1} << 62, "Less"), "int64[?]");
+}
+
+TEST(ControlFlowTest, ACounterMayBeConvertedWhereItsTypeHoldsIt) {
+  EXPECT_EQ(CountedBy(0, 1, 5, "Less", 0, DataType::kFloat32), "int64[5]");
+  EXPECT_EQ(CountedBy(2, 3, 11, "Greater", 0, DataType::kInt32), "int64[3]");
+  EXPECT_EQ(CountedBy(0, 1, 1 << 23, "Less", 0, DataType::kFloat32), "int64[8388608]");
+  EXPECT_EQ(CountedBy(0, 1, 1 << 24, "Less", 0, DataType::kFloat32), "int64[?]")
+      << "one more is not a float";
+  EXPECT_EQ(CountedBy(0, 1, 5, "Less", 0, DataType::kFloat16), "int64[?]");
 }
 
 TEST(ControlFlowTest, RefusesLoopsWithoutBodies) {

@@ -1,6 +1,8 @@
 #include "graph/operators/control/counted_loop.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 namespace plimsoll::graph::operators {
 namespace {
@@ -9,11 +11,30 @@ namespace {
 constexpr int64_t kLargest = int64_t{1} << 40;
 constexpr int kMostDepth = 16;
 
-// A number that is `first` in the first iteration, and `step` more in each later one.
+// A number that is `first` in the first iteration, and `step` more in each later one, as long as it
+// is not beyond `exact`: a type that it is converted to may not hold more.
 struct Counter {
   int64_t first = 0;
   int64_t step = 0;
+  int64_t exact = kLargest;
 };
+
+// The whole numbers up to this, and their negatives if it has any, are elements of the type.
+int64_t ExactUpTo(DataType type) {
+  switch (type) {
+    case DataType::kInt64:
+    case DataType::kFloat64:
+      return kLargest;
+    case DataType::kInt32:
+      return std::numeric_limits<int32_t>::max();
+    case DataType::kFloat32:
+      return int64_t{1} << 24;
+    case DataType::kInt16:
+      return std::numeric_limits<int16_t>::max();
+    default:
+      return 0;
+  }
+}
 
 class Counting {
  public:
@@ -37,9 +58,12 @@ class Counting {
     if (!counter || !bound || counter->step <= 0 || Far(counter->first) || Far(counter->step)) {
       return std::nullopt;
     }
-    if (*bound >= kLargest) return kEndless;
+    if (*bound >= kLargest && counter->exact == kLargest) return kEndless;
     // The first number that is too large.
     const int64_t over = std::max(*bound, -kLargest) + (node->op.ends_with("OrEqual") ? 1 : 0);
+    if (std::max(std::abs(counter->first), over + counter->step) > counter->exact) {
+      return std::nullopt;
+    }
     const int64_t missing = std::max<int64_t>(over - counter->first, 0);
     return (missing + counter->step - 1) / counter->step + 1;
   }
@@ -53,10 +77,17 @@ class Counting {
 
   // What it is in every iteration.
   std::optional<int64_t> KnownNumber(ValueId value) const {
-    const auto* known =
-        value.valid() && graph_[value].content ? graph_[value].content->dims() : nullptr;
-    if (known == nullptr || known->size() != 1 || !known->front().is_number()) return std::nullopt;
-    return known->front().number();
+    if (!value.valid() || !graph_[value].content || graph_[value].content->size() != 1) {
+      return std::nullopt;
+    }
+    const Content& known = *graph_[value].content;
+    if (const auto* const dims = known.dims()) {
+      return dims->front().is_number() ? std::optional(dims->front().number()) : std::nullopt;
+    }
+    const double number = known.doubles()->front();
+    const bool whole =
+        std::abs(number) < static_cast<double>(kLargest) && std::trunc(number) == number;
+    return whole ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
   }
 
   static bool Far(int64_t number) { return number > kLargest || number < -kLargest; }
@@ -71,11 +102,17 @@ class Counting {
     const Node* const node = MakerOf(value);
     if (node == nullptr) return std::nullopt;
     if (node->op == "Identity") return CounterAt(node->inputs[0], depth + 1);
+    if (node->op == "Cast") {
+      std::optional<Counter> given = CounterAt(node->inputs[0], depth + 1);
+      if (given) given->exact = std::min(given->exact, ExactUpTo(graph_[value].type.data_type));
+      return given;
+    }
     if (node->op != "Add") return std::nullopt;
     const auto left = CounterAt(node->inputs[0], depth + 1);
     const auto right = CounterAt(node->inputs[1], depth + 1);
     if (!left || !right || Far(left->first) || Far(right->first)) return std::nullopt;
-    return Counter{left->first + right->first, left->step + right->step};
+    return Counter{left->first + right->first, left->step + right->step,
+                   std::min(left->exact, right->exact)};
   }
 
   // A carried number to which the body adds what is known.

@@ -222,7 +222,7 @@ Status InferInsideMatrix(InferContext& context) {
   return InferLikeFirst(context);
 }
 
-constexpr OperatorFacts kJoin = {.view = View::kJoin};
+constexpr OperatorFacts kJoin = {.view = View::kJoin, .grows_over_first_input = true};
 constexpr OperatorFacts kRepeat = {.view = View::kWholeIfUnchanged, .host_inputs = Inputs(1)};
 constexpr OperatorFacts kTriangle = {.in_place_inputs = Inputs(0), .host_inputs = Inputs(1)};
 

@@ -51,10 +51,14 @@ Result<KernelPointer> MakeAttentionMask(KernelSite& site) {
       ParallelFor(visible.batch * visible.rows, 16, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           T* const to = static_cast<T*>(call.outputs[0]) + i * visible.keys;
+          bool any_seen = false;
           for (int64_t key = 0; key < visible.keys; ++key) {
-            to[key] =
-                visible.Contains(given, i / visible.rows, i % visible.rows, key) ? seen : unseen;
+            const bool is_seen = visible.Contains(given, i / visible.rows, i % visible.rows, key);
+            any_seen |= is_seen;
+            to[key] = is_seen ? seen : unseen;
           }
+          // A number that is added to every score changes no result; it only rounds the scores.
+          if (!any_seen) std::fill_n(to, visible.keys, seen);
         }
       });
     });

@@ -73,6 +73,25 @@ TEST(MatMulNBitsTest, WeightsAreUnpackedBlockByBlock) {
   }
 }
 
+// Without zero points 8 stands for zero; a bias is added to every row.
+TEST(MatMulNBitsTest, ZeroPointsAndBiasMayBeLeftOut) {
+  for (const int64_t rows : {2, 6}) {
+    const int64_t n = 3, k = 32;
+    const OneNode node = Node("MatMulNBits", {{"N", n}, {"K", k}, {"block_size", int64_t{32}}});
+    const auto a = Numbers<float>({rows, k}, std::vector<float>(static_cast<size_t>(rows * k), 1));
+    const auto b = Numbers<uint8_t>({n, 1, 16}, std::vector<uint8_t>(48, 0xA9));  // 9 and 10
+    const auto scales = Numbers<float>({n}, {1, 2, 3});
+    const auto plain = ElementsOf<float>(Made(node, {a, b, scales})[0]);
+    const auto biased =
+        ElementsOf<float>(Made(node, {a, b, scales, {}, {}, Numbers<float>({n}, {10, 20, 30})})[0]);
+    for (int64_t i = 0; i < rows * n; ++i) {
+      const auto column = static_cast<float>(i % n + 1);
+      EXPECT_FLOAT_EQ(plain[static_cast<size_t>(i)], 48 * column);
+      EXPECT_FLOAT_EQ(biased[static_cast<size_t>(i)], 58 * column);
+    }
+  }
+}
+
 TEST(MatMulNBitsTest, WhatDoesNotFitIsNamed) {
   const OneNode node =
       Node("MatMulNBits", {{"N", int64_t{2}}, {"K", int64_t{32}}, {"block_size", int64_t{32}}});
@@ -152,9 +171,98 @@ TEST(GroupQueryAttentionTest, ACacheInItsOwnMemoryGivesTheSame) {
   }
 }
 
+// Three tokens at once, with an empty cache: of 4 query heads that share 2 of keys, 8 wide.
+struct Prompt {
+  std::vector<float> query = Drawn(3 * 32, 11);
+  std::vector<float> key = Drawn(3 * 16, 12);
+  std::vector<float> value = Drawn(3 * 16, 13);
+  std::vector<std::pair<std::string, graph::Attribute>> attributes = {{"num_heads", int64_t{4}},
+                                                                      {"kv_num_heads", int64_t{2}}};
+
+  // Tokens first to last, behind a cache of the others.
+  std::vector<HostTensor> Run(int64_t first, int64_t last, const std::vector<float>& past_key,
+                              const std::vector<float>& past_value, bool packed = false) const {
+    const int64_t count = last - first;
+    const auto part = [&](const std::vector<float>& all, int64_t width) {
+      return Numbers<float>({1, count, width},
+                            {all.begin() + first * width, all.begin() + last * width});
+    };
+    std::vector<float> together;
+    for (int64_t token = first; token < last; ++token) {
+      for (const auto& [all, width] : {std::pair{&query, 32}, {&key, 16}, {&value, 16}}) {
+        together.insert(together.end(), all->begin() + token * width,
+                        all->begin() + (token + 1) * width);
+      }
+    }
+    const std::vector<float> cosines = Drawn(8 * 4, 14), sines = Drawn(8 * 4, 15);
+    return Made(
+        contributed_kernels_test::Node("GroupQueryAttention", attributes, 3),
+        {packed ? Numbers<float>({1, count, 64}, together) : part(query, 32),
+         packed ? HostTensor() : part(key, 16), packed ? HostTensor() : part(value, 16),
+         Numbers<float>({1, 2, first, 8}, past_key), Numbers<float>({1, 2, first, 8}, past_value),
+         Numbers<int32_t>({1}, {static_cast<int32_t>(last - 1)}),
+         Numbers<int32_t>({}, {static_cast<int32_t>(last)}), Numbers<float>({8, 4}, cosines),
+         Numbers<float>({8, 4}, sines)});
+  }
+};
+
+TEST(GroupQueryAttentionTest, TokensOneByOneGiveWhatTheyGiveTogether) {
+  for (const int64_t rotary : {0, 1}) {
+    Prompt prompt;
+    prompt.attributes.emplace_back("do_rotary", rotary);
+    const auto together = prompt.Run(0, 3, {}, {});
+    const auto two = prompt.Run(0, 2, {}, {});
+    const auto third = prompt.Run(2, 3, ElementsOf<float>(two[1]), ElementsOf<float>(two[2]));
+    EXPECT_EQ(ElementsOf<float>(third[1]), ElementsOf<float>(together[1])) << rotary;
+    const auto all = ElementsOf<float>(together[0]);
+    const auto last = ElementsOf<float>(third[0]);
+    for (size_t i = 0; i < 32; ++i) EXPECT_NEAR(last[i], all[64 + i], 1e-5F) << rotary;
+  }
+}
+
+TEST(GroupQueryAttentionTest, QueriesKeysAndValuesMayBeOneInput) {
+  const Prompt prompt;
+  const auto apart = prompt.Run(0, 3, {}, {});
+  const auto packed = prompt.Run(0, 3, {}, {}, true);
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(ElementsOf<float>(packed[i]), ElementsOf<float>(apart[i]));
+}
+
+TEST(GroupQueryAttentionTest, AWindowOfOneKeyIsTheTokensOwn) {
+  Prompt prompt;
+  prompt.attributes.emplace_back("local_window_size", int64_t{1});
+  const auto y = ElementsOf<float>(prompt.Run(0, 3, {}, {})[0]);
+  for (size_t token = 0; token < 3; ++token) {
+    for (size_t head = 0; head < 4; ++head) {
+      for (size_t i = 0; i < 8; ++i) {
+        EXPECT_NEAR(y[token * 32 + head * 8 + i], prompt.value[token * 16 + head / 2 * 8 + i],
+                    1e-6F);
+      }
+    }
+  }
+}
+
 TEST(GroupQueryAttentionTest, ACacheThatIsFullIsNamed) {
   const CachedStep step{.capacity = 3, .before = 5};
   EXPECT_THAT(WhyNot(step.Node(), step.Inputs()), HasSubstr("where the cache has 3"));
+}
+
+TEST(AttentionMaskTest, EndsAndBeginningsAreOfEachItem) {
+  const OneNode node{"AttentionMask", {{"hidden", -5.0F}}, 1, "plimsoll", 1};
+  const auto query = Numbers<float>({2, 1, 4}, Drawn(8, 1));
+  const auto key = Numbers<float>({2, 3, 4}, Drawn(24, 2));
+  EXPECT_THAT(ElementsOf<float>(Made(node, {Numbers<int32_t>({2}, {1, 2}), query, key})[0]),
+              testing::ElementsAre(0, -5, -5, 0, 0, -5));
+  EXPECT_THAT(ElementsOf<float>(Made(node, {Numbers<int32_t>({4}, {3, 2, 1, 0}), query, key})[0]),
+              testing::ElementsAre(-5, 0, 0, 0, 0, -5));
+}
+
+TEST(AttentionMaskTest, ARowThatHidesEveryKeyHidesNone) {
+  const OneNode node{"AttentionMask", {{"hidden", -10000.0F}}, 1, "plimsoll", 1};
+  const auto mask = Made(
+      node, {Numbers<int32_t>({2, 3}, {1, 0, 1, 0, 0, 0}), Numbers<float>({2, 1, 4}, Drawn(8, 1)),
+             Numbers<float>({2, 3, 4}, Drawn(24, 2))})[0];
+  EXPECT_THAT(ElementsOf<float>(mask), testing::ElementsAre(0, -10000, 0, 0, 0, 0));
 }
 
 TEST(DynamicQuantizeLstmTest, WeightsThatBytesHoldExactlyAreThoseOfAnLstm) {
@@ -191,6 +299,33 @@ TEST(DynamicQuantizeLstmTest, WeightsThatBytesHoldExactlyAreThoseOfAnLstm) {
     ASSERT_EQ(got.size(), expected.size());
     for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 0.02);
   }
+}
+
+TEST(InverseTest, RowsAreExchangedWhereTheDiagonalIsZero) {
+  const OneNode node = Node("Inverse", {});
+  EXPECT_THAT(ElementsOf<float>(Made(node, {Numbers<float>({2, 2}, {0, 2, 4, 0})})[0]),
+              testing::ElementsAre(0, 0.25, 0.5, 0));
+}
+
+TEST(FusedMatMulTest, BatchesMayComeBehindTheRows) {
+  // a[row][batch][depth], b[batch][depth][column]
+  const OneNode node = Node("FusedMatMul", {{"transBatchA", int64_t{1}}, {"alpha", 2.0F}});
+  const auto a = Numbers<float>({2, 2, 1}, {1, 2, 3, 4});
+  const auto b = Numbers<float>({2, 1, 1}, {10, 100});
+  EXPECT_THAT(ElementsOf<float>(Made(node, {a, b})[0]), testing::ElementsAre(20, 60, 400, 800));
+}
+
+TEST(CropAndResizeTest, BoxesAreReadBetweenTheirEnds) {
+  const auto image = Numbers<float>({1, 1, 2, 2}, {0, 1, 2, 3});
+  const auto of = [&](std::vector<float> box, int64_t size) {
+    return ElementsOf<float>(
+        Made(Node("CropAndResize", {{"extrapolation_value", -1.0F}}),
+             {image, Numbers<float>({1, 4}, std::move(box)), Numbers<int32_t>({1}, {0}),
+              Numbers<int32_t>({2}, {static_cast<int32_t>(size), static_cast<int32_t>(size)})})[0]);
+  };
+  EXPECT_THAT(of({0, 0, 1, 1}, 2), testing::ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(of({0, 0, 1, 1}, 1), testing::ElementsAre(1.5)) << "one place is the middle";
+  EXPECT_THAT(of({0, 0, 2, 1}, 2), testing::ElementsAre(0, 1, -1, -1)) << "outside";
 }
 
 TEST(InverseTest, AMatrixWithoutOneIsNamed) {

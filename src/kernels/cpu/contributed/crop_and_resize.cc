@@ -64,6 +64,12 @@ struct Crop {
 
 Result<KernelPointer> MakeCropAndResize(KernelSite& site) {
   const Dims& image = site.inputs[0].dims;
+  if (!site.outputs[0].sized) {
+    const std::vector<int64_t> size = site.inputs[3].Integers();
+    if (size.size() != 2) return site.Unsupported("the size of the crops is not known beforehand");
+    site.outputs[0].dims = {site.inputs[1].dims[0], image[1], size[0], size[1]};
+    site.outputs[0].sized = true;
+  }
   const Dims& output = site.outputs[0].dims;
   const std::string mode = site.attributes().String("mode", "bilinear");
   if (mode != "bilinear" && mode != "nearest") {

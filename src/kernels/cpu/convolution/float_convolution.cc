@@ -7,98 +7,19 @@
 #include <vector>
 
 #include "kernels/blocking.h"
+#include "kernels/cpu/convolution/convolution_primitive.h"
+#include "kernels/cpu/convolution/depthwise_convolution.h"
 #include "kernels/cpu/convolution/product_convolution.h"
 #include "kernels/cpu/convolution/row_convolution.h"
+#include "kernels/cpu/convolution/tiled_convolution.h"
 #include "kernels/cpu/product/packed_operand.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
 namespace {
 
-using onednn::ConvolutionSpec;
 using onednn::Form;
 using onednn::Primitive;
-
-constexpr size_t kData = 0;
-constexpr size_t kWeights = 1;
-constexpr size_t kBias = 2;
-constexpr size_t kResidual = 3;
-
-// The forms of the node's tensors.
-struct Forms {
-  Form source;
-  Form weights;
-  Form destination;
-};
-
-Dims ImageDims(int64_t batch, int64_t channels, const Dims& spatial) {
-  Dims dims = {batch, channels};
-  dims.insert(dims.end(), spatial.begin(), spatial.end());
-  return dims;
-}
-
-// oneDNN counts weights as [groups, filters of a group, channels of a group, kernel...].
-Dims WeightDims(const ConvolutionShape& shape) {
-  Dims dims = {shape.GroupFilters(), shape.GroupChannels()};
-  if (shape.groups > 1) dims.insert(dims.begin(), shape.groups);
-  const Dims kernel = shape.window.Own(shape.window.kernel);
-  dims.insert(dims.end(), kernel.begin(), kernel.end());
-  return dims;
-}
-
-Forms FormsOf(const FloatConvolution& wanted) {
-  const ConvolutionShape& shape = wanted.shape;
-  const Dims source = ImageDims(shape.batch, shape.channels, shape.window.Own(shape.window.input));
-  const Dims destination =
-      ImageDims(shape.batch, shape.filters, shape.window.Own(shape.window.output));
-  return {.source = wanted.source_blocked ? Form::Blocked(source) : Form::Plain(source),
-          .weights = Form::Plain(WeightDims(shape)),
-          .destination =
-              wanted.destination_blocked ? Form::Blocked(destination) : Form::Plain(destination)};
-}
-
-ConvolutionSpec SpecOf(const KernelSite& site, const FloatConvolution& wanted, const Forms& forms) {
-  const ConvolutionShape& shape = wanted.shape;
-  const Window& window = shape.window;
-  ConvolutionSpec spec;
-  spec.source = forms.source;
-  spec.weights = Form::Chosen(WeightDims(shape));
-  spec.destination = forms.destination;
-  spec.strides = window.Own(window.strides);
-  spec.dilations = window.Own(window.dilations);
-  spec.pads_begin = window.Own(window.begin);
-  Window::Sizes end;
-  for (size_t axis = 0; axis < Window::kAxes; ++axis) {
-    end[axis] = window.End(axis);
-  }
-  spec.pads_end = window.Own(end);
-  if (site.has_input(kBias)) spec.finish.bias = Form::Plain({shape.filters});
-  spec.finish.adds_destination = site.has_input(kResidual);
-  spec.finish.activation = wanted.activation;
-  spec.deterministic = site.deterministic;
-  return spec;
-}
-
-// The fast primitive that keeps most of the node's own forms: those that are blocked; else none.
-Result<Primitive> MakePrimitive(const KernelSite& site, const FloatConvolution& wanted,
-                                const Forms& own) {
-  const ConvolutionShape& shape = wanted.shape;
-  const Window& window = shape.window;
-  const Forms free = {
-      .source = Form::Chosen(ImageDims(shape.batch, shape.channels, window.Own(window.input))),
-      .weights = own.weights,
-      .destination =
-          Form::Chosen(ImageDims(shape.batch, shape.filters, window.Own(window.output)))};
-  const Forms partly = {
-      .source = wanted.source_blocked ? own.source : free.source,
-      .weights = own.weights,
-      .destination = wanted.destination_blocked ? own.destination : free.destination};
-  for (const Forms& forms : {partly, free}) {
-    Result<Primitive> made = MakeConvolution(SpecOf(site, wanted, forms));
-    if (made.ok() && !made->IsReference()) return made;
-  }
-  return site.Unsupported("oneDNN has no fast convolution of this shape");
-}
 
 // How a node's convolution is divided into equal ones that follow each other: images, and pieces of
 // the filters, with their channels where there are groups. Only what one of them needs goes through
@@ -150,11 +71,14 @@ std::vector<Division> Divisions(const ConvolutionShape& shape) {
   return divisions;
 }
 
+// Taps of all channels whose weights, for a few filters, stay in the second cache.
+constexpr int64_t kMostRowTaps = 1 << 13;
+
 // A convolution over oneDNN that is planned but for its weights, which would be packed by now.
 struct Plan {
   Division division;
   bool cuts_source = false;  // pieces of the filters have channels of their own
-  Forms forms;               // of one part
+  ConvolutionForms forms;    // of one part
   Primitive primitive;
   std::optional<Primitive> unpack = {};         // from the primitive's form to the node's
   std::optional<Primitive> pack_residual = {};  // the other way
@@ -171,8 +95,8 @@ struct Plan {
 
 Result<Plan> MakePlan(const KernelSite& site, const FloatConvolution& whole, Division division) {
   const FloatConvolution wanted = division.Of(whole);
-  const Forms forms = FormsOf(wanted);
-  PLIMSOLL_ASSIGN(Primitive made, MakePrimitive(site, wanted, forms));
+  const ConvolutionForms forms = FormsOf(wanted);
+  PLIMSOLL_ASSIGN(Primitive made, MakeConvolutionPrimitive(site, wanted, forms));
   Plan plan{.division = division,
             .cuts_source = whole.shape.groups > 1,
             .forms = forms,
@@ -183,17 +107,18 @@ Result<Plan> MakePlan(const KernelSite& site, const FloatConvolution& whole, Div
     PLIMSOLL_ASSIGN(Primitive unpack, onednn::MakeReorder(destination, forms.destination));
     plan.unpack.emplace(std::move(unpack));
     workspace.Take(destination.size());
-    if (site.has_input(kResidual)) {
+    if (site.has_input(kConvolutionResidual)) {
       PLIMSOLL_ASSIGN(Primitive pack, onednn::MakeReorder(forms.destination, destination));
       plan.pack_residual.emplace(std::move(pack));
     }
     workspace.Take(plan.ReorderScratchpad());
   }
   workspace.Take(plan.primitive.scratchpad());
-  PLIMSOLL_ASSIGN(const Bytes source,
-                  PackedOperand::Workspace(site, kData, forms.source, plan.primitive.source()));
-  PLIMSOLL_ASSIGN(const Bytes weights, PackedOperand::Workspace(site, kWeights, forms.weights,
-                                                                plan.primitive.weights()));
+  PLIMSOLL_ASSIGN(const Bytes source, PackedOperand::Workspace(site, kConvolutionData, forms.source,
+                                                               plan.primitive.source()));
+  PLIMSOLL_ASSIGN(
+      const Bytes weights,
+      PackedOperand::Workspace(site, kConvolutionWeights, forms.weights, plan.primitive.weights()));
   plan.workspace = workspace.total() + source + weights;
   return plan;
 }
@@ -204,10 +129,10 @@ class FloatConvolutionKernel final : public Kernel {
   static Result<KernelPointer> Make(const KernelSite& site, Plan plan) {
     WorkspaceLayout workspace;
     PLIMSOLL_ASSIGN(PackedOperand source,
-                    PackedOperand::Make(site, kData, plan.forms.source, plan.primitive.source(),
-                                        plan.SourcePieces(), workspace));
+                    PackedOperand::Make(site, kConvolutionData, plan.forms.source,
+                                        plan.primitive.source(), plan.SourcePieces(), workspace));
     PLIMSOLL_ASSIGN(PackedOperand weights,
-                    PackedOperand::Make(site, kWeights, plan.forms.weights,
+                    PackedOperand::Make(site, kConvolutionWeights, plan.forms.weights,
                                         plan.primitive.weights(), plan.division.pieces, workspace));
     std::unique_ptr<FloatConvolutionKernel> kernel(new FloatConvolutionKernel(
         site, std::move(plan), std::move(source), std::move(weights), workspace));
@@ -226,8 +151,8 @@ class FloatConvolutionKernel final : public Kernel {
       for (int64_t piece = 0; piece < plan_.division.pieces; ++piece) {
         const int64_t part = image * plan_.division.pieces + piece;
         if (piece == 0 || plan_.CutsSource()) {
-          PLIMSOLL_ASSIGN(source, source_.Get(call.inputs[kData], plan_.CutsSource() ? part : image,
-                                              call.workspace));
+          PLIMSOLL_ASSIGN(source, source_.Get(call.inputs[kConvolutionData],
+                                              plan_.CutsSource() ? part : image, call.workspace));
         }
         PLIMSOLL_TRY(RunPart(call, source, part, piece));
       }
@@ -241,9 +166,9 @@ class FloatConvolutionKernel final : public Kernel {
       : plan_(std::move(plan)),
         source_(std::move(source)),
         weights_(std::move(weights)),
-        has_bias_(site.has_input(kBias)),
-        has_residual_(site.has_input(kResidual)) {
-    if (has_bias_) bias_piece_ = site.inputs[kBias].elements() / plan_.division.pieces;
+        has_bias_(site.has_input(kConvolutionBias)),
+        has_residual_(site.has_input(kConvolutionResidual)) {
+    if (has_bias_) bias_piece_ = site.inputs[kConvolutionBias].elements() / plan_.division.pieces;
     if (plan_.unpack) made_ = workspace.Take(plan_.primitive.destination().size());
     reorder_scratchpad_ = workspace.Take(plan_.ReorderScratchpad());
     scratchpad_ = workspace.Take(plan_.primitive.scratchpad());
@@ -254,11 +179,12 @@ class FloatConvolutionKernel final : public Kernel {
     const int64_t offset = part * plan_.forms.destination.size().value();
     void* const output = At(call.outputs[0], offset);
     PLIMSOLL_ASSIGN(const void* const weights,
-                    weights_.Get(call.inputs[kWeights], piece, call.workspace));
+                    weights_.Get(call.inputs[kConvolutionWeights], piece, call.workspace));
     void* const made = plan_.unpack ? At(call.workspace, made_) : output;
     PLIMSOLL_TRY(BringResidual(call, offset, made));
     const float* const bias =
-        has_bias_ ? static_cast<const float*>(call.inputs[kBias]) + piece * bias_piece_ : nullptr;
+        has_bias_ ? static_cast<const float*>(call.inputs[kConvolutionBias]) + piece * bias_piece_
+                  : nullptr;
     PLIMSOLL_TRY(plan_.primitive.Run({.source = source,
                                       .weights = weights,
                                       .bias = bias,
@@ -272,7 +198,8 @@ class FloatConvolutionKernel final : public Kernel {
 
   Status BringResidual(const KernelCall& call, int64_t offset, void* made) const {
     if (!has_residual_) return {};
-    const void* const residual = static_cast<const std::byte*>(call.inputs[kResidual]) + offset;
+    const void* const residual =
+        static_cast<const std::byte*>(call.inputs[kConvolutionResidual]) + offset;
     if (plan_.pack_residual) {
       return plan_.pack_residual->Run({.source = residual,
                                        .destination = made,
@@ -313,11 +240,27 @@ Result<std::optional<Plan>> OtherDivision(const KernelSite& site, const FloatCon
   return std::optional<Plan>(std::move(plan));
 }
 
-// So few that most of a block's lanes would be empty, or that a product is most of all gathering.
-bool HasFewFilters(const ConvolutionShape& shape, bool has_fast) {
-  const int64_t block = BlockSize();
-  if (!has_fast) return shape.GroupFilters() <= 2 * block;
-  return shape.groups == 1 && shape.filters < block / 2;
+// Whether sums of rows take less time than blocks of channels, which would be partly empty, or
+// would have to be made and undone.
+bool HasFewFilters(const FloatConvolution& wanted) {
+  constexpr double kRowCost = 1.4;  // of a multiplication, in those of blocks
+  constexpr double kMoveCost = 8;   // of an element
+  const ConvolutionShape& shape = wanted.shape;
+  if (shape.groups > 1) return false;
+  const auto rounded = [](int64_t channels) {
+    const int64_t block = BlockSize();
+    return static_cast<double>((channels + block - 1) / block * block);
+  };
+  const bool reads_plain = !wanted.source_blocked && shape.channels <= 3;
+  const auto taps = static_cast<double>(shape.window.KernelSize());
+  const auto channels = static_cast<double>(shape.channels);
+  const auto filters = static_cast<double>(shape.filters);
+  const double rows = taps * channels * filters * kRowCost + kMoveCost * channels;
+  const double blocks =
+      taps * (reads_plain ? channels : rounded(shape.channels)) * rounded(shape.filters) +
+      kMoveCost * ((wanted.source_blocked || reads_plain ? 0 : channels) +
+                   (wanted.destination_blocked ? 0 : filters));
+  return rows < blocks;
 }
 
 // Axes of one place behind the others come before them: every byte lies where it did, and rows are
@@ -343,10 +286,20 @@ Window WithLongRows(Window window) {
 Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatConvolution& given) {
   FloatConvolution wanted = given;
   wanted.shape.window = WithLongRows(given.shape.window);
+  const bool depthwise = wanted.shape.groups > 1 && SuitsDepthwiseConvolution(site, wanted);
+  const bool blocked = wanted.source_blocked && wanted.destination_blocked;
+  if (depthwise && !blocked && !site.alternatives.Offer("blocks")) {
+    return MakeDepthwiseConvolution(site, wanted);
+  }
   Result<Plan> whole = MakePlan(site, wanted, {});
   const bool has_fast = whole.ok() && !whole->primitive.MultipliesMatrices();
-  if (HasFewFilters(wanted.shape, has_fast) && SuitsRowConvolution(site, wanted)) {
-    if (!site.alternatives.Offer("blocks")) return MakeRowConvolution(site, wanted);
+  if (depthwise && blocked && !has_fast) return MakeDepthwiseConvolution(site, wanted);
+  if (!depthwise && MostlyMeetsPadding(wanted.shape) && !site.alternatives.Offer("all taps")) {
+    return MakeLiveTapConvolution(site, wanted);
+  }
+  const bool rows = !depthwise && SuitsRowConvolution(site, wanted);
+  if (rows && has_fast && HasFewFilters(wanted) && !site.alternatives.Offer("blocks")) {
+    return MakeRowConvolution(site, wanted);
   }
   std::vector<Division> divisions;
   if (has_fast && whole->Reorders()) divisions = Divisions(wanted.shape);
@@ -364,6 +317,9 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
   if (least && least->workspace <= site.most_workspace) {
     return FloatConvolutionKernel::Make(site, std::move(*least));
   }
+  if (Result<KernelPointer> tiled = MakeTiledConvolution(site, wanted); tiled.ok()) return tiled;
+  const int64_t depth = wanted.shape.GroupChannels() * wanted.shape.window.KernelSize();
+  if (rows && depth <= kMostRowTaps) return MakeRowConvolution(site, wanted);
   KernelPointer product = MakeProductConvolution(site, wanted);
   if (!least || product->workspace() < least->workspace) return product;
   return FloatConvolutionKernel::Make(site, std::move(*least));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/blocking.h"
+#include "kernels/cpu/convolution/image_form.h"
 #include "kernels/cpu/convolution/row_finish.h"
 #include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/product/gemm.h"
@@ -31,17 +32,6 @@ struct PlaceRun {
   int64_t column = 0;  // in the panel
   int64_t count = 0;
   Window::Sizes place = {};
-};
-
-// Where the elements of one image lie, plain or in blocks of channels.
-struct Image {
-  int64_t places = 0;
-  int64_t block = 1;  // 1: plain
-
-  int64_t Elements(int64_t channels) const {
-    return (channels + block - 1) / block * block * places;
-  }
-  int64_t At(int64_t channel) const { return channel / block * block * places + channel % block; }
 };
 
 // See MakeProductConvolution.
@@ -229,40 +219,15 @@ class ProductConvolution final : public Kernel {
         std::fill(row + high, row + run.count, 0.0f);
       }
       if (low < high) {
-        Copy(source, place + low * step, channel, channels, high - low, to + low);
+        source_.CopyRows(source, {place + low * step, step, high - low}, channel, channels,
+                         taps * kPanelWidth, to + low);
       }
-    }
-  }
-
-  // `count` places from `place` on, a stride apart, of some channels; rows of a panel, taps apart.
-  void Copy(const float* source, int64_t place, int64_t channel, int64_t channels, int64_t count,
-            float* to) const {
-    const int64_t step = shape_.window.strides[2];
-    const int64_t row = shape_.window.KernelSize() * kPanelWidth;
-    if (source_.block == 1) {
-      for (int64_t c = 0; c < channels; ++c) {
-        const float* const from = source + source_.At(channel + c) + place;
-        if (step == 1 && count == kPanelWidth) {
-          std::copy_n(from, kPanelWidth, to + c * row);
-        } else {
-          for (int64_t i = 0; i < count; ++i) to[c * row + i] = from[i * step];
-        }
-      }
-      return;
-    }
-    for (int64_t c = 0; c < channels;) {
-      const int64_t lane = (channel + c) % source_.block;
-      const int64_t lanes = std::min(source_.block - lane, channels - c);
-      const float* const from = source + source_.At(channel + c) + place * source_.block;
-      TransposeWords(reinterpret_cast<const uint32_t*>(from), source_.block * step,
-                     reinterpret_cast<uint32_t*>(to + c * row), row, lanes, count);
-      c += lanes;
     }
   }
 
   ConvolutionShape shape_;
-  Image source_;
-  Image destination_;
+  ImageForm source_;
+  ImageForm destination_;
   RowFinish finish_;
   int64_t part_channels_ = 1;
   int64_t columns_ = kPanelWidth;  // output places of a stretch

@@ -13,6 +13,14 @@ namespace plimsoll::kernels::cpu {
 // weights as they lie.
 KernelPointer MakeProductConvolution(const KernelSite& site, const FloatConvolution& wanted);
 
+// The same for windows that mostly look at padding: the output is divided into rectangles whose
+// places all meet the input under the same taps, and those taps alone take part. Constant weights
+// are put tap by tap once where the site has a place for them.
+Result<KernelPointer> MakeLiveTapConvolution(const KernelSite& site,
+                                             const FloatConvolution& wanted);
+// Whether that saves so much that it is faster than all taps by oneDNN.
+bool MostlyMeetsPadding(const ConvolutionShape& shape);
+
 // Transposed, in plain forms, without activation and residual. Input places are multiplied with the
 // weights, and the products spread over the output. Constant weights are transposed once where the
 // site has a place for them.

@@ -4,13 +4,13 @@
 
 namespace plimsoll::kernels::cpu {
 
-// Convolutions of float32 over one or two axes by sums of shifted rows, for few filters: there
-// blocks of channels are mostly empty, and gathering what each place looks at costs more than the
-// sums. Rows of the input are brought into the workspace once each, with their padding and apart by
-// stride, as many as the kernel is high. Data and output may be blocked.
+// Convolutions of float32 over one or two axes by sums of shifted rows, for filters that do not
+// fill blocks of channels: gathering what each place looks at would cost more than this. The rows
+// that some output rows look at are brought into the workspace once, with their padding and apart
+// by stride. Data and output may be blocked.
 //
-// Whether the shape is one for it, whatever else there is: the output's rows are long, its
-// workspace is small.
+// Whether the shape is one for it, whatever else there is: few sums are made that nobody needs, and
+// the workspace is small.
 bool SuitsRowConvolution(const KernelSite& site, const FloatConvolution& wanted);
 
 KernelPointer MakeRowConvolution(const KernelSite& site, const FloatConvolution& wanted);

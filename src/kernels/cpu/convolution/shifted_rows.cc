@@ -46,24 +46,38 @@ HWY_INLINE void RowTile(const ShiftedRows& rows, int64_t filter, int64_t first) 
       }
     }
   }
-  const int64_t count = std::min<int64_t>(rows.count - first, kVectors * kRowVector);
 #pragma GCC unroll 4
   for (int f = 0; f < kFilters; ++f) {
-    HWY_ALIGN float part[kVectors * kRowVector];
+    float* const out = to + f * rows.to_stride;
 #pragma GCC unroll 12
     for (int v = 0; v < kVectors; ++v) {
-      hn::Store(totals[f][v], kRowLanes, part + v * kRowVector);
-    }
-    float* const out = to + f * rows.to_stride;
-    if (rows.accumulate) {
-      for (int64_t i = 0; i < count; ++i) out[i] += part[i];
-    } else {
-      std::copy_n(part, count, out);
+      const int64_t left = rows.count - first - v * kRowVector;
+      float* const place = out + v * kRowVector;
+      if (left >= kRowVector) {
+        if (rows.accumulate) totals[f][v] = hn::Add(totals[f][v], hn::LoadU(kRowLanes, place));
+        hn::StoreU(totals[f][v], kRowLanes, place);
+      } else if (left > 0) {
+        const auto mask = hn::FirstN(kRowLanes, static_cast<size_t>(left));
+        if (rows.accumulate) {
+          totals[f][v] = hn::Add(totals[f][v], hn::MaskedLoad(mask, kRowLanes, place));
+        }
+        hn::BlendedStore(totals[f][v], mask, kRowLanes, place);
+      }
     }
   }
 }
 
 // What is left of a row takes the smallest tile that holds it.
+template <int kFilters, int kVectors>
+HWY_INLINE void RunRest(const ShiftedRows& rows, int64_t filter, int64_t first) {
+  if constexpr (kVectors > 1) {
+    if (rows.count - first <= (kVectors - 1) * kRowVector) {
+      return RunRest<kFilters, kVectors - 1>(rows, filter, first);
+    }
+  }
+  RowTile<kFilters, kVectors>(rows, filter, first);
+}
+
 template <int kFilters, int kVectors>
 HWY_INLINE void RunFilters(const ShiftedRows& rows, int64_t filter) {
   static_assert(kRowVector <= kShiftedRowSlack);
@@ -71,14 +85,16 @@ HWY_INLINE void RunFilters(const ShiftedRows& rows, int64_t filter) {
   for (; first + kVectors * kRowVector <= rows.count; first += kVectors * kRowVector) {
     RowTile<kFilters, kVectors>(rows, filter, first);
   }
-  for (; first < rows.count; first += kRowVector) RowTile<kFilters, 1>(rows, filter, first);
+  if (first < rows.count) RunRest<kFilters, kVectors>(rows, filter, first);
 }
 
 void RunShiftedRows(const ShiftedRows& rows) {
   int64_t filter = 0;
   for (; filter + 4 <= rows.filters; filter += 4) RunFilters<4, 3>(rows, filter);
-  for (; filter + 2 <= rows.filters; filter += 2) RunFilters<2, 5>(rows, filter);
-  for (; filter < rows.filters; ++filter) RunFilters<1, 8>(rows, filter);
+  const int64_t left = rows.filters - filter;
+  if (left == 3) RunFilters<3, 4>(rows, filter);
+  if (left == 2) RunFilters<2, 5>(rows, filter);
+  if (left == 1) RunFilters<1, 8>(rows, filter);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
@@ -6,7 +7,8 @@
 #include "plimsoll/base/text.h"
 
 // Tensors put side by side along an axis, and split again. A part that the plan has placed
-// inside the whole is not moved.
+// inside the whole is not moved. Where the first part of a Concat lies at the beginning of the
+// whole's memory, its rows are moved apart.
 namespace plimsoll::kernels::cpu {
 namespace {
 
@@ -45,6 +47,31 @@ Result<std::vector<Part>> PlanParts(const KernelSite& site, const TensorInfo& wh
   return parts;
 }
 
+// The rows of a part that begins where the whole does, each to its place in the whole.
+struct RowsInPlace {
+  int64_t rows = 0;
+  size_t bytes = 0;   // of a row of the part
+  size_t stride = 0;  // of a row of the whole, in bytes
+
+  // From the last on, so that none is overwritten before it was moved.
+  void MoveApart(void* whole) const {
+    auto* const first = static_cast<std::byte*>(whole);
+    for (int64_t row = rows - 1; row > 0; --row) {
+      const auto place = static_cast<size_t>(row);
+      std::memmove(first + place * stride, first + place * bytes, bytes);
+    }
+  }
+};
+
+RowsInPlace RowsOfFirst(graph::DataType type, const Dims& part, const Dims& whole, int64_t axis) {
+  const AxisSplit split = SplitAt(part, axis);
+  const AxisSplit all = SplitAt(whole, axis);
+  const auto bytes = [&](int64_t elements) {
+    return static_cast<size_t>(graph::SizeOf(type, elements).value());
+  };
+  return {split.outer, bytes(split.length * split.inner), bytes(all.length * all.inner)};
+}
+
 Result<KernelPointer> MakeConcat(KernelSite& site) {
   PLIMSOLL_ASSIGN(const int64_t axis,
                   NormalAxis(site, site.attributes().Int("axis", 1), site.outputs[0].rank()));
@@ -55,8 +82,14 @@ Result<KernelPointer> MakeConcat(KernelSite& site) {
   }
   PLIMSOLL_ASSIGN(std::vector<Part> parts,
                   PlanParts(site, site.outputs[0], lengths, axis, Direction::kJoin));
-  return MakeKernel([parts = std::move(parts)](const KernelCall& call) {
-    for (const Part& part : parts) part.copy.Run(call.inputs[part.tensor], call.outputs[0]);
+  const RowsInPlace first =
+      RowsOfFirst(site.outputs[0].type, site.inputs[0].dims, site.outputs[0].dims, axis);
+  return MakeKernel([parts = std::move(parts), first](const KernelCall& call) {
+    const bool in_place = call.inputs[0] == call.outputs[0];
+    if (in_place) first.MoveApart(call.outputs[0]);
+    for (size_t i = in_place ? 1 : 0; i < parts.size(); ++i) {
+      parts[i].copy.Run(call.inputs[parts[i].tensor], call.outputs[0]);
+    }
   });
 }
 

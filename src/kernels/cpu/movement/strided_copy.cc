@@ -11,7 +11,7 @@ namespace plimsoll::kernels::cpu {
 namespace {
 
 // Fewer elements than this are moved faster by one thread than shared out.
-constexpr int64_t kWorthSharing = int64_t{1} << 16;
+constexpr int64_t kWorthSharing = int64_t{1} << 15;
 
 std::vector<CopyAxis> Simplified(const std::vector<CopyAxis>& axes) {
   std::vector<CopyAxis> kept;

@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/panel_product.h"
+#include "kernels/cpu/product/product_shares.h"
 #include "kernels/cpu/vector/float_rows.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
@@ -248,25 +249,29 @@ void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const
 
 void FloatProduct::RunMatrix(const Part& whole) const {
   if (whole.rows == 0 || whole.columns == 0) return;
-  const int64_t panels = (whole.columns + kPanelWidth - 1) / kPanelWidth;
-  const auto grain = [&](int64_t slices) {
-    const int64_t work = whole.rows * whole.columns * std::max<int64_t>(whole.depth, 1) / slices;
-    return std::max<int64_t>(kThreadWork / std::max<int64_t>(work, 1), 1);
-  };
-  if (!by_rows_ && (panels >= Threads() || panels >= whole.rows)) {
-    ParallelFor(panels, grain(panels), [&](int64_t begin, int64_t end) {
+  const GemmTile tile = GemmTileHere();
+  const int64_t tile_width = tile.panels * kPanelWidth;
+  const int64_t tile_rows = (whole.rows + tile.rows - 1) / tile.rows;
+  const int64_t tile_columns = (whole.columns + tile_width - 1) / tile_width;
+  const int64_t work = whole.rows * whole.columns * std::max<int64_t>(whole.depth, 1);
+  const int64_t most = std::clamp<int64_t>(work / kThreadWork, 1, Threads());
+  const ProductShares shares = by_rows_ ? ProductShares{.rows = std::min(most, tile_rows)}
+                                        : SharesOfProduct(tile_rows, tile_columns, most);
+  ParallelFor(shares.rows * shares.columns, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t share = begin; share < end; ++share) {
+      const int64_t down = share / shares.columns;
+      const int64_t across = share % shares.columns;
+      const int64_t row = tile_rows * down / shares.rows * tile.rows;
+      const int64_t last_row = tile_rows * (down + 1) / shares.rows * tile.rows;
+      const int64_t column = tile_columns * across / shares.columns * tile_width;
+      const int64_t last_column = tile_columns * (across + 1) / shares.columns * tile_width;
       Part part = whole;
-      part.first_column += begin * kPanelWidth;
-      part.columns = std::min(end * kPanelWidth, whole.columns) - begin * kPanelWidth;
+      part.first_row += row;
+      part.rows = std::min(last_row, whole.rows) - row;
+      part.first_column += column;
+      part.columns = std::min(last_column, whole.columns) - column;
       RunPart(part);
-    });
-    return;
-  }
-  ParallelFor(whole.rows, grain(whole.rows), [&](int64_t begin, int64_t end) {
-    Part part = whole;
-    part.first_row = begin;
-    part.rows = end - begin;
-    RunPart(part);
+    }
   });
 }
 

@@ -166,6 +166,8 @@ void Multiply(const Gemm& gemm) {
   }
 }
 
+GemmTile TileSize() { return {.rows = kMostRows, .panels = kMostPanels}; }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace plimsoll::kernels::cpu
 HWY_AFTER_NAMESPACE();
@@ -174,6 +176,9 @@ HWY_AFTER_NAMESPACE();
 namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(Multiply);
+HWY_EXPORT(TileSize);
+
+GemmTile GemmTileHere() { return HWY_DYNAMIC_DISPATCH(TileSize)(); }
 
 void RunGemm(const Gemm& gemm) {
   if (gemm.depth == 0 && !gemm.accumulate) {

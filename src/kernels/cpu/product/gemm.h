@@ -36,6 +36,13 @@ constexpr int64_t GemmDepthParts(int64_t depth) {
   return (depth + kDepthPart - 1) / kDepthPart;
 }
 
+// What the inner loop works on at once; other sizes take as long as the next multiple.
+struct GemmTile {
+  int64_t rows = 1;
+  int64_t panels = 1;
+};
+GemmTile GemmTileHere();  // with the widest vectors of the machine
+
 // Works it out in the calling thread over the widest vectors of the machine; allocates nothing.
 // Each element sums its products in one order, whatever the size of the matrices around it.
 void RunGemm(const Gemm& gemm);

@@ -21,6 +21,8 @@ class PackedOperand {
   static Result<Bytes> Workspace(const KernelSite& site, size_t input, const onednn::Form& given,
                                  const onednn::Form& wanted);
 
+  bool IsReorderedInRuns() const { return reorder_.has_value(); }
+
   // Where a piece of the operand lies in the form wanted, for the input at `given`.
   Result<const void*> Get(const void* given, int64_t piece, void* workspace) const;
 

@@ -21,6 +21,9 @@ constexpr int64_t kTileRows = 96;
 constexpr Bytes kMostBytes = Bytes(512 << 10);
 // Threads that there is room for, where that is scarce.
 constexpr int64_t kSlots = 4;
+// Rows of a tile that are worth a thread of their own.
+constexpr int64_t kLeastTileRows = 12;
+constexpr int64_t kPanelsOfThread = 2;  // packed
 
 // See MakeProductTransposed.
 class ProductTransposed final : public Kernel {
@@ -44,22 +47,52 @@ class ProductTransposed final : public Kernel {
                                                            : nullptr);
     const auto* const source = static_cast<const float*>(call.inputs[0]);
     float* const output = static_cast<float*>(call.outputs[0]);
-    const int64_t places = window.InputSize();
-    float* const panels = At<float>(call.workspace, panels_);
     for (int64_t map = 0; !covers_ && map < shape_.batch * shape_.filters; ++map) {
       std::fill_n(output + map * window.OutputSize(), window.OutputSize(),
                   bias == nullptr ? 0.0f : bias[map % shape_.filters]);
     }
-    const int64_t channels = shape_.GroupChannels();
-    for (int64_t unit = 0; unit < shape_.batch * shape_.groups; ++unit) {
-      const int64_t group = unit % shape_.groups;
-      for (int64_t first = 0; first < places; first += columns_) {
-        const int64_t count = std::min(columns_, places - first);
-        PackPanels(source + unit * channels * places + first, places, 1, 0, channels, 0, count,
-                   channels, panels);
-        RunStretch(call, panels, group, bias, first, count,
-                   output + unit * shape_.GroupFilters() * window.OutputSize());
-      }
+    const auto stretch_of = [&](int64_t number, float* panels) {
+      const int64_t unit = number / StretchCount();
+      Stretch stretch{.group = unit % shape_.groups, .first = number % StretchCount() * columns_};
+      stretch.count = std::min(columns_, window.InputSize() - stretch.first);
+      stretch.panels = panels;
+      stretch.source = source + unit * shape_.GroupChannels() * window.InputSize() + stretch.first;
+      stretch.output = output + unit * shape_.GroupFilters() * window.OutputSize();
+      stretch.bias = bias == nullptr ? nullptr : bias + stretch.group * shape_.GroupFilters();
+      stretch.weights =
+          packed_ != nullptr ? packed_ : static_cast<const float*>(call.inputs[kWeights]);
+      stretch.weights += stretch.group * shape_.GroupChannels() * Products();
+      return stretch;
+    };
+    const auto panels_of = [&](int64_t slot) {
+      return At<float>(call.workspace, panels_) + slot * shape_.GroupChannels() * columns_;
+    };
+    const auto tile_of = [&](int64_t slot) {
+      return At<float>(call.workspace, tiles_) +
+             slot * tile_filters_ * window.KernelSize() * columns_;
+    };
+    const int64_t stretches = shape_.batch * shape_.groups * StretchCount();
+    if (by_stretches_) {
+      ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t slot = begin; slot < end; ++slot) {
+          for (int64_t number = slot; number < stretches; number += slots_) {
+            const Stretch stretch = stretch_of(number, panels_of(slot));
+            Pack(stretch, 0, PanelCount(stretch.count));
+            RunTiles(stretch, 0, 1, tile_of(slot));
+          }
+        }
+      });
+      return {};
+    }
+    for (int64_t number = 0; number < stretches; ++number) {
+      const Stretch stretch = stretch_of(number, panels_of(0));
+      ParallelFor(PanelCount(stretch.count), kPanelsOfThread,
+                  [&](int64_t begin, int64_t end) { Pack(stretch, begin, end); });
+      ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t slot = begin; slot < end; ++slot) {
+          RunTiles(stretch, slot, slots_, tile_of(slot));
+        }
+      });
     }
     return {};
   }
@@ -84,15 +117,36 @@ class ProductTransposed final : public Kernel {
     const int64_t most_slots = std::min(kSlots, TileCount());
     const int64_t room = allowed / lines(most_slots) / kPanelWidth * kPanelWidth;
     columns_ = std::clamp(room, kPanelWidth, std::min(kStretch, PanelColumns(window.InputSize())));
-    slots_ = std::clamp<int64_t>(Threads(), 1, TileCount());
-    while (slots_ > 1 && lines(slots_) * columns_ > allowed) --slots_;
+    ShareOut(allowed / columns_);
     WorkspaceLayout workspace;
-    panels_ = workspace.Take(Bytes(shape.GroupChannels() * columns_ * kFloat));
+    panels_ = workspace.Take(
+        Bytes((by_stretches_ ? slots_ : 1) * shape.GroupChannels() * columns_ * kFloat));
     tiles_ = workspace.Take(Bytes(slots_ * tile_filters_ * taps * columns_ * kFloat));
     workspace_ = workspace.total();
   }
 
+  // What threads take: whole stretches where their results do not meet and there is room for each
+  // to pack its own, else tiles of one stretch after the other.
+  // `allowed`: lines of a stretch's length that there is room for.
+  void ShareOut(int64_t allowed) {
+    const int64_t taps = shape_.window.KernelSize();
+    const int64_t threads = Threads();
+    const int64_t own = shape_.GroupChannels() + tile_filters_ * taps;
+    by_stretches_ = covers_ && threads > 1 && threads * own <= allowed;
+    slots_ = threads;
+    if (by_stretches_) return;
+    const int64_t rounds = (TileCount() + threads - 1) / threads;
+    const int64_t even = (shape_.GroupFilters() + rounds * threads - 1) / (rounds * threads);
+    tile_filters_ = std::clamp((kLeastTileRows + taps - 1) / taps, even, tile_filters_);
+    slots_ = std::clamp<int64_t>(threads, 1, TileCount());
+    const int64_t tile_lines = tile_filters_ * taps;
+    while (slots_ > 1 && shape_.GroupChannels() + slots_ * tile_lines > allowed) --slots_;
+  }
+
   int64_t TileCount() const { return (shape_.GroupFilters() + tile_filters_ - 1) / tile_filters_; }
+  int64_t StretchCount() const { return (shape_.window.InputSize() + columns_ - 1) / columns_; }
+  int64_t Products() const { return shape_.GroupFilters() * shape_.window.KernelSize(); }
+  static int64_t PanelCount(int64_t columns) { return PanelColumns(columns) / kPanelWidth; }
 
   // [group][filter, tap][channel], so that the products of a sum lie side by side.
   Status PackWeights(const KernelSite& site) {
@@ -117,40 +171,49 @@ class ProductTransposed final : public Kernel {
     return {};
   }
 
-  void RunStretch(const KernelCall& call, const float* panels, int64_t group, const float* bias,
-                  int64_t first, int64_t count, float* output) const {
+  // Some of the input's places, for one group of one image.
+  struct Stretch {
+    int64_t group = 0;
+    int64_t first = 0;
+    int64_t count = 0;
+    const float* source = nullptr;
+    float* panels = nullptr;
+    const float* weights = nullptr;
+    const float* bias = nullptr;
+    float* output = nullptr;
+  };
+
+  // Panels [begin, end) of the stretch's input.
+  void Pack(const Stretch& stretch, int64_t begin, int64_t end) const {
+    const int64_t column = begin * kPanelWidth;
+    PackPanels(stretch.source + column, shape_.window.InputSize(), 1, 0, shape_.GroupChannels(),
+               column, std::min(end * kPanelWidth, stretch.count) - column, shape_.GroupChannels(),
+               stretch.panels);
+  }
+
+  // Every `step`th tile from the first given on.
+  void RunTiles(const Stretch& stretch, int64_t first_tile, int64_t step, float* tile) const {
     const int64_t channels = shape_.GroupChannels();
     const int64_t taps = shape_.window.KernelSize();
-    const int64_t rows = shape_.GroupFilters() * taps;
-    const float* weights = packed_;
-    if (weights == nullptr) weights = static_cast<const float*>(call.inputs[kWeights]);
-    weights += group * channels * rows;
     const int64_t row_stride = packed_ != nullptr ? channels : 1;
-    const int64_t depth_stride = packed_ != nullptr ? 1 : rows;
-    ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t slot = begin; slot < end; ++slot) {
-        float* const tile =
-            At<float>(call.workspace, tiles_) + slot * tile_filters_ * taps * columns_;
-        for (int64_t number = slot; number < TileCount(); number += slots_) {
-          const int64_t filter = number * tile_filters_;
-          const int64_t filters = std::min(tile_filters_, shape_.GroupFilters() - filter);
-          RunGemm({.rows = filters * taps,
-                   .columns = count,
-                   .depth = channels,
-                   .a = weights + filter * taps * row_stride,
-                   .a_row_stride = row_stride,
-                   .a_depth_stride = depth_stride,
-                   .b = {panels, kPanelWidth, channels * kPanelWidth},
-                   .c = tile,
-                   .c_stride = columns_});
-          for (int64_t i = 0; i < filters; ++i) {
-            const int64_t own = group * shape_.GroupFilters() + filter + i;
-            Spread(tile + i * taps * columns_, bias == nullptr ? 0.0f : bias[own], first, count,
-                   output + (filter + i) * shape_.window.OutputSize());
-          }
-        }
+    for (int64_t number = first_tile; number < TileCount(); number += step) {
+      const int64_t filter = number * tile_filters_;
+      const int64_t filters = std::min(tile_filters_, shape_.GroupFilters() - filter);
+      RunGemm({.rows = filters * taps,
+               .columns = stretch.count,
+               .depth = channels,
+               .a = stretch.weights + filter * taps * row_stride,
+               .a_row_stride = row_stride,
+               .a_depth_stride = packed_ != nullptr ? 1 : Products(),
+               .b = {stretch.panels, kPanelWidth, channels * kPanelWidth},
+               .c = tile,
+               .c_stride = columns_});
+      for (int64_t i = 0; i < filters; ++i) {
+        Spread(tile + i * taps * columns_,
+               stretch.bias == nullptr ? 0.0f : stretch.bias[filter + i], stretch.first,
+               stretch.count, stretch.output + (filter + i) * shape_.window.OutputSize());
       }
-    });
+    }
   }
 
   // Spreads the products of one filter over its output map, row by row of the input.
@@ -215,6 +278,7 @@ class ProductTransposed final : public Kernel {
   bool covers_ = true;  // every output place belongs to exactly one window
   int64_t tile_filters_ = 1;
   int64_t slots_ = 1;
+  bool by_stretches_ = false;      // slots take whole stretches, else tiles
   int64_t columns_ = kPanelWidth;  // input places of a stretch
   const float* packed_ = nullptr;
   int64_t panels_ = 0;  // places in the workspace

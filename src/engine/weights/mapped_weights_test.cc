@@ -1,0 +1,78 @@
+#include "engine/weights/mapped_weights.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/mapped_pages.h"
+#include "engine/session_for_tests.h"
+
+namespace plimsoll::engine {
+namespace mapped_weights_test {
+
+// Blocks of 4-bit weights, 1 MiB of them, in a file that is mapped.
+class MappedFile {
+ public:
+  MappedFile() {
+    std::FILE* const file = std::tmpfile();
+    EXPECT_EQ(ftruncate(fileno(file), kBytes), 0);
+    bytes_ = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+    std::fclose(file);
+  }
+  ~MappedFile() { munmap(bytes_, kBytes); }
+
+  std::span<const std::byte> bytes() const { return {static_cast<std::byte*>(bytes_), kBytes}; }
+
+  static constexpr size_t kBytes = size_t{1} << 20;
+
+ private:
+  void* bytes_ = nullptr;
+};
+
+Bytes HeldAfterARun(int64_t rows) {
+  const MappedFile file;
+  graph::GraphBuilder builder;
+  const int64_t depth = 1024;
+  const int64_t columns = 2048;
+  const auto x = builder.Input("x", compile::FloatTensor({rows, depth}));
+  const auto weights = builder.Int64s("packed", {0});
+  const auto scales = builder.Float32s("scales", {columns * depth / 32},
+                                       std::vector<float>(columns * depth / 32, 0.5F));
+  graph::Attributes attributes;
+  for (const auto& [name, value] :
+       {std::pair{"N", columns}, std::pair{"K", depth}, std::pair{"bits", int64_t{4}},
+        std::pair{"block_size", int64_t{32}}}) {
+    attributes.Set(name, value);
+  }
+  builder.Output(builder.Nodes("MatMulNBits", {x, weights, scales}, 1, attributes,
+                               std::string(graph::kContributedDomain))[0]);
+  graph::Graph graph = builder.Build();
+  graph.nodes[0].version = 1;
+  graph::ConstantTensor& packed = graph.constants[graph[weights].constant.index()];
+  packed.type = graph::DataType::kUint8;
+  packed.dims = {columns, depth / 32, 16};
+  packed.bytes = file.bytes();
+  graph[weights].type = graph::ValueType::Tensor(packed.type, graph::ShapeOf(packed.dims));
+  graph[weights].content.reset();
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, std::move(graph));
+  const std::vector<kernels::HostTensor> inputs = {Random({rows, depth}, 3)};
+  const auto first = MustRun(*session, id, inputs);
+  const Bytes before = ResidentBytes();
+  DropMappedPages(file.bytes());
+  const Bytes held = before - ResidentBytes();
+  const auto second = MustRun(*session, id, inputs);
+  EXPECT_EQ(ElementsOf(first[0]), ElementsOf(second[0])) << "pages come back from the file";
+  return held;
+}
+
+TEST(MappedWeightsTest, PagesOfWeightsThatAreWorkedOnLongAreGivenBackAndOthersStay) {
+  if (!HostReachesDefaultDevice()) GTEST_SKIP() << "weights are copied to the device";
+  EXPECT_GT(HeldAfterARun(1), Bytes(MappedFile::kBytes / 2)) << "a row reads weights in passing";
+  EXPECT_LT(HeldAfterARun(128), Bytes(MappedFile::kBytes / 8));
+}
+
+}  // namespace mapped_weights_test
+}  // namespace plimsoll::engine

@@ -1,0 +1,51 @@
+#include "kernels/cpu/product/product_shares.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace plimsoll::kernels::cpu::product_shares_test {
+namespace {
+
+struct SharesCase {
+  int64_t tile_rows, tile_columns, most;
+  int64_t rows, columns;
+};
+
+class ProductSharesTest : public testing::TestWithParam<SharesCase> {};
+
+TEST_P(ProductSharesTest, TheLargestShareIsSmall) {
+  const SharesCase& given = GetParam();
+  const ProductShares shares = SharesOfProduct(given.tile_rows, given.tile_columns, given.most);
+  EXPECT_EQ(shares.rows, given.rows);
+  EXPECT_EQ(shares.columns, given.columns);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ProductSharesTest,
+                         testing::Values(SharesCase{1, 1, 16, 1, 1}, SharesCase{1, 48, 16, 1, 16},
+                                         SharesCase{11, 48, 16, 1, 16},
+                                         SharesCase{11, 24, 16, 2, 8},  // columns alone: 24 / 16
+                                         SharesCase{100, 3, 2, 2, 1}, SharesCase{100, 4, 2, 1, 2},
+                                         SharesCase{7, 1, 4, 4, 1}, SharesCase{5, 5, 1, 1, 1}));
+
+TEST(ProductSharesDrawnTest, SharesAreWithinTheMatrixAndNeverWorseThanColumnsAlone) {
+  std::mt19937_64 draw(20);
+  for (int turn = 0; turn < 2000; ++turn) {
+    const auto rows = static_cast<int64_t>(draw() % 60 + 1);
+    const auto columns = static_cast<int64_t>(draw() % 60 + 1);
+    const auto most = static_cast<int64_t>(draw() % 20 + 1);
+    const ProductShares shares = SharesOfProduct(rows, columns, most);
+    ASSERT_GE(shares.rows, 1);
+    ASSERT_LE(shares.rows, rows);
+    ASSERT_GE(shares.columns, 1);
+    ASSERT_LE(shares.columns, columns);
+    ASSERT_LE(shares.rows * shares.columns, most);
+    const auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+    ASSERT_LE(up(rows, shares.rows) * up(columns, shares.columns),
+              rows * up(columns, std::min(most, columns)));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::kernels::cpu::product_shares_test
