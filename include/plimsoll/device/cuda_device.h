@@ -12,8 +12,9 @@
 namespace plimsoll::device {
 
 struct CudaOptions {
-  std::string driver = "libcuda.so.1";  // the library that is opened
-  Bytes capacity = Bytes(0);            // of each device; 0: what the card has
+  // The library that is opened; empty: what PLIMSOLL_CUDA_DRIVER names, else libcuda.so.1.
+  std::string driver = {};
+  Bytes capacity = Bytes(0);  // of each device; 0: what the card has
   // 0: one for each card. More than there are: the cards are counted over again, each time as a
   // device of its own with a capacity of its own, that shares the card's context.
   int devices = 0;
