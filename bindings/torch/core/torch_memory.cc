@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "plimsoll/base/log.h"
@@ -26,6 +27,12 @@ Error Forked() {
 Error NoSuchDevice(int device) {
   return {ErrorKind::kUsage, "torch.device",      "cannot allocate", StrCat("device ", device),
           "there is none",   "name one that exists"};
+}
+
+std::string DriverName(const std::string& named) {
+  if (!named.empty()) return named;
+  const char* from_environment = std::getenv("PLIMSOLL_CUDA_DRIVER");
+  return from_environment != nullptr ? from_environment : "libcuda.so.1";
 }
 
 std::string& ThreadTag() {
@@ -60,11 +67,11 @@ Status TorchMemory::Configure(const TorchMemoryOptions& options) {
 Status TorchMemory::Open() {
   if (device_ != nullptr) return Status();
   device::CudaOptions cuda;
-  cuda.driver = options_.driver;
+  cuda.driver = DriverName(options_.driver);
   cuda.devices = options_.most_devices;
   PLIMSOLL_ASSIGN(std::unique_ptr<device::CudaDevice> device, device::CudaDevice::Create(cuda));
   device_ = std::move(device);
-  captures_ = std::make_unique<DriverCaptures>(options_.driver);
+  captures_ = std::make_unique<DriverCaptures>(cuda.driver);
   if (options_.record > Bytes(0)) {
     profile::RecorderOptions recorder;
     recorder.limit = options_.record;

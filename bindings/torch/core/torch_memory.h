@@ -20,7 +20,7 @@ class CudaDevice;
 namespace plimsoll::pytorch {
 
 struct TorchMemoryOptions {
-  std::string driver = "libcuda.so.1";
+  std::string driver;        // empty: what PLIMSOLL_CUDA_DRIVER names, else NVIDIA's
   Bytes limit = Bytes(0);    // of each device; 0: none
   Bytes record = MiB(64);    // host memory for recorded events; 0: nothing is recorded
   bool guarded = false;      // the debug mode: guards around blocks, poison in freed ones; slow
