@@ -37,7 +37,7 @@ void AddDevices(std::vector<Finding>& findings) {
     const auto made = device::MakeDevice(kind);
     if (!made.ok()) {
       const Error& error = made.error();
-      findings.push_back({"device " + kind, StrCat("none: ", error.where, ": ", error.why),
+      findings.push_back({"device " + kind, StrCat("none: ", error.why),
                           error.code == "device.driver_missing" ? "" : error.remedy});
       continue;
     }

@@ -13,7 +13,6 @@ namespace {
 // More than any card can address.
 constexpr Bytes kMostAddresses = GiB(1024) * 128;
 
-size_t Length(Bytes size) { return static_cast<size_t>(size.value()); }
 Bytes FromDriver(size_t size) { return Bytes(static_cast<int64_t>(size)); }
 
 }  // namespace
@@ -33,14 +32,14 @@ CudaMemory::~CudaMemory() {
   const ContextScope any(driver, cards_.AnyContext());
   for (const auto& [at, mapping] : table_.mappings()) {
     const ContextScope context(driver, cards_.card(table_.chunk(mapping.chunk).device).context);
-    driver.memory_unmap(at, Length(mapping.size));
+    driver.memory_unmap(at, DriverSize(mapping.size));
   }
   for (const auto& [chunk, handle] : handles_) driver.memory_release(handle);
   for (const auto& [base, range] : table_.ranges()) {
     const auto wider = wider_.find(base);
     const AddressRange whole =
         wider == wider_.end() ? AddressRange{base, range.size} : wider->second;
-    driver.address_free(whole.base, Length(whole.size));
+    driver.address_free(whole.base, DriverSize(whole.size));
   }
   for (const auto& [at, block] : table_.plain_blocks()) {
     const ContextScope context(driver, cards_.card(block.device).context);
@@ -93,15 +92,15 @@ Result<AddressRange> CudaMemory::ReserveAddress(DeviceId device, Bytes size, Byt
 // The driver takes an alignment, and may still give less.
 Result<AddressRange> CudaMemory::Reserve(CudaCall& call, Bytes size, Bytes alignment) {
   const cuda::Driver& driver = call.driver();
-  const cuda::Pointer mask = Length(alignment) - 1;
+  const cuda::Pointer mask = DriverSize(alignment) - 1;
   cuda::Pointer base = 0;
-  PLIMSOLL_TRY(call.Do(driver.address_reserve, &base, Length(size), Length(alignment),
+  PLIMSOLL_TRY(call.Do(driver.address_reserve, &base, DriverSize(size), DriverSize(alignment),
                        cuda::Pointer{0}, uint64_t{0}));
   if ((base & mask) == 0) return AddressRange{base, size};
-  PLIMSOLL_TRY(call.Do(driver.address_free, base, Length(size)));
+  PLIMSOLL_TRY(call.Do(driver.address_free, base, DriverSize(size)));
   const Bytes wider = size + alignment;
-  PLIMSOLL_TRY(call.Do(driver.address_reserve, &base, Length(wider), size_t{0}, cuda::Pointer{0},
-                       uint64_t{0}));
+  PLIMSOLL_TRY(call.Do(driver.address_reserve, &base, DriverSize(wider), size_t{0},
+                       cuda::Pointer{0}, uint64_t{0}));
   const cuda::Pointer aligned = (base + mask) & ~mask;
   wider_.emplace(aligned, AddressRange{base, wider});
   return AddressRange{aligned, size};
@@ -114,7 +113,7 @@ Status CudaMemory::ReleaseAddress(DeviceId device, AddressRange range) {
   PLIMSOLL_TRY(table_.CheckRelease(device, range));
   const auto wider = wider_.find(range.base);
   const AddressRange whole = wider == wider_.end() ? range : wider->second;
-  PLIMSOLL_TRY(call.Do(call.driver().address_free, whole.base, Length(whole.size)));
+  PLIMSOLL_TRY(call.Do(call.driver().address_free, whole.base, DriverSize(whole.size)));
   if (wider != wider_.end()) wider_.erase(wider);
   table_.RemoveRange(range.base);
   return {};
@@ -159,7 +158,7 @@ Result<ChunkId> CudaMemory::CreateChunk(DeviceId device, Bytes size, const Chunk
   cuda::AllocationProperties properties;
   properties.location.id = cards_.card(device).ordinal;
   cuda::ChunkHandle handle = 0;
-  if (const Status status = call.Do(call.driver().memory_create, &handle, Length(size),
+  if (const Status status = call.Do(call.driver().memory_create, &handle, DriverSize(size),
                                     &std::as_const(properties), uint64_t{0});
       !status.ok()) {
     GiveCapacityBack(device, size);
@@ -187,8 +186,8 @@ Status CudaMemory::Map(DeviceId device, Address at, ChunkId chunk) {
   PLIMSOLL_TRY(call.status());
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(table_.CheckMap(device, at, chunk));
-  PLIMSOLL_TRY(call.Do(call.driver().memory_map, at, Length(table_.chunk(chunk).size), size_t{0},
-                       handles_.at(chunk), uint64_t{0}));
+  PLIMSOLL_TRY(call.Do(call.driver().memory_map, at, DriverSize(table_.chunk(chunk).size),
+                       size_t{0}, handles_.at(chunk), uint64_t{0}));
   table_.AddMapping(at, chunk, 0);
   return {};
 }
@@ -206,7 +205,7 @@ Status CudaMemory::Unmap(DeviceId device, Address at, Bytes size) {
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(table_.CheckRun(DeviceCall::kUnmap, device, at, size));
   PLIMSOLL_TRY(CheckIdle(call, at, size));
-  PLIMSOLL_TRY(call.Do(call.driver().memory_unmap, at, Length(size)));
+  PLIMSOLL_TRY(call.Do(call.driver().memory_unmap, at, DriverSize(size)));
   table_.RemoveMappings(at, size);
   return {};
 }
@@ -228,99 +227,10 @@ Status CudaMemory::SetAccess(DeviceId device, Address at, Bytes size) {
     PLIMSOLL_TRY(call.Do(call.driver().device_can_access_peer, &able, peer, own));
     if (able != 0) access.push_back({{cuda::kLocationDevice, peer}});
   }
-  PLIMSOLL_TRY(call.Do(call.driver().memory_set_access, at, Length(size),
+  PLIMSOLL_TRY(call.Do(call.driver().memory_set_access, at, DriverSize(size),
                        std::as_const(access).data(), access.size()));
   table_.ForEachMapping(at, size,
                         [](Address, MappingRecord& mapping) { mapping.accessible = true; });
-  return {};
-}
-
-Result<Address> CudaMemory::AllocatePlain(DeviceId device, Bytes size, MemoryType type) {
-  CudaCall call(cards_, DeviceCall::kAllocatePlain, device);
-  PLIMSOLL_TRY(call.status());
-  const std::lock_guard lock(mutex_);
-  PLIMSOLL_TRY(table_.CheckAllocatePlain(device, size));
-  const cuda::Driver& driver = call.driver();
-  Address at = 0;
-  if (type == MemoryType::kHost) {
-    void* block = nullptr;
-    PLIMSOLL_TRY(call.Do(driver.host_allocate, &block, Length(size),
-                         cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap));
-    at = reinterpret_cast<Address>(block);
-  } else {
-    PLIMSOLL_TRY(TakeCapacity(call, size));
-    if (const Status status = call.Do(driver.memory_allocate, &at, Length(size)); !status.ok()) {
-      GiveCapacityBack(device, size);
-      return Full(call, status.error());
-    }
-  }
-  table_.AddPlain(at, {device, size, type});
-  return at;
-}
-
-// The driver waits for the card before it frees memory, so no lock is held meanwhile.
-Status CudaMemory::FreePlain(DeviceId device, Address at) {
-  CudaCall call(cards_, DeviceCall::kFreePlain, device);
-  PLIMSOLL_TRY(call.status());
-  PlainRecord block;
-  {
-    const std::lock_guard lock(mutex_);
-    PLIMSOLL_TRY(table_.CheckFreePlain(device, at));
-    block = table_.plain(at);
-    PLIMSOLL_TRY(CheckIdle(call, at, block.size));
-    table_.RemovePlain(at);
-  }
-  const bool of_host = block.type == MemoryType::kHost;
-  const Status status = of_host ? call.Do(call.driver().host_free, reinterpret_cast<void*>(at))
-                                : call.Do(call.driver().memory_free, at);
-  const std::lock_guard lock(mutex_);
-  if (!status.ok()) {
-    table_.AddPlain(at, block);
-  } else if (!of_host) {
-    GiveCapacityBack(device, block.size);
-  }
-  return status;
-}
-
-Status CudaMemory::RegisterHost(DeviceId device, Address at, Bytes size) {
-  CudaCall call(cards_, DeviceCall::kRegisterHost, device);
-  PLIMSOLL_TRY(call.status());
-  const std::lock_guard lock(mutex_);
-  PLIMSOLL_TRY(table_.CheckRegister(device, at, size));
-  const cuda::Driver& driver = call.driver();
-  std::vector<AddressRange> runs = registrations_.Missing(at, size);
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const Status status = call.Do(driver.host_register, reinterpret_cast<void*>(runs[i].base),
-                                  Length(runs[i].size), cuda::kHostRegisterPortable);
-    if (status.ok()) continue;
-    for (size_t done = 0; done < i; ++done) {
-      driver.host_unregister(reinterpret_cast<void*>(runs[done].base));
-    }
-    return status;
-  }
-  registrations_.Add(at, size, runs);
-  table_.AddRegistered(at, {device, size, MemoryType::kHost});
-  return {};
-}
-
-Status CudaMemory::UnregisterHost(DeviceId device, Address at) {
-  CudaCall call(cards_, DeviceCall::kUnregisterHost, device);
-  PLIMSOLL_TRY(call.status());
-  const std::lock_guard lock(mutex_);
-  PLIMSOLL_TRY(table_.CheckUnregister(device, at));
-  const Bytes size = table_.registered(at).size;
-  PLIMSOLL_TRY(CheckIdle(call, at, size));
-  std::vector<AddressRange> runs = registrations_.Remove(at, size);
-  while (!runs.empty()) {
-    const Status status =
-        call.Do(call.driver().host_unregister, reinterpret_cast<void*>(runs.back().base));
-    if (!status.ok()) {
-      registrations_.Add(at, size, runs);
-      return status;
-    }
-    runs.pop_back();
-  }
-  table_.RemoveRegistered(at);
   return {};
 }
 
@@ -348,18 +258,6 @@ Status CudaMemory::Enqueue(DeviceCall kind, DeviceId device, StreamId stream, Pe
   const Status status = issue(call, ticket.handle);
   streams_.Issued(call, ticket, status.ok());
   return status;
-}
-
-std::vector<AddressRange> CudaMemory::CopyPieces(Address to, Address from, Bytes size) const {
-  const std::lock_guard lock(mutex_);
-  std::vector<AddressRange> pieces;
-  for (const AddressRange& written : registrations_.Pieces(to, size)) {
-    const Address start = from + (written.base - to);
-    for (const AddressRange& read : registrations_.Pieces(start, written.size)) {
-      pieces.push_back({read.base - from, read.size});
-    }
-  }
-  return pieces;
 }
 
 }  // namespace plimsoll::device

@@ -13,6 +13,9 @@
 
 namespace plimsoll::device {
 
+// A size as the driver takes it.
+inline size_t DriverSize(Bytes size) { return static_cast<size_t>(size.value()); }
+
 // The memory side of CudaDevice; its contract is there.
 class CudaMemory final : public DeviceMemory {
  public:
