@@ -61,6 +61,10 @@ inline std::vector<Backend> AllBackends() {
     };
   };
   const auto cuda = [](bool reserves_addresses) -> std::unique_ptr<Device> {
+    if (TestsUseACard()) {  // making its context anew takes a real driver long
+      static const auto keeps_context = CudaDevice::Create();
+      EXPECT_TRUE(keeps_context.ok() && (*keeps_context)->memory().Info(kFirst).ok());
+    }
     return std::move(CudaDevice::Create({.driver = TestsUseACard() ? "" : StandinLibrary(),
                                          .capacity = kCapacity,
                                          .devices = 2,

@@ -53,6 +53,11 @@ class CudaDevice final : public Device {
   // its use here. The same handle gives the same id; DestroyStream lets go of it without destroying
   // it. While its owner captures it into a graph, events on it are refused.
   Result<StreamId> AdoptStream(DeviceId device, void* native_stream);
+  // Work of the stream that looks at memory of the device where it lies: to the number of 64 bits
+  // at `counter`, also the device's, it adds how many words of eight bytes, and single bytes behind
+  // the last whole word, are not made of `value`. Both places are multiples of eight.
+  Status CountOtherBytes(DeviceId device, StreamId stream, Address at, Bytes size, uint8_t value,
+                         Address counter);
   // Every function of the driver that was called since the device was made.
   std::vector<CudaCallTime> CallTimes() const;
   std::chrono::nanoseconds DriverTime() const;  // the sum, but for waits

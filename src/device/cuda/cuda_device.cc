@@ -3,6 +3,7 @@
 #include <atomic>
 #include <utility>
 
+#include "device/cuda/cuda_byte_count.h"
 #include "device/cuda/cuda_cards.h"
 #include "device/cuda/cuda_memory.h"
 #include "device/cuda/cuda_streams.h"
@@ -16,7 +17,10 @@ namespace plimsoll::device {
 class CudaState {
  public:
   CudaState(const CudaOptions& options, std::unique_ptr<CudaCards> opened)
-      : cards(std::move(opened)), streams(*cards), memory(options, *cards, streams) {}
+      : cards(std::move(opened)),
+        streams(*cards),
+        memory(options, *cards, streams),
+        byte_count(*cards) {}
   ~CudaState() { streams.Finish(); }
 
   const std::unique_ptr<CudaCards> cards;
@@ -24,6 +28,7 @@ class CudaState {
   std::atomic<int> current = 0;
   CudaStreams streams;
   CudaMemory memory;
+  CudaByteCount byte_count;
 };
 
 namespace {
@@ -170,6 +175,22 @@ Status CudaDevice::Fill(DeviceId device, StreamId stream, Address at, uint8_t va
       DeviceCall::kFill, device, stream, std::move(work), [&](CudaCall& call, cuda::Stream handle) {
         if (size == Bytes(0)) return Status();
         return call.Do(call.driver().fill, at, value, static_cast<size_t>(size.value()), handle);
+      });
+}
+
+Status CudaDevice::CountOtherBytes(DeviceId device, StreamId stream, Address at, Bytes size,
+                                   uint8_t value, Address counter) {
+  constexpr DeviceCall kCall = DeviceCall::kEnqueue;
+  constexpr Bytes kWord = Bytes(8);
+  PLIMSOLL_TRY(state_->cards->Begin(kCall, device));
+  if (at % 8 != 0 || counter % 8 != 0) {
+    return CallError(kCall, device, ErrorKind::kRunFailed, "a place is no multiple of eight");
+  }
+  PendingWork work{
+      .touches = {{{at, size}, Reach::kOwnDevice}, {{counter, kWord}, Reach::kOwnDevice}}};
+  return state_->memory.Enqueue(
+      kCall, device, stream, std::move(work), [&](CudaCall& call, cuda::Stream handle) {
+        return state_->byte_count.Launch(call, handle, at, size, value, counter);
       });
 }
 

@@ -31,10 +31,11 @@ Error TooOld(const std::string& library, std::string_view has, std::string_view 
 }  // namespace
 
 ::plimsoll::Result<std::unique_ptr<Driver>> Driver::Open(const std::string& named) {
-  const char* const from_environment = std::getenv("PLIMSOLL_CUDA_DRIVER");
-  const std::string library = !named.empty()                ? named
-                              : from_environment != nullptr ? from_environment
-                                                            : "libcuda.so.1";
+  const char* const variable = std::getenv("PLIMSOLL_CUDA_DRIVER");
+  const std::string_view elsewhere = variable == nullptr ? "" : variable;
+  const std::string library(!named.empty()       ? std::string_view(named)
+                            : !elsewhere.empty() ? elsewhere
+                                                 : "libcuda.so.1");
   void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
     return DriverError(ErrorKind::kUnsupported, "device.driver_missing", library, dlerror(),

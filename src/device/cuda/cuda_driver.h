@@ -114,6 +114,13 @@ class Driver {
   Function<Pointer, Pointer, size_t, Stream> copy{all_, "cuMemcpyAsync"};
   Function<Pointer, unsigned char, size_t, Stream> fill{all_, "cuMemsetD8Async"};
 
+  Function<Module*, const void*> module_load{all_, "cuModuleLoadData"};
+  Function<Kernel*, Module, Text> module_get_function{all_, "cuModuleGetFunction"};
+  Function<Module> module_unload{all_, "cuModuleUnload"};
+  Function<Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,
+           void**, void**>
+      launch_kernel{all_, "cuLaunchKernel"};
+
   Function<Stream*, unsigned> stream_create{all_, "cuStreamCreate"};
   Function<Stream> stream_destroy{all_, "cuStreamDestroy_v2"};
   Function<Stream> stream_query{all_, "cuStreamQuery"};

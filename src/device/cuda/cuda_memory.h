@@ -16,7 +16,7 @@ namespace plimsoll::device {
 // The memory side of CudaDevice; its contract is there.
 class CudaMemory final : public DeviceMemory {
  public:
-  static constexpr Bytes kPlainAlignment = Bytes(256);  // what the driver promises
+  static constexpr Bytes kPlainAlignment = Bytes(512);
 
   CudaMemory(const CudaOptions& options, CudaCards& cards, CudaStreams& streams);
   // Frees everything. No work may be pending.

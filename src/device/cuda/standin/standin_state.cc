@@ -48,7 +48,7 @@ State& State::Get() {
 }
 
 State::State()
-    : file(memfd_create("plimsoll_cuda_standin", MFD_CLOEXEC)),
+    : file(memfd_create("cuda_standin", MFD_CLOEXEC)),
       offsets(0, kFileSize),
       arena(reinterpret_cast<Address>(mmap(nullptr, static_cast<size_t>(kArenaSize.value()),
                                            PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,

@@ -152,6 +152,55 @@ Result cuMemsetD8Async(Pointer at, unsigned char value, size_t size, Stream stre
   return call.state.Put(*found, {[=] { std::memset(At(at), value, size); }, {Range(at, size)}});
 }
 
+Result cuModuleLoadData(Module* module, const void* image) {
+  Entry call(__func__, Entry::kContext);
+  if (call.result != kSuccess) return call.result;
+  if (std::strstr(static_cast<const char*>(image), ".entry count_other(") == nullptr) {
+    return kInvalidValue;
+  }
+  *module = call.context;
+  return kSuccess;
+}
+
+Result cuModuleUnload(Module) {
+  Entry call(__func__, Entry::kContext);
+  return call.result;
+}
+
+Result cuModuleGetFunction(Kernel* kernel, Module module, const char* name) {
+  Entry call(__func__, Entry::kContext);
+  if (call.result != kSuccess) return call.result;
+  if (std::strcmp(name, "count_other") != 0) return kInvalidValue;
+  *kernel = module;
+  return kSuccess;
+}
+
+// What the one kernel does (cuda_byte_count.cc).
+Result cuLaunchKernel(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                      Stream stream, void** parameters, void**) {
+  Entry call(__func__, Entry::kContext);
+  if (call.result != kSuccess) return call.result;
+  StreamRecord* const found = call.state.Find(stream, call.context);
+  if (found == nullptr) return kInvalidHandle;
+  const auto at = *static_cast<const Pointer*>(parameters[0]);
+  const auto size = *static_cast<const uint64_t*>(parameters[1]);
+  const auto value = *static_cast<const uint32_t*>(parameters[2]);
+  const auto counter = *static_cast<const Pointer*>(parameters[3]);
+  const auto count = [=] {
+    const auto* bytes = static_cast<const unsigned char*>(At(at));
+    uint64_t others = 0;
+    for (uint64_t i = 0; i < size;) {
+      const uint64_t length = size - i >= 8 ? 8 : 1;
+      bool other = false;
+      for (uint64_t k = 0; k < length; ++k) other |= bytes[i + k] != value;
+      others += other ? 1 : 0;
+      i += length;
+    }
+    std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(At(counter))) += others;
+  };
+  return call.state.Put(*found, {count, {Range(at, size), Range(counter, sizeof(uint64_t))}});
+}
+
 Result cuEventCreate(Event* event, unsigned flags) {
   Entry call(__func__, Entry::kContext);
   if (call.result != kSuccess) return call.result;
