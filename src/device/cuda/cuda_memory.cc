@@ -28,9 +28,13 @@ CudaMemory::CudaMemory(const CudaOptions& options, CudaCards& cards, CudaStreams
       said_unsupported_(static_cast<size_t>(cards.devices())) {}
 
 CudaMemory::~CudaMemory() {
-  if (cuda::UsedBeforeFork()) return;
+  if (cuda::UsedBeforeFork() || cards_.AnyContext() == nullptr) return;
   const cuda::Driver& driver = cards_.driver();
-  for (const auto& [at, mapping] : table_.mappings()) driver.memory_unmap(at, Length(mapping.size));
+  const ContextScope any(driver, cards_.AnyContext());
+  for (const auto& [at, mapping] : table_.mappings()) {
+    const ContextScope context(driver, cards_.card(table_.chunk(mapping.chunk).device).context);
+    driver.memory_unmap(at, Length(mapping.size));
+  }
   for (const auto& [chunk, handle] : handles_) driver.memory_release(handle);
   for (const auto& [base, range] : table_.ranges()) {
     const auto wider = wider_.find(base);
@@ -47,7 +51,6 @@ CudaMemory::~CudaMemory() {
     }
   }
   for (const AddressRange& run : registrations_.Runs()) {
-    const ContextScope context(driver, cards_.AnyContext());
     driver.host_unregister(reinterpret_cast<void*>(run.base));
   }
 }
