@@ -12,6 +12,11 @@
 namespace plimsoll::cli {
 namespace {
 
+constexpr const char* kDoctorExamples = R"(
+Examples:
+  plimsoll doctor
+  PLIMSOLL_PYTHON=python3 plimsoll doctor --json   with the Python that has onnxruntime)";
+
 // What each kind of device is like, of those that hold bytes.
 void AddDevices(std::vector<Finding>& findings) {
   for (const std::string& kind : device::DeviceKinds()) {
@@ -56,7 +61,7 @@ Status Doctor(Answer& answer) {
 void AddDoctor(CLI::App& program, Action& action) {
   auto json = std::make_shared<bool>(false);
   CommandOptions command(program, "doctor", "Show what this machine offers and what would help",
-                         "");
+                         kDoctorExamples);
   command.Json(*json);
   WhenChosen(command, action, [json](Answer& answer) { return Doctor(answer); });
 }
