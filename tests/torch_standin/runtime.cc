@@ -1,6 +1,6 @@
-// The calls of CUDA's runtime library that PyTorch makes for tensors that no kernel touches, by the stand-in of the driver that
-// PLIMSOLL_CUDA_DRIVER names. Preloaded, it lets a real PyTorch allocate, free, copy and capture on a machine without a GPU
-// (tests/check_torch_standin.py).
+// The calls of CUDA's runtime library that PyTorch makes for tensors that no kernel touches, by the
+// stand-in of the driver that PLIMSOLL_CUDA_DRIVER names. Preloaded, it lets a real PyTorch
+// allocate, free, copy and capture on a machine without a GPU (tests/check_torch_standin.py).
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
@@ -17,7 +17,8 @@ void* Driver() {
   return library;
 }
 
-// A function of the driver; the runtime's errors have the driver's numbers where the stand-in gives any.
+// A function of the driver; the runtime's errors have the driver's numbers where the stand-in gives
+// any.
 template <typename... Arguments>
 cudaError_t Call(const char* name, Arguments... arguments) {
   auto* function = reinterpret_cast<int (*)(Arguments...)>(dlsym(Driver(), name));
@@ -87,7 +88,9 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() { return Bound("cuCtxSynchronize"); }
-cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return Bound("cuMemGetInfo_v2", free, total); }
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return Bound("cuMemGetInfo_v2", free, total);
+}
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t) { return "as the stand-in was told"; }
@@ -101,7 +104,9 @@ cudaError_t cudaStreamGetPriority(cudaStream_t, int* priority) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) { return Bound("cuStreamQuery", stream); }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return Bound("cuStreamSynchronize", stream); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return Bound("cuStreamSynchronize", stream);
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
   return Bound("cuStreamWaitEvent", stream, event, flags);
 }
@@ -115,7 +120,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventQuery(cudaEvent_t event) { return Bound("cuEventQuery", event); }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) { return Bound("cuEventSynchronize", event); }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t count, cudaMemcpyKind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t count, cudaMemcpyKind,
+                            cudaStream_t stream) {
   return Bound("cuMemcpyAsync", to, from, count, stream);
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t count, cudaMemcpyKind kind) {
@@ -132,7 +138,9 @@ cudaError_t __cudaGetKernel(void** kernel, const void* function) {
   *kernel = const_cast<void*>(function);
   return cudaSuccess;
 }
-cudaError_t __cudaLaunchKernel(void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t __cudaLaunchKernel(void*, dim3, dim3, void**, size_t, cudaStream_t) {
+  return cudaSuccess;
+}
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return Bound("cuThreadExchangeStreamCaptureMode", mode);
@@ -140,8 +148,9 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   return Bound("cuStreamIsCapturing", stream, status);
 }
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
-                                     cudaGraph_t* graph, const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                     unsigned long long* id, cudaGraph_t* graph,
+                                     const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
                                      size_t* count) {
   // The stand-in fills in everything, the caller may want little of it.
   unsigned long long any_id = 0;
@@ -163,14 +172,17 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t*, size_t* count) {
   *count = 1;
   return cudaSuccess;
 }
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                          unsigned long long flags) {
   return Bound("cuGraphInstantiateWithFlags", executable, graph, flags);
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   return Bound("cuGraphLaunch", executable, stream);
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return Bound("cuGraphDestroy", graph); }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) { return Bound("cuGraphExecDestroy", executable); }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  return Bound("cuGraphExecDestroy", executable);
+}
 
 // PyTorch asks the driver itself whether a device's context was made.
 int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
