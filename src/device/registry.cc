@@ -50,13 +50,14 @@ Result<std::unique_ptr<Device>> Make(const DeviceSettings& settings) {
   return std::unique_ptr<Device>(std::make_unique<Kind>(options));
 }
 
-// As many devices as there are cards, whatever number is asked for, and the cards' own granularity.
+// As many devices as there are cards, whatever number is asked for. Their granularity is the cards'
+// own: a smaller one is more than they can do, a larger one not theirs to choose.
 Result<std::unique_ptr<Device>> MakeCuda(const DeviceSettings& settings) {
   CudaOptions options;
   options.capacity = settings.capacity;
   PLIMSOLL_ASSIGN(std::unique_ptr<CudaDevice> device, CudaDevice::Create(options));
   const Bytes granularity = device->memory().Granularity(DeviceId{0});
-  if (settings.granularity > Bytes(0) && settings.granularity != granularity) {
+  if (settings.granularity > granularity) {
     return SettingError(StrCat("granularity=", settings.granularity.value()),
                         StrCat("the card's is ", granularity.value()));
   }

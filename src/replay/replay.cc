@@ -294,11 +294,17 @@ Result<ReplayResult> TimedReplay(const Trace& trace, const ReplayOptions& option
   return result;
 }
 
+std::optional<double> ReplayResult::DriverShare() const {
+  if (!driver_us || trace_us == 0) return std::nullopt;
+  return *driver_us / (static_cast<double>(trace_us) * static_cast<double>(repeat));
+}
+
 std::string ReplayResult::ToJson() const {
   const auto optional = [](const auto& value, auto text) {
     return value ? text(*value) : std::string("null");
   };
   const auto bytes = [](Bytes value) { return StrCat(value.value()); };
+  const auto number = [](double value) { return StrCat(value); };
   std::string calls;
   for (device::DeviceCall call : device::AllDeviceCalls()) {
     const int64_t count = device_calls[static_cast<size_t>(call)];
@@ -311,9 +317,10 @@ std::string ReplayResult::ToJson() const {
                 ", \"minimum_capacity_bytes\": ", optional(minimum_capacity, bytes),
                 ", \"ns_per_pair_p50\": ", ns_per_pair_p50,
                 ", \"ns_per_pair_p99\": ", ns_per_pair_p99, ", \"timed_pairs\": ", timed_pairs,
-                ", \"device_calls\": {", calls, "}", ", \"modelled_driver_us\": ",
-                optional(modelled_driver_us, [](double us) { return StrCat(us); }),
-                ", \"driver_us\": ", optional(driver_us, [](double us) { return StrCat(us); }),
+                ", \"device_calls\": {", calls, "}",
+                ", \"modelled_driver_us\": ", optional(modelled_driver_us, number),
+                ", \"driver_us\": ", optional(driver_us, number),
+                ", \"driver_share\": ", optional(DriverShare(), number),
                 ", \"blocks_checked\": ", blocks_checked, ", \"trace_us\": ", trace_us,
                 ", \"calls_after_warmup\": ", calls_after_warmup,
                 ", \"reserved_after_trim_bytes\": ", reserved_after_trim.value(),
@@ -330,8 +337,8 @@ std::string ReplayResult::ToText() const {
     text += StrCat("driver time     ", *modelled_driver_us, " us of ", trace_us, " us\n");
   }
   if (driver_us) {
-    text +=
-        StrCat("driver time     ", *driver_us, " us in calls, trace ", trace_us * repeat, " us\n");
+    text += StrCat("driver time     ", *driver_us, " us in calls",
+                   DriverShare() ? StrCat(", ", *DriverShare(), " of the trace's time") : "", "\n");
   }
   if (blocks_checked > 0)
     text += StrCat("contents        ", blocks_checked, " blocks as written\n");

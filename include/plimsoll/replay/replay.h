@@ -50,6 +50,8 @@ struct ReplayResult {
   std::optional<Bytes> offline_bound;
   Bytes reserved_after_trim;  // everything freed, then trimmed
 
+  // Of the time that the passes took when they were recorded; unset where that is not known.
+  std::optional<double> DriverShare() const;
   std::string ToJson() const;
   std::string ToText() const;
 };
