@@ -137,19 +137,19 @@ def what_is_known_is_told():
         folder = pathlib.Path(temporary)
         table, placed = folder / "table.csv", folder / "placed.csv"
         hard_table(table)
-        told = json.loads(interrupted("pack", table, "--effort", 1 << 40, "-o", placed, "--json", after=2.5))
+        told = json.loads(interrupted("pack", table, "--effort", 1 << 40, "-o", placed, "--json", after=1))
         assert told["peak_bytes"] >= told["lower_bound_bytes"] > 0, told
         run("pack", "--check", placed)
-        assert "buffers" in interrupted("pack", table, "--effort", 1 << 40, after=2.5, number=signal.SIGTERM)
-        assert "latency" in interrupted("run", CNN, "--shape", "batch=1", "--repeat", 1_000_000, after=2)
-        rows = json.loads(interrupted("bench", CNN, "--shape", "batch=1", "--duration", 100, "--json", after=4))["models"]
+        assert "buffers" in interrupted("pack", table, "--effort", 1 << 40, after=1, number=signal.SIGTERM)
+        assert "latency" in interrupted("run", CNN, "--shape", "batch=1", "--repeat", 1_000_000, after=0.5)
+        rows = json.loads(interrupted("bench", CNN, "--shape", "batch=1", "--duration", 100, "--json", after=1))["models"]
         assert rows and rows[0]["runs"] > 0, rows
         saved = folder / "state.plv"
-        assert "step" in interrupted("train", STEP, "--steps", 500_000_000, "--save", saved, after=2)
+        assert "step" in interrupted("train", STEP, "--steps", 500_000_000, "--save", saved, after=0.5)
         run("train", STEP, "--steps", 1, "--restore", saved)
         trace = folder / "trace.csv"
         trace.write_text("event,id,bytes,stream,time_us\n" + "".join(f"a,{i},{i * 100},0,{i}\nf,{i},{i * 100},0,{i}\n" for i in range(1000)))
-        told = json.loads(interrupted("replay", trace, "--repeat", 1_000_000, "--json", after=2))
+        told = json.loads(interrupted("replay", trace, "--repeat", 1_000_000, "--json", after=0.5))
         assert told["peak_allocated_bytes"] > 0, told
         cases = folder / "cases"
         for i in range(3000):
@@ -157,7 +157,7 @@ def what_is_known_is_told():
         assert "passed" in interrupted("conformance", cases, after=0.2)
         assert not list(folder.glob("*.unfinished")) and not list(folder.glob("*.partial"))
         (folder / "tmp").mkdir()
-        interrupted("bench", CNN, "--shape", "batch=1", "--duration", 100, "--against", "ort", after=1.5, TMPDIR=folder / "tmp")
+        interrupted("bench", CNN, "--shape", "batch=1", "--duration", 100, "--against", "ort", after=0.5, TMPDIR=folder / "tmp")
         assert gone_within(60, folder / "tmp"), "a peer's folder stays"
 
 

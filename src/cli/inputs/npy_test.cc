@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
@@ -121,6 +122,8 @@ TEST_F(NpyTest, HostileFilesAreRefused) {
       "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (4,)}",
       "{'descr': '|O', 'fortran_order': False, 'shape': (4,)}",
       "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (4,)}",
+      "{'descr': '<U0', 'fortran_order': False, 'shape': (1099511627776,)}",
+      "{'descr': '<U4', 'fortran_order': False, 'shape': (4611686018427387905,)}",
       "{'descr': 4, 'fortran_order': False, 'shape': (4,)}",
       "{'descr': '",
       "'descr'",

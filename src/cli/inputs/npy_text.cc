@@ -72,7 +72,7 @@ std::optional<NpyText> ParseNpyText(std::string_view descr) {
   const bool points = descr[1] == 'U' && (descr[0] == '<' || descr[0] == '>' || descr[0] == '=');
   if (!points && !descr.starts_with("|S")) return std::nullopt;
   const auto width = ParseInteger(descr.substr(2));
-  if (!width || *width < 0 || *width > kWidest) return std::nullopt;
+  if (!width || *width < 1 || *width > kWidest) return std::nullopt;
   return NpyText{.width = *width, .letter_bytes = points ? 4 : 1, .swapped = descr[0] == '>'};
 }
 
