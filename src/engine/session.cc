@@ -5,6 +5,7 @@
 #include "engine/fusion/fusion_results.h"
 #include "engine/graph/compile_request.h"
 #include "engine/tuning/open_tuning.h"
+#include "kernels/backend.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/fake_device.h"
@@ -58,6 +59,18 @@ Result<std::unique_ptr<device::Device>> MakeDeviceFor(const device::DeviceName& 
   numbers.granularity = kSessionGranularity;
   numbers.host_reachable = device->Properties(name.id).host_reachable;
   return std::unique_ptr<device::Device>(std::make_unique<device::FakeDevice>(numbers));
+}
+
+// The CPU's kernels stand in on devices that run code of the host, and nowhere else.
+Status CheckKernels(const device::Device& device, device::DeviceId id) {
+  const bool of_the_host = &kernels::BackendFor(device.Kind()) == &kernels::HostBackend();
+  if (!of_the_host || !device.Properties(id).native_streams) return {};
+  return Error{.kind = ErrorKind::kUnsupported,
+               .code = "session.no_kernels",
+               .what = "cannot run models on the device",
+               .where = StrCat(device.Kind(), ":", id.ordinal),
+               .why = StrCat("there are no kernels for ", device.Kind(), " devices"),
+               .remedy = "use the device cpu, or register a backend"};
 }
 
 // What cannot be done as asked is a line in the log.
@@ -131,6 +144,7 @@ Result<std::unique_ptr<Session>> Session::Create(const SessionOptions& options) 
     named = name.id;
   }
   PLIMSOLL_ASSIGN(const device::DeviceId id, ChooseDevice(options, *device, named));
+  PLIMSOLL_TRY(CheckKernels(*device, id));
   SessionOptions own = options;
   PLIMSOLL_ASSIGN(own.profile, ProfileFor(options));
   if (own.profile != nullptr) own.profile->SetDevice(std::string(device->Kind()), id.ordinal);

@@ -214,7 +214,8 @@ TEST(ReplayFiguresTest, TheReportSaysEachFigureUnderItsName) {
             "\"peak_allocated_bytes\": 1048576, \"peak_reserved_bytes\": 2097152, \"ratio\": 2.5, "
             "\"minimum_capacity_bytes\": null, \"ns_per_pair_p50\": 12.5, \"ns_per_pair_p99\": "
             "99.5, \"timed_pairs\": 8, \"device_calls\": {\"map\": 3, \"fill\": 4}, "
-            "\"modelled_driver_us\": null, \"trace_us\": 50, \"calls_after_warmup\": 6, "
+            "\"modelled_driver_us\": null, \"driver_us\": null, \"driver_share\": null, "
+            "\"blocks_checked\": 0, \"trace_us\": 50, \"calls_after_warmup\": 6, "
             "\"reserved_after_trim_bytes\": 4096, \"offline_bound_bytes\": null}");
   EXPECT_EQ(result.ToText(),
             "allocator       caching\npeak allocated  1 MiB\npeak reserved   2 MiB  (2.5)\n"
@@ -231,6 +232,19 @@ TEST(ReplayFiguresTest, TheReportSaysEachFigureUnderItsName) {
             "allocator       caching\npeak allocated  1 MiB\npeak reserved   2 MiB  (2.5)\n"
             "fits from       3 MiB\nstatic plan     4 MiB\n"
             "cached pair     12.5 ns median, 99.5 ns p99\ndriver time     1.5 us of 50 us\n");
+  result = MadeUpResult();
+  result.driver_us = 70;
+  result.blocks_checked = 9;
+  EXPECT_NE(result.ToJson().find("\"driver_us\": 70, \"driver_share\": 0.2, \"blocks_checked\": 9"),
+            std::string::npos)
+      << result.ToJson();
+  EXPECT_EQ(result.ToText(),
+            "allocator       caching\npeak allocated  1 MiB\npeak reserved   2 MiB  (2.5)\n"
+            "cached pair     12.5 ns median, 99.5 ns p99\n"
+            "driver time     70 us in calls, 0.2 of the trace's time\n"
+            "contents        9 blocks as written\n");
+  result.trace_us = 0;
+  EXPECT_EQ(result.DriverShare(), std::nullopt);
 }
 
 TEST(OfflineBoundTest, LivesThatMeetAreAddedAndOthersShare) {

@@ -12,22 +12,45 @@
 namespace plimsoll::cli {
 namespace {
 
-// What each kind of device is like, of those that hold bytes.
+constexpr const char* kDoctorExamples = R"(
+Examples:
+  plimsoll doctor
+  PLIMSOLL_PYTHON=python3 plimsoll doctor --json   with the Python that has onnxruntime)";
+
+// What one device is like; a card of its own also says how much of its memory is free.
+Finding Describe(device::Device& device, device::DeviceId id) {
+  const device::DeviceProperties properties = device.Properties(id);
+  std::string state = properties.name;
+  if (!properties.driver.empty()) state += ", driver " + properties.driver;
+  state += properties.host_reachable ? ", its memory reachable by the host"
+                                     : ", its memory not reachable by the host";
+  if (!properties.native_streams) {
+    return {"device " + device.Kind(), StrCat(device.Count(), " x ", state), ""};
+  }
+  state += properties.reserves_addresses
+               ? StrCat(", virtual memory in units of ", device.memory().Granularity(id))
+               : std::string(", no virtual memory");
+  const std::string subject = StrCat("device ", device.Kind(), ":", id.ordinal);
+  const auto info = device.memory().Info(id);
+  if (!info.ok()) return {subject, StrCat(state, "; ", info.error().why), info.error().remedy};
+  return {subject, StrCat(state, ", ", info->free, " of ", info->total, " free"), ""};
+}
+
+// Each kind of device that holds bytes, and each card, or why there is none.
 void AddDevices(std::vector<Finding>& findings) {
   for (const std::string& kind : device::DeviceKinds()) {
     const auto made = device::MakeDevice(kind);
     if (!made.ok()) {
-      findings.push_back({"device " + kind, made.error().why, made.error().remedy});
+      const Error& error = made.error();
+      findings.push_back({"device " + kind, StrCat("none: ", error.where, ": ", error.why),
+                          error.code == "device.driver_missing" ? "" : error.remedy});
       continue;
     }
-    const device::DeviceProperties properties = (*made)->Properties((*made)->Current());
+    device::Device& device = **made;
+    const device::DeviceProperties properties = device.Properties(device.Current());
     if (!properties.holds_bytes) continue;
-    findings.push_back({"device " + kind,
-                        StrCat((*made)->Count(), " x ", properties.name,
-                               properties.driver.empty() ? "" : ", driver " + properties.driver,
-                               properties.host_reachable ? ", its memory" : ", its memory not",
-                               " reachable by the host"),
-                        ""});
+    const int cards = properties.native_streams ? device.Count() : 1;
+    for (int i = 0; i < cards; ++i) findings.push_back(Describe(device, device::DeviceId{i}));
   }
 }
 
@@ -56,7 +79,7 @@ Status Doctor(Answer& answer) {
 void AddDoctor(CLI::App& program, Action& action) {
   auto json = std::make_shared<bool>(false);
   CommandOptions command(program, "doctor", "Show what this machine offers and what would help",
-                         "");
+                         kDoctorExamples);
   command.Json(*json);
   WhenChosen(command, action, [json](Answer& answer) { return Doctor(answer); });
 }

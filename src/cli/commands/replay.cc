@@ -17,6 +17,8 @@ struct ReplayArguments {
   std::string trace;
   std::string capacity;
   replay::ReplayOptions replay;
+  bool check_contents = false;
+  bool no_check_contents = false;
   bool json = false;
 };
 
@@ -32,10 +34,22 @@ Examples:
   plimsoll replay trace.csv.xz
   plimsoll replay snapshot.pickle
   plimsoll replay trace.csv --allocator caching --capacity 16GiB --json
-  plimsoll replay trace.csv --find-capacity        the smallest device on which it completes)";
+  plimsoll replay trace.csv --find-capacity        the smallest device on which it completes
+  plimsoll replay trace.csv --device cuda:0        on an NVIDIA card, every byte looked at)";
 
 Status Replay(const ReplayArguments& options, Answer& answer) {
   replay::ReplayOptions request = options.replay;
+  if (options.check_contents && options.no_check_contents) {
+    return Error{ErrorKind::kUsage,
+                 "cli.one_way",
+                 "options that exclude each other",
+                 "--check-contents, --no-check-contents",
+                 "contents are looked at or not",
+                 "give one of them"};
+  }
+  if (options.check_contents || options.no_check_contents) {
+    request.check_contents = options.check_contents;
+  }
   if (!options.capacity.empty()) {
     const auto capacity = ParseBytes(options.capacity);
     if (!capacity) {
@@ -81,9 +95,13 @@ void AddReplay(CLI::App& program, Action& action) {
                    "A CSV file or a memory snapshot of PyTorch, plain or packed with xz");
   command.Text("--allocator", options->replay.allocator,
                StrCat("One of ", Join(replay::AllocatorNames(), ", ")));
-  command.Text("--device", options->replay.device, "cpu or fake");
-  command.Text("--capacity", options->capacity, "Memory of the device");
+  command.Text("--device", options->replay.device,
+               "cpu, cuda:0, far, or fake: addresses without memory behind them");
+  command.Text("--capacity", options->capacity, "Memory of the device: a size such as 16GiB");
   command.Whole("--repeat", options->replay.repeat, 1, 1'000'000, "Passes over the trace");
+  command.Flag("--check-contents", options->check_contents,
+               "Fill every block and look at its bytes before it is freed; default on cuda");
+  command.Flag("--no-check-contents", options->no_check_contents, "Do not, on cuda either");
   command.Flag("--find-capacity", options->replay.find_capacity,
                "Find the smallest fake device on which it completes");
   command.Json(options->json);

@@ -1,6 +1,5 @@
 #include "cli/peer/machine.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <lzma.h>
@@ -183,23 +182,6 @@ Finding TransparentPages(const std::string& root) {
           off ? "as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled" : ""};
 }
 
-Finding Gpu() {
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver == nullptr) {
-    return {"gpu", "no CUDA driver library; this build computes on the CPU", ""};
-  }
-  using VersionCall = int (*)(int*);
-  const auto version_of = reinterpret_cast<VersionCall>(dlsym(driver, "cuDriverGetVersion"));
-  int version = 0;
-  const bool answered = version_of != nullptr && version_of(&version) == 0;
-  dlclose(driver);
-  if (!answered) return {"gpu", "the CUDA driver does not answer", "run nvidia-smi to see why"};
-  return {"gpu",
-          fmt::format("CUDA driver {}.{}; this build computes on the CPU", version / 1000,
-                      version % 1000 / 10),
-          ""};
-}
-
 Finding Libraries() {
   return {"libraries",
           fmt::format("fmt {}.{}.{}, CLI11 {}, nlohmann-json {}.{}.{}, liblzma {}",
@@ -220,7 +202,6 @@ std::vector<Finding> ExamineMachine(const std::string& root) {
           HugePages(root, "1 GiB", "1048576"),
           HugePages(root, "2 MiB", "2048"),
           TransparentPages(root),
-          Gpu(),
           OneDnn(),
           Python(),
           Libraries()};

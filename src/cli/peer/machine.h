@@ -12,9 +12,8 @@ struct Finding {
   std::string advice;   // empty: all is well
 };
 
-// Looks at processor, threads, limits, memory, huge pages, GPU, libraries and the Python that
-// bench and compare start. Reads files, opens libraries, starts that Python; changes nothing.
-// `root` replaces "/" for tests.
+// Looks at processor, threads, limits, memory, huge pages, libraries and the Python that bench and
+// compare start. Reads files, starts that Python; changes nothing. `root` replaces "/" for tests.
 std::vector<Finding> ExamineMachine(const std::string& root = "/");
 
 }  // namespace plimsoll::cli

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "device/cuda/standin_for_tests.h"
 #include "onnx/wire/temporary_folder_for_tests.h"
 #include "plimsoll/base/text.h"
+#include "plimsoll/device/cuda_device.h"
 #include "plimsoll/device/fake_device.h"
 #include "plimsoll/device/registry.h"
 #include "plimsoll/device/watched_device.h"
@@ -296,6 +298,17 @@ TEST(ApiSession, FilesGoBeforeTheEnvironmentAndBehindThePrograms) {
   EXPECT_TRUE(Session::Create(both).ok());
   EXPECT_EQ(Session::Create({.config_files = {file + ".none"}}).error().kind, ErrorKind::kBadFile);
   EXPECT_FALSE(Session::EffectiveConfigJson({.config = {{"nothing", "2"}}}).ok());
+}
+
+TEST(ApiSession, ADeviceThatCannotRunTheCpusKernelsIsRefused) {
+  auto card = device::CudaDevice::Create({.driver = device::StandinLibrary()});
+  ASSERT_TRUE(card.ok()) << card.error().Text();
+  SessionOptions options;
+  options.device = std::move(*card);
+  const auto session = Session::Create(options);
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.error().code, "session.no_kernels");
+  EXPECT_EQ(session.error().kind, ErrorKind::kUnsupported);
 }
 
 }  // namespace
