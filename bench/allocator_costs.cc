@@ -12,6 +12,8 @@
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/cpu_device.h"
 #include "plimsoll/device/fake_device.h"
+#include "plimsoll/device/registry.h"
+#include "plimsoll/device/watched_device.h"
 #include "plimsoll/memory/guarding_allocator.h"
 #include "plimsoll/memory/scalable_allocator.h"
 
@@ -36,9 +38,9 @@ struct Ground {
   std::unique_ptr<Allocator> allocator;
 };
 
-Result<Ground> Scalable(std::shared_ptr<device::Device> device) {
-  PLIMSOLL_ASSIGN(const device::StreamId stream, device->CreateStream(kDevice));
-  auto physical = std::make_shared<memory::PhysicalMemoryAllocator>(device, kDevice);
+Result<Ground> Scalable(std::shared_ptr<device::Device> device, device::DeviceId id = kDevice) {
+  PLIMSOLL_ASSIGN(const device::StreamId stream, device->CreateStream(id));
+  auto physical = std::make_shared<memory::PhysicalMemoryAllocator>(device, id);
   auto bridge = std::make_unique<memory::DeviceAllocator>(std::move(physical), stream);
   auto allocator = std::make_unique<memory::ScalableAllocator>(std::move(bridge));
   return Ground{std::move(device), stream, std::move(allocator)};
@@ -57,19 +59,50 @@ Result<double> PairNanoseconds(Allocator& allocator, Bytes size, int pairs) {
   return times[static_cast<size_t>(pairs / 2)];
 }
 
+// Takes blocks of one size until their sum is reached, tells, and frees them.
+template <typename Tell>
+Status GrowAndFree(Allocator& allocator, Bytes size, Bytes step, const Tell& tell) {
+  std::vector<Block> blocks;
+  for (Bytes taken; taken < size; taken += step) {
+    PLIMSOLL_ASSIGN(const Block block, allocator.Allocate({.size = step}));
+    blocks.push_back(block);
+  }
+  tell();
+  for (const Block& block : blocks) PLIMSOLL_TRY(allocator.Free(block));
+  return Status();
+}
+
 }  // namespace
 
 Status GrowthCost() {
   const auto device = std::make_shared<device::FakeDevice>();
   PLIMSOLL_ASSIGN(const Ground ground, Scalable(device));
-  std::vector<Block> blocks;
-  for (int i = 0; i < 64; ++i) {
-    PLIMSOLL_ASSIGN(const Block block, ground.allocator->Allocate({.size = GiB(1)}));
-    blocks.push_back(block);
+  PLIMSOLL_TRY(GrowAndFree(*ground.allocator, GiB(64), GiB(1), [&] {
+    std::cout << StrCat("64 GiB: ", device->statistics().modelled_driver_us / 1000,
+                        " ms of driver\n");
+  }));
+  return Status();
+}
+
+Status GrowthCostOn(const std::string& name, Bytes size) {
+  PLIMSOLL_ASSIGN(const device::DeviceName named, device::ParseDeviceName(name));
+  std::cout << "| grown to | by requests of | time in device calls, ms | calls | wall time, ms |\n"
+               "|---|---|---|---|---|\n";
+  for (const Bytes step : {GiB(1), MiB(256), MiB(20), MiB(2)}) {
+    PLIMSOLL_ASSIGN(std::unique_ptr<device::Device> made,
+                    device::MakeDevice(named.kind, {.devices = named.id.ordinal + 1}));
+    const auto device = std::make_shared<device::WatchedDevice>(std::move(made));
+    PLIMSOLL_ASSIGN(const Ground ground, Scalable(device, named.id));
+    const double before = static_cast<double>(device->TimeWithoutWaits().count());
+    const int64_t calls = device->total();
+    const Clock::time_point start = Clock::now();
+    PLIMSOLL_TRY(GrowAndFree(*ground.allocator, size, step, [&] {
+      const double wall = NanosecondsSince(start);
+      const double inside = static_cast<double>(device->TimeWithoutWaits().count()) - before;
+      std::cout << StrCat("| ", size, " | ", step, " | ", inside / 1e6, " | ",
+                          device->total() - calls, " | ", wall / 1e6, " |\n");
+    }));
   }
-  std::cout << StrCat("64 GiB: ", device->statistics().modelled_driver_us / 1000,
-                      " ms of driver\n");
-  for (const Block& block : blocks) PLIMSOLL_TRY(ground.allocator->Free(block));
   return Status();
 }
 

@@ -15,7 +15,8 @@
 //   replay_bench --faults TRACE.csv...      the fault sweep over the first 2,000 events of each
 //   replay_bench --capacities TRACE.csv...  devices from 0.90 to 1.10 of the peak
 //   replay_bench --generated                the rows of nine made-up programs
-//   replay_bench --growth                   driver time to grow to 64 GiB
+//   replay_bench --growth                   driver time to grow to 64 GiB, by the price list
+//   replay_bench --growth cuda:0 100GiB     the same, measured on a device
 //   replay_bench --debug-cost               a pair in debug mode
 //   replay_bench --oom-report               a refusal with 100,000 live blocks
 // Without a trace a generated one is used.
@@ -113,7 +114,10 @@ Status Capacities(const std::vector<NamedTrace>& traces) {
 Status Run(std::vector<std::string> words) {
   const std::string mode = !words.empty() && words[0].starts_with("--") ? words[0] : "";
   if (!mode.empty()) words.erase(words.begin());
-  if (mode == "--growth") return bench::GrowthCost();
+  if (mode == "--growth" && words.empty()) return bench::GrowthCost();
+  if (mode == "--growth" && words.size() == 2 && ParseBytes(words[1])) {
+    return bench::GrowthCostOn(words[0], *ParseBytes(words[1]));
+  }
   if (mode == "--debug-cost") return bench::DebugCost();
   if (mode == "--oom-report") return bench::OutOfMemoryCost();
   if (mode == "--generated") return Rows(MadeUp());

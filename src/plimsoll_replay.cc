@@ -15,8 +15,9 @@ namespace plimsoll::replay {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: plimsoll-replay TRACE.csv [--allocator NAME] [--device cpu|fake] [--capacity SIZE]\n"
-    "       [--granularity SIZE] [--repeat N] [--find-capacity] [--no-offline-bound] [--json]\n";
+    "usage: plimsoll-replay TRACE.csv [--allocator NAME] [--device cpu|cuda:N|fake|far]\n"
+    "       [--capacity SIZE] [--granularity SIZE] [--repeat N] [--find-capacity]\n"
+    "       [--check-contents|--no-check-contents] [--no-offline-bound] [--json]\n";
 
 struct Arguments {
   std::string trace;
@@ -37,6 +38,8 @@ Result<Arguments> Parse(const std::vector<std::string_view>& words) {
       arguments.json = true;
     } else if (word == "--find-capacity") {
       arguments.options.find_capacity = true;
+    } else if (word == "--check-contents" || word == "--no-check-contents") {
+      arguments.options.check_contents = word == "--check-contents";
     } else if (word == "--no-offline-bound") {
       arguments.options.offline_bound = false;
     } else if (!word.starts_with("--")) {

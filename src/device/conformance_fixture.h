@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/standin_for_tests.h"
 #include "plimsoll/device/cpu_device.h"
+#include "plimsoll/device/cuda_device.h"
 #include "plimsoll/device/device.h"
 #include "plimsoll/device/device_call.h"
 #include "plimsoll/device/fake_device.h"
@@ -28,6 +30,7 @@ inline constexpr Bytes kLargest(std::numeric_limits<int64_t>::max());
 struct Backend {
   std::string name;
   std::function<std::unique_ptr<Device>(bool reserves_addresses)> make;  // two devices, kCapacity
+  bool one_card = false;  // the two are one card, so that waiting for one waits for both
 };
 
 inline std::vector<Backend> AllBackends() {
@@ -57,11 +60,20 @@ inline std::vector<Backend> AllBackends() {
       return std::make_unique<FakeDevice>(options);
     };
   };
-  return {{"Cpu", cpu(MiB(2))},
-          {"CpuSmallPages", cpu(KiB(4))},
-          {"Fake", fake(true)},
-          {"FakeWithoutAbilities", fake(false)},
-          {"Far", far}};
+  const auto cuda = [](bool reserves_addresses) -> std::unique_ptr<Device> {
+    if (TestsUseACard()) {  // making its context anew takes a real driver long
+      static const auto keeps_context = CudaDevice::Create();
+      EXPECT_TRUE(keeps_context.ok() && (*keeps_context)->memory().Info(kFirst).ok());
+    }
+    return std::move(CudaDevice::Create({.driver = TestsUseACard() ? "" : StandinLibrary(),
+                                         .capacity = kCapacity,
+                                         .devices = 2,
+                                         .reserves_addresses = reserves_addresses}))
+        .value();
+  };
+  return {
+      {"Cpu", cpu(MiB(2))}, {"CpuSmallPages", cpu(KiB(4))},        {"Cuda", cuda, TestsUseACard()},
+      {"Fake", fake(true)}, {"FakeWithoutAbilities", fake(false)}, {"Far", far}};
 }
 
 // Those whose devices are like this: tests of an ability ask the properties, never the kind.

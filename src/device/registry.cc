@@ -9,6 +9,7 @@
 
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/cpu_device.h"
+#include "plimsoll/device/cuda_device.h"
 #include "plimsoll/device/fake_device.h"
 #include "plimsoll/device/far_device.h"
 
@@ -49,10 +50,24 @@ Result<std::unique_ptr<Device>> Make(const DeviceSettings& settings) {
   return std::unique_ptr<Device>(std::make_unique<Kind>(options));
 }
 
+// As many devices as there are cards, whatever number is asked for, and the cards' own granularity.
+Result<std::unique_ptr<Device>> MakeCuda(const DeviceSettings& settings) {
+  CudaOptions options;
+  options.capacity = settings.capacity;
+  PLIMSOLL_ASSIGN(std::unique_ptr<CudaDevice> device, CudaDevice::Create(options));
+  const Bytes granularity = device->memory().Granularity(DeviceId{0});
+  if (settings.granularity > Bytes(0) && settings.granularity != granularity) {
+    return SettingError(StrCat("granularity=", settings.granularity.value()),
+                        StrCat("the card's is ", granularity.value()));
+  }
+  return std::unique_ptr<Device>(std::move(device));
+}
+
 struct Registry {
   std::mutex mutex;
   std::map<std::string, DeviceFactory, std::less<>> factories = {
       {"cpu", Make<CpuDevice, CpuOptions>},
+      {"cuda", MakeCuda},
       {"fake", Make<FakeDevice, FakeOptions>},
       {"far", Make<FarDevice, CpuOptions>}};
 };

@@ -34,7 +34,7 @@ TEST(RegistryTest, AnUnknownKindIsAnsweredWithTheNearestName) {
   EXPECT_EQ(slip.error().kind, ErrorKind::kUsage);
   EXPECT_EQ(slip.error().code, "device.unknown_kind");
   EXPECT_NE(slip.error().Text().find("did you mean \"fake\"?"), std::string::npos);
-  EXPECT_NE(MakeDevice("abacus").error().Text().find("cpu, fake"), std::string::npos);
+  EXPECT_NE(MakeDevice("abacus").error().Text().find("cpu, cuda, fake"), std::string::npos);
 }
 
 TEST(RegistryTest, ImpossibleSettingsAreRefusedBeforeAnythingIsMade) {

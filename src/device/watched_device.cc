@@ -2,121 +2,161 @@
 
 namespace plimsoll::device {
 
-Status WatchedDevice::Before(DeviceCall call, DeviceId device) const {
-  ++calls_[static_cast<size_t>(call)];
-  if (total_++ != fails_at_) return {};
-  return CallError(call, device, failure_, "it was told to fail");
+WatchedDevice::Watch::Watch(const WatchedDevice& watched, DeviceCall call)
+    : watched_(watched), call_(call), start_(std::chrono::steady_clock::now()) {}
+
+WatchedDevice::Watch::~Watch() {
+  watched_.time_[static_cast<size_t>(call_)] += std::chrono::steady_clock::now() - start_;
+}
+
+Status WatchedDevice::Watch::Begin(DeviceId device) const {
+  ++watched_.calls_[static_cast<size_t>(call_)];
+  if (watched_.total_++ != watched_.fails_at_) return {};
+  return CallError(call_, device, watched_.failure_, "it was told to fail");
+}
+
+std::chrono::nanoseconds WatchedDevice::TimeWithoutWaits() const {
+  std::chrono::nanoseconds sum{0};
+  for (const DeviceCall call : AllDeviceCalls()) {
+    const bool waits = call == DeviceCall::kSynchronizeDevice ||
+                       call == DeviceCall::kSynchronizeEvent ||
+                       call == DeviceCall::kSynchronizeStream;
+    if (!waits) sum += time_[static_cast<size_t>(call)];
+  }
+  return sum;
 }
 
 Status WatchedDevice::SetCurrent(DeviceId device) {
-  PLIMSOLL_TRY(Before(DeviceCall::kSetCurrent, device));
+  const Watch watch(*this, DeviceCall::kSetCurrent);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->SetCurrent(device);
 }
 
 Status WatchedDevice::BindThread(DeviceId device) {
-  PLIMSOLL_TRY(Before(DeviceCall::kBindThread, device));
+  const Watch watch(*this, DeviceCall::kBindThread);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->BindThread(device);
 }
 
 Status WatchedDevice::UnbindThread(DeviceId device) {
-  PLIMSOLL_TRY(Before(DeviceCall::kUnbindThread, device));
+  const Watch watch(*this, DeviceCall::kUnbindThread);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->UnbindThread(device);
 }
 
 Result<StreamId> WatchedDevice::CreateStream(DeviceId device) {
-  PLIMSOLL_TRY(Before(DeviceCall::kCreateStream, device));
+  const Watch watch(*this, DeviceCall::kCreateStream);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->CreateStream(device);
 }
 
 Status WatchedDevice::DestroyStream(DeviceId device, StreamId stream) {
-  PLIMSOLL_TRY(Before(DeviceCall::kDestroyStream, device));
+  const Watch watch(*this, DeviceCall::kDestroyStream);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->DestroyStream(device, stream);
 }
 
 Result<EventId> WatchedDevice::RecordEvent(DeviceId device, StreamId stream) {
-  PLIMSOLL_TRY(Before(DeviceCall::kRecordEvent, device));
+  const Watch watch(*this, DeviceCall::kRecordEvent);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->RecordEvent(device, stream);
 }
 
 Result<EventId> WatchedDevice::RecordTimedEvent(DeviceId device, StreamId stream) {
-  PLIMSOLL_TRY(Before(DeviceCall::kRecordTimedEvent, device));
+  const Watch watch(*this, DeviceCall::kRecordTimedEvent);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->RecordTimedEvent(device, stream);
 }
 
 Result<bool> WatchedDevice::EventReached(DeviceId device, EventId event) {
-  PLIMSOLL_TRY(Before(DeviceCall::kEventReached, device));
+  const Watch watch(*this, DeviceCall::kEventReached);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->EventReached(device, event);
 }
 
 Status WatchedDevice::WaitEvent(DeviceId device, StreamId stream, EventId event) {
-  PLIMSOLL_TRY(Before(DeviceCall::kWaitEvent, device));
+  const Watch watch(*this, DeviceCall::kWaitEvent);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->WaitEvent(device, stream, event);
 }
 
 Status WatchedDevice::SynchronizeEvent(DeviceId device, EventId event) {
-  PLIMSOLL_TRY(Before(DeviceCall::kSynchronizeEvent, device));
+  const Watch watch(*this, DeviceCall::kSynchronizeEvent);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->SynchronizeEvent(device, event);
 }
 
 Result<std::chrono::nanoseconds> WatchedDevice::ElapsedTime(DeviceId device, EventId from,
                                                             EventId to) {
-  PLIMSOLL_TRY(Before(DeviceCall::kElapsedTime, device));
+  const Watch watch(*this, DeviceCall::kElapsedTime);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->ElapsedTime(device, from, to);
 }
 
 Status WatchedDevice::DestroyEvent(DeviceId device, EventId event) {
-  PLIMSOLL_TRY(Before(DeviceCall::kDestroyEvent, device));
+  const Watch watch(*this, DeviceCall::kDestroyEvent);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->DestroyEvent(device, event);
 }
 
 Status WatchedDevice::Copy(DeviceId device, StreamId stream, Address to, Address from, Bytes size) {
-  PLIMSOLL_TRY(Before(DeviceCall::kCopy, device));
+  const Watch watch(*this, DeviceCall::kCopy);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->Copy(device, stream, to, from, size);
 }
 
 Status WatchedDevice::Fill(DeviceId device, StreamId stream, Address at, uint8_t value,
                            Bytes size) {
-  PLIMSOLL_TRY(Before(DeviceCall::kFill, device));
+  const Watch watch(*this, DeviceCall::kFill);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->Fill(device, stream, at, value, size);
 }
 
 Status WatchedDevice::Enqueue(DeviceId device, StreamId stream, StreamWork work) {
-  PLIMSOLL_TRY(Before(DeviceCall::kEnqueue, device));
+  const Watch watch(*this, DeviceCall::kEnqueue);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->Enqueue(device, stream, std::move(work));
 }
 
 Status WatchedDevice::LaunchHost(DeviceId device, StreamId stream, std::function<void()> work) {
-  PLIMSOLL_TRY(Before(DeviceCall::kLaunchHost, device));
+  const Watch watch(*this, DeviceCall::kLaunchHost);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->LaunchHost(device, stream, std::move(work));
 }
 
 Status WatchedDevice::BeginRecording(DeviceId device, StreamId stream) {
-  PLIMSOLL_TRY(Before(DeviceCall::kBeginRecording, device));
+  const Watch watch(*this, DeviceCall::kBeginRecording);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->BeginRecording(device, stream);
 }
 
 Result<RecordingId> WatchedDevice::EndRecording(DeviceId device, StreamId stream) {
-  PLIMSOLL_TRY(Before(DeviceCall::kEndRecording, device));
+  const Watch watch(*this, DeviceCall::kEndRecording);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->EndRecording(device, stream);
 }
 
 Status WatchedDevice::ReplayRecording(DeviceId device, StreamId stream, RecordingId recording) {
-  PLIMSOLL_TRY(Before(DeviceCall::kReplayRecording, device));
+  const Watch watch(*this, DeviceCall::kReplayRecording);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->ReplayRecording(device, stream, recording);
 }
 
 Status WatchedDevice::DestroyRecording(DeviceId device, RecordingId recording) {
-  PLIMSOLL_TRY(Before(DeviceCall::kDestroyRecording, device));
+  const Watch watch(*this, DeviceCall::kDestroyRecording);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->DestroyRecording(device, recording);
 }
 
 Status WatchedDevice::SynchronizeStream(DeviceId device, StreamId stream) {
-  PLIMSOLL_TRY(Before(DeviceCall::kSynchronizeStream, device));
+  const Watch watch(*this, DeviceCall::kSynchronizeStream);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->SynchronizeStream(device, stream);
 }
 
 Status WatchedDevice::SynchronizeDevice(DeviceId device) {
-  PLIMSOLL_TRY(Before(DeviceCall::kSynchronizeDevice, device));
+  const Watch watch(*this, DeviceCall::kSynchronizeDevice);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->SynchronizeDevice(device);
 }
 
@@ -125,67 +165,79 @@ Bytes WatchedDevice::Granularity(DeviceId device) const {
 }
 
 Result<AddressRange> WatchedDevice::ReserveAddress(DeviceId device, Bytes size, Bytes alignment) {
-  PLIMSOLL_TRY(Before(DeviceCall::kReserveAddress, device));
+  const Watch watch(*this, DeviceCall::kReserveAddress);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->memory().ReserveAddress(device, size, alignment);
 }
 
 Status WatchedDevice::ReleaseAddress(DeviceId device, AddressRange range) {
-  PLIMSOLL_TRY(Before(DeviceCall::kReleaseAddress, device));
+  const Watch watch(*this, DeviceCall::kReleaseAddress);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->memory().ReleaseAddress(device, range);
 }
 
 Result<ChunkId> WatchedDevice::CreateChunk(DeviceId device, Bytes size,
                                            const ChunkOptions& options) {
-  PLIMSOLL_TRY(Before(DeviceCall::kCreateChunk, device));
+  const Watch watch(*this, DeviceCall::kCreateChunk);
+  PLIMSOLL_TRY(watch.Begin(device));
   PLIMSOLL_ASSIGN(const ChunkId chunk, under_->memory().CreateChunk(device, size, options));
   taken_[static_cast<size_t>(options.type)] += size;
   return chunk;
 }
 
 Status WatchedDevice::DestroyChunk(DeviceId device, ChunkId chunk) {
-  PLIMSOLL_TRY(Before(DeviceCall::kDestroyChunk, device));
+  const Watch watch(*this, DeviceCall::kDestroyChunk);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->memory().DestroyChunk(device, chunk);
 }
 
 Status WatchedDevice::Map(DeviceId device, Address at, ChunkId chunk) {
-  PLIMSOLL_TRY(Before(DeviceCall::kMap, device));
+  const Watch watch(*this, DeviceCall::kMap);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->memory().Map(device, at, chunk);
 }
 
 Status WatchedDevice::Unmap(DeviceId device, Address at, Bytes size) {
-  PLIMSOLL_TRY(Before(DeviceCall::kUnmap, device));
+  const Watch watch(*this, DeviceCall::kUnmap);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->memory().Unmap(device, at, size);
 }
 
 Status WatchedDevice::SetAccess(DeviceId device, Address at, Bytes size) {
-  PLIMSOLL_TRY(Before(DeviceCall::kSetAccess, device));
+  const Watch watch(*this, DeviceCall::kSetAccess);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->memory().SetAccess(device, at, size);
 }
 
 Result<Address> WatchedDevice::AllocatePlain(DeviceId device, Bytes size, MemoryType type) {
-  PLIMSOLL_TRY(Before(DeviceCall::kAllocatePlain, device));
+  const Watch watch(*this, DeviceCall::kAllocatePlain);
+  PLIMSOLL_TRY(watch.Begin(device));
   PLIMSOLL_ASSIGN(const Address at, under_->memory().AllocatePlain(device, size, type));
   taken_[static_cast<size_t>(type)] += size;
   return at;
 }
 
 Status WatchedDevice::FreePlain(DeviceId device, Address at) {
-  PLIMSOLL_TRY(Before(DeviceCall::kFreePlain, device));
+  const Watch watch(*this, DeviceCall::kFreePlain);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->memory().FreePlain(device, at);
 }
 
 Status WatchedDevice::RegisterHost(DeviceId device, Address at, Bytes size) {
-  PLIMSOLL_TRY(Before(DeviceCall::kRegisterHost, device));
+  const Watch watch(*this, DeviceCall::kRegisterHost);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->memory().RegisterHost(device, at, size);
 }
 
 Status WatchedDevice::UnregisterHost(DeviceId device, Address at) {
-  PLIMSOLL_TRY(Before(DeviceCall::kUnregisterHost, device));
+  const Watch watch(*this, DeviceCall::kUnregisterHost);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->memory().UnregisterHost(device, at);
 }
 
 Result<MemoryInfo> WatchedDevice::Info(DeviceId device) const {
-  PLIMSOLL_TRY(Before(DeviceCall::kInfo, device));
+  const Watch watch(*this, DeviceCall::kInfo);
+  PLIMSOLL_TRY(watch.Begin(device));
   return under_->memory().Info(device);
 }
 

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/standin_for_tests.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/device/cpu_device.h"
+#include "plimsoll/device/cuda_device.h"
 #include "plimsoll/device/fake_device.h"
 #include "plimsoll/device/far_device.h"
 #include "plimsoll/memory/caching_mem_allocator.h"
@@ -120,8 +122,18 @@ inline std::vector<Ground> AllGrounds() {
           .capacity = MiB(256), .reserves_addresses = reserves, .huge_by_default = false});
     };
   };
+  const auto cuda = [](bool reserves) {
+    return [reserves]() -> std::shared_ptr<device::Device> {
+      return std::move(device::CudaDevice::Create(
+                           {.driver = device::TestsUseACard() ? "" : device::StandinLibrary(),
+                            .capacity = MiB(256),
+                            .reserves_addresses = reserves}))
+          .value();
+    };
+  };
   return {{"Fake", fake(true)},     {"FakePlain", fake(false)}, {"Cpu", cpu(true)},
-          {"CpuPlain", cpu(false)}, {"Far", far(true)},         {"FarPlain", far(false)}};
+          {"CpuPlain", cpu(false)}, {"Far", far(true)},         {"FarPlain", far(false)},
+          {"Cuda", cuda(true)},     {"CudaPlain", cuda(false)}};
 }
 
 inline testing::AssertionResult RefusedAs(const Status& status, const std::string& code) {

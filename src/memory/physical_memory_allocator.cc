@@ -151,6 +151,16 @@ Bytes PhysicalMemoryAllocator::cached() const {
   return cached_;
 }
 
+Bytes PhysicalMemoryAllocator::limit() const {
+  std::lock_guard lock(mutex_);
+  return options_.limit;
+}
+
+void PhysicalMemoryAllocator::SetLimit(Bytes limit) {
+  std::lock_guard lock(mutex_);
+  options_.limit = limit;
+}
+
 void PhysicalMemoryAllocator::ResetPeak() {
   std::lock_guard lock(mutex_);
   peak_reserved_ = reserved_;

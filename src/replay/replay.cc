@@ -1,6 +1,7 @@
 #include "plimsoll/replay/replay.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "plimsoll/memory/caching_mem_allocator.h"
 #include "plimsoll/memory/scalable_allocator.h"
 #include "plimsoll/memory/stream_ordered_allocator.h"
+#include "replay/content_check.h"
 #include "replay/offline_bound.h"
 #include "replay/timed_replay.h"
 
@@ -20,7 +22,6 @@ namespace {
 using memory::Allocator;
 using memory::Block;
 
-constexpr device::DeviceId kDevice{0};
 constexpr int64_t kWarmupPasses = 3;
 constexpr std::string_view kAutomatic = "auto";
 
@@ -31,19 +32,23 @@ Error Usage(std::string what, std::string why, std::string remedy) {
 
 // One device, its streams and an allocator on it; released in the right order.
 struct Bench {
+  device::DeviceId id;
+  std::shared_ptr<device::Device> under;  // the device itself, for calls that do not count
   std::shared_ptr<device::WatchedDevice> device;
   device::FakeDevice* fake = nullptr;  // null: another kind
   std::vector<device::StreamId> streams;
   std::shared_ptr<memory::PhysicalMemoryAllocator> physical;
   std::unique_ptr<Allocator> allocator;
+  std::unique_ptr<ContentCheck> contents;  // null: nothing is looked at
 
   Bench() = default;
   Bench(Bench&&) = default;
   ~Bench() {
+    contents.reset();
     allocator.reset();
     physical.reset();
     for (device::StreamId stream : streams) {
-      [[maybe_unused]] const Status status = device->DestroyStream(kDevice, stream);
+      [[maybe_unused]] const Status status = device->DestroyStream(id, stream);
     }
   }
 };
@@ -80,17 +85,34 @@ std::string AllocatorFor(const Trace& trace, const ReplayOptions& options) {
 
 Result<Bench> Prepare(const Trace& trace, const ReplayOptions& options, Bytes capacity) {
   Bench bench;
-  PLIMSOLL_ASSIGN(
-      std::unique_ptr<device::Device> made,
-      device::MakeDevice(options.device,
-                         {.devices = 1, .capacity = capacity, .granularity = options.granularity}));
+  PLIMSOLL_ASSIGN(const device::DeviceName name, device::ParseDeviceName(options.device));
+  PLIMSOLL_ASSIGN(std::unique_ptr<device::Device> made,
+                  device::MakeDevice(name.kind, {.devices = name.id.ordinal + 1,
+                                                 .capacity = capacity,
+                                                 .granularity = options.granularity}));
+  if (name.id.ordinal >= made->Count()) {
+    return Usage(StrCat("cannot replay on ", options.device),
+                 StrCat("there are ", made->Count(), " devices, numbered from 0"),
+                 "name one of them");
+  }
+  bench.id = name.id;
   bench.fake = dynamic_cast<device::FakeDevice*>(made.get());
-  bench.device = std::make_shared<device::WatchedDevice>(std::move(made));
+  bench.under = std::move(made);
+  bench.device = std::make_shared<device::WatchedDevice>(bench.under);
   for (uint32_t i = 0; i < trace.streams; ++i) {
-    PLIMSOLL_ASSIGN(const device::StreamId stream, bench.device->CreateStream(kDevice));
+    PLIMSOLL_ASSIGN(const device::StreamId stream, bench.device->CreateStream(bench.id));
     bench.streams.push_back(stream);
   }
-  bench.physical = std::make_shared<memory::PhysicalMemoryAllocator>(bench.device, kDevice);
+  const device::DeviceProperties properties = bench.under->Properties(bench.id);
+  if (options.check_contents.value_or(properties.native_streams)) {
+    if (!properties.holds_bytes) {
+      return Usage("cannot check contents",
+                   StrCat("the device ", options.device, " holds no bytes"),
+                   "use cpu, far or cuda");
+    }
+    PLIMSOLL_ASSIGN(bench.contents, ContentCheck::Make(bench.under, bench.id));
+  }
+  bench.physical = std::make_shared<memory::PhysicalMemoryAllocator>(bench.device, bench.id);
   PLIMSOLL_ASSIGN(bench.allocator, MakeAllocator(AllocatorFor(trace, options), bench));
   return bench;
 }
@@ -99,7 +121,12 @@ Result<Bench> Prepare(const Trace& trace, const ReplayOptions& options, Bytes ca
 class Player {
  public:
   Player(const Trace& trace, Bench& bench, PairClock& clock)
-      : trace_(trace), bench_(bench), clock_(clock), blocks_(trace.blocks), ticks_(trace.blocks) {}
+      : trace_(trace),
+        bench_(bench),
+        clock_(clock),
+        blocks_(trace.blocks),
+        streams_(trace.blocks),
+        ticks_(trace.blocks) {}
 
   // What still lives at the end, or at the first refusal, is freed.
   Status Pass() {
@@ -112,6 +139,7 @@ class Player {
     for (uint32_t block = 0; block < trace_.blocks; ++block) {
       if (blocks_[block].key != memory::BlockKey()) PLIMSOLL_TRY(Free(block));
     }
+    if (status.ok() && bench_.contents != nullptr) status = bench_.contents->Finish();
     return status;
   }
 
@@ -142,11 +170,17 @@ class Player {
     const uint64_t end = clock_.Read();
     if (!block.ok()) return block.status();
     blocks_[event.block] = *block;
+    streams_[event.block] = event.stream;
     ticks_[event.block] = bench_.device->total() == calls ? Net(end - start) : kMadeCalls;
-    return Status();
+    if (bench_.contents == nullptr) return Status();
+    return bench_.contents->Write(*block, request.stream, event.block);
   }
 
   Status Free(uint32_t block) {
+    if (bench_.contents != nullptr) {
+      const device::StreamId stream = bench_.streams[streams_[block]];
+      PLIMSOLL_TRY(bench_.contents->Look(blocks_[block], stream, block));
+    }
     const int64_t calls = bench_.device->total();
     const uint64_t start = clock_.Read();
     Status status = bench_.allocator->Free(blocks_[block]);
@@ -165,7 +199,8 @@ class Player {
   Bench& bench_;
   PairClock& clock_;
   std::vector<Block> blocks_;
-  std::vector<uint64_t> ticks_;  // that the allocation of each block took
+  std::vector<uint32_t> streams_;  // of the blocks
+  std::vector<uint64_t> ticks_;    // that the allocation of each block took
   std::vector<uint64_t> pairs_;
 };
 
@@ -211,13 +246,14 @@ Result<ReplayResult> TimedReplay(const Trace& trace, const ReplayOptions& option
     return Usage("cannot replay", StrCat("--repeat ", options.repeat, " is not positive"),
                  "repeat at least once");
   }
-  if (options.find_capacity && options.device != "fake") {
+  const bool fake = options.device.starts_with("fake");
+  if (options.find_capacity && !fake) {
     return Usage("cannot find the smallest capacity", "the device is real", "use the fake device");
   }
   ReplayResult result;
   result.peak_allocated = trace.PeakAllocated();
   Bytes capacity = options.capacity;
-  if (capacity == Bytes(0) && options.device == "fake") {
+  if (capacity == Bytes(0) && fake) {
     capacity = std::max(GiB(80), result.peak_allocated * 4);
   }
   PLIMSOLL_ASSIGN(Bench bench, Prepare(trace, options, capacity));
@@ -226,6 +262,7 @@ Result<ReplayResult> TimedReplay(const Trace& trace, const ReplayOptions& option
   result.trace_us = trace.DurationUs();
   Player player(trace, bench, clock);
   bool goes_on = true;
+  const std::chrono::nanoseconds prepared = bench.device->TimeWithoutWaits();
   for (int64_t pass = 0; pass < options.repeat && goes_on; ++pass) {
     const int64_t before = bench.device->total();
     PLIMSOLL_TRY(player.Pass());
@@ -241,12 +278,16 @@ Result<ReplayResult> TimedReplay(const Trace& trace, const ReplayOptions& option
   result.device_calls = bench.device->calls();
   if (bench.fake != nullptr) {
     result.modelled_driver_us = bench.fake->statistics().modelled_driver_us;
+  } else {
+    const std::chrono::nanoseconds spent = bench.device->TimeWithoutWaits() - prepared;
+    result.driver_us = static_cast<double>(spent.count()) / 1000;
   }
+  if (bench.contents != nullptr) result.blocks_checked = bench.contents->looked_at();
   player.Percentiles(result);
   PLIMSOLL_TRY(bench.allocator->Trim().status());
   result.reserved_after_trim = bench.physical->reserved();
   if (options.find_capacity && goes_on) {
-    const Bytes unit = bench.device->memory().Granularity(kDevice);
+    const Bytes unit = bench.device->memory().Granularity(bench.id);
     result.minimum_capacity = FindCapacity(trace, options, result.peak_reserved, unit, clock);
   }
   if (options.offline_bound && goes_on) result.offline_bound = OfflineBound(trace);
@@ -272,7 +313,9 @@ std::string ReplayResult::ToJson() const {
                 ", \"ns_per_pair_p99\": ", ns_per_pair_p99, ", \"timed_pairs\": ", timed_pairs,
                 ", \"device_calls\": {", calls, "}", ", \"modelled_driver_us\": ",
                 optional(modelled_driver_us, [](double us) { return StrCat(us); }),
-                ", \"trace_us\": ", trace_us, ", \"calls_after_warmup\": ", calls_after_warmup,
+                ", \"driver_us\": ", optional(driver_us, [](double us) { return StrCat(us); }),
+                ", \"blocks_checked\": ", blocks_checked, ", \"trace_us\": ", trace_us,
+                ", \"calls_after_warmup\": ", calls_after_warmup,
                 ", \"reserved_after_trim_bytes\": ", reserved_after_trim.value(),
                 ", \"offline_bound_bytes\": ", optional(offline_bound, bytes), "}");
 }
@@ -286,6 +329,12 @@ std::string ReplayResult::ToText() const {
   if (modelled_driver_us) {
     text += StrCat("driver time     ", *modelled_driver_us, " us of ", trace_us, " us\n");
   }
+  if (driver_us) {
+    text +=
+        StrCat("driver time     ", *driver_us, " us in calls, trace ", trace_us * repeat, " us\n");
+  }
+  if (blocks_checked > 0)
+    text += StrCat("contents        ", blocks_checked, " blocks as written\n");
   return text;
 }
 

@@ -12,7 +12,7 @@ namespace plimsoll::device {
 
 // What every kind of device can be asked for. Kinds have more in their own headers.
 struct DeviceSettings {
-  int devices = 1;
+  int devices = 1;               // of kinds that are as many as one likes; cuda has its cards
   Bytes capacity = Bytes(0);     // of each device; 0: what the kind has
   Bytes granularity = Bytes(0);  // 0: the kind's own
 };
@@ -29,8 +29,8 @@ struct DeviceName {
 // Fails with device.unknown_kind or device.setting.
 Result<DeviceName> ParseDeviceName(std::string_view text);
 
-// The kinds of device that this program can make, by name: "cpu", "fake" and "far" from the start,
-// more by registration. One table for the process. Thread-safe.
+// The kinds of device that this program can make, by name: "cpu", "cuda", "fake" and "far" from the
+// start, more by registration. One table for the process. Thread-safe.
 Status RegisterDeviceKind(std::string kind, DeviceFactory factory);
 std::vector<std::string> DeviceKinds();  // sorted
 

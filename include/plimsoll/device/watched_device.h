@@ -11,14 +11,17 @@
 
 namespace plimsoll::device {
 
-// A device that counts the calls made to another one, and fails those that it is told to: the way
-// to test faults over real memory. Adds a count and a comparison to each call. For one thread.
+// A device that counts and times the calls made to another one, and fails those that it is told to:
+// the way to test faults over real memory. Adds two readings of the clock to each call. For one
+// thread.
 class WatchedDevice final : public Device, private DeviceMemory {
  public:
   explicit WatchedDevice(std::shared_ptr<Device> under) : under_(std::move(under)) {}
 
   const std::array<int64_t, kDeviceCallCount>& calls() const { return calls_; }
   int64_t total() const { return total_; }
+  // In all calls but those that wait for work.
+  std::chrono::nanoseconds TimeWithoutWaits() const;
   // Bytes of this type that were taken, in plain blocks and in chunks.
   Bytes taken(MemoryType type) const { return taken_[static_cast<size_t>(type)]; }
   // The call that comes after `skipped` others from now on fails with an error of this kind and
@@ -75,11 +78,24 @@ class WatchedDevice final : public Device, private DeviceMemory {
   Status UnregisterHost(DeviceId device, Address at) override;
   Result<MemoryInfo> Info(DeviceId device) const override;
 
-  // Counts the call, and is the error that it is to fail with.
-  Status Before(DeviceCall call, DeviceId device) const;
+  // One call: counted, timed, and failed where it is to fail.
+  class Watch {
+   public:
+    Watch(const WatchedDevice& watched, DeviceCall call);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    Status Begin(DeviceId device) const;
+
+   private:
+    const WatchedDevice& watched_;
+    const DeviceCall call_;
+    const std::chrono::steady_clock::time_point start_;
+  };
 
   std::shared_ptr<Device> under_;
   mutable std::array<int64_t, kDeviceCallCount> calls_{};
+  mutable std::array<std::chrono::nanoseconds, kDeviceCallCount> time_{};
   mutable int64_t total_ = 0;
   std::array<Bytes, 3> taken_ = {};  // by type
   int64_t fails_at_ = -1;            // the number of the call, from 0

@@ -58,7 +58,9 @@ class PhysicalMemoryAllocator {
   Bytes reserved() const;       // chunks and plain blocks taken from the device
   Bytes peak_reserved() const;  // the most there ever were
   Bytes cached() const;         // the part of it that no range maps
-  Bytes limit() const { return options_.limit; }
+  Bytes limit() const;
+  // What goes beyond a lower one is kept; the next request for more is refused.
+  void SetLimit(Bytes limit);
   void ResetPeak();
   // Tells the observer, where there is one. Ranges report their mappings through it.
   void Report(MemoryEvent::Kind kind, device::Address address, Bytes size);
@@ -75,7 +77,7 @@ class PhysicalMemoryAllocator {
   mutable std::recursive_mutex mutex_;
   std::shared_ptr<device::Device> device_;
   const device::DeviceId id_;
-  const PhysicalMemoryOptions options_;
+  PhysicalMemoryOptions options_;
   std::unordered_map<ChunkId, Chunk> chunks_;
   std::map<int64_t, std::vector<ChunkId>> cache_;  // by size
   std::unordered_map<device::Address, Bytes> plain_;

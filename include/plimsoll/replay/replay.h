@@ -15,10 +15,13 @@ namespace plimsoll::replay {
 
 struct ReplayOptions {
   std::string allocator = "auto";  // scalable for one stream, stream_ordered for several
-  std::string device = "fake";     // a kind of the device registry
+  std::string device = "fake";     // as people name it: "cpu", "cuda:0"
   Bytes capacity = Bytes(0);       // 0: for fake more than it needs, for others what they have
   Bytes granularity = Bytes(0);    // 0: the device's own
   int64_t repeat = 1;              // what still lives is freed after each pass
+  // Whether every block is filled with a pattern and looked at before it is freed; unset: on cards
+  // (cuda). It takes the time of writing and reading all of the trace's bytes.
+  std::optional<bool> check_contents = std::nullopt;
   bool find_capacity = false;
   bool offline_bound = true;
   // Asked after each pass and each capacity that was tried; false ends the replay with what is
@@ -39,6 +42,9 @@ struct ReplayResult {
   int64_t timed_pairs = 0;
   std::array<int64_t, device::kDeviceCallCount> device_calls{};
   std::optional<double> modelled_driver_us;  // devices with a price list
+  // Time inside the device's calls, but for waits: devices without a price list.
+  std::optional<double> driver_us;
+  int64_t blocks_checked = 0;  // whose bytes were looked at
   int64_t trace_us = 0;
   int64_t calls_after_warmup = 0;  // device calls from the fourth pass on
   std::optional<Bytes> offline_bound;
@@ -51,7 +57,8 @@ struct ReplayResult {
 std::vector<std::string> AllocatorNames();
 
 // Replays the trace and measures. The trace's streams are streams of the device. Fails with
-// "replay.usage" on unknown names, with the allocator's error when a request is refused.
+// "replay.usage" on unknown names, with the allocator's error when a request is refused, with
+// "replay.contents" when the bytes of a block have changed.
 Result<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options);
 
 }  // namespace plimsoll::replay

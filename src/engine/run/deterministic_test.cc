@@ -119,7 +119,9 @@ TEST(DeterministicTest, R112_ConvolutionsOfEveryShape) {
         Case{{1, 256, 5, 5}, {40, 256, 3, 3}, 1}, Case{{1, 32, 19, 21}, {32, 1, 3, 3}, 32},
         Case{{3, 24, 9, 9}, {48, 12, 3, 3}, 2}, Case{{1, 512, 2, 2}, {512, 512, 3, 3}, 1},
         Case{{1, 1, 8}, {1, 1, 2}, 1, 2}, Case{{2, 5, 16}, {5, 5, 2}, 1, 2},
-        Case{{2, 8, 9}, {8, 8, 2}, 1}, Case{{1, 4, 8, 8}, {1, 4, 2, 2}, 1, 2}}) {
+        Case{{2, 8, 9}, {8, 8, 2}, 1}, Case{{1, 4, 8, 8}, {1, 4, 2, 2}, 1, 2},
+        // Sums of rows that are worth it in stripes of several rows, which four threads cut short.
+        Case{{1, 16, 9, 9}, {3, 16, 3, 3}, 1}}) {
     GraphBuilder builder;
     const ValueId x = builder.Input("x", FloatTensor(graph::ShapeOf(kernels::Dims(size.input))));
     graph::Attributes attributes = With("group", size.groups);

@@ -58,7 +58,8 @@ struct PreparedNode {
 inline Result<PreparedNode> Prepare(const OneNode& node, std::vector<HostTensor> inputs,
                                     const std::set<size_t>& constants = {},
                                     PackedWeights* weights = nullptr,
-                                    Bytes most_workspace = Bytes(kSaturated)) {
+                                    Bytes most_workspace = Bytes(kSaturated),
+                                    bool deterministic = false) {
   PreparedNode prepared{
       .graph = node.Build(inputs), .inputs = std::move(inputs), .output = {}, .kernel = nullptr};
   prepared.graph.nodes[0].version = node.version;
@@ -69,7 +70,8 @@ inline Result<PreparedNode> Prepare(const OneNode& node, std::vector<HostTensor>
                   .inputs = {},
                   .outputs = {},
                   .packed_weights = weights,
-                  .most_workspace = most_workspace};
+                  .most_workspace = most_workspace,
+                  .deterministic = deterministic};
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     const HostTensor& input = prepared.inputs[i];
     const bool constant = constants.contains(i);

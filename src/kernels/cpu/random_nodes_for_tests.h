@@ -135,7 +135,9 @@ inline Case RandomFusedConv(Dice& dice) {
     if (!blocked) return Dims{1, count, size, size};
     return Dims{1, (count + block - 1) / block, size, size, block};
   };
-  Case one{"FusedConv",
+  Case one{StrCat("FusedConv of ", channels, in ? " blocked" : " plain", " channels, ", filters,
+                  out ? " blocked" : " plain", " filters, kernel ", kernel, ", dilation ", dilation,
+                  ", size ", size),
            {"FusedConv",
             {{"kernel_shape", Ints{kernel, kernel}},
              {"dilations", Ints{dilation, dilation}},

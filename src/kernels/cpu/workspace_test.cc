@@ -94,7 +94,7 @@ class WorkspaceOf : public testing::TestWithParam<Family> {};
 TEST_P(WorkspaceOf, ShrinksWithoutChangingResults) {
   Dice dice(2026);
   for (int turn = 0; turn < 25; ++turn) {
-    const ThreadScope threads(turn % 5 == 0 ? 3 : 1);
+    const ThreadScope threads(std::vector{3, 16, 1, 1, 1}[static_cast<size_t>(turn % 5)]);
     const Case one = GetParam().make(dice);
     const auto free = PrepareWithin(one, kUnlimited);
     ASSERT_TRUE(free.ok()) << one.name << ": " << free.error().Text();
@@ -105,10 +105,13 @@ TEST_P(WorkspaceOf, ShrinksWithoutChangingResults) {
       const auto bound = PrepareWithin(one, most);
       ASSERT_TRUE(bound.ok()) << one.name << ": " << bound.error().Text();
       const Bytes taken = (**bound).kernel->workspace();
-      EXPECT_LE(taken, wanted) << one.name;
+      const std::string place =
+          StrCat(one.name, " turn ", turn, " within ", most.value(), " by ",
+                 (**bound).kernel->implementation(), ", else ", (**free).kernel->implementation());
+      EXPECT_LE(taken, wanted) << place;
       if (most == Bytes(0)) {
         const int64_t whole = (**bound).read_and_written.value();
-        EXPECT_LE(taken.value(), whole * one.least / 16) << one.name;
+        EXPECT_LE(taken.value(), whole * one.least / 16) << place;
       }
       const auto made = RunWithin(one, **bound);
       ASSERT_TRUE(made.ok()) << one.name << ": " << made.error().Text();
@@ -116,7 +119,7 @@ TEST_P(WorkspaceOf, ShrinksWithoutChangingResults) {
       for (size_t i = 0; i < made->size(); ++i) {
         ASSERT_NEAR((*made)[i], (*expected)[i],
                     GetParam().tolerance * std::max(1.0, std::abs((*expected)[i])))
-            << one.name << " turn " << turn << " element " << i << " within " << most.value();
+            << place << " element " << i;
       }
     }
   }

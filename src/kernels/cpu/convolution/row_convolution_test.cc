@@ -338,5 +338,42 @@ TEST(RowConvolutionTest, EveryKindIsServedByAFastKernel) {
   }
 }
 
+// Images of so many columns that rows which run on are worth summing, and single ones are not: how
+// many rows are summed at once depends on the threads, who serves must not.
+TEST(RowConvolutionTest, WhereEveryBitCountsTheSameKernelServesAnyNumberOfThreads) {
+  std::map<std::string_view, int> served;
+  for (const int64_t height : {3, 5, 9, 12, 18}) {
+    for (const int64_t width : {9, 17, 23}) {
+      Drawn drawn = Kinds()[0].shape;
+      drawn.channels = 16;
+      drawn.filters = 3;
+      drawn.height = height;
+      drawn.width = width;
+      const std::vector<HostTensor> inputs = {Wavy({1, 16, height, width}), Wavy({3, 16, 3, 3}, 1),
+                                              Wavy({3}, 2)};
+      std::string_view alone;
+      Floats expected;
+      for (const int threads : {1, 2, 3, 4, 5, 16}) {
+        const ThreadScope scope(threads);
+        HeapPackedWeights weights;
+        const auto prepared =
+            Prepare(FusedNode(drawn), inputs, {1, 2}, &weights, Bytes(kSaturated), true);
+        ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
+        const auto made = prepared->Run();
+        ASSERT_TRUE(made.ok()) << made.error().Text();
+        const std::string_view kernel = prepared->kernel->implementation();
+        if (threads == 1) {
+          ++served[alone = kernel == "ours:rows" ? "ours:rows" : "another"];
+          expected = *made;
+        }
+        EXPECT_EQ(kernel == "ours:rows", alone == "ours:rows")
+            << drawn.Text() << ", " << threads << " threads: " << kernel;
+        EXPECT_TRUE(*made == expected) << drawn.Text() << ", " << threads << " threads: " << kernel;
+      }
+    }
+  }
+  EXPECT_GE(served["ours:rows"], 5);
+}
+
 }  // namespace row_convolution_test
 }  // namespace plimsoll::kernels::cpu
