@@ -5,7 +5,9 @@ Each model runs under atomic_clean_policy 0 (one clear of one area), 1 (each nod
 themselves (node metadata plimsoll.needs_clearing="", so that the plan clears nothing). A scatter starts from its data and asks for no
 zeros; its last row shows what asking (plimsoll.needs_clearing=0) would cost. Variants take turns, round by round; times are medians
 over rounds of each round's median, ratios are medians of the ratios within a round. Needs onnx and numpy. Exit code 1 when outputs
-differ, or when policy 0 takes less memory than policy 1."""
+differ, or when policy 0 takes less memory than policy 1. Outputs are the same to the last bit where the same kernels made them. Which kernel
+makes a node may depend on the room that a plan has for its workspace (row sums or blocks of channels, for one), and plans differ here; nodes
+made by different kernels are named, and outputs may then differ by what the order of a sum rounds."""
 import argparse
 import json
 import pathlib
@@ -21,6 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 WINDOW = {"kernel_shape": [2, 2], "strides": [2, 2]}
 ASKING = {"MaxUnpool", "Col2Im"}
 SCATTERS = {"ScatterElements", "ScatterND"}
+ROUNDED = 1e-6  # of the largest element
 
 
 class Builder:
@@ -114,6 +117,25 @@ def marked(model, operators, value):
     return model
 
 
+def kernels(program, model, policy):
+    """The kernel of each node."""
+    done = subprocess.run([program, "run", model, "--set", f"atomic_clean_policy={policy}", "--by-operator", "--json"], capture_output=True, text=True, check=True)
+    return {row["node"]: row["kernel"] for row in json.loads(done.stdout)["by_operator"]["operators"]}
+
+
+def same(program, rows, folder, outputs):
+    """Whether every variant gives what the first gives."""
+    first = kernels(program, folder / f"{rows[0][1]}.onnx", rows[0][2])
+    good = True
+    for (label, file, policy), output in zip(rows, outputs):
+        others = {name: kernel for name, kernel in kernels(program, folder / f"{file}.onnx", policy).items() if first.get(name, kernel) != kernel}
+        for name, kernel in others.items():
+            print(f"{label}: '{name}' is made by {kernel}, by {first[name]} with {rows[0][0]}", file=sys.stderr)
+        apart = np.abs(output - outputs[0]).max()
+        good &= bool(apart == 0 or (others and apart <= ROUNDED * np.abs(outputs[0]).max()))
+    return good
+
+
 def run(program, model, policy, repeat, out):
     done = subprocess.run([program, "run", model, "--set", f"atomic_clean_policy={policy}", "--repeat", str(repeat), "--output", out,
                            "--json"], capture_output=True, text=True)
@@ -146,8 +168,7 @@ def measure(program, name, model, rounds, repeat, folder):
         print(f"| {name} | {label} | {report['clears']} | {report['cleared_bytes']:,} | {report['feature_map_bytes']:,} | "
               f"{report['weights_bytes']:,} | {report['feature_map_bytes'] / reports[base]['feature_map_bytes']:.3f} | "
               f"{statistics.median(times[i]):.3f} | {ratio:.3f} | {report['clear_ms']:.3f} |", flush=True)
-    same = all(np.array_equal(outputs[0], output) for output in outputs)
-    return same and reports[0]["feature_map_bytes"] >= reports[1]["feature_map_bytes"]
+    return same(program, rows, folder, outputs) and reports[0]["feature_map_bytes"] >= reports[1]["feature_map_bytes"]
 
 
 def main():

@@ -2,15 +2,15 @@
 """What `run` can be fed with, and what it tells of what came out: check_inputs.py PROGRAM"""
 import json
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
-import zlib
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
+
+from png_file import png
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 failures = []
@@ -82,17 +82,6 @@ def arrays(folder):
     check("it holds a, b, but no 'x'" in made(folder, model, "--input", f"x={folder / 'others.npz'}", code=6)[1], "an archive without it")
     (folder / "broken.npz").write_bytes((folder / "named.npz").read_bytes()[:100])
     check("npz.file" in made(folder, model, "--input", f"x={folder / 'broken.npz'}", code=6)[1], "a broken archive")
-
-
-def png(path, pixels):
-    """Writes rows of pixels with 1, 3 or 4 channels."""
-    height, width, channels = pixels.shape
-    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    heading = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 3: 2, 4: 6}[channels], 0, 0, 0)
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", heading) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 def pictures(folder):

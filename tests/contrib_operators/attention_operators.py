@@ -20,8 +20,10 @@ def mask_of(rng, batch, queries, keys):
 
 
 def without_empty_rows(mask):
-    """Rows that hide every key hide none. All scores of such a row get the same number added, -10000, which changes nothing but their last
-    digits: ONNX Runtime rounds them to 1e-3 there."""
+    """Rows that hide every key hide none. All scores of such a row get the same number added, mask_filter_value, which softmax does not see:
+    the row's weights are those of its scores. ONNX Runtime adds it in float32, and next to -10000 those have steps of 1e-3, so that what it
+    makes of such a row is rounded to some thousandths; asked with the mask that hides none there it tells the same weights with all their
+    digits. check_contrib_operators.py sees to it that the two answers of ONNX Runtime are the same within that rounding."""
     if mask is None or mask.ndim == 1:
         return mask
     return np.where(mask.any(axis=-1, keepdims=True), mask, 1).astype(mask.dtype)

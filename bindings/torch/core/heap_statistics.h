@@ -58,8 +58,12 @@ struct HeapStatistics {
   int64_t pool_bytes = 0;    // reserved by private pools
   int64_t limit = 0;         // bytes; 0: none
 
-  void Took(int64_t requested) { Count(requested, &Counter::Add); }
-  void Gave(int64_t requested) { Count(requested, &Counter::Subtract); }
+  void Took(int64_t requested) {
+    Count(requested, [](Counter& counter, int64_t amount) { counter.Add(amount); });
+  }
+  void Gave(int64_t requested) {
+    Count(requested, [](Counter& counter, int64_t amount) { counter.Subtract(amount); });
+  }
   template <typename Change>  // a member function of Counter
   void ChangeAll(Change change) {
     for (Counters* counters : {&allocation, &allocated_bytes, &requested_bytes}) {
@@ -70,12 +74,13 @@ struct HeapStatistics {
   }
 
  private:
-  void Count(int64_t requested, void (Counter::*change)(int64_t)) {
+  template <typename Change>
+  void Count(int64_t requested, const Change& change) {
     const int64_t bytes = BlockBytes(requested);
     for (const size_t kind : {size_t{0}, bytes <= kLargestSmallBlock ? size_t{1} : size_t{2}}) {
-      (allocation[kind].*change)(1);
-      (allocated_bytes[kind].*change)(bytes);
-      (requested_bytes[kind].*change)(requested);
+      change(allocation[kind], 1);
+      change(allocated_bytes[kind], bytes);
+      change(requested_bytes[kind], requested);
     }
   }
 };

@@ -40,7 +40,7 @@ struct BenchArguments {
 constexpr const char* kBenchExamples = R"(
 Examples:
   plimsoll bench resnet50.onnx
-  plimsoll bench resnet50.onnx bert.onnx --threads 1,2,4 --duration 5
+  plimsoll bench resnet50.onnx vgg16.onnx --threads 1,2,4 --duration 5
   plimsoll bench bert.onnx --shape batch=1 --shape seq=128 --against ort --json
   plimsoll bench resnet50.onnx --threads 1 --callers 1,2,4      several callers at once
   plimsoll bench resnet50.onnx --save-baseline before.json      with one build, and then
@@ -194,11 +194,13 @@ void AddBench(CLI::App& program, Action& action) {
   CommandOptions command(program, "bench", "Time models, alone or against ONNX Runtime",
                          kBenchExamples);
   command.RequiredList("models", options->models, "ONNX files, or files of plimsoll compile");
-  command.Choice("--against", options->against, {"", "ort"}, "A peer to race: ort");
-  command.List("--shape", options->shapes,
-               "Shape of an input or size of a symbol, for the models that have it; repeatable");
+  command.Choice("--against", options->against, {"", "ort"},
+                 "ort: time ONNX Runtime as well, and compare");
+  command.Repeated(
+      "--shape", options->shapes,
+      "Shape of an input or size of a symbol, for the models that have it; repeatable");
   command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
-  command.Whole("--repeat", options->repeat, 1, 10'000'000, "How many runs of each");
+  command.Whole("--repeat", options->repeat, 1, 10'000'000, "How many runs of each model");
   command.Whole("--warm-up", options->warm_up, 0, 100'000, "Runs before those that count");
   command.Real("--duration", options->duration,
                "Run for so many seconds, each side, in place of --repeat");
@@ -206,12 +208,13 @@ void AddBench(CLI::App& program, Action& action) {
                "Threads of a run, one number or several: 1,2,4; 0: the cores this process may use");
   command.Flag("--pin-threads", options->pin_threads, kPinThreadsHelp);
   command.Text("--callers", options->callers,
-               "Callers at once, each with the model for itself, one number or several");
+               "Callers at once, each with a copy of the model, one number or several: 1,2,4");
   command.Text("--device", options->device, kDeviceHelp);
-  command.Text("--csv", options->csv, "Write the figures here as a table");
-  command.Text("--save-baseline", options->save_baseline, "Keep the figures here for --compare");
+  command.Text("--csv", options->csv, "Write the figures to this file as a table (CSV)");
+  command.Text("--save-baseline", options->save_baseline,
+               "Write the figures to this file, for --compare");
   command.Text("--compare", options->compare,
-               "What --save-baseline kept: tell what became slower or faster");
+               "A file of --save-baseline: tell what became slower or faster");
   command.Json(options->json);
   WhenChosen(command, action, [options](Answer& answer) { return Bench(*options, answer); });
 }

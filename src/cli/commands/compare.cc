@@ -49,11 +49,11 @@ Examples:
 The engines: plain (ours, node by node, without passes), plimsoll (ours, as it
 runs models) and ort (ONNX Runtime without optimisations). Every value that a
 node makes is computed by both and compared by the relative length of the
-difference. Of plimsoll the outputs are; where they part, values in between are
-made outputs in turn, until the first node that parts is found. A value differs
-where the distance is above --tolerance and some element is apart by more than
---absolute; what lies within the rounding of a float32 sum next to zero does
-not count. Exit code 5 when one differs.)";
+difference. Of plimsoll only the outputs are; where those differ, values in
+between are made outputs in turn, until the first node that differs is found. A
+value differs where the distance is above --tolerance and some element is apart
+by more than --absolute; what lies within the rounding of a float32 sum next to
+zero does not count. Exit code 5 when one differs.)";
 
 struct Difference {
   std::string value;
@@ -131,22 +131,30 @@ Result<ComparedModel> OtherModel(const CompareArguments& options, const Compared
   return other;
 }
 
-Result<SideValues> OtherSide(const CompareArguments& options, const ComparedModel& model) {
-  if (options.against == "ort" || options.against == "plain" || options.against == "plimsoll") {
-    return ComputeSide(EngineNamed(options.against), model);
+bool NamesEngine(std::string_view text) {
+  return text == "ort" || text == "plain" || text == "plimsoll";
+}
+
+// Before anything is read or computed. What looks like a file is told of when it is opened.
+Status CheckAgainst(const std::string& against) {
+  std::error_code failed;
+  const bool file = against.find_first_of("./") != std::string::npos;
+  if (against.empty() || NamesEngine(against) || file || std::filesystem::exists(against, failed)) {
+    return {};
   }
+  return Error{.kind = ErrorKind::kUsage,
+               .code = "compare.against",
+               .what = "cannot compare",
+               .where = StrCat("--against ", against),
+               .why = "there is no such engine, model, folder of saved values or .npz",
+               .remedy = "the engines are plimsoll, plain and ort (ONNX Runtime)"};
+}
+
+Result<SideValues> OtherSide(const CompareArguments& options, const ComparedModel& model) {
+  if (NamesEngine(options.against)) return ComputeSide(EngineNamed(options.against), model);
   std::error_code failed;
   if (std::filesystem::is_directory(options.against, failed)) return LoadSide(options.against);
   if (options.against.ends_with(".npz")) return LoadArchive(options.against, model.graph);
-  const bool named_engine = options.against.find_first_of("./") == std::string::npos;
-  if (named_engine) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .code = "compare.against",
-                 .what = "cannot compare",
-                 .where = StrCat("--against ", options.against),
-                 .why = "there is no such engine, model, folder of saved values or .npz",
-                 .remedy = "the engines are plimsoll, plain and ort (ONNX Runtime)"};
-  }
   PLIMSOLL_ASSIGN(const ComparedModel other, OtherModel(options, model));
   const bool ort = options.engine == "ort";
   PLIMSOLL_ASSIGN(SideValues side,
@@ -266,7 +274,7 @@ std::string ToText(const Comparison& comparison) {
     text += StrCat("extra output '", extra.value, "': only of ", extra.side, "\n");
   }
   if (comparison.parted) {
-    text += StrCat("the first node that parts: ", comparison.parted->node, ", '",
+    text += StrCat("the first node that differs: ", comparison.parted->node, ", '",
                    comparison.parted->value, "' differs by ", Rounded(comparison.parted->distance),
                    "\n");
   }
@@ -282,7 +290,7 @@ Status Verdict(const CompareArguments& options, const Comparison& comparison) {
         comparison.parted ? *comparison.parted : comparison.differences.front();
     return Error{.kind = ErrorKind::kMismatch,
                  .code = "compare.different",
-                 .what = "the two engines part",
+                 .what = "the two engines differ",
                  .where = first.node,
                  .why = StrCat("'", first.value, "' differs by ", Rounded(first.distance)),
                  .remedy = "later values differ because of the first one that does"};
@@ -297,6 +305,7 @@ Status Verdict(const CompareArguments& options, const Comparison& comparison) {
 }
 
 Status Compare(const CompareArguments& options, Answer& answer) {
+  PLIMSOLL_TRY(CheckAgainst(options.against));
   PLIMSOLL_ASSIGN(const ComparedModel model, ReadCompared(options, options.model));
   const ComparedEngine engine = EngineNamed(options.engine);
   std::optional<SideValues> right;
@@ -330,20 +339,23 @@ Status Compare(const CompareArguments& options, Answer& answer) {
 
 void AddCompare(CLI::App& program, Action& action) {
   auto options = std::make_shared<CompareArguments>();
-  CommandOptions command(program, "compare", "Show node by node where two engines part",
+  CommandOptions command(program, "compare",
+                         "Show node by node where the results of two engines differ",
                          kCompareExamples);
   command.Required("model", options->model, "An ONNX file");
-  command.Choice("--engine", options->engine, {"plimsoll", "plain", "ort"}, "Who computes it");
+  command.Choice("--engine", options->engine, {"plimsoll", "plain", "ort"},
+                 "The engine that computes the model: see below");
   command.Text("--against", options->against,
-               "The other side: plimsoll, plain or ort (ONNX Runtime, without it the one meant), "
-               "another ONNX file, a folder of --save, or arrays of NumPy (.npz)");
-  command.List("--input", options->inputs,
-               "name=file.npy, name=file.pb or name=random; repeatable");
-  command.List("--shape", options->shapes,
-               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+               "The other side: plimsoll, plain or ort (ONNX Runtime, the default), another ONNX "
+               "file, a folder that --save wrote, or arrays of NumPy (.npz)");
+  command.Repeated("--input", options->inputs, kInputHelp);
+  command.Repeated(
+      "--shape", options->shapes,
+      "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
   command.Text("--save", options->save, "A folder for the values of --engine");
-  command.Real("--tolerance", options->tolerance, "Relative difference that still counts as equal");
+  command.Real("--tolerance", options->tolerance,
+               "Relative difference that still counts as equal (default 1e-4)");
   command.Real("--absolute", options->absolute,
                "Difference of an element that still counts as equal (default 1e-6)");
   command.Json(options->json);

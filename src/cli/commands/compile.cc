@@ -110,9 +110,11 @@ void AddCompile(CLI::App& program, Action& action) {
   CommandOptions command(program, "compile", "Compile a model into a file that starts at once",
                          kCompileExamples);
   command.Required("model", options->model, "An ONNX file");
-  command.Required("-o,--output", options->output, "Where the compiled model goes");
-  command.List("--shape", options->shapes,
-               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Required("-o,--output", options->output,
+                   "The file of the compiled model, such as model.plm");
+  command.Repeated(
+      "--shape", options->shapes,
+      "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);
   command.Whole("--threads", options->threads, 0, 1024,
                 "Threads of the run compiled for; 0: the cores this process may use");

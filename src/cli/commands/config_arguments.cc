@@ -19,7 +19,7 @@ void AddConfigArguments(CommandOptions& command, ConfigArguments& arguments) {
                    "An option as key=value; repeatable; plimsoll options lists them");
   command.Repeated("--config", arguments.files, "Options from a JSON or TOML file; repeatable");
   AddShort(command, arguments, "--policy", "static_memory_policy",
-           "Short for --set static_memory_policy=N");
+           "Short for --set static_memory_policy=N: 0, 2, 3 or 4");
 }
 
 void AddShort(CommandOptions& command, ConfigArguments& arguments, const std::string& argument,

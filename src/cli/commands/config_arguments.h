@@ -27,11 +27,10 @@ struct ConfigArguments {
 };
 
 inline constexpr const char* kPinThreadsHelp =
-    "Keep each thread that helps on a processor of its own: where the machine is all ours";
+    "Bind each thread to a processor of its own; for machines that run nothing else";
 inline constexpr const char* kDeviceHelp =
-    "cpu, or far: a CPU device for tests whose memory the host cannot reach; far:1 is the second "
-    "of "
-    "its kind. Without it the environment variable PLIMSOLL_DEVICE, else cpu";
+    "cpu, or far: a device for tests whose memory the host cannot reach, far:1 the second of its "
+    "kind (default: the environment variable PLIMSOLL_DEVICE, else cpu)";
 
 // Adds --set, --config and --policy to a command. `arguments` must outlive the parsing.
 void AddConfigArguments(CommandOptions& command, ConfigArguments& arguments);

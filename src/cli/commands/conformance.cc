@@ -131,10 +131,10 @@ void AddConformance(CLI::App& program, Action& action) {
   auto options = std::make_shared<ConformanceArguments>();
   CommandOptions command(program, "conformance", "Run the ONNX standard's own test cases",
                          kConformanceExamples);
-  command.Required("folder", options->folder, "Where the cases lie, at any depth");
+  command.Required("folder", options->folder, "A folder with cases, at any depth");
   command.Text("--filter", options->filter, "Only cases whose name contains this");
   command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
-  command.Threads(options->threads, "Of a run");
+  command.Threads(options->threads, "Threads of a run");
   command.Text("--device", options->device, kDeviceHelp);
   command.Flag("--plain", options->plain, "Run the graphs as the files have them, without passes");
   AddConfigArguments(command, options->config);

@@ -12,6 +12,11 @@
 namespace plimsoll::cli {
 namespace {
 
+constexpr const char* kDoctorExamples = R"(
+Examples:
+  plimsoll doctor
+  PLIMSOLL_PYTHON=python3 plimsoll doctor --json   with the Python that has onnxruntime)";
+
 // What one device is like; a card of its own also says how much of its memory is free.
 Finding Describe(device::Device& device, device::DeviceId id) {
   const device::DeviceProperties properties = device.Properties(id);
@@ -74,7 +79,7 @@ Status Doctor(Answer& answer) {
 void AddDoctor(CLI::App& program, Action& action) {
   auto json = std::make_shared<bool>(false);
   CommandOptions command(program, "doctor", "Show what this machine offers and what would help",
-                         "");
+                         kDoctorExamples);
   command.Json(*json);
   WhenChosen(command, action, [json](Answer& answer) { return Doctor(answer); });
 }

@@ -104,10 +104,10 @@ void AddExtract(CLI::App& program, Action& action) {
                          kExtractExamples);
   command.Required("model", options->model, "An ONNX file");
   command.Repeated("--from", options->from,
-                   "A value that becomes an input; repeatable; without it the model's inputs");
+                   "A value that becomes an input; repeatable (default: the model's inputs)");
   command.Repeated("--to", options->to,
-                   "A value that becomes an output; repeatable; without it the model's outputs");
-  command.Required("-o,--output", options->output, "Where the part goes");
+                   "A value that becomes an output; repeatable (default: the model's outputs)");
+  command.Required("-o,--output", options->output, "The ONNX file of the part");
   command.Json(options->json);
   WhenChosen(command, action, [options](Answer& answer) { return Extract(*options, answer); });
 }

@@ -149,8 +149,9 @@ void AddInspect(CLI::App& program, Action& action) {
   auto options = std::make_shared<InspectArguments>();
   CommandOptions command(program, "inspect", "Show what is in a model", kInspectExamples);
   command.Required("model", options->model, "An ONNX file");
-  command.List("--shape", options->shapes,
-               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Repeated(
+      "--shape", options->shapes,
+      "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.Text(
       "--test-data", options->test_data,
       "A folder with input_N.pb and output_N.pb: take inputs from it, compare the outputs' "
@@ -158,9 +159,9 @@ void AddInspect(CLI::App& program, Action& action) {
   command.Flag("--graph", options->text_form, "Print the graph, one line per node");
   command.Flag("--compiled", options->compiled,
                "Print the graph that runs, after passes: kernel, layout and bytes of each node");
-  command.Threads(options->threads, "With --compiled: of the run");
+  command.Threads(options->threads, "With --compiled: threads of the run");
   command.Flag("--weights", options->weights,
-               "Print what the elements of each weight are like, and of all of a type");
+               "Print least, largest, mean and zeros of each weight, and of all of a type");
   command.Json(options->json);
   WhenChosen(command, action, [options](Answer& answer) { return Inspect(*options, answer); });
 }

@@ -50,11 +50,6 @@ void CommandOptions::RequiredChoice(const std::string& name, std::string& value,
   command_->add_option(name, value, help)->required()->check(CLI::IsMember(std::move(legal)));
 }
 
-void CommandOptions::List(const std::string& name, std::vector<std::string>& values,
-                          const std::string& help) {
-  command_->add_option(name, values, help);
-}
-
 void CommandOptions::Repeated(const std::string& name, std::vector<std::string>& values,
                               const std::string& help) {
   command_->add_option(name, values, help)->allow_extra_args(false);

@@ -27,7 +27,6 @@ class CommandOptions {
               const std::string& help);
   void RequiredChoice(const std::string& name, std::string& value, std::vector<std::string> legal,
                       const std::string& help);
-  void List(const std::string& name, std::vector<std::string>& values, const std::string& help);
   // One value for each time the option is given, so that what follows it is read as usual.
   void Repeated(const std::string& name, std::vector<std::string>& values, const std::string& help);
   void Whole(const std::string& name, int64_t& value, int64_t least, int64_t most,

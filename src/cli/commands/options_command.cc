@@ -39,7 +39,10 @@ Status ShowEffective(const Arguments& arguments, Answer& answer) {
       [&] {
         return Json{{"effective", Json::parse(EffectiveConfigJson(effective))}};
       },
-      [&] { return EffectiveConfigText(effective); });
+      [&] {
+        const bool wide = RoomForLegalValues();
+        return StrCat(EffectiveConfigText(effective, wide), wide ? "" : kLegalValuesHint);
+      });
   return {};
 }
 

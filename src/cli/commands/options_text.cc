@@ -100,9 +100,13 @@ std::string DefaultText(const Option& option) {
                 " inside an explicit NPURunConfig");
 }
 
+bool RoomForLegalValues() {
+  constexpr size_t kColumns = 110;
+  return isatty(STDOUT_FILENO) == 0 || OutputColumns() >= kColumns;
+}
+
 std::string OptionListText() {
-  constexpr size_t kRoomForLegal = 110;
-  const bool wide = isatty(STDOUT_FILENO) == 0 || OutputColumns() >= kRoomForLegal;
+  const bool wide = RoomForLegalValues();
   std::string out;
   std::string_view section;
   for (const Option& option : config::OptionTable()) {
@@ -117,7 +121,7 @@ std::string OptionListText() {
                               ShortLegalText(option))
                 : StrCat(StandingWord(option), "\n");
   }
-  if (!wide) out += "\nplimsoll options NAME tells the legal values of an option and its meaning\n";
+  if (!wide) out += kLegalValuesHint;
   return out;
 }
 

@@ -10,6 +10,12 @@
 // The option table as people and programs read it. All of it is made from the rows alone.
 namespace plimsoll::cli {
 
+// Whether lines may be so long that the legal values of an option fit in: on a wide terminal, and
+// where there is none.
+bool RoomForLegalValues();
+inline constexpr std::string_view kLegalValuesHint =
+    "\nplimsoll options NAME tells the legal values of an option and its meaning\n";
+
 // A line for each option: name, default, legal values, standing in a word or two.
 std::string OptionListText();
 

@@ -177,18 +177,20 @@ void AddPack(CLI::App& program, Action& action) {
   CommandOptions command(program, "pack", "Place buffers given as a table, without a model",
                          kPackExamples);
   command.Required("table", options->table, "A CSV file; -: standard input");
-  command.Text("--capacity", options->capacity, "Be content with any peak up to this");
+  command.Text("--capacity", options->capacity,
+               "A size such as 1MiB: any peak up to this will do; exit with 3 when none is found");
   command.Whole("--effort", options->effort, -1, kPackMostSteps,
                 "Search steps; more is slower and never worse; -1: with --capacity until solved, "
                 "else 100,000, or 16 per buffer where that is more, and with more than 100,000 "
                 "buffers until the peak is at most 1.0001 of the lower bound");
   command.Real("--deadline", options->deadline_ms,
-               "Cut the search after so many ms, 0: never; not given: 10,000 with --capacity and "
-               "without --effort, else never");
+               "End the search after so many milliseconds, 0: never; not given: 10,000 with "
+               "--capacity and without --effort, else never");
   command.Text("--assigner", options->assigner,
                StrCat("One of ", Join(plan::AssignerNames(), ", ")));
-  command.Threads(options->threads, "Of the search, whose answer does not depend on it");
-  command.Text("-o,--output", options->output, "Write the table with offsets here");
+  command.Threads(options->threads, "Threads of the search; its answer does not depend on them");
+  command.Text("-o,--output", options->output,
+               "Write the table with offsets to this file; -: standard output");
   command.Flag("--check", options->check, "Verify the offsets in the table");
   command.Json(options->json);
   WhenChosen(command, action, [options](Answer& answer) { return Pack(*options, answer); });

@@ -309,22 +309,26 @@ void AddPlan(CLI::App& program, Action& action) {
   CommandOptions command(program, "plan", "Plan every byte of models before the first run",
                          kPlanExamples);
   command.RequiredList("model", options->models, "ONNX files; several share one session");
-  command.List(
+  command.Repeated(
       "--shape", options->shapes,
       "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4), of which one may "
       "be a list (batch=1,2,4,8): a row for each; repeatable");
-  command.Text("--variables", options->variables,
-               "input=output,...: inputs that are kept from run to run, and what replaces them");
-  command.Text("--limit", options->limit,
-               "Exit with 3 when what runs takes more than this from the device");
+  command.Text(
+      "--variables", options->variables,
+      "input=output,...: inputs that are kept from run to run, and the outputs that become "
+      "their next values");
+  command.Text(
+      "--limit", options->limit,
+      "A size such as 512MiB: exit with 3 when a run takes more than this from the device");
   command.Flag("--plain", options->plain, "Plan the graph as the file has it, before passes");
   command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);
   command.Choice("--order", options->order, {"file", "search"},
                  "The file's order, or search for a better one");
   command.Whole("--effort", options->effort, 0, kMostSteps, "Search steps of the placement");
-  command.Real("--deadline", options->deadline_ms, "Cut the search after so many ms; 0: never");
-  command.Threads(options->threads, "Of the planner");
-  command.Threads(options->run_threads, "Of the run planned for", "--run-threads");
+  command.Real("--deadline", options->deadline_ms,
+               "End the search after so many milliseconds; 0: never");
+  command.Threads(options->threads, "Threads of the planner");
+  command.Threads(options->run_threads, "Threads of the run planned for", "--run-threads");
   command.Text("--csv", options->csv, "Write the feature map's buffers with offsets here");
   command.Text("--html", options->html,
                "Write a page here that shows where every byte goes; it needs no network");
@@ -336,7 +340,7 @@ void AddPlan(CLI::App& program, Action& action) {
   AddShort(command, options->config, "--feature-base-refreshable", "ge.featureBaseRefreshable",
            "1: the feature map's base may change between runs; 0: it does not");
   AddShort(command, options->config, "--memory-assigner", "ge.plimsoll.memoryAssigner",
-           StrCat("Who places buffers: ", Join(plan::AssignerNames(), ", ")));
+           StrCat("How buffers are placed: ", Join(plan::AssignerNames(), ", ")));
   AddShort(command, options->config, "--use-range", "ge.plimsoll.useRange",
            "Block reuse, 1: a free block serves only buffers of its own size range");
   AddShort(command, options->config, "--ascending-sort", "ge.plimsoll.ascendingSort",
@@ -346,7 +350,7 @@ void AddPlan(CLI::App& program, Action& action) {
   AddShort(command, options->config, "--memory-priority-mode", "ge.plimsoll.memoryPriorityMode",
            "Block reuse, 1: blocks may grow and overlay each other; 0: they lie one by one");
   AddShort(command, options->config, "--batch-strategies", "ge.plimsoll.batchStrategies",
-           "How single batches or gears are placed: b0:useRange=1;batch=4:search");
+           "How single batches or gears are placed, such as 'b0:useRange=1;batch=4:search'");
   AddShort(command, options->config, "--merge-continuous-batches",
            "ge.plimsoll.mergeContinuousBatches",
            "1: continuous inputs of different batches form large blocks; 0: they do not");

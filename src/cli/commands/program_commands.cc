@@ -17,6 +17,16 @@ Examples:
   source <(plimsoll completion zsh)                         in ~/.zshrc, behind compinit
   plimsoll completion fish > ~/.config/fish/completions/plimsoll.fish)";
 
+constexpr const char* kHelpExamples = R"(
+Examples:
+  plimsoll help          every command, with an example of each
+  plimsoll help plan     the options of one command, with examples)";
+
+constexpr const char* kVersionExamples = R"(
+Examples:
+  plimsoll version
+  plimsoll version --json)";
+
 constexpr const char* kManExamples = R"(
 Examples:
   plimsoll man | man -l -
@@ -52,8 +62,9 @@ Status ShowHelp(CLI::App& program, const std::string& name, Answer& answer) {
 
 void AddHelp(CLI::App& program, Action& action) {
   auto name = std::make_shared<std::string>();
-  CommandOptions command(program, "help", "Show the help of the program or of a command", "");
-  command.Text("command", *name, "A command");
+  CommandOptions command(program, "help", "Show the help of the program or of a command",
+                         kHelpExamples);
+  command.Text("command", *name, "The command to show");
   auto json = std::make_shared<bool>(false);
   command.Json(*json);
   WhenChosen(command, action,
@@ -62,7 +73,7 @@ void AddHelp(CLI::App& program, Action& action) {
 
 void AddVersion(CLI::App& program, Action& action) {
   auto json = std::make_shared<bool>(false);
-  CommandOptions command(program, "version", "Show the version of the program", "");
+  CommandOptions command(program, "version", "Show the version of the program", kVersionExamples);
   command.Json(*json);
   WhenChosen(command, action, [json](Answer& answer) {
     answer.Give(

@@ -95,8 +95,9 @@ void AddReplay(CLI::App& program, Action& action) {
                    "A CSV file or a memory snapshot of PyTorch, plain or packed with xz");
   command.Text("--allocator", options->replay.allocator,
                StrCat("One of ", Join(replay::AllocatorNames(), ", ")));
-  command.Text("--device", options->replay.device, "cpu, cuda:0, fake or far");
-  command.Text("--capacity", options->capacity, "Memory of the device");
+  command.Text("--device", options->replay.device,
+               "cpu, cuda:0, far, or fake: addresses without memory behind them");
+  command.Text("--capacity", options->capacity, "Memory of the device: a size such as 16GiB");
   command.Whole("--repeat", options->replay.repeat, 1, 1'000'000, "Passes over the trace");
   command.Flag("--check-contents", options->check_contents,
                "Fill every block and look at its bytes before it is freed; default on cuda");

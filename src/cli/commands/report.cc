@@ -191,9 +191,9 @@ void AddReport(CLI::App& program, Action& action) {
   CommandOptions command(program, "report", "Show where the memory went, in one page",
                          kReportExamples);
   command.RequiredList("file", options->files, "Pages, operator_memory tables or folders of these");
-  command.Text("-o,--output", options->output, "Where the page goes; not given: report.html");
+  command.Text("-o,--output", options->output, "The file of the page (default report.html)");
   command.Whole("--top", options->top, 0, 1'000'000,
-                "Answer here: so many owners of the peak, and no page unless -o is given");
+                "Print so many owners of the peak here, and write no page unless -o is given");
   command.Json(options->json);
   WhenChosen(command, action, [options](Answer& answer) { return WriteReport(*options, answer); });
 }

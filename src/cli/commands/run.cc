@@ -55,17 +55,17 @@ struct RunArguments {
 
 constexpr const char* kRunExamples = R"(
 Examples:
-  plimsoll run model.onnx                                  random inputs, one run
-  plimsoll run model.onnx --input x=image.npy --output out the outputs as out/NAME.npy
+  plimsoll run model.onnx                                    random inputs, one run
+  plimsoll run model.onnx --input x=image.npy --output out   the outputs as out/NAME.npy
   plimsoll run model.onnx --input x=photo.png --normalize imagenet
   plimsoll run model.onnx --input inputs.npz --input rate=16000
   plimsoll run bert.onnx --shape batch=1 --shape seq=128 --repeat 20
-  plimsoll run model.onnx --repeat 10 --json               latency and memory for a program
-  plimsoll run a.onnx b.onnx c.onnx --policy 2             three models in the memory of the largest
-  plimsoll run model.onnx --limit 512MiB                   refused where it would take more
-  plimsoll run model.onnx --batch b1                       nodes labelled b1 and nodes without label
-  plimsoll run model.onnx --repeat 5 --profile prof        tables of memory, a trace, a page
-  plimsoll run model.onnx --repeat 20 --by-operator        where the time goes, operator by operator
+  plimsoll run model.onnx --repeat 10 --json                 latency and memory for a program
+  plimsoll run a.onnx b.onnx c.onnx --policy 2               three models in the memory of the largest
+  plimsoll run model.onnx --limit 512MiB                     refused where it would take more
+  plimsoll run labelled.onnx --batch b1                      nodes labelled b1 and nodes without label
+  plimsoll run model.onnx --repeat 5 --profile prof          tables of memory, a trace, a page
+  plimsoll run model.onnx --repeat 20 --by-operator          where the time goes, operator by operator
 
 Weights that the model keeps in files next to it must be there. With one run
 its latency includes nothing but the run: loading and planning come before.)";
@@ -384,24 +384,27 @@ void AddRun(CLI::App& program, Action& action) {
   CommandOptions command(program, "run", "Run models inside their plans", kRunExamples);
   command.RequiredList("model", options->models,
                        "ONNX files, or files of plimsoll compile; several share one session");
-  command.List("--input", options->inputs, kInputHelp);
-  command.Whole("--seed", options->seed, 0, 4294967295, "Of random inputs");
+  command.Repeated("--input", options->inputs, kInputHelp);
+  command.Whole("--seed", options->seed, 0, 4294967295, "Seed of random inputs");
   command.Text("--normalize", options->normalize,
-               "Numbers of pictures: unit (0 to 1), signed (-1 to 1), bytes, imagenet, or "
+               "Scale of pictures: unit (0 to 1), signed (-1 to 1), bytes (0 to 255), imagenet, or "
                "MEAN,...:DEVIATION,...");
-  command.List("--shape", options->shapes,
-               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
-  command.Text("--variables", options->variables,
-               "input=output,...: inputs that are kept from run to run, and what replaces them");
+  command.Repeated(
+      "--shape", options->shapes,
+      "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Text(
+      "--variables", options->variables,
+      "input=output,...: inputs that are kept from run to run, and the outputs that become "
+      "their next values");
   command.Text("--batch", options->batch,
                "The batch to run, where nodes carry batch labels (plimsoll.batch_label)");
   command.Text("--output", options->output, "A folder for the outputs, as NAME.npy");
   command.Whole("--repeat", options->repeat, 1, 1'000'000, "How many runs");
-  command.Threads(options->threads, "Of a run");
+  command.Threads(options->threads, "Threads of a run");
   command.Flag("--pin-threads", options->pin_threads, kPinThreadsHelp);
   command.Text("--device", options->device, kDeviceHelp);
   command.Text("--limit", options->limit,
-               "Exit with 3, before anything is taken, when it needs more than this of the device");
+               "A size such as 512MiB: exit with 3, before anything is taken, when more is needed");
   command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);
   command.Text("--profile", options->profile,
                "A folder for what runs did to memory: tables, a trace, a snapshot, a page");

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -272,6 +273,12 @@ Status Train(const TrainArguments& options, Answer& answer) {
     return BadSteps(options.model, "it names no variables in its metadata 'state'",
                     "name them with --variables input=output,...");
   }
+  if (std::none_of(names.begin(), names.end(),
+                   [](const engine::VariableName& name) { return !name.output.empty(); })) {
+    return BadSteps(options.variables.empty() ? options.model : "--variables " + options.variables,
+                    "no output replaces a variable, so that no step would change anything",
+                    "name the outputs too: input=output,...");
+  }
   PLIMSOLL_ASSIGN(TrainingInputs inputs,
                   TrainingInputs::Make(WithoutVariables(graph, names), arguments, shapes,
                                        {.seed = options.seed}));
@@ -325,22 +332,27 @@ void AddTrain(CLI::App& program, Action& action) {
   CommandOptions command(program, "train", "Run training steps with variables kept in place",
                          kTrainExamples);
   command.Required("model", options->model, "An ONNX file");
-  command.Whole("--steps", options->steps, 1, 1'000'000'000, "How many steps, from where it is");
-  command.List("--input", options->inputs, kInputHelp);
-  command.Whole("--seed", options->seed, 0, 4294967295, "Of random inputs");
-  command.List("--shape", options->shapes,
-               "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
-  command.List("--initial", options->initial,
-               "First values: name=file.npy, name=random, or a folder of NAME.npy; repeatable");
-  command.Text("--variables", options->variables, "input=output,... in place of the metadata");
+  command.Whole("--steps", options->steps, 1, 1'000'000'000,
+                "How many steps, counted from the restored state");
+  command.Repeated("--input", options->inputs, kInputHelp);
+  command.Whole("--seed", options->seed, 0, 4294967295, "Seed of random inputs");
+  command.Repeated(
+      "--shape", options->shapes,
+      "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
+  command.Repeated("--initial", options->initial,
+                   "First values: name=file.npy, name=random, or a folder of NAME.npy; repeatable");
+  command.Text("--variables", options->variables,
+               "input=output,...: inputs that are kept from step to step, and the outputs that "
+               "become their next values; in place of the model's metadata");
   command.Text("--batch", options->batch, "The batch to run, where nodes carry batch labels");
-  command.Text("--save", options->save, "Where the variables go at the end");
+  command.Text("--save", options->save, "A file for the variables, written at the end");
   command.Whole("--save-every", options->save_every, 0, 1'000'000'000,
-                "Save after each so many steps, too");
+                "Save after every so many steps as well; 0: at the end alone");
   command.Flag("--overwrite", options->overwrite,
                "Let --save replace the state of a later step, or another file");
-  command.Text("--restore", options->restore, "Where the variables come from");
-  command.Threads(options->threads, "Of a step");
+  command.Text("--restore", options->restore,
+               "A file of --save: begin with its variables and its step");
+  command.Threads(options->threads, "Threads of a step");
   command.Text("--device", options->device, kDeviceHelp);
   AddConfigArguments(command, options->config);
   command.Json(options->json);

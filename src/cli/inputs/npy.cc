@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "cli/inputs/npy_text.h"
 #include "cli/inputs/output_file.h"
 #include "engine/debug/npy_format.h"
 #include "plimsoll/base/text.h"
@@ -57,9 +58,13 @@ struct NpyElements {
   bool swapped = false;  // the other byte order than ours
 };
 
+std::string_view Unquoted(std::string_view text) {
+  return text.size() < 2 ? std::string_view() : text.substr(1, text.size() - 2);
+}
+
 std::optional<NpyElements> ParseElements(std::string_view text) {
-  if (text.size() < 4) return std::nullopt;
-  std::string name(text.substr(1, text.size() - 2));
+  std::string name(Unquoted(text));
+  if (name.size() < 2) return std::nullopt;
   const bool swapped = name.front() == '>';
   if (swapped || name.front() == '=') name.front() = '<';
   const auto type = engine::NpyType(name);
@@ -124,19 +129,29 @@ Result<HostTensor> ReadNpy(std::istream& in, const std::string& where) {
   }
   const auto stored = ParseElements(Field(header, "descr").value_or(""));
   const auto dims = ParseDims(Field(header, "shape").value_or("-1"));
-  if (!stored) return BadNpy(where, "its element type is not one of the standard's numbers");
+  const auto text = ParseNpyText(Unquoted(Field(header, "descr").value_or("")));
+  if (!stored && !text) {
+    return BadNpy(where, "its element type is neither one of the standard's numbers nor text");
+  }
   if (!dims) return BadNpy(where, "its shape cannot be read");
   const auto columns = Field(header, "fortran_order");
   if (columns != "False" && columns != "True") return BadNpy(where, "its order cannot be read");
   const auto begin = in.tellg();
   in.seekg(0, std::ios::end);
   const Bytes present(static_cast<int64_t>(in.tellg() - begin));
-  const Bytes expected = graph::SizeOf(stored->type, kernels::ElementCount(*dims));
+  const Bytes expected = text ? Bytes(text->element_bytes()) * kernels::ElementCount(*dims)
+                              : graph::SizeOf(stored->type, kernels::ElementCount(*dims));
   if (present != expected) {
     return BadNpy(where, StrCat("it holds ", present.value(),
                                 " bytes of elements, its shape asks for ", expected.value()));
   }
   in.seekg(begin);
+  if (text) {
+    if (columns == "True" && dims->size() > 1) return BadNpy(where, "text is in column order");
+    PLIMSOLL_ASSIGN(HostTensor strings, kernels::AllocateOnHeap(DataType::kString, *dims));
+    if (!ReadNpyText(in, *text, strings)) return BadNpy(where, "its text cannot be read");
+    return strings;
+  }
   PLIMSOLL_ASSIGN(HostTensor tensor, kernels::AllocateOnHeap(stored->type, *dims));
   if (!in.read(static_cast<char*>(tensor.data.get()), expected.value())) {
     return BadNpy(where, "its elements cannot be read");
@@ -152,6 +167,16 @@ Result<HostTensor> ReadNpy(std::istream& in, const std::string& where) {
 }
 
 Status WriteNpy(const std::filesystem::path& file, const HostTensor& tensor) {
+  if (tensor.type == DataType::kString) {
+    const auto whole = NpyTextFile(tensor);
+    if (whole) return WriteFile(file.string(), std::array<std::string_view, 1>{*whole});
+    return Error{.kind = ErrorKind::kRunFailed,
+                 .code = "npy.write",
+                 .what = "cannot write the array",
+                 .where = file.string(),
+                 .why = "a text of it is no UTF-8",
+                 .remedy = "let the model give its index"};
+  }
   const auto header = engine::NpyHeader(tensor.type, tensor.dims);
   if (!header) {
     return Error{.kind = ErrorKind::kRunFailed,

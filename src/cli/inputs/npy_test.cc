@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
@@ -121,6 +122,8 @@ TEST_F(NpyTest, HostileFilesAreRefused) {
       "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (4,)}",
       "{'descr': '|O', 'fortran_order': False, 'shape': (4,)}",
       "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (4,)}",
+      "{'descr': '<U0', 'fortran_order': False, 'shape': (1099511627776,)}",
+      "{'descr': '<U4', 'fortran_order': False, 'shape': (4611686018427387905,)}",
       "{'descr': 4, 'fortran_order': False, 'shape': (4,)}",
       "{'descr': '",
       "'descr'",
@@ -150,6 +153,36 @@ TEST_F(NpyTest, ColumnOrderAndBigEndianElementsAreConverted) {
   const auto elements = read->Elements<int16_t>();
   EXPECT_EQ(std::vector<int16_t>(elements.begin(), elements.end()),
             (std::vector<int16_t>{1, 3, 5, 2, 4, 6}));
+}
+
+TEST_F(NpyTest, TextIsWrittenAndReadBack) {
+  HostTensor tensor = *kernels::AllocateOnHeap(DataType::kString, {2, 2});
+  const std::vector<std::string> texts = {"", "plain", "\u540d\u8a5e", "\u00e9\U0001F6A2"};
+  std::copy(texts.begin(), texts.end(), static_cast<std::string*>(tensor.data.get()));
+  ASSERT_TRUE(WriteNpy(file_, tensor).ok());
+  EXPECT_NE(Bytes().find("'descr': '<U5'"), std::string::npos);
+  const auto read = ReadNpy(file_);
+  ASSERT_TRUE(read.ok()) << read.error().Text();
+  EXPECT_EQ(read->dims, (kernels::Dims{2, 2}));
+  const auto* elements = static_cast<const std::string*>(read->data.get());
+  EXPECT_EQ(std::vector<std::string>(elements, elements + 4), texts);
+  *static_cast<std::string*>(tensor.data.get()) = "\xff";
+  EXPECT_EQ(WriteNpy(file_, tensor).error().code, "npy.write") << "no UTF-8";
+}
+
+TEST_F(NpyTest, TextOfOtherToolsIsRead) {
+  const auto first = [&](const std::string& descr, const std::string& bytes) {
+    Write(File(StrCat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (1,)}"), bytes));
+    const auto read = ReadNpy(file_);
+    return read.ok() ? *static_cast<const std::string*>(read->data.get()) : read.error().code;
+  };
+  EXPECT_EQ(first("|S3", std::string("ab\0", 3)), "ab");
+  EXPECT_EQ(first(">U2", std::string("\0\0\0a\0\0\0b", 8)), "ab");
+  EXPECT_EQ(first("<U2", std::string("a\0\0\0b\0\0\0", 8)), "ab");
+  EXPECT_EQ(first("<U2", "short"), "npy.file");
+  EXPECT_EQ(first("<U1", "\xff\xff\xff\xff"), "npy.file") << "no code point";
+  EXPECT_EQ(first("<U-1", ""), "npy.file");
+  EXPECT_EQ(first("|O", "12345678"), "npy.file") << "objects are never read";
 }
 
 TEST_F(NpyTest, FilesThatAreNotThereAndFoldersAreRefused) {

@@ -41,11 +41,14 @@ std::optional<DataType> NpyType(std::string_view name) {
 
 std::optional<std::string> NpyHeader(DataType type, std::span<const int64_t> dims) {
   const auto name = NpyTypeName(type);
-  if (!name) return std::nullopt;
+  return name ? std::optional(NpyHeaderOf(*name, dims)) : std::nullopt;
+}
+
+std::string NpyHeaderOf(std::string_view descr, std::span<const int64_t> dims) {
   std::string shape = Join(dims, ", ");
   if (dims.size() == 1) shape += ",";
   std::string header =
-      StrCat("{'descr': '", *name, "', 'fortran_order': False, 'shape': (", shape, "), }");
+      StrCat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (", shape, "), }");
   constexpr size_t kPrefix = 10;
   constexpr size_t kAlignment = 64;
   while ((kPrefix + header.size() + 1) % kAlignment != 0) header += ' ';

@@ -19,5 +19,7 @@ inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 // What an .npy file (version 1) begins with; the elements follow, row-major. Nothing for a type
 // that NumPy does not have.
 std::optional<std::string> NpyHeader(DataType type, std::span<const int64_t> dims);
+// The same for elements that NumPy describes so: "<U5".
+std::string NpyHeaderOf(std::string_view descr, std::span<const int64_t> dims);
 
 }  // namespace plimsoll::engine

@@ -13,6 +13,7 @@
 
 #include "kernels/blocking.h"
 #include "kernels/parallel.h"
+#include "kernels/threads/onednn_heap.h"
 #include "kernels/threads/onednn_regions.h"
 #include "plimsoll/base/text.h"
 
@@ -450,6 +451,7 @@ Status Primitive::Run(const Pointers& pointers) const {
   std::optional<ThreadScope> one;
   if (state_->in_one_thread) one.emplace(1);
   const OneDnnRegions ours;
+  const OneDnnHeap kept;
   const dnnl_status_t status =
       dnnl_primitive_execute(state_->primitive, set->stream, set->count, set->arguments.data());
   state_->GiveBack(set);

@@ -54,7 +54,7 @@ struct Pointers {
 };
 
 // A computation with fixed shapes and forms. Run may be called by several threads at once, each
-// with its own scratchpad; one thread alone makes no heap call of ours in it.
+// with its own scratchpad; as long as that are 16 at most, nobody asks the heap for memory in it.
 class Primitive {
  public:
   struct State;
