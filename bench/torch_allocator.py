@@ -46,22 +46,28 @@ class Bench:
         for _ in range(self.options.rounds):
             for work in self.options.works.split(","):
                 for backend in self.options.backends.split(","):
-                    row = row_of(run_python([self.options.workloads, work, backend], backend))
+                    command = [self.options.workloads, work, backend]
+                    if backend == "plimsoll":
+                        command = [__file__, self.options.workloads, "--own", "workload", "--backend", backend, "--works", work]
+                    row = row_of(run_python(command, backend))
                     self.keep("table", {"workload": work, "backend": backend, **row})
                     rows.setdefault((work, backend), []).append(row)
-        print("\n| workload | backend | peak allocated | peak reserved | ratio | seconds | over the best of PyTorch's | device calls "
+        print("\n| workload | backend | peak allocated | peak reserved | over allocated (streams: over their peaks' sum) | seconds | over the best of PyTorch's | device calls "
               "| retries | error |\n|---|---|---|---|---|---|---|---|---|---|")
         for work in self.options.works.split(","):
             def seconds(backend):
                 times = [row["s"] for row in rows.get((work, backend), []) if row.get("s") and not row.get("err")]
                 return statistics.median(times) if times else None
             theirs = [seconds(backend) for backend in ("native", "expandable", "async") if seconds(backend)]
+            # Streams share nothing while they run side by side: what they need is the sum of their own peaks.
+            peaks = [row.get("stream_peaks") for row in rows.get((work, "plimsoll"), [])][-1:] if work == "streams" else []
             for backend in self.options.backends.split(","):
                 row = rows[work, backend][-1]
                 allocated, reserved, took = row.get("peak_alloc"), row.get("peak_reserved"), seconds(backend)
                 if work == "train_ckpt" and allocated:
                     self.peaks[backend] = allocated
-                ratio = f"{reserved / allocated:.4f}" if allocated and reserved else "-"
+                needed = peaks[0] if peaks and peaks[0] else allocated
+                ratio = f"{reserved / needed:.4f}" if needed and reserved else "-"
                 over = f"{took / min(theirs):.3f}" if took and theirs else "-"
                 print(f"| {work} | {backend} | {allocated} | {reserved} | {ratio} | {took} | {over} | {row.get('device_allocs')} | "
                       f"{row.get('retries')} | {row.get('err') or ''} |", flush=True)
@@ -152,6 +158,21 @@ def own_equal(options):
             x = torch.cat([x, head(model(embed(x)))[:, -1:].argmax(-1)], 1)
     digest.update(x.cpu().numpy().tobytes())
     return {"digest": digest.hexdigest()}
+
+
+def own_workload(options):
+    """The workload, and what its streams needed."""
+    import contextlib
+    import io
+    import runpy
+    sys.argv = [options.workloads, options.works, options.backend]
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        runpy.run_path(options.workloads, run_name="__main__")
+    import plimsoll.torch as pt
+    row = next(json.loads(line[4:]) for line in told.getvalue().splitlines() if line.startswith("ROW "))
+    now = pt.statistics()
+    return {**row, "stream_peaks": now["plimsoll.stream_peaks"], "driver": pt.driver_seconds(), "door": pt.door()}
 
 
 def own_limited(options):

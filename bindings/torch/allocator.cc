@@ -1,5 +1,6 @@
-// The second door: a subclass of PyTorch's CUDAAllocator over the heaps of libplimsoll_torch.so. Compiled against the headers of
-// the torch that is installed (plimsoll/torch/build.py); all logic is in core/.
+// The second door: a subclass of PyTorch's CUDAAllocator over the heaps of libplimsoll_torch.so.
+// Compiled against the headers of the torch that is installed (plimsoll/torch/build.py); all logic
+// is in core/.
 #include <ATen/record_function.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -172,7 +173,8 @@ class PlimsollAllocator final : public Caching::CUDAAllocator {
     stats.active[0].peak = std::max(stats.active[0].peak, stats.active[0].current);
     stats.active_bytes = stats.allocated_bytes;
     stats.active_bytes[0].current += now.pending_bytes;
-    stats.active_bytes[0].peak = std::max(stats.active_bytes[0].peak, stats.active_bytes[0].current);
+    stats.active_bytes[0].peak =
+        std::max(stats.active_bytes[0].peak, stats.active_bytes[0].current);
     stats.segment[0] = Translate(now.segment);
     stats.reserved_bytes[0] = Translate(now.reserved_bytes);
     stats.num_alloc_retries = now.alloc_retries;
@@ -260,8 +262,8 @@ class PlimsollAllocator final : public Caching::CUDAAllocator {
 
   // --- between devices and processes
   void enablePeerAccess(c10::DeviceIndex device, c10::DeviceIndex other) override {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "plimsoll's allocator does not map memory of device ", int{other},
-                                " for device ", int{device},
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "plimsoll's allocator does not map memory of device ",
+                                int{other}, " for device ", int{device},
                                 ": copy through the host (tensor.cpu()), or use one process a GPU");
   }
   cudaError_t memcpyAsync(void* to, int to_device, const void* from, int from_device, size_t count,

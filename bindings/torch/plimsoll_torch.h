@@ -31,11 +31,11 @@ void plimsoll_torch_release_pool(int device,
 
 // --- Control, in plain C.
 struct plimsoll_torch_options {
-  const char* driver;   // null: NVIDIA's library
-  int64_t limit;        // bytes of each device; 0: none
-  int64_t record;       // bytes of host memory for recorded events; 0: nothing is recorded
-  int32_t guarded;      // 1: the debug mode
-  int32_t devices;      // at most; 0: all
+  const char* driver;  // null: NVIDIA's library
+  int64_t limit;       // bytes of each device; 0: none
+  int64_t record;      // bytes of host memory for recorded events; 0: nothing is recorded
+  int32_t guarded;     // 1: the debug mode
+  int32_t devices;     // at most; 0: all
 };
 int plimsoll_torch_configure(const plimsoll_torch_options* options);
 // The reason of the calling thread's last failure, one line; valid until its next.

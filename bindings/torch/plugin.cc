@@ -1,5 +1,3 @@
-#include "plimsoll_torch.h"
-
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -7,6 +5,7 @@
 
 #include "core/torch_memory.h"
 #include "plimsoll/base/text.h"
+#include "plimsoll_torch.h"
 
 namespace plimsoll::pytorch {
 namespace {
@@ -200,6 +199,4 @@ int plimsoll_torch_write_operator_memory(const char* path) {
   return Answer(TorchMemory::Get().WriteOperatorMemory(path));
 }
 
-int64_t plimsoll_torch_driver_nanoseconds(void) {
-  return TorchMemory::Get().DriverTime().count();
-}
+int64_t plimsoll_torch_driver_nanoseconds(void) { return TorchMemory::Get().DriverTime().count(); }

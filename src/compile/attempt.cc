@@ -116,6 +116,12 @@ void AddTechniques(Attempt& attempt, Bytes first, std::optional<Bytes> plain_pea
     slices.gained = attempt.sliced_by;
     techniques.push_back(std::move(slices));
   }
+  if (!attempt.model.side_by_side.empty()) {
+    Technique branches;
+    branches.name = "branches side by side";
+    branches.taken = static_cast<int>(attempt.model.side_by_side.size());
+    techniques.push_back(std::move(branches));
+  }
   NameWorkspaceAbovePlain(attempt.model, plain_peak);
   const int lowered =
       static_cast<int>(std::count_if(attempt.most_workspace.begin(), attempt.most_workspace.end(),

@@ -64,6 +64,8 @@ class Compilation {
     }
     simplified_ = {};  // holds no constants while they are packed
     PLIMSOLL_TRY(Finish(best));
+    best.model.threads = options_.threads;
+    if (options_.optimise) PLIMSOLL_TRY(PlanSideBySide(best.model));
     AddTechniques(best, first, options_.plain_peak);
     return std::move(best.model);
   }
@@ -407,7 +409,6 @@ Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
   PLIMSOLL_ASSIGN(CompiledModel model, Compilation(options, std::move(graph), fusion).Run());
   model.plan_options.searches = nullptr;  // which may go before the model
   model.input_fusion_size = options.plan.input_fusion_size;
-  model.threads = options.threads;
   model.transfers = CountHostTransfers(model.graph, target, options.plan.updates);
   return model;
 }

@@ -8,6 +8,7 @@
 #include "compile/passes/pass.h"
 #include "compile/placement/place_nodes.h"
 #include "compile/plan_model.h"
+#include "compile/side_by_side.h"
 #include "compile/tuning/tuning.h"
 #include "graph/graph.h"
 #include "kernels/kernel.h"
@@ -51,7 +52,8 @@ struct CompiledModel {
   // more.
   std::vector<uint64_t> packed_inputs;
   PlannedModel planned;
-  HostTransfers transfers;   // between the device and the host, inside a run
+  std::vector<SideBySide> side_by_side;  // by step
+  HostTransfers transfers;               // between the device and the host, inside a run
   PlanOptions plan_options;  // by which it was planned: kernels' workspaces are among them
   FusionCounts fusion;       // what passes found, from loading on
   Bytes input_fusion_size;   // as PlanOptions has it

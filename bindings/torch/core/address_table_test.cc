@@ -19,8 +19,8 @@ TEST(AddressTable, HoldsWhatAMapHoldsWhateverComesAndGoes) {
   std::mt19937_64 draw(7);
   for (int step = 0; step < 60'000; ++step) {
     // Few addresses far apart and many that are neighbours, as a device hands them out.
-    const device::Address address =
-        (draw() % 2 == 0 ? 0x7f0000000000 + 512 * (draw() % 3000) : 0x300000000 * (1 + draw() % 50));
+    const device::Address address = (draw() % 2 == 0 ? 0x7f0000000000 + 512 * (draw() % 3000)
+                                                     : 0x300000000 * (1 + draw() % 50));
     Entry* found = table.Find(address);
     const auto known = model.find(address);
     ASSERT_EQ(found != nullptr, known != model.end());

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/physical_counter.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/memory/guarding_allocator.h"
@@ -24,33 +25,6 @@ Bytes ReservationOf(device::Device& device, device::DeviceId id) {
 
 }  // namespace
 
-// Counts the chunks that are taken from the device and passes them on while somebody listens.
-class DeviceHeap::PhysicalCounter final : public MemoryObserver {
- public:
-  explicit PhysicalCounter(MemoryObserver* under) : under_(under) {}
-
-  // Called by the physical allocator alone, under the heap's mutex.
-  void OnMemoryEvent(const MemoryEvent& event) override {
-    if (event.kind == MemoryEvent::Kind::kReserve) {
-      chunks.Add(1);
-      bytes.Add(event.bytes.value());
-    } else if (event.kind == MemoryEvent::Kind::kRelease) {
-      chunks.Subtract(1);
-      bytes.Subtract(event.bytes.value());
-    } else {
-      return;
-    }
-    if (passes && under_ != nullptr) under_->OnMemoryEvent(event);
-  }
-
-  Counter chunks;
-  Counter bytes;
-  bool passes = false;
-
- private:
-  MemoryObserver* const under_;
-};
-
 Result<std::unique_ptr<DeviceHeap>> DeviceHeap::Create(DeviceHeapOptions options) {
   if (options.id.ordinal < 0 || options.id.ordinal >= options.device->Count()) {
     return Error{ErrorKind::kUsage,
@@ -70,8 +44,8 @@ DeviceHeap::DeviceHeap(DeviceHeapOptions options)
   memory::PhysicalMemoryOptions physical;
   physical.limit = options_.limit;
   physical.observer = counter_.get();
-  physical_ = std::make_shared<memory::PhysicalMemoryAllocator>(options_.device, options_.id,
-                                                               physical);
+  physical_ =
+      std::make_shared<memory::PhysicalMemoryAllocator>(options_.device, options_.id, physical);
   memory::StreamOrderedOptions ordered;
   ordered.expandable.reservation = ReservationOf(*options_.device, options_.id);
   main_ = std::make_unique<memory::StreamOrderedAllocator>(physical_, ordered);
@@ -202,15 +176,16 @@ bool DeviceHeap::Free(Address address) {
   statistics_.Gave(block.requested);
   streams_[block.stream].allocated.Subtract(BlockBytes(block.requested));
   if (observed_) Tell(MemoryEvent::Kind::kFree, block, {});
-  if (block.recorded) {
-    const auto recorded = recorded_.extract(address);
-    pending_.push_back({block, recorded.mapped(), {}});
+  if (block.recorded && block.pool != nullptr) {
+    pending_.push_back({block, recorded_.extract(address).mapped(), {}});
     statistics_.pending_blocks += 1;
     statistics_.pending_bytes += BlockBytes(block.requested);
     ProcessPending();
-    return true;
+  } else if (block.recorded && Capturing()) {
+    pending_.push_back({block, {}, {}});  // the allocator would record events
+  } else {
+    GiveBack(block);
   }
-  GiveBack(block);
   return true;
 }
 
@@ -236,14 +211,14 @@ Result<bool> DeviceHeap::RecordStream(Address address, void* native_stream) {
   const RelaxedCapture relaxed(WhileRouted());
   PLIMSOLL_ASSIGN(const uint32_t stream, StreamOf(native_stream));
   if (stream == block->stream) return true;
+  block->recorded = true;
   if (block->pool == nullptr) {
-    PLIMSOLL_TRY(main_->RecordStream({address, Bytes(block->requested), block->key},
-                                     streams_[stream].id));
+    PLIMSOLL_TRY(
+        main_->RecordStream({address, Bytes(block->requested), block->key}, streams_[stream].id));
     return true;
   }
   std::vector<uint32_t>& streams = recorded_[address];
   if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
-  block->recorded = true;
   return true;
 }
 
@@ -271,22 +246,24 @@ void DeviceHeap::ProcessPending() {
       NoteFailure(device.DestroyEvent(options_.id, one.events.back()));
       one.events.pop_back();
     }
-    if (!one.streams.empty() || !one.events.empty()) {
+    const bool of_main = one.block.pool == nullptr;
+    if (!one.streams.empty() || !one.events.empty() || (of_main && capturing)) {
       ++i;
       continue;
     }
     GiveBack(one.block);
-    statistics_.pending_blocks -= 1;
-    statistics_.pending_bytes -= BlockBytes(one.block.requested);
+    if (!of_main) {
+      statistics_.pending_blocks -= 1;
+      statistics_.pending_bytes -= BlockBytes(one.block.requested);
+    }
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
 bool DeviceHeap::Capturing() const {
   if (captures_ == nullptr || routes_.empty()) return false;
-  return std::any_of(streams_.begin(), streams_.end(), [&](const Stream& stream) {
-    return captures_->IsCapturing(stream.handle);
-  });
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [&](const Stream& stream) { return captures_->IsCapturing(stream.handle); });
 }
 
 Status DeviceHeap::Recycle() {
@@ -346,84 +323,9 @@ Result<Bytes> DeviceHeap::LargestAvailable() {
   return std::max(free, main_->statistics().largest_free_run);
 }
 
-HeapStatistics DeviceHeap::statistics() {
-  const std::lock_guard lock(mutex_);
-  HeapStatistics statistics = statistics_;
-  const memory::MemoryStatistics main = main_->statistics();
-  statistics.segment = counter_->chunks;
-  statistics.reserved_bytes = counter_->bytes;
-  // What the allocator still holds of blocks that were freed here waits for other streams.
-  int64_t main_bytes = 0;
-  int64_t main_blocks = 0;
-  held_.ForEach([&](const Held& block) {
-    if (block.pool != nullptr) return;
-    main_bytes += block.requested;
-    ++main_blocks;
-  });
-  if (!options_.guarded) {
-    statistics.pending_bytes += main.allocated.value() - main_bytes;
-    statistics.pending_blocks += main.live_blocks - main_blocks;
-  }
-  statistics.streams = static_cast<int64_t>(streams_.size());
-  for (const Stream& stream : streams_) statistics.stream_peaks += stream.allocated.peak;
-  statistics.largest_free = main.largest_free_run.value();
-  for (const auto& [id, pool] : pools_) statistics.pool_bytes += pool->reserved();
-  statistics.limit = physical_->limit().saturated() ? 0 : physical_->limit().value();
-  return statistics;
-}
-
-void DeviceHeap::ResetPeak() {
-  const std::lock_guard lock(mutex_);
-  statistics_.ChangeAll(&Counter::ResetPeak);
-  counter_->chunks.ResetPeak();
-  counter_->bytes.ResetPeak();
-  physical_->ResetPeak();
-  for (Stream& stream : streams_) stream.allocated.ResetPeak();
-}
-
-void DeviceHeap::ResetAccumulated() {
-  const std::lock_guard lock(mutex_);
-  statistics_.ChangeAll(&Counter::ResetAccumulated);
-  counter_->chunks.ResetAccumulated();
-  counter_->bytes.ResetAccumulated();
-  statistics_.alloc_retries = statistics_.ooms = statistics_.sync_all_streams = 0;
-}
-
 void DeviceHeap::SetReclaim(Reclaim reclaim) {
   const std::lock_guard lock(mutex_);
   reclaim_ = std::move(reclaim);
-}
-
-void DeviceHeap::Observe(bool on) {
-  const std::lock_guard lock(mutex_);
-  if (on == observed_ || options_.observer == nullptr) return;
-  observed_ = counter_->passes = on;
-  // What was taken while nobody listened comes as one event, and what was given back likewise.
-  MemoryEvent event;
-  event.device = options_.id.ordinal;
-  event.tag = "before recording";
-  event.kind = on ? MemoryEvent::Kind::kReserve : MemoryEvent::Kind::kRelease;
-  event.bytes = physical_->reserved();
-  if (event.bytes > Bytes(0)) options_.observer->OnMemoryEvent(event);
-  event.kind = on ? MemoryEvent::Kind::kAllocate : MemoryEvent::Kind::kFree;
-  held_.ForEach([&](const Held& block) {
-    event.address = block.address;
-    event.bytes = Bytes(BlockBytes(block.requested));
-    options_.observer->OnMemoryEvent(event);
-  });
-}
-
-void DeviceHeap::Tell(MemoryEvent::Kind kind, const Held& block, std::string_view tag) {
-  MemoryEvent event;
-  event.kind = kind;
-  event.device = options_.id.ordinal;
-  event.stream = block.stream;
-  event.address = block.address;
-  event.bytes = Bytes(BlockBytes(block.requested));
-  event.tag = tag;
-  event.allocated = Bytes(statistics_.allocated_bytes[0].current);
-  event.reserved = physical_->reserved();
-  options_.observer->OnMemoryEvent(event);
 }
 
 }  // namespace plimsoll::pytorch

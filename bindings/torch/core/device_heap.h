@@ -19,6 +19,8 @@
 
 namespace plimsoll::pytorch {
 
+class PhysicalCounter;
+
 struct DeviceHeapOptions {
   std::shared_ptr<device::Device> device;
   device::DeviceId id;
@@ -96,23 +98,23 @@ class DeviceHeap {
     memory::BlockKey key;         // of the main allocator's
     PrivatePool* pool = nullptr;  // null: the main allocator's
     uint32_t stream = 0;          // position in streams_
-    bool recorded = false;        // other streams use it; of a pool's block
+    bool recorded = false;        // other streams use it
   };
   struct Stream {
     void* handle = nullptr;
     device::StreamId id;
     Counter allocated;  // bytes
   };
-  struct Pending {  // of a pool, freed, still used by others
+  // Freed, but a pool's block that others still use, or one whose free a capture forbids.
+  struct Pending {
     Held block;
-    std::vector<uint32_t> streams;         // no event could be recorded yet
+    std::vector<uint32_t> streams;  // no event could be recorded yet
     std::vector<device::EventId> events;
   };
   struct Route {
     PoolId pool;
     PoolFilter filter;
   };
-  class PhysicalCounter;
 
   explicit DeviceHeap(DeviceHeapOptions options);
   Result<uint32_t> StreamOf(void* native_stream);
@@ -141,7 +143,7 @@ class DeviceHeap {
   std::vector<Stream> streams_;
   std::unordered_map<void*, uint32_t> by_handle_;
   std::map<PoolId, std::unique_ptr<PrivatePool>> pools_;
-  std::vector<Route> routes_;  // innermost last
+  std::vector<Route> routes_;                                            // innermost last
   std::unordered_map<device::Address, std::vector<uint32_t>> recorded_;  // blocks of pools
   std::vector<Pending> pending_;
   HeapStatistics statistics_;

@@ -110,8 +110,8 @@ TEST_F(DeviceHeapTest, LargestAvailableIsWhatTheDeviceHasFreeOrTheLimitLeaves) {
 
 TEST_F(DeviceHeapTest, AFailingDriverRefusesTheRequestAndNothingElse) {
   Make(GiB(1));
-  for (const device::DeviceCall call :
-       {device::DeviceCall::kCreateChunk, device::DeviceCall::kMap, device::DeviceCall::kSetAccess}) {
+  for (const device::DeviceCall call : {device::DeviceCall::kCreateChunk, device::DeviceCall::kMap,
+                                        device::DeviceCall::kSetAccess}) {
     device_->Fail({.call = call, .first = 1, .kind = ErrorKind::kRunFailed});
     EXPECT_EQ(Refused(MiB(8)).kind, ErrorKind::kRunFailed);
     device_->ClearFailures();
@@ -123,7 +123,8 @@ TEST_F(DeviceHeapTest, AFailingDriverRefusesTheRequestAndNothingElse) {
 TEST_F(DeviceHeapTest, ALostDeviceIsToldAndFreesGoThrough) {
   Make(GiB(1));
   const device::Address block = Take(MiB(8));
-  device_->Lose(kTestDevice, Error{ErrorKind::kRunFailed, "device.x", "an illegal address", "", "", ""});
+  device_->Lose(kTestDevice,
+                Error{ErrorKind::kRunFailed, "device.x", "an illegal address", "", "", ""});
   EXPECT_EQ(Refused(MiB(80)).code, "device.lost");
   EXPECT_TRUE(heap_->Free(block));
 }

@@ -137,10 +137,9 @@ std::vector<Segment> DeviceHeap::Segments(PoolId wanted) {
             [](const Held& a, const Held& b) { return a.address < b.address; });
   for (const Held& block : blocks) {
     const device::StreamId stream = streams_[block.stream].id;
-    const bool follows = !segments.empty() && segments.back().pool == PoolId() &&
-                         segments.back().stream == stream &&
-                         segments.back().address + static_cast<uint64_t>(segments.back().size) ==
-                             block.address;
+    const bool follows =
+        !segments.empty() && segments.back().pool == PoolId() && segments.back().stream == stream &&
+        segments.back().address + static_cast<uint64_t>(segments.back().size) == block.address;
     if (!follows) segments.push_back({block.address, 0, stream, {}, {}});
     const int64_t size = BlockBytes(block.requested);
     segments.back().size += size;

@@ -123,6 +123,22 @@ TEST_F(HeapPoolsTest, AFreeThatACaptureForbidsIsDoneAfterIt) {
   EXPECT_FALSE(InPool(block));
 }
 
+TEST_F(HeapPoolsTest, OrdinaryBlocksOfOtherStreamsWaitForTheEndOfACaptureToo) {
+  Make(GiB(1));
+  const device::Address block = Take(MiB(4), Handle(1));
+  EXPECT_TRUE(*heap_->RecordStream(block, Handle(2)));
+  Begin(kPool, Handle(2));
+  captures_.captured.insert(Handle(2));
+  EXPECT_TRUE(heap_->Free(block));
+  EXPECT_EQ(Calls(device::DeviceCall::kRecordEvent), 0);
+  EXPECT_EQ(heap_->statistics().pending_bytes, MiB(4).value());
+  captures_.captured.clear();
+  heap_->EndPool(kPool);
+  EXPECT_EQ(Calls(device::DeviceCall::kRecordEvent), 1);
+  EXPECT_EQ(heap_->statistics().pending_bytes, 0);
+  EXPECT_EQ(Take(MiB(4), Handle(1)), block);
+}
+
 TEST_F(HeapPoolsTest, ACheckpointIsRestoredAddressByAddress) {
   Make(GiB(1));
   Begin(kPool, Handle(1));

@@ -183,7 +183,8 @@ Status StreamArena::Restore(const std::vector<LiveBlock>& live) {
         After(cell->first, cell->second.size) < After(block.address, size)) {
       cells_ = cells;
       free_ = free;
-      return NotRestorable(block, "its memory is no longer the pool's, or another block lies there");
+      return NotRestorable(block,
+                           "its memory is no longer the pool's, or another block lies there");
     }
     if (cell->first < block.address) {
       const auto before = static_cast<int64_t>(block.address - cell->first);
@@ -212,8 +213,8 @@ int64_t StreamArena::reserved() const {
   return sum;
 }
 
-StreamArena& PrivatePool::ArenaOf(
-    const std::shared_ptr<memory::PhysicalMemoryAllocator>& physical, device::StreamId stream) {
+StreamArena& PrivatePool::ArenaOf(const std::shared_ptr<memory::PhysicalMemoryAllocator>& physical,
+                                  device::StreamId stream) {
   std::unique_ptr<StreamArena>& arena = arenas_[stream];
   if (arena == nullptr) arena = std::make_unique<StreamArena>(physical, stream);
   return *arena;

@@ -38,7 +38,8 @@ TEST_P(StreamArenaTest, BlocksNeverOverlapAndCheckpointsComeBackWhateverHappens)
   std::vector<std::vector<LiveBlock>> checkpoints;
   const auto overlaps = [&](device::Address at, int64_t size) {
     const auto above = live.upper_bound(at);
-    if (above != live.end() && above->first < at + static_cast<uint64_t>(BlockBytes(size))) return true;
+    if (above != live.end() && above->first < at + static_cast<uint64_t>(BlockBytes(size)))
+      return true;
     if (above == live.begin()) return false;
     const auto below = std::prev(above);
     return below->first + static_cast<uint64_t>(BlockBytes(below->second)) > at;

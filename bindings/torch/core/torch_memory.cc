@@ -16,17 +16,18 @@ namespace {
 std::atomic<bool> forked = false;
 
 Error Forked() {
-  return {ErrorKind::kRunFailed,
-          "torch.forked",
-          "cannot allocate",
-          "",
-          "this process was made by fork from one that used the GPU, and CUDA does not survive that",
-          "start processes by spawn (multiprocessing.set_start_method), or fork earlier"};
+  return {
+      ErrorKind::kRunFailed,
+      "torch.forked",
+      "cannot allocate",
+      "",
+      "this process was made by fork from one that used the GPU, and CUDA does not survive that",
+      "start processes by spawn (multiprocessing.set_start_method), or fork earlier"};
 }
 
 Error NoSuchDevice(int device) {
-  return {ErrorKind::kUsage, "torch.device",      "cannot allocate", StrCat("device ", device),
-          "there is none",   "name one that exists"};
+  return {ErrorKind::kUsage,         "torch.device",  "cannot allocate",
+          StrCat("device ", device), "there is none", "name one that exists"};
 }
 
 std::string DriverName(const std::string& named) {
@@ -134,8 +135,9 @@ void TorchMemory::Free(device::Address address, int likely) {
   for (DeviceHeap* heap : heaps()) {
     if (heap->id().ordinal != likely && heap->Free(address)) return;
   }
-  Log(LogLevel::kError, StrCat("torch: address ", address,
-                               " was freed, but is no block that is in use [memory.unknown_block]"));
+  Log(LogLevel::kError,
+      StrCat("torch: address ", address,
+             " was freed, but is no block that is in use [memory.unknown_block]"));
 }
 
 Status TorchMemory::RecordStream(device::Address address, void* native_stream, int likely) {
@@ -162,8 +164,9 @@ Status TorchMemory::SetLimit(int device, Bytes limit) {
 
 Status TorchMemory::SetFraction(int device, double fraction) {
   if (!(fraction >= 0 && fraction <= 1)) {
-    return Error{ErrorKind::kUsage, "torch.fraction", "cannot limit memory",
-                 StrCat("fraction ", fraction), "it is not between 0 and 1", "give one that is"};
+    return Error{ErrorKind::kUsage,           "torch.fraction",
+                 "cannot limit memory",       StrCat("fraction ", fraction),
+                 "it is not between 0 and 1", "give one that is"};
   }
   PLIMSOLL_ASSIGN(DeviceHeap * heap, Heap(device));
   PLIMSOLL_ASSIGN(const device::MemoryInfo info, device_->memory().Info(heap->id()));
@@ -195,14 +198,14 @@ std::string TorchMemory::Summary() {
   for (DeviceHeap* heap : heaps()) {
     const HeapStatistics now = heap->statistics();
     const Counter& allocated = now.allocated_bytes[0];
-    text += StrCat("device ", heap->id().ordinal, ": allocated ", Bytes(allocated.current),
-                   " (most ", Bytes(allocated.peak), "), reserved ",
-                   Bytes(now.reserved_bytes.current), " (most ", Bytes(now.reserved_bytes.peak),
-                   ")\n");
+    text +=
+        StrCat("device ", heap->id().ordinal, ": allocated ", Bytes(allocated.current), " (most ",
+               Bytes(allocated.peak), "), reserved ", Bytes(now.reserved_bytes.current), " (most ",
+               Bytes(now.reserved_bytes.peak), ")\n");
     if (allocated.peak > 0) {
       const int64_t ratio = now.reserved_bytes.peak * 1000 / allocated.peak;
-      text += StrCat("  most reserved over most allocated: ", static_cast<double>(ratio) / 1000,
-                     "\n");
+      text +=
+          StrCat("  most reserved over most allocated: ", static_cast<double>(ratio) / 1000, "\n");
     }
     text += StrCat("  ", now.allocation[0].allocated, " requests, ", now.segment.allocated,
                    " chunks taken from the device, ", now.segment.freed, " given back\n");

@@ -20,11 +20,11 @@ class CudaDevice;
 namespace plimsoll::pytorch {
 
 struct TorchMemoryOptions {
-  std::string driver;        // empty: what PLIMSOLL_CUDA_DRIVER names, else NVIDIA's
-  Bytes limit = Bytes(0);    // of each device; 0: none
-  Bytes record = MiB(64);    // host memory for recorded events; 0: nothing is recorded
-  bool guarded = false;      // the debug mode: guards around blocks, poison in freed ones; slow
-  int most_devices = 0;      // 0: as many as there are
+  std::string driver;      // empty: what PLIMSOLL_CUDA_DRIVER names, else NVIDIA's
+  Bytes limit = Bytes(0);  // of each device; 0: none
+  Bytes record = MiB(64);  // host memory for recorded events; 0: nothing is recorded
+  bool guarded = false;    // the debug mode: guards around blocks, poison in freed ones; slow
+  int most_devices = 0;    // 0: as many as there are
 };
 
 // All memory that PyTorch has through us in this process: a heap for each device, made by the first
@@ -60,9 +60,9 @@ class TorchMemory {
   bool recording() const { return recorder_ != nullptr && recorder_->recording(); }
   // What was recorded since the last of these calls; the window stays open. Fails (torch.record)
   // where nothing is recorded.
-  Status WriteReport(const std::string& path);             // an HTML page
-  Status WriteOperatorMemory(const std::string& path);     // operator_memory CSV
-  std::chrono::nanoseconds DriverTime() const;  // inside calls that do not wait
+  Status WriteReport(const std::string& path);          // an HTML page
+  Status WriteOperatorMemory(const std::string& path);  // operator_memory CSV
+  std::chrono::nanoseconds DriverTime() const;          // inside calls that do not wait
   // "device 0: ..." for people, a line each.
   std::string Summary();
 
@@ -84,7 +84,8 @@ class TorchMemory {
   std::atomic<bool> used_ = false;
 };
 
-// What the calling thread's requests are tagged with; empty: nothing. Borrowed until it is replaced.
+// What the calling thread's requests are tagged with; empty: nothing. Borrowed until it is
+// replaced.
 void SetTag(const std::string& tag);
 const std::string& CurrentTag();
 

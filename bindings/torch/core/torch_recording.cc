@@ -26,8 +26,12 @@ void TorchMemory::Record(bool on) {
 Result<profile::Recording> TorchMemory::TakeRecording() {
   const std::lock_guard lock(mutex_);
   if (!recording()) {
-    return Error{ErrorKind::kUsage, "torch.record",           "cannot write what was recorded", "",
-                 "nothing is recorded", "call plimsoll.torch.record() first, or install(record=True)"};
+    return Error{ErrorKind::kUsage,
+                 "torch.record",
+                 "cannot write what was recorded",
+                 "",
+                 "nothing is recorded",
+                 "call plimsoll.torch.record() first, or install(record=True)"};
   }
   profile::Recording taken = recorder_->Stop();
   recorder_->Start();
@@ -44,8 +48,9 @@ Status TorchMemory::WriteReport(const std::string& path) {
   std::istringstream table(profile::OperatorMemoryCsv(recording, {"CUDA"}));
   profile::CsvReport rows;
   PLIMSOLL_ASSIGN(const profile::OperatorMemoryReading reading,
-                  profile::ReadOperatorMemory(
-                      table, path, [&](profile::OperatorMemoryRow&& row) { rows.Add(std::move(row)); }));
+                  profile::ReadOperatorMemory(table, path, [&](profile::OperatorMemoryRow&& row) {
+                    rows.Add(std::move(row));
+                  }));
   profile::Report report;
   report.title = "PyTorch";
   report.plans = rows.Finish("PyTorch", reading);

@@ -100,8 +100,8 @@ void AddReplay(CLI::App& program, Action& action) {
   command.Text("--capacity", options->capacity, "Memory of the device: a size such as 16GiB");
   command.Whole("--repeat", options->replay.repeat, 1, 1'000'000, "Passes over the trace");
   command.Flag("--check-contents", options->check_contents,
-               "Fill every block and look at its bytes before it is freed (always on cuda)");
-  command.Flag("--no-check-contents", options->no_check_contents, "Not even on cuda");
+               "Fill every block and look at its bytes before it is freed; default on cuda");
+  command.Flag("--no-check-contents", options->no_check_contents, "Do not, on cuda either");
   command.Flag("--find-capacity", options->replay.find_capacity,
                "Find the smallest fake device on which it completes");
   command.Json(options->json);

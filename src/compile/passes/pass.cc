@@ -15,6 +15,7 @@
 #include "compile/passes/fuse/fuse_normalizations.h"
 #include "compile/passes/fuse/fuse_products.h"
 #include "compile/passes/fuse/fuse_quantized.h"
+#include "compile/passes/fuse/fuse_scale_shifts.h"
 #include "compile/passes/inline_branches.h"
 #include "compile/passes/layout/channel_groups.h"
 #include "compile/passes/loop_invariants.h"
@@ -68,6 +69,7 @@ constexpr Pass kFusing[] = {
       kMatMulActivation},
      6,
      "FusedMatMul"},
+    {FuseScaleShifts, {kScaleShift}, 1, "FusedScaleShift"},
 };
 
 constexpr Pass kFolding[] = {{FoldConstants, {kConstantFold}}};

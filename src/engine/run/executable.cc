@@ -1,6 +1,11 @@
 #include "engine/run/executable.h"
 
+#include <algorithm>
+#include <limits>
+#include <mutex>
 #include <numeric>
+#include <optional>
+#include <type_traits>
 
 #include "base/mapped_pages.h"
 #include "kernels/parallel.h"
@@ -81,6 +86,10 @@ bool Leads(const Task& task) {
       return false;
   }
 }
+
+struct NothingBefore {
+  void operator()(const Task&) const {}
+};
 
 bool IsTrue(const void* at) { return *static_cast<const bool*>(at); }
 
@@ -243,10 +252,40 @@ Status Executable::RunTask(const Task& task, const Addresses& addresses, const C
     case Task::Kind::kClear:
       return Clear(operands[0], Bytes(task.bytes), queue, call.clearing);
     default:
+      // The same bits whether its branch runs beside others or not.
+      std::optional<kernels::ThreadScope> one;
+      if (task.in_one_thread) one.emplace(1);
       PLIMSOLL_TRY(queue.Run(*task.kernel, CallOf(task, operands)));
       mapped_weights_.GiveBack(static_cast<size_t>(&task - program_.tasks.data()));
       return {};
   }
+}
+
+Status Executable::RunAtOnce(const TasksAtOnce& at_once, const Addresses& addresses,
+                             const Call& call) const {
+  struct Shares {
+    const Executable& executable;
+    const TasksAtOnce& at_once;
+    const Addresses& addresses;
+    const Call& call;
+    std::mutex mutex = {};
+    uint32_t failed = std::numeric_limits<uint32_t>::max();  // the first task that did
+    Status status = {};
+  } shares{*this, at_once, addresses, call};
+  const auto run = [](int share, const void* given) {
+    auto& all = *static_cast<Shares*>(const_cast<void*>(given));
+    for (const uint32_t task : all.at_once.shares[static_cast<size_t>(share)]) {
+      Status done =
+          all.executable.RunTask(all.executable.program_.tasks[task], all.addresses, all.call);
+      if (done.ok()) continue;
+      const std::lock_guard lock(all.mutex);
+      if (task < all.failed) all.status = std::move(done);
+      all.failed = std::min(all.failed, task);
+      return;
+    }
+  };
+  kernels::RunRegion(static_cast<int>(at_once.shares.size()), false, run, &shares);
+  return std::move(shares.status);
 }
 
 Status Executable::CopySlice(const Task& task, const Addresses& addresses,
@@ -347,6 +386,9 @@ template <typename Before>
 Status Executable::Walk(const Program::Range& tasks, Addresses& addresses, const Call& call,
                         const Before& before) const {
   kernels::Queue& queue = QueueOf(call);
+  // Who looks at tasks sees them one after the other.
+  const bool at_once =
+      std::is_same_v<Before, NothingBefore> && call.monitor == nullptr && call.queue == nullptr;
   // Whether something that was sent may still use memory of the host.
   bool in_use = true;
   size_t i = tasks.begin;
@@ -379,7 +421,12 @@ Status Executable::Walk(const Program::Range& tasks, Addresses& addresses, const
       if (!finished.ok()) return failed(std::move(finished));
     }
     in_use = (in_use || task.uses_host_memory) && !by_host;
-    if (Leads(task)) {
+    if (at_once && task.side_by_side != kNoBranches) {
+      const TasksAtOnce& branches = program_.side_by_side[static_cast<size_t>(task.side_by_side)];
+      Status done = RunAtOnce(branches, addresses, call);
+      if (!done.ok()) return failed(std::move(done));
+      i = branches.end;
+    } else if (Leads(task)) {
       const Result<size_t> next = Next(i, addresses, queue);
       if (!next.ok()) return failed(next.status());
       i = *next;
@@ -413,7 +460,7 @@ Status Executable::RunAll(Addresses& addresses, const Call& call, const Before& 
 }
 
 Status Executable::Run(Addresses& addresses, const Call& call) const {
-  return RunAll(addresses, call, [](const Task&) {});
+  return RunAll(addresses, call, NothingBefore());
 }
 
 Status Executable::Run(Addresses& addresses, const Call& call, const BeforeTask& before) const {

@@ -109,6 +109,8 @@ class Executable {
   template <typename Before>
   Status Walk(const Program::Range& tasks, Addresses& addresses, const Call& call,
               const Before& before) const;
+  // Returns when all are done, with what the first task that failed says.
+  Status RunAtOnce(const TasksAtOnce& at_once, const Addresses& addresses, const Call& call) const;
   Status CopySlice(const Task& task, const Addresses& addresses, kernels::Queue& queue) const;
   // The task that comes after one that may lead elsewhere.
   Result<size_t> Next(size_t index, Addresses& addresses, kernels::Queue& queue) const;

@@ -35,6 +35,7 @@ struct Place {
 };
 
 inline constexpr int32_t kEveryBatch = -1;
+inline constexpr int32_t kNoBranches = -1;
 
 // One step of a run.
 struct Task {
@@ -65,6 +66,9 @@ struct Task {
   bool uses_host_memory = false;  // some operand lies in an area of the host
   int64_t bytes = 0;
   int32_t batch = kEveryBatch;  // the batch that it belongs to, of the program's
+  // Of Program::side_by_side, where tasks [begin, end) from this one on may run at once.
+  int32_t side_by_side = kNoBranches;
+  bool in_one_thread = false;  // one of such tasks
 };
 
 // Memory outside the feature map, with a base of its own.
@@ -106,6 +110,13 @@ struct SliceCopy {
   bool backward = false;  // the first iteration has the last slice
 };
 
+// Tasks that follow each other, of branches that touch no bytes which another writes: shares run at
+// once, each task of a share after the one before.
+struct TasksAtOnce {
+  uint32_t end = 0;  // the task behind the last
+  std::vector<std::vector<uint32_t>> shares;
+};
+
 // A compiled model as straight tasks, branches as skips, loops as ways back: what an Executable
 // walks. Plain data.
 struct Program {
@@ -114,6 +125,7 @@ struct Program {
   std::vector<Transfer> transfers;
   std::vector<ProgramLoop> loops;
   std::vector<SliceCopy> slices;
+  std::vector<TasksAtOnce> side_by_side;
   Bytes arena;  // the feature map
   std::vector<Area> areas;
   std::vector<StablePlace> stable;  // each key once

@@ -10,6 +10,7 @@
 #include "compile/passes/stable_values.h"
 #include "compile/shapes/batch_labels.h"
 #include "engine/run/program.h"
+#include "engine/run/side_by_side.h"
 #include "engine/transfer/input_transfer.h"
 
 namespace plimsoll::engine {
@@ -466,6 +467,10 @@ class Builder {
 
 }  // namespace
 
-Program BuildProgram(const compile::CompiledModel& model) { return Builder(model).Build(); }
+Program BuildProgram(const compile::CompiledModel& model) {
+  Program program = Builder(model).Build();
+  SetSideBySide(model, program);
+  return program;
+}
 
 }  // namespace plimsoll::engine

@@ -49,6 +49,7 @@ std::vector<std::span<const KernelRow>> Families() {
       FusedMatMulKernels(),
       PoolingKernels(),
       FusedPoolKernels(),
+      FusedScaleShiftKernels(),
       RecurrentKernels(),
       IntegerProductKernels(),
       IntegerConvolutionKernels(),

@@ -55,6 +55,7 @@ std::span<const KernelRow> FusedConvKernels();
 std::span<const KernelRow> FusedMatMulKernels();
 std::span<const KernelRow> PoolingKernels();
 std::span<const KernelRow> FusedPoolKernels();
+std::span<const KernelRow> FusedScaleShiftKernels();
 std::span<const KernelRow> RecurrentKernels();
 std::span<const KernelRow> IntegerProductKernels();
 std::span<const KernelRow> IntegerConvolutionKernels();

@@ -46,6 +46,8 @@ constexpr FusionPatternRow kRows[] = {
     {kConvActivation, "ConvActivationFusionPass", kUb, "a convolution applies its activation"},
     {kMatMulAdd, "MatMulAddFusionPass", kUb, "a product adds another tensor to its result"},
     {kMatMulActivation, "MatMulActivationFusionPass", kUb, "a product applies its activation"},
+    {kScaleShift, "ScaleShiftFusionPass", kUb,
+     "BatchNormalization or constant arithmetic a channel, and the activation behind it, are one"},
     {kSliceBySlice, "SliceBySliceFusionPass", kUb,
      "nodes run slice by slice, so that a large tensor between them is never whole"},
 };

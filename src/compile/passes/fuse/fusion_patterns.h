@@ -39,6 +39,7 @@ enum class FusionPattern : uint8_t {
   kConvActivation,
   kMatMulAdd,
   kMatMulActivation,
+  kScaleShift,
   kSliceBySlice,
 };
 inline constexpr size_t kFusionPatterns = static_cast<size_t>(FusionPattern::kSliceBySlice) + 1;

@@ -13,6 +13,7 @@ enum class ChannelGroupRule {
   kPool,         // becomes plimsoll::FusedPool; input 0 must be grouped already
   kElementwise,  // stays what it is, on grouped tensors
   kConcat,       // likewise, along the channels
+  kScaleShift,   // likewise, of input 0, which must be grouped already
 };
 
 // How an operand of an element-wise node meets a grouped result of that shape.

@@ -64,6 +64,9 @@ class ChannelGrouping {
       case ChannelGroupRule::kConcat:
         if (AnyIsNative(node)) GroupConcat(id);
         return;
+      case ChannelGroupRule::kScaleShift:
+        if (IsNative(node.inputs[0])) GroupScaleShift(id);
+        return;
     }
   }
 
@@ -184,6 +187,15 @@ class ChannelGrouping {
     Node node = SameNode(id);
     node.attributes.Set("axis", int64_t{1});
     for (ValueId& part : node.inputs) part = Grouped(part, id);
+    Replace(id, Insert(id, std::move(node)));
+  }
+
+  void GroupScaleShift(NodeId id) {
+    Node node = SameNode(id);
+    node.attributes.Set("input_blocked", int64_t{1});
+    node.attributes.Set("channels", *DimOf(graph_, node.inputs[0], 1));
+    node.attributes.Set("block", int64_t{group_size_});
+    node.inputs[0] = Grouped(node.inputs[0], id);
     Replace(id, Insert(id, std::move(node)));
   }
 

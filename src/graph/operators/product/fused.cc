@@ -18,6 +18,8 @@
 //     of Conv, and input_blocked, output_blocked (0 or 1)
 //   FusedPool(X): attribute kind (MaxPool, AveragePool, GlobalAveragePool) and its attributes; in
 //     and out are blocked
+//   FusedScaleShift(X, scale, shift): scale * X + shift, one number of each per channel; attribute
+//     input_blocked (0 or 1), and the output is as the input
 //   BlockChannels(X), UnblockChannels(X)
 //   FusedMatMul(A, B, bias?, residual?): alpha * A x B, plus the bias, one number per column, plus
 //   the
@@ -105,6 +107,19 @@ Status InferFusedPool(InferContext& context) {
   return SetImage(context, std::move(shape), true);
 }
 
+Status InferFusedScaleShift(InferContext& context) {
+  PLIMSOLL_TRY(CheckSameType(context, {0, 1, 2}));
+  const bool blocked = context.attributes().Int("input_blocked", 0) != 0;
+  PLIMSOLL_ASSIGN(std::optional<Shape> shape, PlainShape(context, 0, blocked));
+  if (!shape) {
+    context.SetOutputOfUnknownRank(0, TypeOf(context, {0}));
+    return {};
+  }
+  PLIMSOLL_TRY(CheckVector(context, 1, (*shape)[1]));
+  PLIMSOLL_TRY(CheckVector(context, 2, (*shape)[1]));
+  return SetImage(context, *std::move(shape), blocked);
+}
+
 Status InferBlockChannels(InferContext& context) {
   PLIMSOLL_ASSIGN(std::optional<Shape> shape, PlainShape(context, 0, false));
   if (shape) return SetImage(context, *std::move(shape), true);
@@ -163,9 +178,12 @@ constexpr OperatorFacts kFusedConvolution = {.in_place_inputs = Inputs(3),
 constexpr OperatorFacts kFusedProduct = {.in_place_inputs = Inputs(3),
                                          .operations = MatrixOperations};
 
+constexpr OperatorFacts kScaleShift = {.in_place_inputs = Inputs(0)};
+
 constexpr OperatorRow kFusedRows[] = {
     {"plimsoll", "FusedConv", 1, kNewest, 2, 4, 1, 1, InferFusedConv, kFusedConvolution},
     {"plimsoll", "FusedPool", 1, kNewest, 1, 1, 1, 1, InferFusedPool},
+    {"plimsoll", "FusedScaleShift", 1, kNewest, 3, 3, 1, 1, InferFusedScaleShift, kScaleShift},
     {"plimsoll", "BlockChannels", 1, kNewest, 1, 1, 1, 1, InferBlockChannels},
     {"plimsoll", "UnblockChannels", 1, kNewest, 1, 1, 1, 1, InferUnblockChannels},
     {"plimsoll", "FusedMatMul", 1, kNewest, 2, 4, 1, 1, InferFusedMatMul, kFusedProduct},

@@ -9,6 +9,7 @@
 #include "kernels/blocking.h"
 #include "kernels/cpu/convolution/convolution_primitive.h"
 #include "kernels/cpu/convolution/depthwise_convolution.h"
+#include "kernels/cpu/convolution/direct_convolution.h"
 #include "kernels/cpu/convolution/product_convolution.h"
 #include "kernels/cpu/convolution/row_convolution.h"
 #include "kernels/cpu/convolution/tiled_convolution.h"
@@ -294,6 +295,10 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
   Result<Plan> whole = MakePlan(site, wanted, {});
   const bool has_fast = whole.ok() && !whole->primitive.MultipliesMatrices();
   if (depthwise && blocked && !has_fast) return MakeDepthwiseConvolution(site, wanted);
+  if (!depthwise && SuitsDirectConvolution(wanted) && !site.alternatives.Offer("blocks")) {
+    Result<KernelPointer> direct = MakeDirectConvolution(site, wanted);
+    if (direct.ok()) return direct;
+  }
   if (!depthwise && MostlyMeetsPadding(wanted.shape) && !site.alternatives.Offer("all taps")) {
     return MakeLiveTapConvolution(site, wanted);
   }

@@ -6,6 +6,7 @@
 #include "kernels/cpu/convolution/image_form.h"
 #include "kernels/cpu/convolution/product_convolution.h"
 #include "kernels/cpu/convolution/row_finish.h"
+#include "kernels/cpu/convolution/tap_bands.h"
 #include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/panel_product.h"
 #include "kernels/cpu/workspace.h"
@@ -25,36 +26,6 @@ constexpr int64_t kLiveThreadWork = int64_t{1} << 19;
 // A product takes this share of all taps in the time that oneDNN takes for all.
 constexpr double kWorthwhileShare = 0.6;
 
-// Places [first, end) of one axis of the output which meet the input under taps
-// [first_tap, end_tap).
-struct Band {
-  int64_t first = 0;
-  int64_t end = 0;
-  int64_t first_tap = 0;
-  int64_t end_tap = 0;
-};
-
-std::vector<Band> BandsOf(const Window& window, size_t axis) {
-  std::vector<Band> bands;
-  for (int64_t place = 0; place < window.output[axis]; ++place) {
-    const int64_t begin = place * window.strides[axis] - window.begin[axis];
-    const int64_t step = window.dilations[axis];
-    const int64_t kernel = window.kernel[axis];
-    Band own{.first = place, .end = place + 1};
-    own.first_tap = std::min(begin >= 0 ? 0 : (-begin + step - 1) / step, kernel);
-    const int64_t inside = window.input[axis] - begin;
-    own.end_tap = std::clamp(inside <= 0 ? 0 : (inside - 1) / step + 1, own.first_tap, kernel);
-    const bool same = !bands.empty() && bands.back().first_tap == own.first_tap &&
-                      bands.back().end_tap == own.end_tap;
-    if (same) {
-      bands.back().end = own.end;
-    } else {
-      bands.push_back(own);
-    }
-  }
-  return bands;
-}
-
 // See MakeLiveTapConvolution.
 class LiveTapConvolution final : public Kernel {
  public:
@@ -73,8 +44,8 @@ class LiveTapConvolution final : public Kernel {
   Status Run(const KernelCall& call) const override {
     for (int64_t image = 0; image < shape_.batch; ++image) {
       for (int64_t group = 0; group < shape_.groups; ++group) {
-        for (const Band& rows : rows_) {
-          for (const Band& columns : columns_) RunRectangle(call, image, group, rows, columns);
+        for (const TapBand& rows : rows_) {
+          for (const TapBand& columns : columns_) RunRectangle(call, image, group, rows, columns);
         }
       }
     }
@@ -88,8 +59,8 @@ class LiveTapConvolution final : public Kernel {
         destination_{wanted.shape.window.OutputSize(),
                      wanted.destination_blocked ? BlockSize() : 1},
         finish_(wanted.activation),
-        rows_(BandsOf(wanted.shape.window, 1)),
-        columns_(BandsOf(wanted.shape.window, 2)) {
+        rows_(TapBandsOf(wanted.shape.window, 1)),
+        columns_(TapBandsOf(wanted.shape.window, 2)) {
     part_channels_ = std::min(shape_.GroupChannels(), kLiveDepth);
     const int64_t lines = part_channels_ + shape_.GroupFilters();
     const Bytes allowed = std::min(site.most_workspace, kMostLiveBytes);
@@ -132,15 +103,15 @@ class LiveTapConvolution final : public Kernel {
   struct Stretch {
     int64_t image;
     int64_t group;
-    const Band& rows;
-    const Band& columns;
+    const TapBand& rows;
+    const TapBand& columns;
     int64_t first;  // place within the rectangle, row by row
     int64_t count;
   };
 
-  void RunRectangle(const KernelCall& call, int64_t image, int64_t group, const Band& rows,
-                    const Band& columns) const {
-    const int64_t places = (rows.end - rows.first) * (columns.end - columns.first);
+  void RunRectangle(const KernelCall& call, int64_t image, int64_t group, const TapBand& rows,
+                    const TapBand& columns) const {
+    const int64_t places = rows.length() * columns.length();
     for (int64_t first = 0; first < places; first += stretch_) {
       RunStretch(call, {image, group, rows, columns, first, std::min(stretch_, places - first)});
     }
@@ -196,7 +167,7 @@ class LiveTapConvolution final : public Kernel {
   // `width` from `begin` on.
   template <typename Body>
   static void ForEachRun(const Stretch& stretch, int64_t begin, int64_t width, const Body& body) {
-    const int64_t wide = stretch.columns.end - stretch.columns.first;
+    const int64_t wide = stretch.columns.length();
     for (int64_t column = 0; column < width;) {
       const int64_t place = stretch.first + begin + column;
       const int64_t x = place % wide;
@@ -265,8 +236,8 @@ class LiveTapConvolution final : public Kernel {
   ImageForm source_;
   ImageForm destination_;
   RowFinish finish_;
-  std::vector<Band> rows_;
-  std::vector<Band> columns_;
+  std::vector<TapBand> rows_;
+  std::vector<TapBand> columns_;
   const float* packed_ = nullptr;
   int64_t part_channels_ = 1;
   int64_t stretch_ = kPanelWidth;
@@ -282,13 +253,12 @@ bool MostlyMeetsPadding(const ConvolutionShape& shape) {
   const bool planes = window.kernel[0] == 1 && window.input[0] == 1 && window.output[0] == 1 &&
                       window.begin[0] == 0;
   if (!planes) return false;
-  const std::vector<Band> all_columns = BandsOf(window, 2);
+  const std::vector<TapBand> all_columns = TapBandsOf(window, 2);
   double work = 0;
-  for (const Band& rows : BandsOf(window, 1)) {
-    for (const Band& columns : all_columns) {
-      const int64_t places = (rows.end - rows.first) * (columns.end - columns.first);
-      const int64_t taps = (rows.end_tap - rows.first_tap) * (columns.end_tap - columns.first_tap);
-      work += static_cast<double>(PanelColumns(places)) * static_cast<double>(taps);
+  for (const TapBand& rows : TapBandsOf(window, 1)) {
+    for (const TapBand& columns : all_columns) {
+      work += static_cast<double>(PanelColumns(rows.length() * columns.length())) *
+              static_cast<double>(rows.taps() * columns.taps());
     }
   }
   const auto all = static_cast<double>(window.OutputSize() * window.KernelSize());

@@ -32,7 +32,8 @@ constexpr int kRowPanels = 4;
 constexpr int64_t kRowBlock = 192;
 
 // A tile of C: kGemmRows rows and kPanels panels, of which the last may be cut to `last_columns`.
-template <int kGemmRows, int kPanels>
+// Where kFetches, the panel behind them is brought into the second cache on the way.
+template <int kGemmRows, int kPanels, bool kFetches = false>
 HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT a,
                      const float* HWY_RESTRICT b, int64_t last_columns, bool accumulate,
                      float* HWY_RESTRICT c) {
@@ -47,6 +48,7 @@ HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT 
     for (int v = 0; v < kWidth; ++v) totals[r][v] = hn::Zero(kLanes);
   }
   for (int64_t d = 0; d < depth; ++d) {
+    if constexpr (kFetches) __builtin_prefetch(b + kPanels * gemm.b.panel_stride, 0, 2);
     Vector row[kWidth];
 #pragma GCC unroll 16
     for (int v = 0; v < kWidth; ++v) {
@@ -92,7 +94,7 @@ HWY_INLINE void TileOf(int64_t rows, const Gemm& gemm, int64_t depth, const floa
       return;
     }
   }
-  Tile<kGemmRows, kPanels>(gemm, depth, a, b, last_columns, accumulate, c);
+  Tile<kGemmRows, kPanels, true>(gemm, depth, a, b, last_columns, accumulate, c);
 }
 
 // Has rows [first, last) of a panel brought into the second cache while others are worked on: the

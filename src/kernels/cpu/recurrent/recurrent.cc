@@ -6,6 +6,7 @@
 #include "kernels/cpu/recurrent/quantized_gates.h"
 #include "kernels/cpu/recurrent/recurrent_cells.h"
 #include "kernels/element_types.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
@@ -66,9 +67,22 @@ struct Direction {
 };
 
 // What the data adds to the gates is worked out for a stretch of steps at once: enough rows for a
-// product to pay, and no more than stay in the second cache.
+// product to pay, and no more than stay in the second cache. Weights that push each other out of
+// the caches between stretches may have longer ones, of a small part of their size.
 constexpr Bytes kStretchBytes = Bytes(256 << 10);
 constexpr int64_t kStretchRows = 48;
+constexpr int64_t kWeightsOfAStretch = 8;
+// Multiplications that take as long as handing the work of a gate to threads.
+constexpr int64_t kRegionWork = 100'000;
+// Where the parts of one direction lie in the workspace.
+struct DirectionPlaces {
+  int64_t sums = 0;
+  int64_t rows = 0;
+  int64_t gates = 0;
+  int64_t hidden = 0;
+  int64_t cell = 0;
+  int64_t reset = 0;
+};
 
 // RNN, GRU and LSTM with every attribute of the standard, over float or double. What the data adds
 // to the gates is worked out for a stretch of steps at once, the states' part step by step. The
@@ -92,19 +106,27 @@ class RecurrentKernel final : public Kernel {
       return workspace.Take(Bytes(elements) * int64_t{sizeof(T)});
     };
     const bool carries = cell == Cell::kGru && kernel->late_reset_;
-    kernel->gates_ = take((shape.gates + (carries ? 1 : 0)) * shape.StateSize());
-    kernel->hidden_ = take(shape.StateSize());
-    if (cell == Cell::kLstm) kernel->cell_state_ = take(shape.StateSize());
-    if (cell == Cell::kGru && !carries) kernel->reset_ = take(shape.StateSize());
+    const int64_t slots = DirectionsAtOnce(site, shape);
+    for (int64_t slot = 0; slot < slots; ++slot) {
+      DirectionPlaces places;
+      places.gates = take((shape.gates + (carries ? 1 : 0)) * shape.StateSize());
+      places.hidden = take(shape.StateSize());
+      if (cell == Cell::kLstm) places.cell = take(shape.StateSize());
+      if (cell == Cell::kGru && !carries) places.reset = take(shape.StateSize());
+      kernel->places_.push_back(places);
+    }
     PLIMSOLL_TRY(kernel->PlanStates(site, workspace));
     const int64_t row =
         shape.gates * shape.hidden + (kernel->gathers_ ? shape.features : int64_t{0});
-    kernel->PlanStretch(Bytes(row) * int64_t{sizeof(T)}, site.most_workspace - workspace.total());
+    const Bytes room = site.most_workspace - workspace.total();
+    kernel->PlanStretch(Bytes(row) * int64_t{sizeof(T)}, Bytes(room.value() / slots));
     PLIMSOLL_TRY(kernel->PlanData(site, workspace));
-    // The sums of one step lie as its gates do, and become them.
-    kernel->sums_ = kernel->stretch_ > 1 ? take(shape.gates * kernel->stretch_ * shape.StateSize())
-                                         : kernel->gates_;
-    if (kernel->gathers_) kernel->rows_ = take(kernel->stretch_ * shape.batch * shape.features);
+    for (DirectionPlaces& places : kernel->places_) {
+      // The sums of one step lie as its gates do, and become them.
+      places.sums = kernel->stretch_ > 1 ? take(shape.gates * kernel->stretch_ * shape.StateSize())
+                                         : places.gates;
+      if (kernel->gathers_) places.rows = take(kernel->stretch_ * shape.batch * shape.features);
+    }
     kernel->workspace_ = workspace.total();
     return KernelPointer(std::move(kernel));
   }
@@ -120,9 +142,14 @@ class RecurrentKernel final : public Kernel {
     if (T* const all = Output(call, Ports::kAll); all != nullptr && has_lengths_) {
       std::fill_n(all, shape_.sequence * shape_.directions * shape_.StateSize(), T(0));
     }
-    for (int64_t direction = 0; direction < shape_.directions; ++direction) {
-      RunDirection(call, direction);
-    }
+    ParallelFor(static_cast<int64_t>(places_.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t slot = begin; slot < end; ++slot) {
+        for (int64_t number = slot; number < shape_.directions;
+             number += static_cast<int64_t>(places_.size())) {
+          RunDirection(call, number, places_[static_cast<size_t>(slot)]);
+        }
+      }
+    });
     return {};
   }
 
@@ -134,10 +161,25 @@ class RecurrentKernel final : public Kernel {
     return port < call.outputs.size() ? static_cast<T*>(call.outputs[port]) : nullptr;
   }
 
+  // Two directions run side by side where that is quicker than to share out each step of one after
+  // the other.
+  static int64_t DirectionsAtOnce(const KernelSite& site, const RecurrentShape& shape) {
+    const int64_t threads = Threads();
+    const Bytes states = Bytes((shape.gates + 3) * shape.StateSize()) * int64_t{sizeof(T)};
+    const bool fits = states * 2 <= site.most_workspace && !site.deterministic;
+    if (threads < 2 || shape.directions < 2 || !fits) return 1;
+    const int64_t step = shape.gates * shape.batch * shape.hidden * shape.hidden;
+    const int64_t saved = step - 2 * step / threads;
+    return saved <= 2 * shape.gates * kRegionWork ? 2 : 1;
+  }
+
   // How many steps are prepared at once: stretches of equal length, so that none is much shorter.
   void PlanStretch(Bytes row, Bytes room) {
     const int64_t row_bytes = std::max<int64_t>(row.value(), 1);
-    const int64_t wanted = std::max(kStretchBytes.value() / row_bytes, kStretchRows);
+    const Bytes weights = Bytes(shape_.gates * shape_.hidden * (shape_.features + shape_.hidden)) *
+                          int64_t{sizeof(T)};
+    const int64_t bytes = std::max(kStretchBytes.value(), weights.value() / kWeightsOfAStretch);
+    const int64_t wanted = std::max(bytes / row_bytes, kStretchRows);
     const int64_t rows = std::min(wanted, std::max<int64_t>(room.value(), 0) / row_bytes);
     const int64_t most = std::max<int64_t>(rows / std::max<int64_t>(shape_.batch, 1), 1);
     const int64_t stretches = (shape_.sequence + most - 1) / most;
@@ -208,14 +250,15 @@ class RecurrentKernel final : public Kernel {
 
   // Rows of data for the steps of the stretch from `base` on. As they lie: by time, which runs
   // against the steps in a reversed direction. Gathered: by step.
-  const T* DataRows(const KernelCall& call, int64_t number, int64_t base) const {
+  const T* DataRows(const KernelCall& call, int64_t number, int64_t base,
+                    const DirectionPlaces& places) const {
     const T* const data = Input(call, Ports::kData);
     const int64_t features = shape_.features;
     if (!gathers_) {
       const int64_t time = shape_.IsReversed(number) ? shape_.sequence - stretch_ - base : base;
       return data + time * shape_.batch * features;
     }
-    T* const rows = At<T>(call.workspace, rows_);
+    T* const rows = At<T>(call.workspace, places.rows);
     for (int64_t i = 0; i < stretch_ * shape_.batch; ++i) {
       const int64_t item = i % shape_.batch;
       const int64_t time = TimeOf(call, number, base + i / shape_.batch, item);
@@ -233,7 +276,9 @@ class RecurrentKernel final : public Kernel {
   }
 
   // What the data and the biases add to every gate in a stretch, [gate][row][hidden].
-  void SumData(const KernelCall& call, int64_t number, int64_t base, T* sums) const {
+  void SumData(const KernelCall& call, int64_t number, int64_t base,
+               const DirectionPlaces& places) const {
+    T* const sums = At<T>(call.workspace, places.sums);
     const T* const bias = Input(call, Ports::kBias);
     const int64_t rows = stretch_ * shape_.batch;
     for (int64_t gate = 0; gate < shape_.gates; ++gate) {
@@ -256,12 +301,12 @@ class RecurrentKernel final : public Kernel {
       if (quantized_) {
         const T* const data = Input(call, Ports::kData);
         direction.quantized_data.AddTo(
-            call, DataRows(call, number, base),
+            call, DataRows(call, number, base, places),
             RangeOfFloats(data, shape_.sequence * shape_.batch * shape_.features), sums);
         return;
       }
     }
-    direction.data.AddTo(DataRows(call, number, base), Input(call, Ports::kWeights), sums,
+    direction.data.AddTo(DataRows(call, number, base, places), Input(call, Ports::kWeights), sums,
                          call.workspace);
   }
 
@@ -283,15 +328,14 @@ class RecurrentKernel final : public Kernel {
     }
   }
 
-  void RunDirection(const KernelCall& call, int64_t number) const {
-    T* const sums = At<T>(call.workspace, sums_);
-    T* const hidden = At<T>(call.workspace, hidden_);
-    T* const cell = At<T>(call.workspace, cell_state_);
+  void RunDirection(const KernelCall& call, int64_t number, const DirectionPlaces& places) const {
+    T* const hidden = At<T>(call.workspace, places.hidden);
+    T* const cell = At<T>(call.workspace, places.cell);
     LoadState(Input(call, Ports::kHidden), number, hidden);
     if (cell_ == Cell::kLstm) LoadState(Input(call, Ports::kCell), number, cell);
     for (int64_t step = 0; step < shape_.sequence; ++step) {
-      if (step % stretch_ == 0) SumData(call, number, StretchOf(step), sums);
-      RunStep(call, number, StretchOf(step / stretch_ * stretch_), step);
+      if (step % stretch_ == 0) SumData(call, number, StretchOf(step), places);
+      RunStep(call, number, StretchOf(step / stretch_ * stretch_), step, places);
     }
     StoreState(hidden, number, Output(call, Ports::kLastHidden));
     if (cell_ == Cell::kLstm) StoreState(cell, number, Output(call, Ports::kLastCell));
@@ -304,12 +348,13 @@ class RecurrentKernel final : public Kernel {
     return shape_.IsReversed(number) ? length - 1 - step : step;
   }
 
-  void RunStep(const KernelCall& call, int64_t number, int64_t base, int64_t step) const {
+  void RunStep(const KernelCall& call, int64_t number, int64_t base, int64_t step,
+               const DirectionPlaces& places) const {
     const Direction<T>& direction = directions_[static_cast<size_t>(number)];
     const T* const recurrence = Input(call, Ports::kRecurrence);
-    const T* const sums = At<T>(call.workspace, sums_);
-    T* const gates = At<T>(call.workspace, gates_);
-    T* const hidden = At<T>(call.workspace, hidden_);
+    const T* const sums = At<T>(call.workspace, places.sums);
+    T* const gates = At<T>(call.workspace, places.gates);
+    T* const hidden = At<T>(call.workspace, places.hidden);
     T* const carried = gates + shape_.gates * shape_.StateSize();
     for (int64_t item = 0; stretch_ > 1 && item < shape_.batch; ++item) {
       for (int64_t gate = 0; gate < shape_.gates; ++gate) {
@@ -325,23 +370,24 @@ class RecurrentKernel final : public Kernel {
       }
     }
     if (!quantized_) direction.state.AddTo(hidden, recurrence, gates, call.workspace);
-    if (cell_ == Cell::kGru) PrepareGru(call, number, gates, carried);
+    if (cell_ == Cell::kGru) PrepareGru(call, number, gates, carried, places);
     for (int64_t item = 0; item < shape_.batch; ++item) {
       const int64_t time = TimeOf(call, number, step, item);
-      if (time >= 0) StepItem(call, number, time, item);
+      if (time >= 0) StepItem(call, number, time, item, places);
     }
   }
 
   // Activates z and r, and works out what the state adds to h: into it, or into `carried`.
-  void PrepareGru(const KernelCall& call, int64_t number, T* gates, T* carried) const {
+  void PrepareGru(const KernelCall& call, int64_t number, T* gates, T* carried,
+                  const DirectionPlaces& places) const {
     const Direction<T>& direction = directions_[static_cast<size_t>(number)];
     const T* const recurrence = Input(call, Ports::kRecurrence);
-    const T* const hidden = At<T>(call.workspace, hidden_);
+    const T* const hidden = At<T>(call.workspace, places.hidden);
     const int64_t size = shape_.StateSize();
     const CellStep<T> step{.size = 2 * size, .clip = static_cast<T>(shape_.clip)};
     step.Activate(gates, direction.functions[0]);
     if (!late_reset_) {
-      T* const reset = At<T>(call.workspace, reset_);
+      T* const reset = At<T>(call.workspace, places.reset);
       for (int64_t i = 0; i < size; ++i) reset[i] = gates[size + i] * hidden[i];
       direction.reset_state->AddTo(reset, recurrence, gates + 2 * size, call.workspace);
       return;
@@ -358,16 +404,17 @@ class RecurrentKernel final : public Kernel {
     direction.reset_state->AddTo(hidden, recurrence, carried, call.workspace);
   }
 
-  void StepItem(const KernelCall& call, int64_t number, int64_t time, int64_t item) const {
+  void StepItem(const KernelCall& call, int64_t number, int64_t time, int64_t item,
+                const DirectionPlaces& places) const {
     const std::vector<RecurrentActivation>& functions =
         directions_[static_cast<size_t>(number)].functions;
     const int64_t offset = item * shape_.hidden;
-    T* const gates = At<T>(call.workspace, gates_);
+    T* const gates = At<T>(call.workspace, places.gates);
     const T* const peepholes = cell_ == Cell::kLstm ? Input(call, Ports::kPeepholes) : nullptr;
     CellStep<T> step{.gates = gates + offset,
                      .stride = shape_.StateSize(),
-                     .hidden = At<T>(call.workspace, hidden_) + offset,
-                     .cell = At<T>(call.workspace, cell_state_) + offset,
+                     .hidden = At<T>(call.workspace, places.hidden) + offset,
+                     .cell = At<T>(call.workspace, places.cell) + offset,
                      .size = shape_.hidden,
                      .clip = static_cast<T>(shape_.clip)};
     if (peepholes != nullptr) step.peepholes = peepholes + 3 * number * shape_.hidden;
@@ -389,12 +436,7 @@ class RecurrentKernel final : public Kernel {
   bool gathers_ = false;  // rows of data do not lie as steps take them
   int64_t stretch_ = 0;   // steps whose data is worked on at once
   std::vector<Direction<T>> directions_;
-  int64_t sums_ = 0;  // places in the workspace
-  int64_t rows_ = 0;
-  int64_t gates_ = 0;
-  int64_t hidden_ = 0;
-  int64_t cell_state_ = 0;
-  int64_t reset_ = 0;
+  std::vector<DirectionPlaces> places_;  // of the directions that run side by side
   Bytes workspace_;
 };
 

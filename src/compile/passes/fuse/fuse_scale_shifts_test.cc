@@ -1,0 +1,110 @@
+#include "compile/passes/fuse/fuse_scale_shifts.h"
+
+#include "compile/passes/layout/channel_groups.h"
+#include "compile/passes/pass_results_for_tests.h"
+#include "kernels/blocking.h"
+
+namespace plimsoll::compile {
+namespace fuse_scale_shifts_test {
+
+using graph::Attributes;
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::ValueId;
+
+constexpr int64_t kChannels = 6;
+const graph::Shape kShape = {2, kChannels, 5, 7};
+const std::string kFused = "plimsoll::FusedScaleShift";
+
+ValueId Normalized(GraphBuilder& b, ValueId x, int64_t channels = kChannels) {
+  const std::vector<float> variance(static_cast<size_t>(channels), 0.7f);
+  return b.Node("BatchNormalization",
+                {x, Weights(b, "scale", {channels}), Weights(b, "bias", {channels}),
+                 Weights(b, "mean", {channels}), b.Float32s("variance", {channels}, variance)});
+}
+
+template <typename Build>
+std::string Left(const Build& build, const graph::Shape& shape = kShape) {
+  return LeftOf(FuseScaleShifts,
+                [&](GraphBuilder& b) { return build(b, b.Input("x", FloatTensor(shape))); });
+}
+
+TEST(FuseScaleShiftsTest, ANormalizationTakesItsActivation) {
+  EXPECT_EQ(Left([](GraphBuilder& b, ValueId x) { return Normalized(b, x); }), kFused);
+  for (const char* activation : {"Relu", "Sigmoid", "HardSwish", "LeakyRelu"}) {
+    EXPECT_EQ(
+        Left([&](GraphBuilder& b, ValueId x) { return b.Node(activation, {Normalized(b, x)}); }),
+        kFused)
+        << activation;
+  }
+  EXPECT_EQ(Left([](GraphBuilder& b, ValueId x) { return b.Node("Relu", {Normalized(b, x)}); },
+                 {3, kChannels}),
+            kFused)
+      << "without places";
+}
+
+TEST(FuseScaleShiftsTest, ConstantArithmeticInARowIsOneNode) {
+  EXPECT_EQ(Left([](GraphBuilder& b, ValueId x) {
+              x = b.Node("Sub", {x, Weights(b, "m", {kChannels, 1, 1})});
+              x = b.Node("Div", {x, Scalar(b, "d", 3)});
+              return b.Node("Add", {Weights(b, "a", {1, kChannels, 1, 1}), x});
+            }),
+            kFused);
+  EXPECT_EQ(Left([](GraphBuilder& b, ValueId x) {
+              return b.Node("Mul", {x, Weights(b, "m", {kChannels, 1, 1})});
+            }),
+            kFused)
+      << "one number a channel";
+}
+
+TEST(FuseScaleShiftsTest, OneNumberForAllOrAnotherReaderStays) {
+  EXPECT_EQ(Left([](GraphBuilder& b, ValueId x) {
+              return b.Node("Mul", {x, Scalar(b, "m", 2)});
+            }),
+            "Mul");
+  EXPECT_EQ(Left([](GraphBuilder& b, ValueId x) {
+              const ValueId y = Normalized(b, x);
+              return b.Node("Add", {b.Node("Relu", {y}), y});
+            }),
+            kFused + " Relu Add");
+  EXPECT_EQ(Left([](GraphBuilder& b, ValueId x) {
+              return b.Node("Mul", {x, Weights(b, "m", {1, 7})});
+            }),
+            "Mul")
+      << "along the columns";
+  EXPECT_EQ(Left(
+                [](GraphBuilder& b, ValueId x) {
+                  return b.Node("Add", {b.Node("Mul", {x, Scalar(b, "m", 2)}), Scalar(b, "a", 1)});
+                },
+                {2, kChannels, 3}),
+            "Mul Add")
+      << "rows of three elements";
+}
+
+// Behind a convolution whose channels lie in groups the node works on the groups, full or not.
+TEST(FuseScaleShiftsTest, GroupsOfChannelsStayGroups) {
+  for (const int64_t channels : {int64_t{kernels::BlockSize()}, int64_t{5}}) {
+    for (const char* activation : {"Relu", "Sigmoid"}) {
+      GraphBuilder b;
+      const ValueId x = b.Input("x", FloatTensor({2, 3, 6, 6}));
+      const ValueId conv = b.Node("Conv", {x, Weights(b, "w", {channels, 3, 3, 3})});
+      const ValueId y = b.Node(activation, {Normalized(b, conv, channels)});
+      b.Output(b.Node("Conv", {y, Weights(b, "v", {4, channels, 1, 1})}));
+      b.Output(conv);
+      Graph graph = Inferred(b);
+      const Graph before = graph;
+      EXPECT_GT(FuseScaleShifts(graph, {}).effects(), 0);
+      EXPECT_GT(GroupChannels(graph, kernels::BlockSize()).effects(), 0);
+      ASSERT_TRUE(InferShapes(graph).ok());
+      for (const graph::Node& node : graph.nodes) {
+        if (node.op == "FusedScaleShift" && node.home.valid()) {
+          EXPECT_EQ(node.attributes.Int("input_blocked", 0), 1);
+        }
+      }
+      ExpectSameResults(before, graph, 1e-5);
+    }
+  }
+}
+
+}  // namespace fuse_scale_shifts_test
+}  // namespace plimsoll::compile

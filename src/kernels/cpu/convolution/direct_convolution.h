@@ -1,0 +1,17 @@
+#pragma once
+
+#include "kernels/cpu/convolution/float_convolution.h"
+
+namespace plimsoll::kernels::cpu {
+
+// Convolutions of float32 without groups over blocked channels, in place of oneDNN's: sums of a few
+// output places and filters stay in registers over all taps that meet the input, so that padding
+// costs nothing, however far it reaches. No workspace. Unsupported in other forms, for more than
+// two axes, and where the weights are not constant or the site has no place for them packed.
+Result<KernelPointer> MakeDirectConvolution(const KernelSite& site, const FloatConvolution& wanted);
+
+// Whether that is faster than oneDNN: windows meet much padding, or reach further into it than
+// oneDNN's loops over several filters can.
+bool SuitsDirectConvolution(const FloatConvolution& wanted);
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,98 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/prepared_node_for_tests.h"
+#include "kernels/parallel.h"
+
+namespace plimsoll::kernels::cpu {
+namespace recurrent_test {
+
+using testing::FloatNear;
+using testing::Pointwise;
+using Floats = std::vector<float>;
+
+constexpr int64_t kSequence = 9;
+constexpr int64_t kBatch = 3;
+constexpr int64_t kFeatures = 7;
+constexpr int64_t kHidden = 20;
+constexpr int64_t kWide = 128;
+constexpr int64_t kSteps = 256;
+
+struct Cell {
+  std::string op;
+  int64_t gates;
+  int64_t late_reset;
+};
+
+OneNode Layer(const Cell& cell, const std::string& direction) {
+  OneNode node{.op = cell.op, .attributes = {{"hidden_size", kHidden}, {"direction", direction}}};
+  if (cell.late_reset != 0) node.attributes.emplace_back("linear_before_reset", cell.late_reset);
+  return node;
+}
+
+// Direction `number` of a tensor whose first axis counts them.
+HostTensor Part(const HostTensor& both, int64_t number) {
+  const Floats all = ElementsOf<float>(both);
+  const auto half = static_cast<int64_t>(all.size()) / 2;
+  Dims dims = both.dims;
+  dims[0] = 1;
+  return Numbers(dims, Floats(all.begin() + number * half, all.begin() + (number + 1) * half));
+}
+
+// Both directions give what each gives alone, however many threads share them and however little
+// room there is.
+TEST(RecurrentTest, TwoDirectionsAreThoseOfOneEach) {
+  for (const Cell& cell :
+       {Cell{"LSTM", 4, 0}, Cell{"GRU", 3, 0}, Cell{"GRU", 3, 1}, Cell{"RNN", 1, 0}}) {
+    const HostTensor x = Wavy({kSequence, kBatch, kFeatures});
+    const HostTensor w = Wavy({2, cell.gates * kHidden, kFeatures}, 1);
+    const HostTensor r = Wavy({2, cell.gates * kHidden, kHidden}, 2);
+    const HostTensor bias = Wavy({2, 2 * cell.gates * kHidden}, 3);
+    Floats alone[2];
+    for (const int64_t number : {0, 1}) {
+      const auto made = Layer(cell, number == 0 ? "forward" : "reverse")
+                            .Run({x, Part(w, number), Part(r, number), Part(bias, number)});
+      ASSERT_TRUE(made.ok()) << made.error().Text();
+      alone[number] = ElementsOf<float>((*made)[0]);
+    }
+    Floats expected;
+    constexpr int64_t kState = kBatch * kHidden;
+    for (int64_t time = 0; time < kSequence; ++time) {
+      for (const Floats& one : alone) {
+        expected.insert(expected.end(), one.begin() + time * kState,
+                        one.begin() + (time + 1) * kState);
+      }
+    }
+    for (const int threads : {1, 2, 5}) {
+      for (const Bytes room : {Bytes(), Bytes(16 << 10), Bytes(kSaturated)}) {
+        const ThreadScope scope(threads);
+        HeapPackedWeights weights;
+        const auto prepared =
+            Prepare(Layer(cell, "bidirectional"), {x, w, r, bias}, {1, 2, 3}, &weights, room);
+        ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
+        const auto made = prepared->Run();
+        ASSERT_TRUE(made.ok());
+        EXPECT_THAT(*made, Pointwise(FloatNear(1e-5f), expected))
+            << cell.op << " with " << threads << " threads";
+      }
+    }
+  }
+}
+
+// Weights that fill the caches are not read again every few steps.
+TEST(RecurrentTest, LargerWeightsHaveLongerStretches) {
+  const auto workspace = [](int64_t features) {
+    HeapPackedWeights weights;
+    const auto prepared = Prepare({.op = "LSTM", .attributes = {{"hidden_size", kWide}}},
+                                  {Wavy({kSteps, 1, features}), Wavy({1, 4 * kWide, features}, 1),
+                                   Wavy({1, 4 * kWide, kWide}, 2)},
+                                  {1, 2}, &weights);
+    return prepared->kernel->workspace();
+  };
+  constexpr Bytes kAllSteps = Bytes(kSteps * 4 * kWide * int64_t{sizeof(float)});
+  EXPECT_LT(workspace(16), kAllSteps);
+  EXPECT_GE(workspace(2000), kAllSteps);
+}
+
+}  // namespace recurrent_test
+}  // namespace plimsoll::kernels::cpu
