@@ -1,6 +1,7 @@
 #include "cli/interrupt.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,12 +12,17 @@
 namespace plimsoll::cli {
 namespace {
 
-constexpr unsigned kSecondsToTell = 3;
+// How long the command may take to come to where it tells what it knows: seconds that it runs, for
+// a machine may have others to serve. Who does not want to wait interrupts once more.
+constexpr unsigned kSecondsToTell = 10;
+constexpr int kMostTurns = 4;
 constexpr std::array kHandled = {SIGINT, SIGTERM, SIGALRM, SIGXFSZ};
 
 // Signals are the process's, and so is what their handlers read.
 std::atomic<bool> interrupted = false;
 std::atomic<int> known = 0;
+std::atomic<int> turns = 0;
+std::atomic<time_t> used_before = 0;  // seconds of processors
 std::array<struct sigaction, kHandled.size()> before;
 
 [[noreturn]] void EndNow() {
@@ -31,8 +37,21 @@ std::array<struct sigaction, kHandled.size()> before;
   _exit(kInterruptedExit);
 }
 
+time_t SecondsUsed() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return used.tv_sec;
+}
+
+// Whether others had the processors for most of a turn.
+bool Starved() { return SecondsUsed() - used_before < time_t{kSecondsToTell / 2}; }
+
 void OnSignal(int signal) {
-  if (signal == SIGALRM || known.load() == 0 || interrupted.exchange(true)) EndNow();
+  const bool another_turn = signal == SIGALRM && ++turns < kMostTurns && Starved();
+  if (!another_turn && (signal == SIGALRM || known.load() == 0 || interrupted.exchange(true))) {
+    EndNow();
+  }
+  used_before = SecondsUsed();
   alarm(kSecondsToTell);
 }
 
