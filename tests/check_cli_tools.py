@@ -142,7 +142,7 @@ def what_is_known_is_told():
         run("pack", "--check", placed)
         assert "buffers" in interrupted("pack", table, "--effort", 1 << 40, after=1, number=signal.SIGTERM)
         assert "latency" in interrupted("run", CNN, "--shape", "batch=1", "--repeat", 1_000_000, after=0.5)
-        rows = json.loads(interrupted("bench", CNN, "--shape", "batch=1", "--duration", 100, "--json", after=1))["models"]
+        rows = json.loads(interrupted("bench", CNN, "--shape", "batch=1", "--duration", 100, "--json", after=8))["models"]
         assert rows and rows[0]["runs"] > 0, rows
         saved = folder / "state.plv"
         assert "step" in interrupted("train", STEP, "--steps", 500_000_000, "--save", saved, after=0.5)

@@ -248,7 +248,7 @@ TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
                               {"NoOpRemovePass", 81},
                               {"QuantizedFusionPass", 0},
                               {"RmsNormFusionPass", 7},
-                              {"ScaleShiftFusionPass", 16},
+                              {"ScaleShiftFusionPass", 3},
                               {"SwishFusionPass", 34},
                               {"TransposeSinkPass", 28},
                               {"ViewMergePass", 27}}));

@@ -52,15 +52,15 @@ class ScaleShiftFusing {
     return node.inputs[second ? 1 : 0];
   }
 
-  // Channels of so few elements that a row of each costs more than a node for all.
-  bool HasShortRows(ValueId x) const {
-    constexpr int64_t kShort = 16;
+  // Whether a channel has so many elements that a row of each costs less than a node for all.
+  bool HasLongRows(ValueId x) const {
+    constexpr int64_t kLong = 16;
     int64_t length = 1;
     for (size_t axis = 2; axis < ShapeOf(graph_, x)->size(); ++axis) {
       length =
-          SaturatingMultiply(length, DimOf(graph_, x, static_cast<int64_t>(axis)).value_or(kShort));
+          SaturatingMultiply(length, DimOf(graph_, x, static_cast<int64_t>(axis)).value_or(kLong));
     }
-    return length > 1 && length < kShort;
+    return length >= kLong;
   }
 
   void Visit(NodeId first) {
@@ -70,7 +70,7 @@ class ScaleShiftFusing {
     if (!normalizes && !counts) return;
     const ValueId x = DataOf(node);
     std::optional<ChannelLine> line = LineOf(first, x);
-    if (!line || (!normalizes && HasShortRows(x))) return;
+    if (!line || (!normalizes && !HasLongRows(x))) return;
     std::vector<NodeId> nodes = {first};
     std::optional<Attributes> activation;
     while (!activation) {
@@ -88,7 +88,7 @@ class ScaleShiftFusing {
       nodes.push_back(reader);
     }
     const bool per_channel = !IsSame(line->scale) || !IsSame(line->shift);
-    if (nodes.size() == 1 && !normalizes && !per_channel) return;
+    if (!normalizes && !per_channel) return;
     Become(nodes, x, *line, activation.value_or(Attributes()));
   }
 

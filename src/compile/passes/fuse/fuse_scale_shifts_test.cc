@@ -59,6 +59,17 @@ TEST(FuseScaleShiftsTest, ConstantArithmeticInARowIsOneNode) {
 
 TEST(FuseScaleShiftsTest, OneNumberForAllOrAnotherReaderStays) {
   EXPECT_EQ(Left([](GraphBuilder& b, ValueId x) {
+              return b.Node("Relu", {b.Node("Add", {x, Scalar(b, "a", 2)})});
+            }),
+            "Add Relu");
+  EXPECT_EQ(Left(
+                [](GraphBuilder& b, ValueId x) {
+                  return b.Node("Relu", {b.Node("Mul", {x, Weights(b, "m", {kChannels})})});
+                },
+                {3, kChannels}),
+            "Mul Relu")
+      << "channels of one element";
+  EXPECT_EQ(Left([](GraphBuilder& b, ValueId x) {
               return b.Node("Mul", {x, Scalar(b, "m", 2)});
             }),
             "Mul");
@@ -74,7 +85,8 @@ TEST(FuseScaleShiftsTest, OneNumberForAllOrAnotherReaderStays) {
       << "along the columns";
   EXPECT_EQ(Left(
                 [](GraphBuilder& b, ValueId x) {
-                  return b.Node("Add", {b.Node("Mul", {x, Scalar(b, "m", 2)}), Scalar(b, "a", 1)});
+                  return b.Node("Add", {b.Node("Mul", {x, Weights(b, "m", {kChannels, 1})}),
+                                        Scalar(b, "a", 1)});
                 },
                 {2, kChannels, 3}),
             "Mul Add")
