@@ -302,7 +302,7 @@ TEST_F(ScalableGrowth, AProgramThatStartsOverMakesTheSameChoicesAndNoDeviceCall)
         blocks[static_cast<size_t>(i) - 1] = Take(KiB(300));
       }
     }
-    for (int i = 0; i < 400; ++i) Give(Take(KiB(5)));
+    for (int i = 0; i < 2000; ++i) Give(Take(KiB(5)));  // enough to start over
     for (const Block& block : blocks) Give(block);
     return addresses;
   };
@@ -317,9 +317,9 @@ TEST_F(ScalableGrowth, AProgramThatStartsOverMakesTheSameChoicesAndNoDeviceCall)
 TEST_F(ScalableGrowth, MappingsBeyondWhatRequestsPayForGiveWayToNewMemory) {
   constexpr int kHoles = 128;
   Make({.capacity = GiB(80)});
-  const Block ballast = Take(GiB(40));
   std::vector<Block> blocks;
   for (int i = 0; i < 2 * kHoles; ++i) blocks.push_back(Take(MiB(12)));
+  const Block ballast = Take(GiB(40));
   for (int i = 0; i < 2 * kHoles; i += 2) Give(blocks[static_cast<size_t>(i)]);
   const Bytes before = machine_->physical()->reserved();
   int holes = 2;

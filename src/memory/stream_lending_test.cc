@@ -21,7 +21,9 @@ class StreamLending : public testing::Test {
   // The first stream has 512 MiB idle and asks for nothing while the second asks often.
   void Pause(bool works) {
     const Block block = Take(MiB(512), first_);
-    if (works) ASSERT_TRUE(machine_.device()->LaunchHost(kDevice, first_, [] {}).ok());
+    if (works) {
+      ASSERT_TRUE(machine_.device()->LaunchHost(kDevice, first_, [] {}).ok());
+    }
     Give(block);
     for (int i = 0; i < 300; ++i) Give(Take(MiB(4), second_));
   }
