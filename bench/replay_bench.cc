@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "allocator_costs.h"
+#include "generated_workloads.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/replay/replay.h"
 #include "plimsoll/replay/trace.h"
@@ -14,7 +15,7 @@
 //   replay_bench TRACE.csv...               one row a trace: ratio, driver time, capacity, pair
 //   replay_bench --faults TRACE.csv...      the fault sweep over the first 2,000 events of each
 //   replay_bench --capacities TRACE.csv...  devices from 0.90 to 1.10 of the peak
-//   replay_bench --generated                the rows of nine made-up programs
+//   replay_bench --generated [FAMILY...] [A-B]  drawn workloads, seeds A to B (1-20)
 //   replay_bench --growth                   driver time to grow to 64 GiB, by the price list
 //   replay_bench --growth cuda:0 100GiB     the same, measured on a device
 //   replay_bench --debug-cost               a pair in debug mode
@@ -37,20 +38,6 @@ Result<std::vector<NamedTrace>> Traces(const std::vector<std::string>& paths) {
     traces.push_back({path.substr(path.find_last_of('/') + 1), std::move(trace)});
   }
   if (paths.empty()) traces.push_back({"generated", GenerateTrace({.steps = 12, .unit = MiB(16)})});
-  return traces;
-}
-
-// Programs of 0.8 to 21 GiB: few and many layers, three scales.
-std::vector<NamedTrace> MadeUp() {
-  std::vector<NamedTrace> traces;
-  for (uint64_t seed = 1; seed <= 9; ++seed) {
-    GeneratorOptions options;
-    options.seed = seed;
-    options.steps = 10;
-    options.layers = seed % 2 == 0 ? 24 : 8;
-    options.unit = seed % 3 == 0 ? MiB(4) : seed % 3 == 1 ? MiB(16) : MiB(48);
-    traces.push_back({StrCat("seed ", seed), GenerateTrace(options)});
-  }
   return traces;
 }
 
@@ -120,7 +107,7 @@ Status Run(std::vector<std::string> words) {
   }
   if (mode == "--debug-cost") return bench::DebugCost();
   if (mode == "--oom-report") return bench::OutOfMemoryCost();
-  if (mode == "--generated") return Rows(MadeUp());
+  if (mode == "--generated") return bench::GeneratedWorkloads(words);
   PLIMSOLL_ASSIGN(const std::vector<NamedTrace> traces, Traces(words));
   if (mode == "--faults") return Faults(traces);
   if (mode == "--capacities") return Capacities(traces);

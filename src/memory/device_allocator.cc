@@ -58,9 +58,9 @@ Status DeviceAllocator::Forget(device::EventId mark) {
 }
 
 Status DeviceAllocator::Release(std::vector<device::Address>& stitched,
-                                std::vector<ActiveChunk>& chunks) {
+                                std::vector<ActiveChunk>& chunks, bool finished) {
   if (stitched.empty() && chunks.empty()) return Status();
-  PLIMSOLL_TRY(Synchronize());
+  if (!finished) PLIMSOLL_TRY(Synchronize());
   for (; !stitched.empty(); stitched.pop_back()) PLIMSOLL_TRY(active_->Unstitch(stitched.back()));
   for (; !chunks.empty(); chunks.pop_back()) PLIMSOLL_TRY(active_->Shrink(chunks.back()));
   return Status();

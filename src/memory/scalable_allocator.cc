@@ -25,6 +25,15 @@ constexpr int64_t kPageWaste = 128;
 constexpr int64_t kSteadyShare = 1000;
 // Stitching in place of growing is worth its mappings from this fraction of all memory on.
 constexpr int64_t kWorthStitching = 500;
+// Chunks are mapped a second time as far as the program's own work pays for it, which is told from
+// its requests: so many mappings are free, then each costs this many requests or bytes freed.
+constexpr int64_t kFreeMappings = 1024;
+constexpr int64_t kRequestsForAMapping = 32;
+constexpr int64_t kBytesForAMapping = int64_t{2} << 30;
+// Beyond that new memory is taken, unless this fraction of what is there is free.
+constexpr int64_t kMostFree = 16;
+// A program that has become empty starts over where it made so many requests for each chunk.
+constexpr int64_t kRequestsForAChunk = 4;
 
 int64_t RoundUp(int64_t size, int64_t unit) { return (size + unit - 1) & ~(unit - 1); }
 
@@ -49,7 +58,8 @@ ScalableAllocator::ScalableAllocator(std::unique_ptr<DeviceAllocator> device,
       pool_(std::make_unique<MemoryPool>(device_->granularity(), options_.slab)),
       retired_(std::make_unique<RetiredRanges>(*device_)),
       plan_(std::make_unique<StitchPlan>()),
-      owners_(std::make_unique<OwnerTable>()) {}
+      owners_(std::make_unique<OwnerTable>()),
+      lives_(std::make_unique<LifePredictor>()) {}
 
 ScalableAllocator::~ScalableAllocator() {
   if (statistics_.live_blocks > 0) {
@@ -93,27 +103,46 @@ Result<Block> ScalableAllocator::Allocate(const Request& request) {
   const bool plain = requested >= 0 && requested <= kLargest && !request.single_chunk &&
                      request.alignment.value() == kBlockAlignment && !paused_;
   if (!plain) [[unlikely]]
-    return AllocateSlow(request);
+    return AllocateSlow(request, ExpectedLife::kLong);
   const int64_t size = CutSize(requested, granularity_);
-  // An empty pool is as it was at first: a program that starts over makes the same choices again.
-  if (statistics_.live_blocks == 0 && size >= pool_->small_limit()) pool_->ReleaseKeptSlab();
-  const ExtentIndex extent = pool_->Take(size);
-  if (extent == kNoExtent) [[unlikely]]
-    return AllocateScattered(request, size);
-  return HandOut(request, extent, (*pool_)[extent].start);
+  if (statistics_.live_blocks == 0) StartOver(size);
+  const LifePredictor::Situation situation = lives_->Asked(size);
+  const ExpectedLife life = lives_->Predict(situation, pool_->extents());
+  const ExtentIndex extent = pool_->Take(size, life);
+  Result<Block> block = extent == kNoExtent ? AllocateScattered(request, size, life)
+                                            : HandOut(request, extent, (*pool_)[extent].start);
+  if (block.ok()) lives_->Got(situation, block->key.index, block->key.generation);
+  return block;
 }
 
-Result<Block> ScalableAllocator::AllocateScattered(const Request& request, int64_t size) {
-  if (size < pool_->small_limit()) return AllocateSlow(request);
-  pool_->ReleaseKeptSlab();
-  pool_->DissolveTrays();
-  if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) {
-    return HandOut(request, extent, (*pool_)[extent].start);
+void ScalableAllocator::StartOver(int64_t size) {
+  // Taking memory up again costs each chunk a little.
+  const int64_t since = statistics_.allocations - started_at_;
+  if (since >= kRequestsForAChunk * static_cast<int64_t>(pool_->chunk_count()) && since > 0 &&
+      device_->stitches()) {
+    started_at_ = statistics_.allocations;
+    pool_->SetAside();
+    lives_->Forget();
+  } else if (size >= pool_->small_limit()) {
+    pool_->ReleaseKeptSlab();
   }
-  if (!pool_->FindStitched(size, *plan_)) return AllocateSlow(request);
-  ++statistics_.slow_paths;
-  const ExtentIndex extent = pool_->TakeStitched(*plan_);
-  return HandOut(request, extent, pool_->AddressOf(*plan_));
+}
+
+Result<Block> ScalableAllocator::AllocateScattered(const Request& request, int64_t size,
+                                                   ExpectedLife life) {
+  const bool small = size < pool_->small_limit();
+  if (!small) pool_->ReleaseKeptSlab();
+  do {
+    if (const ExtentIndex extent = pool_->Take(size, life); extent != kNoExtent) {
+      return HandOut(request, extent, (*pool_)[extent].start);
+    }
+    if (!small && pool_->FindStitched(size, *plan_)) {
+      ++statistics_.slow_paths;
+      const ExtentIndex extent = pool_->TakeStitched(*plan_);
+      return HandOut(request, extent, pool_->AddressOf(*plan_));
+    }
+  } while (pool_->TakeUp());
+  return AllocateSlow(request, life);
 }
 
 inline bool ScalableAllocator::IsLive(const Block& block) const {
@@ -128,6 +157,7 @@ Status ScalableAllocator::Free(const Block& block) {
   if (!IsLive(block)) return Unknown(block);
   Extent& extent = (*pool_)[index];
   ++extent.generation;
+  lives_->Freed();
   freed_ += extent.requested;
   owners_->Gave(extent.owner, extent.requested);
   statistics_.allocated -= Bytes(extent.requested);
@@ -170,7 +200,7 @@ Status ScalableAllocator::RecordStream(const Block& block, StreamId stream) {
                "use a StreamOrderedAllocator for memory of several streams"};
 }
 
-Result<Block> ScalableAllocator::AllocateSlow(const Request& request) {
+Result<Block> ScalableAllocator::AllocateSlow(const Request& request, ExpectedLife life) {
   PLIMSOLL_TRY(CheckRequest(request, Bytes(granularity_)));
   if (paused_) {
     return Error{ErrorKind::kUsage,         "memory.paused",        "cannot allocate",
@@ -183,16 +213,16 @@ Result<Block> ScalableAllocator::AllocateSlow(const Request& request) {
   }
   const int64_t size = CutSize(request.size.value(), granularity_);
   pool_->ReleaseKeptSlab();
-  pool_->DissolveTrays();
+  pool_->TakeUpAll();
   Address address = 0;
-  Result<uint32_t> extent = Obtain(request, size, false, address);
+  Result<uint32_t> extent = Obtain(request, size, life, false, address);
   const auto refused = [&] {
     return !extent.ok() && extent.error().kind == ErrorKind::kDoesNotFit;
   };
-  if (refused()) extent = Obtain(request, size, true, address);
+  if (refused()) extent = Obtain(request, size, life, true, address);
   if (refused() && options_.recycle) {
     if (Result<Bytes> recycled = options_.recycle(); recycled.ok() && *recycled > Bytes(0)) {
-      extent = Obtain(request, size, true, address);
+      extent = Obtain(request, size, life, true, address);
     }
   }
   if (extent.ok()) {
@@ -207,11 +237,11 @@ Result<Block> ScalableAllocator::AllocateSlow(const Request& request) {
   return error;
 }
 
-Result<uint32_t> ScalableAllocator::Obtain(const Request& request, int64_t size, bool scarce,
-                                           Address& address) {
+Result<uint32_t> ScalableAllocator::Obtain(const Request& request, int64_t size, ExpectedLife life,
+                                           bool scarce, Address& address) {
   const bool plain_request = !request.single_chunk && request.alignment.value() <= kBlockAlignment;
   Result<uint32_t> extent = plain_request && size >= pool_->small_limit() && device_->stitches()
-                                ? ObtainStitched(size, scarce, address)
+                                ? ObtainStitched(size, life, scarce, address)
                                 : ObtainGrown(request, size, scarce);
   if (extent.ok() && address == 0) address = (*pool_)[*extent].start;
   return extent;
@@ -222,7 +252,7 @@ Result<uint32_t> ScalableAllocator::ObtainGrown(const Request& request, int64_t 
   const bool aligned = alignment > kBlockAlignment;
   const auto take = [&]() -> ExtentIndex {
     if (request.single_chunk) return pool_->TakeInOneChunk(size, alignment);
-    return aligned ? pool_->TakeAligned(size, alignment) : pool_->Take(size);
+    return aligned ? pool_->TakeAligned(size, alignment) : pool_->Take(size, ExpectedLife::kLong);
   };
   ExtentIndex extent = take();
   if (extent == kNoExtent && scarce && !aligned && !request.single_chunk) {
@@ -231,23 +261,26 @@ Result<uint32_t> ScalableAllocator::ObtainGrown(const Request& request, int64_t 
   if (extent != kNoExtent) return extent;
   int64_t need = aligned && !request.single_chunk ? size + alignment : size;
   if (!request.single_chunk) need = std::max(need, pool_->slab_size());
-  PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks,
-                  device_->Grow({Bytes(need), request.single_chunk, scarce, steady()}));
-  pool_->Add(chunks, device_->stitches());
+  PLIMSOLL_TRY(Grow({Bytes(need), request.single_chunk, scarce, steady()}));
   extent = take();
   assert(extent != kNoExtent);
   return extent;
 }
 
-Result<uint32_t> ScalableAllocator::ObtainStitched(int64_t size, bool scarce, Address& address) {
+Result<uint32_t> ScalableAllocator::ObtainStitched(int64_t size, ExpectedLife life, bool scarce,
+                                                   Address& address) {
   for (int attempt = 0;; ++attempt) {
-    if (const ExtentIndex extent = pool_->Take(size); extent != kNoExtent) return extent;
+    if (const ExtentIndex extent = pool_->Take(size, life); extent != kNoExtent) return extent;
     StitchPlan& plan = *plan_;
+    bool dear = false;
     if (!pool_->FindStitched(size, plan)) {
       plan = pool_->PlanStitch(size, scarce || attempt > 0);
+      dear = !scarce && plan.found && !PaysForMappings(plan.chunks.size());
+      plan.found &= !dear;
       if (plan.found) {
         PLIMSOLL_ASSIGN(const Address at, Stitch(plan));
         pool_->AddStitched(at, plan);
+        mappings_ += static_cast<int64_t>(plan.chunks.size());
       }
     }
     if (plan.found) {
@@ -258,12 +291,24 @@ Result<uint32_t> ScalableAllocator::ObtainStitched(int64_t size, bool scarce, Ad
     const int64_t at_top = pool_->FreeAtTop();
     const int64_t gain = size - plan.missing - at_top;
     const bool stitch =
-        attempt == 0 && (scarce || gain >= pool_->reserved().value() / kWorthStitching);
+        attempt == 0 && !dear && (scarce || gain >= pool_->reserved().value() / kWorthStitching);
     const int64_t need = stitch ? plan.missing : attempt > 1 ? size : size - at_top;
-    PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks,
-                    device_->Grow({Bytes(need), false, scarce, steady()}));
-    pool_->Add(chunks, device_->stitches());
+    PLIMSOLL_TRY(Grow({Bytes(need), false, scarce, steady()}));
   }
+}
+
+bool ScalableAllocator::PaysForMappings(size_t count) const {
+  const int64_t paid =
+      kFreeMappings + statistics_.allocations / kRequestsForAMapping + freed_ / kBytesForAMapping;
+  return mappings_ + static_cast<int64_t>(count) <= paid ||
+         pool_->FreeBytes() >= pool_->reserved().value() / kMostFree;
+}
+
+Status ScalableAllocator::Grow(const GrowRequest& request) {
+  if (options_.before_growth && !request.scarce) options_.before_growth(request.size);
+  PLIMSOLL_ASSIGN(const std::vector<ActiveChunk> chunks, device_->Grow(request));
+  pool_->Add(chunks, device_->stitches());
+  return Status();
 }
 
 Result<Address> ScalableAllocator::Stitch(const StitchPlan& plan) {
@@ -296,14 +341,29 @@ Status ScalableAllocator::UndoIdleStitched() {
 
 Result<Bytes> ScalableAllocator::ReleaseIdle() {
   CheckThread();
+  return Release(Bytes(kLargest), false);
+}
+
+Result<Bytes> ScalableAllocator::ReleaseFinished(Bytes most) {
+  CheckThread();
+  if (!device_->stream().valid() || paused_) return Bytes(0);
+  PLIMSOLL_ASSIGN(const device::EventId mark, device_->Mark());
+  const Result<bool> passed = device_->Passed(mark);
+  if (passed.ok() && *passed) return Release(most, true);
+  PLIMSOLL_TRY(device_->Forget(mark));
+  if (!passed.ok()) return passed.error();
+  return Bytes(0);
+}
+
+Result<Bytes> ScalableAllocator::Release(Bytes most, bool finished) {
   pool_->ReleaseKeptSlab();
-  pool_->DissolveTrays();
+  pool_->TakeUpAll();
   std::vector<Address> stitched;
   std::vector<ActiveChunk> chunks;
-  pool_->Idle(stitched, chunks);
+  pool_->Idle(most, stitched, chunks);
   std::vector<Address> stitched_left = stitched;
   std::vector<ActiveChunk> chunks_left = chunks;
-  const Status status = device_->Release(stitched_left, chunks_left);
+  const Status status = device_->Release(stitched_left, chunks_left, finished);
   Bytes released;
   for (size_t i = stitched_left.size(); i < stitched.size(); ++i) {
     retired_->Drop(stitched[i]);

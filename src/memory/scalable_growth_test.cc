@@ -289,5 +289,48 @@ TEST_F(ScalableGrowth, ARefusalLeavesFreeBytesForTheNextRequest) {
   EXPECT_EQ(machine_->fake().statistics().physical, MiB(64));
 }
 
+TEST_F(ScalableGrowth, AProgramThatStartsOverMakesTheSameChoicesAndNoDeviceCall) {
+  Make({.capacity = GiB(4)});
+  const auto pass = [&] {
+    std::vector<Address> addresses;
+    std::vector<Block> blocks;
+    for (int i = 0; i < 40; ++i) {
+      blocks.push_back(Take(MiB(3 + i * 7 % 31)));
+      addresses.push_back(blocks.back().address);
+      if (i % 3 == 2) {
+        Give(blocks[static_cast<size_t>(i) - 1]);
+        blocks[static_cast<size_t>(i) - 1] = Take(KiB(300));
+      }
+    }
+    for (int i = 0; i < 2000; ++i) Give(Take(KiB(5)));  // enough to start over
+    for (const Block& block : blocks) Give(block);
+    return addresses;
+  };
+  const std::vector<Address> first = pass();
+  const int64_t made = machine_->fake().statistics().total();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(pass(), first) << i;
+  EXPECT_EQ(machine_->fake().statistics().total(), made);
+  EXPECT_TRUE(allocator_->Trim().ok());
+  EXPECT_EQ(machine_->physical()->reserved(), Bytes(0)) << "what was set aside goes back too";
+}
+
+TEST_F(ScalableGrowth, MappingsBeyondWhatRequestsPayForGiveWayToNewMemory) {
+  constexpr int kHoles = 128;
+  Make({.capacity = GiB(80)});
+  std::vector<Block> blocks;
+  for (int i = 0; i < 2 * kHoles; ++i) blocks.push_back(Take(MiB(12)));
+  const Block ballast = Take(GiB(40));
+  for (int i = 0; i < 2 * kHoles; i += 2) Give(blocks[static_cast<size_t>(i)]);
+  const Bytes before = machine_->physical()->reserved();
+  int holes = 2;
+  for (; holes < kHoles && machine_->physical()->reserved() == before; ++holes) {
+    Give(Take(MiB(12 * holes)));
+  }
+  EXPECT_LT(holes, kHoles) << "each size needs a range of its own";
+  EXPECT_GT(holes * holes / 2, 1024) << "and that many are free";
+  for (int i = 1; i < 2 * kHoles; i += 2) Give(blocks[static_cast<size_t>(i)]);
+  Give(ballast);
+}
+
 }  // namespace scalable_growth_test
 }  // namespace plimsoll::memory

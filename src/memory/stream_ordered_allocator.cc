@@ -14,6 +14,8 @@ namespace {
 constexpr uint32_t kPoolShift = 24;
 constexpr uint32_t kIndexMask = (1u << kPoolShift) - 1;
 constexpr size_t kMostPools = 254;
+// A stream that asked for nothing while the others asked so often is taken to have paused.
+constexpr int64_t kQuietRequests = 256;
 
 Block Inner(Block block) {
   block.key.index &= kIndexMask;
@@ -64,9 +66,11 @@ Result<StreamOrderedAllocator::Pool*> StreamOrderedAllocator::PoolOf(StreamId st
   options.slab = options_.slab;
   const size_t number = pools_.size();
   options.recycle = [this, number] { return RecycleFor(pools_[number].allocator.get()); };
+  options.before_growth = [this, number](Bytes size) { Borrow(number, size); };
   auto bridge = std::make_unique<DeviceAllocator>(physical_, stream, options_.expandable);
-  pools_.push_back(
-      {stream, std::make_unique<ScalableAllocator>(std::move(bridge), std::move(options))});
+  pools_.push_back({stream,
+                    std::make_unique<ScalableAllocator>(std::move(bridge), std::move(options)), 0,
+                    false, false});
   return &pools_.back();
 }
 
@@ -80,6 +84,7 @@ Result<Block> StreamOrderedAllocator::Allocate(const Request& request) {
   if (!deferred_.empty()) PLIMSOLL_TRY(FreeFinished());
   PLIMSOLL_ASSIGN(Pool * pool, PoolOf(request.stream));
   pool->allocator->Adopt();
+  pool->asked_at = ++requests_;
   Result<Block> block = pool->allocator->Allocate(request);
   if (!block.ok()) return block;
   assert(block->key.index <= kIndexMask);
@@ -183,6 +188,26 @@ Result<Bytes> StreamOrderedAllocator::RecycleFor(const ScalableAllocator* asking
     recycled += released;
   }
   return recycled;
+}
+
+void StreamOrderedAllocator::Borrow(size_t number, Bytes size) {
+  // What it gave away it needs again: it gives no more, so that a program that repeats itself comes
+  // to an end of moving memory.
+  if (pools_[number].lent) pools_[number].keeps = true;
+  Bytes borrowed;
+  for (Pool& pool : pools_) {
+    if (&pool == &pools_[number] || pool.keeps || requests_ - pool.asked_at < kQuietRequests) {
+      continue;
+    }
+    pool.allocator->Adopt();
+    const Result<Bytes> released = pool.allocator->ReleaseFinished(size - borrowed);
+    LogReleaseFailure(released.status());
+    if (!released.ok() || *released == Bytes(0)) continue;
+    pool.lent = true;
+    borrowed += *released;
+    if (borrowed >= size) break;
+  }
+  if (borrowed > Bytes(0)) LogReleaseFailure(physical_->Trim().status());
 }
 
 Result<Bytes> StreamOrderedAllocator::Trim() {

@@ -37,10 +37,11 @@ class DeviceAllocator {
   Status Forget(device::EventId mark);
   // Undoes a stitched range whose work has passed.
   Status Unstitch(device::Address at) { return active_->Unstitch(at); }
-  // Waits for the stream, then undoes the stitched ranges and gives the chunks back to the physical
-  // allocator. `stitched` and `chunks` lose what was given back; after a failure they hold the
-  // rest.
-  Status Release(std::vector<device::Address>& stitched, std::vector<ActiveChunk>& chunks);
+  // Waits for the stream, unless its work on them is known to have `finished`, then undoes the
+  // stitched ranges and gives the chunks back to the physical allocator. `stitched` and `chunks`
+  // lose what was given back; after a failure they hold the rest.
+  Status Release(std::vector<device::Address>& stitched, std::vector<ActiveChunk>& chunks,
+                 bool finished);
   Status Pause();
   Status Resume();
 

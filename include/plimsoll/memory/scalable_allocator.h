@@ -12,15 +12,19 @@
 
 namespace plimsoll::memory {
 
+class LifePredictor;
 class MemoryPool;
 class OwnerTable;
 class RetiredRanges;
 struct StitchPlan;
+enum class ExpectedLife : uint8_t;
 
 struct ScalableOptions {
   MemoryObserver* observer = nullptr;  // outlives the allocator
   // Asked before a refusal becomes an error: others give memory back; returns how much.
   std::function<Result<Bytes>()> recycle = nullptr;
+  // Told before new memory of this size is taken, where the device has not refused.
+  std::function<void(Bytes)> before_growth = nullptr;
   // Stitched ranges that are kept for requests to come. Beyond it, those that were not used for the
   // longest time are undone, each after its events.
   size_t stitched_ranges = 256;
@@ -69,17 +73,27 @@ class ScalableAllocator final : public Allocator {
   StreamId stream() const { return device_->stream(); }
   // Gives idle chunks to the physical allocator, which keeps them for others.
   Result<Bytes> ReleaseIdle();
+  // The same without a wait, and nothing where the stream has work in hand: as few chunks as make
+  // up `most` bytes, or all.
+  Result<Bytes> ReleaseFinished(Bytes most);
   const DeviceAllocator& device() const { return *device_; }
 
  private:
-  // What no free run holds: after trays are dissolved, or through a range that is stitched already.
-  Result<Block> AllocateScattered(const Request& request, int64_t size);
-  Result<Block> AllocateSlow(const Request& request);
+  // What no free run holds: through a range that is stitched already, or from memory set aside.
+  Result<Block> AllocateScattered(const Request& request, int64_t size, ExpectedLife life);
+  Result<Block> AllocateSlow(const Request& request, ExpectedLife life);
+  // The pool is empty.
+  void StartOver(int64_t size);
   // One attempt; kDoesNotFit means that recycling might help.
-  Result<uint32_t> Obtain(const Request& request, int64_t size, bool scarce, Address& address);
-  Result<uint32_t> ObtainStitched(int64_t size, bool scarce, Address& address);
+  Result<uint32_t> Obtain(const Request& request, int64_t size, ExpectedLife life, bool scarce,
+                          Address& address);
+  Result<uint32_t> ObtainStitched(int64_t size, ExpectedLife life, bool scarce, Address& address);
   Result<uint32_t> ObtainGrown(const Request& request, int64_t size, bool scarce);
   Result<Address> Stitch(const StitchPlan& plan);
+  // Whether the program does enough for so many more mappings to be a small part of its time.
+  bool PaysForMappings(size_t count) const;
+  Status Grow(const GrowRequest& request);
+  Result<Bytes> Release(Bytes most, bool finished);
   // Undoes what is beyond the number of ranges to keep, as far as that needs no wait; at twice the
   // number it waits.
   Status UndoOldStitched();
@@ -103,8 +117,11 @@ class ScalableAllocator final : public Allocator {
   std::unique_ptr<RetiredRanges> retired_;
   std::unique_ptr<StitchPlan> plan_;  // kept for its capacity
   std::unique_ptr<OwnerTable> owners_;
+  std::unique_ptr<LifePredictor> lives_;
   MemoryStatistics statistics_;
-  int64_t freed_ = 0;  // bytes of all blocks freed so far
+  int64_t freed_ = 0;       // bytes of all blocks freed so far
+  int64_t mappings_ = 0;    // of chunks in stitched ranges, all that were made
+  int64_t started_at_ = 0;  // allocations when the program last started over
   bool paused_ = false;
   std::thread::id thread_;
 };

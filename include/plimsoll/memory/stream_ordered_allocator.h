@@ -18,9 +18,10 @@ struct StreamOrderedOptions {
 
 // Memory for many streams and threads: one ScalableAllocator a stream over the same physical
 // memory. A block freed on its stream may be taken again there at once. A block that was recorded
-// on other streams waits, after its free, for what they had in hand. Memory moves from one stream
-// to another only when the device refuses more: then idle chunks of the other streams go back, each
-// after its stream was synchronised, and the request is tried again.
+// on other streams waits, after its free, for what they had in hand. Before a stream takes new
+// memory, idle chunks of streams that have asked for nothing for a while go back where an event
+// shows that their work is done. When the device refuses more, idle chunks of all other streams go
+// back, each after its stream was synchronised, and the request is tried again.
 //
 // Thread-safe: one recursive mutex. A cached request costs that lock more than a ScalableAllocator.
 // At most 254 streams ("memory.too_many_streams"). Streams must outlive the allocator.
@@ -46,6 +47,9 @@ class StreamOrderedAllocator final : public Allocator {
   struct Pool {
     StreamId stream;
     std::unique_ptr<ScalableAllocator> allocator;
+    int64_t asked_at = 0;  // counts the requests of all streams
+    bool lent = false;     // chunks of it went to another stream
+    bool keeps = false;    // and were missed afterwards
   };
   struct Deferred {  // freed, but still in use on other streams
     Block block;
@@ -64,6 +68,9 @@ class StreamOrderedAllocator final : public Allocator {
   Status FreeFinished();
   Status CheckLive(const Block& block);
   Result<Bytes> RecycleFor(const ScalableAllocator* asking);
+  // Gives idle chunks of streams that have paused back to the device before a pool takes new ones.
+  // A stream lends where an event shows that its work is done; nothing waits.
+  void Borrow(size_t number, Bytes size);
 
   mutable std::recursive_mutex mutex_;
   std::shared_ptr<PhysicalMemoryAllocator> physical_;
@@ -71,6 +78,7 @@ class StreamOrderedAllocator final : public Allocator {
   std::vector<Pool> pools_;
   std::map<uint32_t, Recorded> recorded_;  // by key index
   std::deque<Deferred> deferred_;
+  int64_t requests_ = 0;
   Bytes allocated_;
   Bytes peak_allocated_;
 };

@@ -9,7 +9,8 @@ Bytes ChunkLadder::Rung(Bytes need, Bytes reserved, bool steady) const {
   if (known && (device_total - reserved) * 4 < reserved) return granularity;
   const Bytes of_request = steady ? Bytes(need.value() / kOfSteadyRequest)
                                   : std::min(Bytes(need.value() / kOfRequest), kMostOfRequest);
-  const Bytes rung = std::max({kFinest, Bytes(reserved.value() / kOfReserved), of_request});
+  const Bytes rung = std::max(
+      {steady ? kFinestSteady : kFinest, Bytes(reserved.value() / kOfReserved), of_request});
   const Bytes most =
       known ? std::max(granularity, Bytes(device_total.value() / kOfDevice)) : kCoarsest;
   return std::min({rung, most, kCoarsest});

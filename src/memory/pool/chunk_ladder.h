@@ -16,9 +16,10 @@ namespace plimsoll::memory {
 struct ChunkLadder {
   static constexpr int64_t kOfReserved = 384;       // at least 1/384 of what is reserved
   static constexpr int64_t kOfRequest = 22;         // at least 1/22 of the request,
-  static constexpr Bytes kMostOfRequest = MiB(14);  // as far as that
+  static constexpr Bytes kMostOfRequest = MiB(12);  // as far as that
   static constexpr int64_t kOfSteadyRequest = 20;
-  static constexpr Bytes kFinest = MiB(8);  // no finer, except to end exactly
+  static constexpr Bytes kFinest = MiB(6);         // no finer, except to end exactly
+  static constexpr Bytes kFinestSteady = MiB(12);  // nor this, where what is taken stays
   static constexpr Bytes kCoarsest = GiB(1);
   static constexpr int64_t kOfDevice = 1024;  // at most 1/1024 of the device
   static constexpr int64_t kStep = 1024;      // a growth adds at least 1/1024 of what is reserved,

@@ -16,6 +16,28 @@ int64_t ExtentSpace::Largest() const {
   return largest;
 }
 
+ExtentIndex ExtentSpace::FindLowest(int64_t size) const {
+  const int bin = BinOf(size);
+  ExtentIndex lowest = kNoExtent;
+  int looked = 0;
+  const auto look = [&](int level, uint32_t bins) {
+    for (; bins != 0 && looked < kLookLowest; bins &= bins - 1) {
+      ExtentIndex i = bins_[level * kBins + std::countr_zero(bins)];
+      for (; i != kNoExtent && looked < kLookLowest; i = table_[i].bin_next, ++looked) {
+        const Extent& extent = table_[i];
+        if (extent.size < size) continue;
+        if (lowest == kNoExtent || extent.start < table_[lowest].start) lowest = i;
+      }
+    }
+  };
+  const int first = bin / kBins;
+  look(first, filled_[first] & (~uint32_t{0} << (bin % kBins)));
+  for (uint64_t levels = levels_ & (~uint64_t{1} << first); levels != 0; levels &= levels - 1) {
+    look(std::countr_zero(levels), filled_[std::countr_zero(levels)]);
+  }
+  return lowest;
+}
+
 void ExtentSpace::Cut(ExtentIndex free, device::Address start, int64_t size) {
   TakeWhole(free);
   table_[free].bin_next = kNoExtent;

@@ -23,12 +23,11 @@ struct Extent {
   ExtentIndex next = kNoExtent;      // the neighbour above
   ExtentIndex bin_previous = kNoExtent;
   ExtentIndex bin_next = kNoExtent;  // in a free bin; of a block: its next piece
-  ExtentIndex slab = kNoExtent;      // the slab or tray that this extent lies in
+  ExtentIndex slab = kNoExtent;      // the slab that this extent lies in
   uint32_t generation = 0;           // counts the frees of this index
   uint32_t owner = 0;                // who asked for the block
   uint32_t stitched = kNoExtent;     // the stitched range that the block is seen through
   uint16_t bin = 0;                  // while it is free
-  bool tray = false;
   enum class State : uint8_t { kUnused, kFree, kPiece, kBlock } state = State::kUnused;
 };
 
@@ -78,6 +77,19 @@ class ExtentSpace {
     if (found != kNoExtent) CutLow(found, size);
     return found;
   }
+  // The high end of it.
+  ExtentIndex TakeHigh(int64_t size) {
+    const ExtentIndex found = Find(size);
+    if (found == kNoExtent) return kNoExtent;
+    const Extent& extent = table_[found];
+    return TakeAt(found, extent.start + static_cast<uint64_t>(extent.size - size), size);
+  }
+  // The low end of the free extent at the lowest address, of those looked at: the tightest few.
+  ExtentIndex TakeLowest(int64_t size) {
+    const ExtentIndex found = FindLowest(size);
+    if (found != kNoExtent) CutLow(found, size);
+    return found;
+  }
   // This part of a free extent.
   ExtentIndex TakeAt(ExtentIndex free, device::Address start, int64_t size);
   // All of a free extent.
@@ -91,6 +103,7 @@ class ExtentSpace {
   void Remove(ExtentIndex free, device::Address start, int64_t size);
 
   ExtentIndex Find(int64_t size) const;
+  ExtentIndex FindLowest(int64_t size) const;
   int64_t Largest() const;
   template <typename Visit>
   void ForEachFree(Visit visit) const {
@@ -109,6 +122,7 @@ class ExtentSpace {
   static constexpr int kBins = 1 << kBinsLog2;
   static constexpr int kSmallestLog2 = 9;  // sizes are multiples of 512
   static constexpr int kLook = 16;         // how many extents of a bin are compared
+  static constexpr int kLookLowest = 32;   // how many extents are, where the lowest is sought
 
   // Level times kBins plus the place in the level.
   static int BinOf(int64_t size) {

@@ -119,5 +119,20 @@ TEST_F(ExtentSpaceTest, WhatIsRemovedIsNeverGivenAgainAndItsNeighboursEndThere) 
   EXPECT_EQ(table_[low].size, 100 * kUnit);
 }
 
+TEST_F(ExtentSpaceTest, TheHighEndAndTheLowestRunCanBeAskedFor) {
+  // Free: 100 units at 0, 50 at 200, the rest from 300 on.
+  std::vector<ExtentIndex> taken;
+  for (const int64_t units : {100, 100, 50, 50}) taken.push_back(space_.Take(units * kUnit));
+  space_.Give(taken[0]);
+  space_.Give(taken[2]);
+  const ExtentIndex high = space_.TakeHigh(20 * kUnit);
+  EXPECT_EQ(UnitOf(high), 230) << "of the tightest run";
+  EXPECT_EQ(UnitOf(space_.TakeLowest(20 * kUnit)), 0) << "though another is tighter";
+  EXPECT_EQ(UnitOf(space_.TakeHigh(30 * kUnit)), 200) << "all of it";
+  EXPECT_EQ(UnitOf(space_.TakeLowest(90 * kUnit)), 300) << "the lowest is too small";
+  EXPECT_EQ(space_.TakeLowest(kUnits * kUnit), kNoExtent);
+  EXPECT_EQ(space_.TakeHigh(kUnits * kUnit), kNoExtent);
+}
+
 }  // namespace extent_space_test
 }  // namespace plimsoll::memory

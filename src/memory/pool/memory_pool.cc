@@ -6,11 +6,19 @@
 #include "memory/pool/address_math.h"
 
 namespace plimsoll::memory {
+namespace {
+
+// Blocks of less than this share of a slab come from slabs: what is left over at its end is then
+// less than that.
+constexpr int64_t kSlabShare = 8;
+constexpr int64_t kSmallestExtent = 512;
+
+}  // namespace
+
 MemoryPool::MemoryPool(Bytes granularity, Bytes slab)
     : slab_size_(std::max(slab, granularity).value()),
-      small_limit_(slab_size_ / 2),
+      small_limit_(slab_size_ / kSlabShare),
       large_(extents_),
-      trays_(extents_, large_),
       small_(extents_) {}
 
 ExtentIndex MemoryPool::TakeSmall(int64_t size) {
@@ -19,7 +27,7 @@ ExtentIndex MemoryPool::TakeSmall(int64_t size) {
     if (found == kept_slab_) kept_slab_ = kNoExtent;
     return found;
   }
-  const ExtentIndex slab = TakePages(slab_size_);
+  const ExtentIndex slab = large_.Take(slab_size_);
   if (slab == kNoExtent) return kNoExtent;
   small_.Add(extents_[slab].start, slab_size_, kNoExtent, kNoExtent, slab);
   return small_.Take(size);
@@ -55,7 +63,7 @@ ExtentIndex MemoryPool::TakeAligned(int64_t size, int64_t alignment) {
   ExtentSpace& space = size < small_limit_ ? small_ : large_;
   ExtentIndex free = space.Find(size + alignment);
   if (free == kNoExtent && &space == &small_) {
-    const ExtentIndex slab = TakePages(slab_size_);
+    const ExtentIndex slab = large_.Take(slab_size_);
     if (slab == kNoExtent) return kNoExtent;
     small_.Add(extents_[slab].start, slab_size_, kNoExtent, kNoExtent, slab);
     free = small_.Find(size + alignment);
@@ -122,8 +130,9 @@ ExtentIndex MemoryPool::NeighbourAbove(device::Address at) const {
 
 void MemoryPool::Add(std::span<const ActiveChunk> chunks, bool joins) {
   int64_t size = 0;
+  assert(taken_up_chunks_ == map_.by_address.size());
   for (const ActiveChunk& chunk : chunks) {
-    map_.Add(chunk.home, chunk.size.value());
+    map_.Add(chunk.home, chunk.size.value(), size == 0);
     size += chunk.size.value();
   }
   const device::Address start = chunks.front().home;
@@ -131,6 +140,32 @@ void MemoryPool::Add(std::span<const ActiveChunk> chunks, bool joins) {
   const ExtentIndex above = joins ? NeighbourAbove(After(start, size)) : kNoExtent;
   large_.Add(start, size, below, above, kNoExtent);
   reserved_ += size;
+  taken_up_ += size;
+  taken_up_chunks_ += chunks.size();
+}
+
+void MemoryPool::SetAside() {
+  ReleaseKeptSlab();
+  for (ExtentIndex free; (free = large_.Find(kSmallestExtent)) != kNoExtent;) {
+    large_.Remove(free, extents_[free].start, extents_[free].size);
+  }
+  taken_up_ = 0;
+  taken_up_chunks_ = 0;
+}
+
+bool MemoryPool::TakeUp() {
+  if (taken_up_chunks_ == map_.by_address.size()) return false;
+  const device::Address start = map_.chunks[map_.by_address[taken_up_chunks_]].home;
+  int64_t size = 0;
+  do {
+    size += map_.chunks[map_.by_address[taken_up_chunks_]].size;
+    ++taken_up_chunks_;
+  } while (taken_up_chunks_ < map_.by_address.size() &&
+           !map_.chunks[map_.by_address[taken_up_chunks_]].begins &&
+           map_.chunks[map_.by_address[taken_up_chunks_]].home == After(start, size));
+  large_.Add(start, size, NeighbourBelow(start), kNoExtent, kNoExtent);
+  taken_up_ += size;
+  return true;
 }
 
 bool MemoryPool::FindStitched(int64_t size, StitchPlan& plan) {
@@ -186,8 +221,8 @@ device::Address MemoryPool::AddressOf(const StitchPlan& plan) const {
 }
 
 int64_t MemoryPool::FreeAtTop() const {
-  if (map_.by_address.empty()) return 0;
-  const ChunkMap::Chunk& highest = map_.chunks[map_.by_address.back()];
+  if (taken_up_chunks_ == 0) return 0;
+  const ChunkMap::Chunk& highest = map_.chunks[map_.by_address[taken_up_chunks_ - 1]];
   const ExtentIndex top = FreeExtentAt(After(highest.home, highest.size - 1));
   return top == kNoExtent ? 0 : extents_[top].size;
 }
@@ -198,7 +233,7 @@ StitchSurvey MemoryPool::Survey() const {
   return StitchSurvey(map_, std::move(free));
 }
 
-void MemoryPool::Idle(std::vector<device::Address>& stitched,
+void MemoryPool::Idle(Bytes most, std::vector<device::Address>& stitched,
                       std::vector<ActiveChunk>& chunks) const {
   const StitchSurvey survey = Survey();
   std::vector<bool> pinned(map_.chunks.size());
@@ -207,11 +242,14 @@ void MemoryPool::Idle(std::vector<device::Address>& stitched,
     for (ChunkSlot slot : range.chunks) pinned[slot] = true;
   });
   std::vector<bool> idle(map_.chunks.size());
-  for (ChunkSlot slot : map_.by_address) {
-    if (!survey.WholeFree(slot) || pinned[slot]) continue;
-    idle[slot] = true;
-    chunks.push_back({map_.chunks[slot].home, Bytes(map_.chunks[slot].size)});
+  Bytes sum;
+  for (auto slot = map_.by_address.rbegin(); slot != map_.by_address.rend() && sum < most; ++slot) {
+    if (!survey.WholeFree(*slot) || pinned[*slot]) continue;
+    idle[*slot] = true;
+    chunks.push_back({map_.chunks[*slot].home, Bytes(map_.chunks[*slot].size)});
+    sum += chunks.back().size;
   }
+  std::reverse(chunks.begin(), chunks.end());
   ranges_.ForEach([&](const StitchedRanges::Range& range) {
     if (range.retired || std::any_of(range.chunks.begin(), range.chunks.end(),
                                      [&](ChunkSlot slot) { return idle[slot]; })) {
@@ -224,13 +262,14 @@ void MemoryPool::RemoveChunk(const ActiveChunk& chunk) {
   large_.Remove(FreeExtentAt(chunk.home), chunk.home, chunk.size.value());
   map_.Remove(map_.by_address[map_.PositionOf(chunk.home)]);
   reserved_ -= chunk.size.value();
+  taken_up_ -= chunk.size.value();
+  --taken_up_chunks_;
 }
 
 int64_t MemoryPool::FreeBytes() const {
-  int64_t free = 0;
+  int64_t free = reserved_ - taken_up_;
   const auto add = [&](ExtentIndex i) { free += extents_[i].size; };
   large_.ForEachFree(add);
-  trays_.inside().ForEachFree(add);
   small_.ForEachFree(add);
   return free;
 }

@@ -7,18 +7,17 @@
 #include <vector>
 
 #include "memory/pool/extent_space.h"
+#include "memory/pool/life_predictor.h"
 #include "memory/pool/stitched_ranges.h"
 #include "memory/pool/stitching.h"
-#include "memory/pool/trays.h"
 #include "plimsoll/memory/active_memory.h"
 
 namespace plimsoll::memory {
 
 // The memory of one stream, free and in blocks, as spans of pages: no device in it. Blocks of a
-// slab's half or more are cut from the chunks, those up to a few slabs from trays (trays.h) where
-// there are any; smaller ones from slabs, which are blocks themselves and go back when they are
-// empty (one is kept). A block lies in one free run, or is seen through a
-// stitched range that maps the chunks of several.
+// slab's eighth or more are cut from the chunks; smaller ones from slabs, which are blocks
+// themselves and go back when they are empty (one is kept). A block lies in one free run, or is
+// seen through a stitched range that maps the chunks of several.
 //
 // One thread, no lock. Take and Give are constant time and call nothing; they serve the hot path.
 // Everything else is for the slow path and costs the number of chunks and free extents.
@@ -27,21 +26,27 @@ class MemoryPool {
   // A slab is as large as said, and no smaller than the granularity.
   MemoryPool(Bytes granularity, Bytes slab);
 
-  // Hot path. Sizes are multiples of 512. None when no free run is large enough.
-  ExtentIndex Take(int64_t size) { return size < small_limit_ ? TakeSmall(size) : TakePages(size); }
+  // Hot path. Sizes are multiples of 512. None when no free run is large enough. Blocks that are
+  // likely to stay are gathered at low addresses, those that are not lie at the high end of their
+  // run, so that what stays leaves few and large runs behind.
+  ExtentIndex Take(int64_t size, ExpectedLife life) {
+    if (size < small_limit_) return TakeSmall(size);
+    return life == ExpectedLife::kShort ? large_.TakeHigh(size) : large_.TakeLowest(size);
+  }
   // A small block where no slab can be had.
   ExtentIndex TakeOutsideSlabs(int64_t size) { return large_.Take(size); }
   ExtentIndex TakeAligned(int64_t size, int64_t alignment);
   void Give(ExtentIndex index) {
     const Extent& extent = extents_[index];
     if (extent.slab != kNoExtent) {
-      trays_.Holds(extent) ? trays_.Give(index) : GiveSmall(index);
+      GiveSmall(index);
     } else if (extent.stitched == kNoExtent) {
       large_.Give(index);
     } else {
       GiveStitched(index);
     }
   }
+  const ExtentTable& extents() const { return extents_; }
   Extent& operator[](ExtentIndex index) { return extents_[index]; }
   const Extent& operator[](ExtentIndex index) const { return extents_[index]; }
   bool Holds(ExtentIndex index) const { return index < extents_.size(); }
@@ -51,8 +56,15 @@ class MemoryPool {
   // Memory that the device gave, in address order. `joins`: a block may reach over into memory that
   // it gave before; plain memory that is adjacent by chance is still not one.
   void Add(std::span<const ActiveChunk> chunks, bool joins);
-  // What is free in trays counts as free around them from now on.
-  void DissolveTrays() { trays_.Dissolve(); }
+  // A pool without a block sets all its memory aside and takes it up again piece by piece as it
+  // came from the device at first: a program that starts over then finds every choice as it was.
+  void SetAside();
+  // The next piece, or all of it. False: there is none. No heap call.
+  bool TakeUp();
+  void TakeUpAll() {
+    while (TakeUp()) {
+    }
+  }
   // Lets go of the kept slab, so that its bytes count as free.
   void ReleaseKeptSlab();
   // A block inside one chunk.
@@ -77,23 +89,23 @@ class MemoryPool {
   // Free bytes just below where the next growth is expected.
   int64_t FreeAtTop() const;
 
-  // What could go back to the device: chunks with no block in them, after the stitched ranges that
-  // map one of them and those that are retired. Ranges with a block, and their chunks, stay.
-  void Idle(std::vector<device::Address>& stitched, std::vector<ActiveChunk>& chunks) const;
+  // What could go back to the device: chunks with no block in them, from the highest on until they
+  // make up `most` bytes, after the stitched ranges that map one of them and those that are
+  // retired. Ranges with a block, and their chunks, stay.
+  void Idle(Bytes most, std::vector<device::Address>& stitched,
+            std::vector<ActiveChunk>& chunks) const;
   void RemoveStitched(device::Address at) { ranges_.Remove(at); }
   void RemoveChunk(const ActiveChunk& chunk);
 
   Bytes reserved() const { return Bytes(reserved_); }
   int64_t LargestFree() const {
-    return std::max({large_.Largest(), trays_.inside().Largest(), small_.Largest()});
+    return std::max({large_.Largest(), reserved_ - taken_up_, small_.Largest()});
   }
   int64_t FreeBytes() const;
   size_t stitched_count() const { return ranges_.count(); }
+  size_t chunk_count() const { return map_.by_address.size(); }
 
  private:
-  ExtentIndex TakePages(int64_t size) {
-    return size <= Trays::kLargestBlock ? trays_.Take(size, reserved_) : large_.Take(size);
-  }
   ExtentIndex TakeSmall(int64_t size);
   void GiveSmall(ExtentIndex index);
   void GiveStitched(ExtentIndex index);
@@ -107,13 +119,14 @@ class MemoryPool {
   const int64_t small_limit_;
   ExtentTable extents_;
   ExtentSpace large_;
-  Trays trays_;
   ExtentSpace small_;
   ExtentIndex kept_slab_ = kNoExtent;  // the small extent that is a whole slab
   ChunkMap map_;
   StitchedRanges ranges_;
   std::vector<StitchedRanges::FreeRun> free_runs_;  // kept for its capacity
   int64_t reserved_ = 0;
+  int64_t taken_up_ = 0;        // bytes that are not set aside
+  size_t taken_up_chunks_ = 0;  // of map_.by_address, from the lowest on
 };
 
 }  // namespace plimsoll::memory

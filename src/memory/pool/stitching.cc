@@ -13,7 +13,7 @@ constexpr int64_t kWorthMapping = 8192;
 
 }  // namespace
 
-ChunkSlot ChunkMap::Add(device::Address home, int64_t size) {
+ChunkSlot ChunkMap::Add(device::Address home, int64_t size, bool begins) {
   auto slot = static_cast<ChunkSlot>(chunks.size());
   for (ChunkSlot i = 0; i < chunks.size(); ++i) {
     if (chunks[i].size == 0) {
@@ -22,7 +22,7 @@ ChunkSlot ChunkMap::Add(device::Address home, int64_t size) {
     }
   }
   if (slot == chunks.size()) chunks.emplace_back();
-  chunks[slot] = {home, size};
+  chunks[slot] = {home, size, begins};
   const auto above = std::lower_bound(
       by_address.begin(), by_address.end(), home,
       [&](ChunkSlot other, device::Address at) { return chunks[other].home < at; });

@@ -14,12 +14,13 @@ using ChunkSlot = uint32_t;
 struct ChunkMap {
   struct Chunk {
     device::Address home = 0;
-    int64_t size = 0;  // 0: the slot is unused
+    int64_t size = 0;     // 0: the slot is unused
+    bool begins = false;  // the first of those that came together
   };
   std::vector<Chunk> chunks;
   std::vector<ChunkSlot> by_address;
 
-  ChunkSlot Add(device::Address home, int64_t size);
+  ChunkSlot Add(device::Address home, int64_t size, bool begins = true);
   void Remove(ChunkSlot slot);
   // Position in by_address of the chunk that holds the address.
   size_t PositionOf(device::Address at) const;
