@@ -140,7 +140,7 @@ Result<Bytes> StreamArena::ReleaseIdle() {
   }
   std::vector<Address> stitched;
   std::vector<memory::ActiveChunk> left = idle;
-  const Status status = device_->Release(stitched, left);
+  const Status status = device_->Release(stitched, left, /*finished=*/false);
   const std::vector<LiveBlock> live = Live();
   Bytes released;
   for (size_t i = left.size(); i < idle.size(); ++i) {
