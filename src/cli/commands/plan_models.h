@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/commands/config_arguments.h"
-#include "cli/reports/plan_report.h"
+#include "cli/reports/plan/plan_report.h"
 #include "cli/session_plan.h"
 #include "compile/shapes/input_shapes.h"
 #include "engine/session.h"

@@ -5,7 +5,7 @@
 
 #include "cli/inputs/model_inputs.h"
 #include "engine/graph/gears.h"
-#include "graph/open_dimensions.h"
+#include "graph/dims/open_dimensions.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/answer.h"
-#include "cli/reports/plan_report.h"
+#include "cli/reports/plan/plan_report.h"
 #include "compile/compile_model.h"
 #include "compile/plan_model.h"
 #include "graph/graph.h"

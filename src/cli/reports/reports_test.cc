@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "cli/peer/run_measure.h"
+#include "cli/reports/plan/waterline_picture.h"
 #include "cli/reports/run_report.h"
 #include "cli/reports/training_report.h"
-#include "cli/reports/waterline_picture.h"
 
 // Reports: every figure stands under its own name.
 namespace plimsoll::cli {

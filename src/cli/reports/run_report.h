@@ -8,7 +8,7 @@
 #include "cli/answer.h"
 #include "cli/reports/operator_report.h"
 #include "cli/reports/output_summary.h"
-#include "cli/reports/plan_report.h"
+#include "cli/reports/plan/plan_report.h"
 #include "engine/profile/session_profile.h"
 #include "engine/run/poisoned_run.h"
 #include "engine/session.h"

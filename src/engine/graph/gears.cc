@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "graph/open_dimensions.h"
+#include "graph/dims/open_dimensions.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {

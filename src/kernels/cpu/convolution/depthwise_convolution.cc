@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/blocking.h"
-#include "kernels/cpu/convolution/row_finish.h"
+#include "kernels/cpu/convolution/rows/row_finish.h"
 #include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/vector/plane_sums.h"
 #include "kernels/cpu/workspace.h"

@@ -5,7 +5,7 @@
 #include "kernels/cpu/convolution/convolution_primitive.h"
 #include "kernels/cpu/convolution/image_form.h"
 #include "kernels/cpu/convolution/product_convolution.h"
-#include "kernels/cpu/convolution/row_finish.h"
+#include "kernels/cpu/convolution/rows/row_finish.h"
 #include "kernels/cpu/convolution/tap_bands.h"
 #include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/panel_product.h"

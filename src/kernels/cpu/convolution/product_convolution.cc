@@ -4,7 +4,7 @@
 
 #include "kernels/blocking.h"
 #include "kernels/cpu/convolution/image_form.h"
-#include "kernels/cpu/convolution/row_finish.h"
+#include "kernels/cpu/convolution/rows/row_finish.h"
 #include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/panel_product.h"

@@ -1,0 +1,203 @@
+#include "kernels/cpu/convolution/bytes/byte_depthwise.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+#include "kernels/cpu/quantization/bounded_weights.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+constexpr int64_t kMostTaps = 256;
+constexpr int64_t kMostParts = 6;  // of a quad that bounding takes apart
+constexpr int64_t kMostLineBytes = 64 << 10;
+// Of maps whose lines are copied before the first of them is read: a load of what stores have just
+// written in parts waits for them.
+constexpr int64_t kSomeLineBytes = 8 << 10;
+constexpr int64_t kMostTogether = 16;
+
+// Few bytes by copies of a fixed size that may overlap.
+void CopyBytes(const uint8_t* from, int64_t count, uint8_t* to) {
+  if (count < 4 || count > 32) {
+    std::memcpy(to, from, static_cast<size_t>(count));
+  } else if (count < 8) {
+    std::memcpy(to, from, 4);
+    std::memcpy(to + count - 4, from + count - 4, 4);
+  } else if (count < 16) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + count - 8, from + count - 8, 8);
+  } else {
+    std::memcpy(to, from, 16);
+    std::memcpy(to + count - 16, from + count - 16, 16);
+  }
+}
+
+bool ArePairBounded(int32_t a, int32_t b) {
+  return std::abs(a) + std::abs(b) <= kMostOfPair && std::max(a, b) <= 127;
+}
+
+}  // namespace
+
+struct ByteDepthwise::Taps {
+  std::array<int64_t, kMostTaps * kMostParts> offsets;
+  std::array<int32_t, kMostTaps * kMostParts> weights;
+  int64_t quads = 0;
+  int32_t sum = 0;  // of all weights
+
+  void AddBounded(int32_t a, int32_t b, int32_t c, int32_t d, int64_t offset) {
+    const auto byte = [](int32_t weight, int place) {
+      return static_cast<uint32_t>(weight & 0xff) << (8 * place);
+    };
+    offsets[static_cast<size_t>(quads)] = offset;
+    weights[static_cast<size_t>(quads++)] =
+        static_cast<int32_t>(byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3));
+  }
+  // Taps of one quad, taken apart until all parts are bounded.
+  void Add(int32_t a, int32_t b, int32_t c, int32_t d, int64_t offset) {
+    sum += a + b + c + d;
+    if (ArePairBounded(a, b) && ArePairBounded(c, d)) return AddBounded(a, b, c, d, offset);
+    std::array<int32_t, 4> left = {a, b, c, d};
+    while (left != std::array<int32_t, 4>()) {
+      std::array<int32_t, 4> part = left;
+      BoundSum(std::span(part).first<2>());
+      BoundSum(std::span(part).last<2>());
+      AddBounded(part[0], part[1], part[2], part[3], offset);
+      for (size_t t = 0; t < 4; ++t) left[t] -= part[t];
+    }
+  }
+};
+
+bool ByteDepthwise::Fits(const ConvolutionShape& shape) {
+  const Window& window = shape.window;
+  return shape.GroupChannels() == 1 && window.rank == 2 && window.KernelSize() <= kMostTaps &&
+         window.begin[2] >= 0 && TapsOfQuad(window.strides[2], window.dilations[2]) > 0;
+}
+
+ByteDepthwise::ByteDepthwise(const ConvolutionShape& shape) : shape_(shape) {
+  const Window& window = shape_.window;
+  const int64_t read = ColumnGroups(window.output[2]) * kGroupColumns * window.strides[2] +
+                       window.Extent(2) + kTapSlack;
+  line_ = std::max(window.begin[2] + window.input[2], read);
+  order_ = TapOrderOf(window.strides[2], window.dilations[2]);
+  while (rows_ < window.output[1] && Lines(rows_ + 1) * line_ <= kMostLineBytes) ++rows_;
+  if (rows_ >= window.output[1]) {
+    together_ = std::clamp<int64_t>(kSomeLineBytes / map_size(), 1, kMostTogether);
+  }
+}
+
+int64_t ByteDepthwise::Lines(int64_t rows) const {
+  const Window& window = shape_.window;
+  return (rows - 1) * window.strides[1] + window.Extent(1);
+}
+
+Bytes ByteDepthwise::slot_size() const { return Bytes(together_ * map_size()); }
+
+// Lines [first, first + lines) of a map between their padding; one that lies outside is padding.
+void ByteDepthwise::CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first,
+                              int64_t lines, uint8_t* to) const {
+  const Window& window = shape_.window;
+  const int64_t width = window.input[2];
+  for (int64_t y = first; y < first + lines; ++y, to += line_) {
+    uint8_t* const line = to + window.begin[2];
+    if (y < 0 || y >= window.input[1]) {
+      std::fill_n(line, width, padding);
+      continue;
+    }
+    CopyBytes(map + y * width, width, line);
+    if (flip == 0) continue;
+    for (int64_t x = 0; x < width; ++x) line[x] ^= flip;
+  }
+}
+
+template <typename W>
+void ByteDepthwise::ReadTaps(const Operands& operands, int64_t filter, Taps& taps) const {
+  const Window& window = shape_.window;
+  const auto* const zeros = static_cast<const W*>(operands.weights_zeros);
+  const auto* const from = static_cast<const W*>(operands.weights) + filter * window.KernelSize();
+  const int32_t zero =
+      zeros == nullptr
+          ? 0
+          : zeros[operands.weights_zero_count == 1 ? 0 : filter % operands.weights_zero_count];
+  const int64_t most = TapsOfQuad(window.strides[2], window.dilations[2]);
+  taps.quads = 0;
+  taps.sum = 0;
+  for (int64_t y = 0; y < window.kernel[1]; ++y) {
+    for (int64_t x = 0; x < window.kernel[2]; x += most) {
+      const int64_t count = std::min(most, window.kernel[2] - x);
+      const W* const own = from + y * window.kernel[2] + x;
+      const auto tap = [&](int64_t t) { return t < count ? own[t] - zero : 0; };
+      taps.Add(tap(0), tap(1), tap(2), tap(3),
+               y * window.dilations[1] * line_ + x * window.dilations[2]);
+    }
+  }
+}
+
+void ByteDepthwise::Run(int64_t first, int64_t step, const Operands& operands,
+                        const PairFinish& finish, void* scratch) const {
+  auto* const lines = static_cast<uint8_t*>(scratch);
+  // What lies beside the lines is padding and stays so.
+  const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
+  std::fill_n(lines, slot_size().value(), static_cast<uint8_t>(zero));
+  Taps taps;
+  for (int64_t unit = first; unit < units(); unit += step * together_) {
+    const int64_t count = std::min(together_, (units() - unit + step - 1) / step);
+    for (int64_t row = 0; row < shape_.window.output[1]; row += rows_) {
+      for (int64_t i = 0; i < count; ++i) {
+        CopyRows(unit + i * step, row, operands, lines + i * map_size());
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        SumRows(unit + i * step, row, operands, finish, lines + i * map_size(), taps);
+      }
+    }
+  }
+}
+
+// What output rows from `row` on see of one channel of one image.
+void ByteDepthwise::CopyRows(int64_t unit, int64_t row, const Operands& operands,
+                             uint8_t* lines) const {
+  const Window& window = shape_.window;
+  const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
+  CopyLines(static_cast<const uint8_t*>(operands.data) + unit * window.InputSize(),
+            static_cast<uint8_t>(zero), operands.data_signed ? 0x80 : 0,
+            row * window.strides[1] - window.begin[1],
+            Lines(std::min(rows_, window.output[1] - row)), lines);
+}
+
+void ByteDepthwise::SumRows(int64_t unit, int64_t row, const Operands& operands,
+                            const PairFinish& finish, const uint8_t* lines, Taps& taps) const {
+  const Window& window = shape_.window;
+  const int64_t image = unit / shape_.channels;
+  const int64_t channel = unit % shape_.channels;
+  const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
+  const int64_t count = std::min(rows_, window.output[1] - row);
+  for (int64_t f = 0; f < shape_.GroupFilters(); ++f) {
+    const int64_t filter = channel * shape_.GroupFilters() + f;
+    if (operands.weights_signed) {
+      ReadTaps<int8_t>(operands, filter, taps);
+    } else {
+      ReadTaps<uint8_t>(operands, filter, taps);
+    }
+    PairFinish part = finish.At(filter, 0);
+    const int64_t size = finish.kind == PairFinish::Kind::kInt32 ? 4 : 1;
+    part.to = static_cast<char*>(part.to) +
+              (image * shape_.filters * window.OutputSize() + row * window.output[2]) * size;
+    const int32_t bias = (part.bias == nullptr ? 0 : *part.bias) - zero * taps.sum;
+    part.bias = &bias;
+    SumTaps({.lines = lines,
+             .line_step = window.strides[1] * line_,
+             .offsets = taps.offsets.data(),
+             .weights = taps.weights.data(),
+             .quads = taps.quads,
+             .stride = window.strides[2],
+             .order = &order_,
+             .rows = count,
+             .columns = window.output[2],
+             .result_step = window.output[2]},
+            part);
+  }
+}
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,231 @@
+#include "kernels/cpu/convolution/direct/direct_convolution.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "kernels/blocking.h"
+#include "kernels/cpu/convolution/convolution_primitive.h"
+#include "kernels/cpu/convolution/direct/direct_tile.h"
+#include "kernels/cpu/convolution/image_form.h"
+#include "kernels/cpu/convolution/rows/row_finish.h"
+#include "kernels/cpu/convolution/tap_bands.h"
+#include "kernels/parallel.h"
+#include "plimsoll/base/text.h"
+
+namespace plimsoll::kernels::cpu {
+namespace {
+
+// Multiplications that are worth a thread of their own.
+constexpr int64_t kDirectThreadWork = int64_t{1} << 18;
+// Results whose activation follows while they are in the second cache.
+constexpr int64_t kDirectPieceFloats = int64_t{1} << 15;
+constexpr int64_t kMostDirectPlaces = 16;
+constexpr int64_t kMostDirectTaps = 49;
+// Of all taps, those that must meet padding.
+constexpr double kDirectPaddingShare = 0.15;
+// oneDNN's loops over several filters reach so far into the padding.
+constexpr int64_t kOnednnPadding = 3;
+
+int64_t DivideUp(int64_t count, int64_t by) { return (count + by - 1) / by; }
+
+// See MakeDirectConvolution.
+class DirectConvolution final : public Kernel {
+ public:
+  static Result<KernelPointer> Make(const KernelSite& site, const FloatConvolution& wanted) {
+    std::unique_ptr<DirectConvolution> kernel(new DirectConvolution(site, wanted));
+    PLIMSOLL_TRY(kernel->PackWeights(site));
+    return KernelPointer(std::move(kernel));
+  }
+
+  std::string_view implementation() const override { return "ours:direct"; }
+
+  Status Run(const KernelCall& call) const override {
+    const int64_t rows = shape_.window.output[1];
+    const int64_t row_work = shape_.window.output[2] * kDirectFilters * Depth();
+    const int64_t piece = std::clamp<int64_t>(
+        kDirectPieceFloats / (shape_.window.output[2] * kDirectFilters), 1, rows);
+    const int64_t pieces = DivideUp(rows, piece);
+    const int64_t panels = DivideUp(shape_.filters, kDirectFilters);
+    const int64_t grain = std::max<int64_t>(kDirectThreadWork / (piece * row_work), 1);
+    ParallelFor(shape_.batch * panels * pieces, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t first = part % pieces * piece;
+        RunPiece(call, part / pieces / panels, part / pieces % panels, first,
+                 std::min(first + piece, rows));
+      }
+    });
+    return {};
+  }
+
+ private:
+  DirectConvolution(const KernelSite& site, const FloatConvolution& wanted)
+      : shape_(wanted.shape),
+        block_(BlockSize()),
+        source_{wanted.shape.window.InputSize(), BlockSize()},
+        destination_{wanted.shape.window.OutputSize(), BlockSize()},
+        finish_(wanted.activation),
+        has_bias_(site.has_input(kConvolutionBias)),
+        has_residual_(site.has_input(kConvolutionResidual)),
+        rows_(TapBandsOf(wanted.shape.window, 1)),
+        columns_(TapBandsOf(wanted.shape.window, 2)) {}
+
+  int64_t ChannelBlocks() const { return DivideUp(shape_.channels, block_); }
+  int64_t TapWeights() const { return ChannelBlocks() * block_ * kDirectFilters; }
+  int64_t Depth() const { return ChannelBlocks() * block_ * shape_.window.KernelSize(); }
+
+  // [16 filters][tap][channel][filter], with zeros behind the last channel and filter.
+  Status PackWeights(const KernelSite& site) {
+    const TensorInfo& tensor = site.inputs[kConvolutionWeights];
+    const int64_t taps = shape_.window.KernelSize();
+    const int64_t panels = DivideUp(shape_.filters, kDirectFilters);
+    const Bytes size = Bytes(sizeof(float)) * (panels * taps * TapWeights());
+    if (!tensor.constant || site.packed_weights == nullptr ||
+        !site.packed_weights->Wants(tensor.data, tensor.size(), size, Bytes())) {
+      return site.Unsupported("the weights are not packed");
+    }
+    const auto fill = [&](void* to) {
+      auto* const all = static_cast<float*>(to);
+      std::fill_n(all, panels * taps * TapWeights(), 0.0f);
+      const auto* from = static_cast<const float*>(tensor.data);
+      for (int64_t filter = 0; filter < shape_.filters; ++filter) {
+        float* const panel = all + filter / kDirectFilters * taps * TapWeights();
+        for (int64_t channel = 0; channel < shape_.channels; ++channel) {
+          float* const place = panel + channel * kDirectFilters + filter % kDirectFilters;
+          for (int64_t tap = 0; tap < taps; ++tap) place[tap * TapWeights()] = *from++;
+        }
+      }
+      return Status();
+    };
+    PLIMSOLL_ASSIGN(
+        const void* const packed,
+        site.packed_weights->Pack(
+            tensor.data, tensor.size(),
+            StrCat("direct ", shape_.filters, "x", shape_.channels, "x", taps), size, fill));
+    packed_ = static_cast<const float*>(packed);
+    return {};
+  }
+
+  static const float* Input(const KernelCall& call, size_t i) {
+    return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
+  }
+
+  // Output rows [first, end) of the filters of one panel.
+  void RunPiece(const KernelCall& call, int64_t image, int64_t panel, int64_t first,
+                int64_t end) const {
+    const Window& window = shape_.window;
+    const int64_t filter = panel * kDirectFilters;
+    const int64_t filters = std::min(kDirectFilters, shape_.filters - filter);
+    const int64_t result = image * destination_.Elements(shape_.filters) + destination_.At(filter);
+    std::array<float, kDirectFilters> bias = {};
+    if (has_bias_) std::copy_n(Input(call, kConvolutionBias) + filter, filters, bias.begin());
+    DirectTile tile{
+        .source = Input(call, kConvolutionData) + image * source_.Elements(shape_.channels),
+        .block = block_,
+        .channel_blocks = ChannelBlocks(),
+        .source_stride = window.InputSize() * block_,
+        .weights = packed_ + panel * window.KernelSize() * TapWeights(),
+        .bias = has_bias_ ? bias.data() : nullptr,
+        .residual = has_residual_ ? Input(call, kConvolutionResidual) + result : nullptr,
+        .to = static_cast<float*>(call.outputs[0]) + result,
+        .to_stride = window.OutputSize() * block_,
+        .filters = DivideUp(filters, block_) * block_};
+    for (const TapBand& rows : rows_) {
+      TapBand some = rows;
+      some.first = std::max(rows.first, first);
+      some.end = std::min(rows.end, end);
+      for (const TapBand& columns : columns_) {
+        if (some.first < some.end) RunRectangle(some, columns, tile);
+      }
+    }
+    for (int64_t done = 0; done < filters; done += block_) {
+      Finish(tile.to + done / block_ * tile.to_stride, first, end,
+             std::min(block_, filters - done));
+    }
+  }
+
+  // Places that all meet the input under the same taps.
+  void RunRectangle(const TapBand& rows, const TapBand& columns, DirectTile& tile) const {
+    const Window& window = shape_.window;
+    std::array<DirectTap, kMostDirectTaps> taps;
+    std::array<int64_t, kMostDirectPlaces> places;
+    std::array<int64_t, kMostDirectPlaces> results;
+    tile.places = places.data();
+    tile.results = results.data();
+    tile.taps = taps.data();
+    tile.tap_count = 0;
+    for (int64_t a = rows.first_tap; a < rows.end_tap; ++a) {
+      for (int64_t b = columns.first_tap; b < columns.end_tap; ++b) {
+        const int64_t row = a * window.dilations[1] - window.begin[1];
+        const int64_t column = b * window.dilations[2] - window.begin[2];
+        taps[static_cast<size_t>(tile.tap_count++)] = {
+            .source = (row * window.input[2] + column) * block_,
+            .weights = (a * window.kernel[2] + b) * TapWeights()};
+      }
+    }
+    const int64_t most = DirectPlaces();
+    const int64_t count = rows.length() * columns.length();
+    for (int64_t done = 0; done < count; done += most) {
+      tile.count = std::min(most, count - done);
+      for (int64_t i = 0; i < tile.count; ++i) {
+        const int64_t y = rows.first + (done + i) / columns.length();
+        const int64_t x = columns.first + (done + i) % columns.length();
+        places[static_cast<size_t>(i)] =
+            (y * window.strides[1] * window.input[2] + x * window.strides[2]) * block_;
+        results[static_cast<size_t>(i)] = (y * window.output[2] + x) * block_;
+      }
+      SumDirectTile(tile);
+    }
+  }
+
+  // The activation of rows [first, end) of one block of filters, of which `lanes` are there.
+  void Finish(float* map, int64_t first, int64_t end, int64_t lanes) const {
+    if (finish_.activation == nullptr) return;
+    float* const to = map + first * shape_.window.output[2] * block_;
+    const int64_t places = (end - first) * shape_.window.output[2];
+    finish_.activation(to, to, places * block_, finish_.coefficients);
+    for (int64_t p = 0; lanes < block_ && p < places; ++p) {
+      std::fill(to + p * block_ + lanes, to + (p + 1) * block_, 0.0f);
+    }
+  }
+
+  ConvolutionShape shape_;
+  int64_t block_;
+  ImageForm source_;
+  ImageForm destination_;
+  RowFinish finish_;
+  bool has_bias_;
+  bool has_residual_;
+  std::vector<TapBand> rows_;
+  std::vector<TapBand> columns_;
+  const float* packed_ = nullptr;
+};
+
+}  // namespace
+
+Result<KernelPointer> MakeDirectConvolution(const KernelSite& site,
+                                            const FloatConvolution& wanted) {
+  return DirectConvolution::Make(site, wanted);
+}
+
+bool SuitsDirectConvolution(const FloatConvolution& wanted) {
+  const ConvolutionShape& shape = wanted.shape;
+  const Window& window = shape.window;
+  const bool planes = window.kernel[0] == 1 && window.input[0] == 1 && window.output[0] == 1 &&
+                      window.begin[0] == 0 && window.strides[0] == 1;
+  const bool blocked = wanted.source_blocked && wanted.destination_blocked;
+  if (!planes || !blocked || shape.groups > 1 || window.KernelSize() > kMostDirectTaps)
+    return false;
+  if (std::max(window.begin[2], window.End(2)) > kOnednnPadding) return true;
+  double met = 0;
+  const std::vector<TapBand> columns = TapBandsOf(window, 2);
+  for (const TapBand& rows : TapBandsOf(window, 1)) {
+    for (const TapBand& some : columns) {
+      met += static_cast<double>(rows.length() * some.length() * rows.taps() * some.taps());
+    }
+  }
+  const auto all = static_cast<double>(window.OutputSize() * window.KernelSize());
+  return met < (1 - kDirectPaddingShare) * all;
+}
+
+}  // namespace plimsoll::kernels::cpu

@@ -1,0 +1,105 @@
+#include "kernels/cpu/convolution/direct/direct_tile.h"
+
+#include "kernels/cpu/vector/vector_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/convolution/direct/direct_tile.cc"
+// clang-format off: foreach_target.h must come first
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace plimsoll::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr hn::CappedTag<float, kDirectFilters> kDirectLanes;
+constexpr auto kDirectVector = static_cast<int64_t>(hn::MaxLanes(kDirectLanes));
+constexpr int kDirectVectors = static_cast<int>(kDirectFilters / kDirectVector);
+// As many totals as registers hold beside a row of weights and an element of the input.
+constexpr int kDirectMostPlaces = kDirectVectors >= 12 ? 1 : 12 / kDirectVectors;
+
+template <int kPlaces>
+HWY_INLINE void SumPlaces(const DirectTile& tile) {
+  using Vector = hn::Vec<decltype(kDirectLanes)>;
+  Vector totals[kPlaces][kDirectVectors];
+#pragma GCC unroll 16
+  for (int v = 0; v < kDirectVectors; ++v) {
+    const Vector bias = tile.bias == nullptr
+                            ? hn::Zero(kDirectLanes)
+                            : hn::LoadU(kDirectLanes, tile.bias + v * kDirectVector);
+#pragma GCC unroll 16
+    for (int p = 0; p < kPlaces; ++p) totals[p][v] = bias;
+  }
+  for (int64_t t = 0; t < tile.tap_count; ++t) {
+    const float* weights = tile.weights + tile.taps[t].weights;
+    const float* from = tile.source + tile.taps[t].source;
+    for (int64_t b = 0; b < tile.channel_blocks; ++b) {
+      const float* place[kPlaces];
+#pragma GCC unroll 16
+      for (int p = 0; p < kPlaces; ++p) place[p] = from + tile.places[p];
+      for (int64_t c = 0; c < tile.block; ++c) {
+        Vector row[kDirectVectors];
+#pragma GCC unroll 16
+        for (int v = 0; v < kDirectVectors; ++v) {
+          row[v] = hn::LoadU(kDirectLanes, weights + v * kDirectVector);
+        }
+#pragma GCC unroll 16
+        for (int p = 0; p < kPlaces; ++p) {
+          const Vector element = hn::Set(kDirectLanes, place[p][c]);
+#pragma GCC unroll 16
+          for (int v = 0; v < kDirectVectors; ++v) {
+            totals[p][v] = hn::MulAdd(element, row[v], totals[p][v]);
+          }
+        }
+        weights += kDirectFilters;
+      }
+      from += tile.source_stride;
+    }
+  }
+#pragma GCC unroll 16
+  for (int v = 0; v < kDirectVectors; ++v) {
+    const int64_t filter = v * kDirectVector;
+    if (filter >= tile.filters) break;
+    const int64_t first = filter / tile.block * tile.to_stride + filter % tile.block;
+#pragma GCC unroll 16
+    for (int p = 0; p < kPlaces; ++p) {
+      const int64_t at = first + tile.results[p];
+      Vector total = totals[p][v];
+      if (tile.residual != nullptr) {
+        total = hn::Add(total, hn::LoadU(kDirectLanes, tile.residual + at));
+      }
+      hn::StoreU(total, kDirectLanes, tile.to + at);
+    }
+  }
+}
+
+template <int kPlaces>
+void SumTileOf(const DirectTile& tile) {
+  if constexpr (kPlaces > 1) {
+    if (tile.count < kPlaces) return SumTileOf<kPlaces - 1>(tile);
+  }
+  SumPlaces<kPlaces>(tile);
+}
+
+void SumTile(const DirectTile& tile) { SumTileOf<kDirectMostPlaces>(tile); }
+
+int64_t MostPlaces() { return kDirectMostPlaces; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace plimsoll::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plimsoll::kernels::cpu {
+
+HWY_EXPORT(SumTile);
+HWY_EXPORT(MostPlaces);
+
+int64_t DirectPlaces() { return HWY_DYNAMIC_DISPATCH(MostPlaces)(); }
+void SumDirectTile(const DirectTile& tile) { HWY_DYNAMIC_DISPATCH(SumTile)(tile); }
+
+}  // namespace plimsoll::kernels::cpu
+#endif  // HWY_ONCE
