@@ -107,11 +107,14 @@ Result<Block> ScalableAllocator::Allocate(const Request& request) {
   const int64_t size = CutSize(requested, granularity_);
   if (statistics_.live_blocks == 0) StartOver(size);
   const LifePredictor::Situation situation = lives_->Asked(size);
-  const ExpectedLife life = lives_->Predict(situation, pool_->extents());
+  // Small blocks share slabs, whatever their lives.
+  const bool small = size < pool_->small_limit();
+  const ExpectedLife life =
+      small ? ExpectedLife::kLong : lives_->Predict(situation, pool_->extents());
   const ExtentIndex extent = pool_->Take(size, life);
   Result<Block> block = extent == kNoExtent ? AllocateScattered(request, size, life)
                                             : HandOut(request, extent, (*pool_)[extent].start);
-  if (block.ok()) lives_->Got(situation, block->key.index, block->key.generation);
+  if (!small && block.ok()) lives_->Got(situation, block->key.index, block->key.generation);
   return block;
 }
 

@@ -1,6 +1,7 @@
 #include "memory/pool/extent_space.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "memory/pool/address_math.h"
 
@@ -18,15 +19,20 @@ int64_t ExtentSpace::Largest() const {
 
 ExtentIndex ExtentSpace::FindLowest(int64_t size) const {
   const int bin = BinOf(size);
+  constexpr device::Address kNowhere = std::numeric_limits<device::Address>::max();
   ExtentIndex lowest = kNoExtent;
+  device::Address lowest_start = kNowhere;
   int looked = 0;
+  // Without branches on what is found, which nobody can foretell.
   const auto look = [&](int level, uint32_t bins) {
     for (; bins != 0 && looked < kLookLowest; bins &= bins - 1) {
       ExtentIndex i = bins_[level * kBins + std::countr_zero(bins)];
-      for (; i != kNoExtent && looked < kLookLowest; i = table_[i].bin_next, ++looked) {
+      for (; i != kNoExtent && looked < kLookLowest; ++looked) {
         const Extent& extent = table_[i];
-        if (extent.size < size) continue;
-        if (lowest == kNoExtent || extent.start < table_[lowest].start) lowest = i;
+        const device::Address start = extent.size < size ? kNowhere : extent.start;
+        lowest = start < lowest_start ? i : lowest;
+        lowest_start = std::min(start, lowest_start);
+        i = extent.bin_next;
       }
     }
   };
