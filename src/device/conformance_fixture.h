@@ -61,15 +61,8 @@ inline std::vector<Backend> AllBackends() {
     };
   };
   const auto cuda = [](bool reserves_addresses) -> std::unique_ptr<Device> {
-    if (TestsUseACard()) {  // making its context anew takes a real driver long
-      static const auto keeps_context = CudaDevice::Create();
-      EXPECT_TRUE(keeps_context.ok() && (*keeps_context)->memory().Info(kFirst).ok());
-    }
-    return std::move(CudaDevice::Create({.driver = TestsUseACard() ? "" : StandinLibrary(),
-                                         .capacity = kCapacity,
-                                         .devices = 2,
-                                         .reserves_addresses = reserves_addresses}))
-        .value();
+    return CudaDeviceForTests(
+        {.capacity = kCapacity, .devices = 2, .reserves_addresses = reserves_addresses});
   };
   return {
       {"Cpu", cpu(MiB(2))}, {"CpuSmallPages", cpu(KiB(4))},        {"Cuda", cuda, TestsUseACard()},

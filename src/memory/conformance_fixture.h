@@ -124,11 +124,7 @@ inline std::vector<Ground> AllGrounds() {
   };
   const auto cuda = [](bool reserves) {
     return [reserves]() -> std::shared_ptr<device::Device> {
-      return std::move(device::CudaDevice::Create(
-                           {.driver = device::TestsUseACard() ? "" : device::StandinLibrary(),
-                            .capacity = MiB(256),
-                            .reserves_addresses = reserves}))
-          .value();
+      return device::CudaDeviceForTests({.capacity = MiB(256), .reserves_addresses = reserves});
     };
   };
   return {{"Fake", fake(true)},     {"FakePlain", fake(false)}, {"Cpu", cpu(true)},

@@ -45,11 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
                          }},
                     Kind{"Cuda",
                          []() -> std::shared_ptr<device::Device> {
-                           return std::move(device::CudaDevice::Create(
-                                                {.driver = device::TestsUseACard()
-                                                               ? ""
-                                                               : device::StandinLibrary()}))
-                               .value();
+                           return device::CudaDeviceForTests({});
                          }}),
     [](const auto& info) { return info.param.name; });
 

@@ -9,6 +9,7 @@ import sys
 import time
 
 MIB = 1 << 20
+LONGEST_TEST = 150  # seconds
 
 
 def start(door, **options):
@@ -206,6 +207,10 @@ def used_after_free(door):
     raise SystemExit("the write after the free was not found")
 
 
+def close(torch, found, expected, tolerance=1e-4):
+    return bool((found - expected).abs().max() <= tolerance * expected.abs().max())
+
+
 def graphs(door):
     torch, pt = start(door)
     weights = torch.randn(512, 512, device="cuda")
@@ -235,13 +240,13 @@ def graphs(door):
         junk = [torch.randn(300_000, device="cuda") for _ in range(20)]
         torch.cuda.synchronize()
         expected = run(x)
-        assert torch.allclose(out, expected, rtol=1e-4), seed
-        assert torch.allclose(again, run(expected.expand(256, 512).contiguous()), rtol=1e-4), seed
+        assert close(torch, out, expected), seed
+        assert close(torch, again, run(expected.expand(256, 512).contiguous())), seed
         del junk
     torch.cuda.empty_cache()
     first.replay()
     torch.cuda.synchronize()
-    assert torch.allclose(out, run(static), rtol=1e-4)
+    assert close(torch, out, run(static))
 
 
 def compiled(door):
@@ -262,6 +267,7 @@ def compiled(door):
             with torch.no_grad():
                 torch.compiler.cudagraph_mark_step_begin()
                 assert torch.allclose(fast(x), model(x), atol=1e-3)
+    assert pt.statistics()["plimsoll.pool_bytes"] > 0  # graphs were captured
 
 
 def memory_pools(door):
@@ -303,7 +309,7 @@ def cudnn_benchmark(door):
 
 BOTH = (statistics_and_sizes, out_of_memory, record_stream, threads, pinned_memory, memory_fraction, two_processes, forked_child,
         too_late, reports, used_after_free, graphs)
-SUBCLASS = (memory_pools, cudnn_benchmark, compiled)
+SUBCLASS = (compiled, memory_pools, cudnn_benchmark)  # the longest first
 
 
 def main():
@@ -319,7 +325,7 @@ def main():
     only = set(options.only.split(",")) - {""}
     running = []
     for door in options.doors.split(","):
-        for test in BOTH + (SUBCLASS if door == "subclass" else ()):
+        for test in (SUBCLASS if door == "subclass" else ()) + BOTH:
             if not only or test.__name__ in only:
                 running.append((door, test.__name__))
     # A few at a time: most of a test is the start of torch.
@@ -328,7 +334,11 @@ def main():
     def finish(entry):
         nonlocal passed
         door, name, begun, process = entry
-        text = process.communicate()[0]
+        try:
+            text = process.communicate(timeout=max(1, begun + LONGEST_TEST - time.time()))[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            text = process.communicate()[0] + f"\nit was ended after {LONGEST_TEST} s"
         good = process.returncode == 0
         print(f"{'ok' if good else 'FAILED'} {door} {name} {time.time() - begun:.1f} s", flush=True)
         if good:

@@ -3,10 +3,13 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "device/cuda/driver_types.h"
 #include "device/cuda/standin/standin.h"
+#include "plimsoll/device/cuda_device.h"
 
 namespace plimsoll::device {
 
@@ -14,6 +17,18 @@ inline std::string StandinLibrary() { return PLIMSOLL_BINARY_DIR "/libplimsoll_c
 
 // Whether the tests are to run on a card, by the real driver, rather than on the stand-in.
 inline bool TestsUseACard() { return std::getenv("PLIMSOLL_CUDA_TESTS") != nullptr; }
+
+// A device over the card where the tests use one, else over the stand-in. A real driver takes long
+// to make a card's context anew, so the first one is kept.
+inline std::unique_ptr<CudaDevice> CudaDeviceForTests(CudaOptions options) {
+  if (TestsUseACard()) {
+    static const auto keeps_context = std::move(CudaDevice::Create()).value();
+    (void)keeps_context->memory().Info(DeviceId{0});
+  } else {
+    options.driver = StandinLibrary();
+  }
+  return std::move(CudaDevice::Create(options)).value();
+}
 
 // What the stand-in of the driver is told and asked (standin.h); reset at both ends.
 class Standin {
