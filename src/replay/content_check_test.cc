@@ -33,21 +33,20 @@ class ContentCheckTest : public testing::TestWithParam<Kind> {
   const device::StreamId stream_ = *device_->CreateStream(kDevice);
   std::unique_ptr<ContentCheck> check_ = std::move(ContentCheck::Make(device_, kDevice)).value();
 };
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, ContentCheckTest,
-    testing::Values(Kind{"Cpu",
-                         []() -> std::shared_ptr<device::Device> {
-                           return std::make_shared<device::CpuDevice>();
-                         }},
-                    Kind{"Far",
-                         []() -> std::shared_ptr<device::Device> {
-                           return std::make_shared<device::FarDevice>();
-                         }},
-                    Kind{"Cuda",
-                         []() -> std::shared_ptr<device::Device> {
-                           return device::CudaDeviceForTests({});
-                         }}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Kinds, ContentCheckTest,
+                         testing::Values(Kind{"Cpu",
+                                              []() -> std::shared_ptr<device::Device> {
+                                                return std::make_shared<device::CpuDevice>();
+                                              }},
+                                         Kind{"Far",
+                                              []() -> std::shared_ptr<device::Device> {
+                                                return std::make_shared<device::FarDevice>();
+                                              }},
+                                         Kind{"Cuda",
+                                              []() -> std::shared_ptr<device::Device> {
+                                                return device::CudaDeviceForTests({});
+                                              }}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST_P(ContentCheckTest, WhatWasWrittenIsFound) {
   const memory::Block block = Plain(Bytes(1003));
