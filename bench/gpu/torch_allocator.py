@@ -202,7 +202,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--peak", type=int, help="bytes, for limit without table")
     parser.add_argument("--out")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     bench = Bench(options)
     for part in options.parts or ("table", "equal", "limit", "growth"):
         getattr(bench, part)()
