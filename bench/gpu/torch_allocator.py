@@ -35,7 +35,7 @@ class Process:
 
     def __init__(self, job):
         self.job = job
-        environment = dict(os.environ)
+        environment = {"OMP_NUM_THREADS": "3", **os.environ}  # those that prepare themselves leave processors to the one that runs
         settings = SETTINGS.get(job["backend"])
         if settings:
             environment["PYTORCH_ALLOC_CONF"] = environment["PYTORCH_CUDA_ALLOC_CONF"] = settings

@@ -12,7 +12,7 @@ import runpy
 import sys
 import time
 
-OURS = ("plimsoll", "plugin")
+OURS = ("plimsoll", "plugin", "unrecorded")
 
 
 def wait_for_turn():
@@ -22,7 +22,7 @@ def wait_for_turn():
 
 def install(backend, **options):
     import plimsoll.torch as pt
-    pt.install("plugin" if backend == "plugin" else "auto", **options)
+    pt.install("plugin" if backend == "plugin" else "auto", **{"record": backend != "unrecorded", **options})
     return pt
 
 
@@ -30,10 +30,10 @@ class Turn:
     """PyTorch leaves CUDA alone until a model that was made on the processor is moved to the card, and then until it is this
     process's turn; tells apart the time of the workload, of waiting, and of what comes behind the move."""
 
-    def __init__(self, torch, begun):
+    def __init__(self, torch, begun, digests):
         self._torch, self._begun = torch, begun
         self._init, self._synchronize, self._to = torch.cuda.init, torch.cuda.synchronize, torch.nn.Module.to
-        self.came, self.waited, self.models = False, 0.0, []
+        self.came, self.waited, self.models, self.began_with = False, 0.0, [], ""
         self._moved = self._last = None
         torch.cuda.init = lambda: None
         torch.cuda.synchronize = self._synchronized
@@ -43,6 +43,8 @@ class Turn:
             moved = self._to(module, *arguments, **options)
             self._synchronize()
             self.models.append(moved)
+            if digests:
+                self.began_with += sha256(self._torch, moved.state_dict().values())
             self._moved = time.time()
             return moved
         torch.nn.Module.to = to
@@ -74,6 +76,9 @@ class Answers:
     def __init__(self, torch, work):
         torch.use_deterministic_algorithms(True, warn_only=True)
         torch.utils.deterministic.fill_uninitialized_memory = False
+        # Of the kinds of attention only flash attention and the plain formula give the same bits each time.
+        torch.backends.cuda.enable_cudnn_sdp(False)
+        torch.backends.cuda.enable_mem_efficient_sdp(False)
         self._kept = []
         if work == "streams":
             self._watch(torch, "cat", lambda tensors, result: result.sum())
@@ -91,12 +96,18 @@ class Answers:
             return result
         setattr(owner, name, watched)
 
-    def digest(self, models):
+    def digest(self, models, began_with):
+        """Of the weights at first, the first answer, all answers, and the weights at last."""
         import torch
-        digest = hashlib.sha256()
-        for tensor in [*self._kept, *(weight for model in models for weight in model.state_dict().values())]:
-            digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-        return f"{digest.hexdigest()[:16]} of {len(self._kept)}"
+        weights = sha256(torch, (weight for model in models for weight in model.state_dict().values()))
+        return f"{began_with} {sha256(torch, self._kept[:1])} {sha256(torch, self._kept)} of {len(self._kept)} {weights}"
+
+
+def sha256(torch, tensors):
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()[:10]
 
 
 def run_workload(options):
@@ -113,7 +124,7 @@ def run_workload(options):
     def begun():
         if options.limit and pt is None:
             torch.cuda.set_per_process_memory_fraction(min(1.0, options.limit / torch.cuda.mem_get_info()[1]))
-    turn = Turn(torch, begun)
+    turn = Turn(torch, begun, options.digest)
     answers = Answers(torch, options.work) if options.digest else None
     if options.work == "streams":
         turn.take()
@@ -128,7 +139,7 @@ def run_workload(options):
         now = pt.statistics()
         row.update(stream_peaks=now["plimsoll.stream_peaks"], driver=round(pt.driver_seconds(), 4), door=pt.door())
     if answers is not None:
-        row["digest"] = answers.digest(turn.models)
+        row["digest"] = answers.digest(turn.models, turn.began_with)
     return row
 
 
