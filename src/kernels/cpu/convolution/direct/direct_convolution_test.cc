@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "kernels/blocking.h"
+#include "kernels/cpu/convolution/direct/direct_tile.h"
 #include "kernels/cpu/prepared_node_for_tests.h"
+#include "kernels/cpu/random_nodes_for_tests.h"
 #include "kernels/parallel.h"
 
 namespace plimsoll::kernels::cpu {
@@ -116,6 +118,53 @@ TEST(DirectConvolutionTest, LeavesDenseWindowsAndWeightsThatAreNotPackedToOthers
   EXPECT_EQ(implementation(8, &weights), "ours:direct");
   EXPECT_NE(implementation(1, &weights), "ours:direct");
   EXPECT_NE(implementation(8, nullptr), "ours:direct");
+}
+
+TEST(DirectTileTest, ABlockMayBeSmallerThanAVector) {
+  constexpr int64_t kChannels = 16;
+  constexpr int64_t kPlaces = 3;
+  Dice dice(7);
+  for (const int64_t block : {4, 8, 16}) {
+    Floats source(kChannels * kPlaces), weights(kChannels * kDirectFilters);
+    Floats residual(kDirectFilters * kPlaces), bias(kDirectFilters);
+    for (Floats* some : {&source, &weights, &residual, &bias}) {
+      for (float& one : *some) one = static_cast<float>(dice.Of(-4, 4));
+    }
+    const std::vector<int64_t> places = {0, block, 2 * block};
+    const DirectTap tap;
+    Floats made(kDirectFilters * kPlaces);
+    const DirectTile tile{.source = source.data(),
+                          .places = places.data(),
+                          .results = places.data(),
+                          .count = kPlaces,
+                          .taps = &tap,
+                          .tap_count = 1,
+                          .block = block,
+                          .channel_blocks = kChannels / block,
+                          .source_stride = kPlaces * block,
+                          .weights = weights.data(),
+                          .bias = bias.data(),
+                          .residual = residual.data(),
+                          .to = made.data(),
+                          .to_stride = kPlaces * block,
+                          .filters = kDirectFilters};
+    SumDirectTile(tile);
+    const auto at = [&](int64_t place, int64_t channel) {
+      return static_cast<size_t>(channel / block * kPlaces * block + place * block +
+                                 channel % block);
+    };
+    for (int64_t place = 0; place < kPlaces; ++place) {
+      for (int64_t filter = 0; filter < kDirectFilters; ++filter) {
+        float expected = bias[static_cast<size_t>(filter)] + residual[at(place, filter)];
+        for (int64_t channel = 0; channel < kChannels; ++channel) {
+          expected += source[at(place, channel)] *
+                      weights[static_cast<size_t>(channel * kDirectFilters + filter)];
+        }
+        EXPECT_EQ(made[at(place, filter)], expected)
+            << "block " << block << " place " << place << " filter " << filter;
+      }
+    }
+  }
 }
 
 }  // namespace direct_convolution_test

@@ -21,9 +21,26 @@ constexpr int kDirectVectors = static_cast<int>(kDirectFilters / kDirectVector);
 // As many totals as registers hold beside a row of weights and an element of the input.
 constexpr int kDirectMostPlaces = kDirectVectors >= 12 ? 1 : 12 / kDirectVectors;
 
+using Vector = hn::Vec<decltype(kDirectLanes)>;
+
+// Blocks that are smaller than a vector: oneDNN can be held to narrower ones than the machine has.
+HWY_NOINLINE void StoreInBlocks(const DirectTile& tile, int place,
+                                const Vector (&totals)[kDirectVectors]) {
+  HWY_ALIGN float sums[kDirectFilters];
+  for (int v = 0; v < kDirectVectors; ++v) {
+    hn::StoreU(totals[v], kDirectLanes, sums + v * kDirectVector);
+  }
+  for (int64_t filter = 0; filter < tile.filters; filter += tile.block) {
+    const int64_t at = filter / tile.block * tile.to_stride + tile.results[place];
+    for (int64_t i = 0; i < tile.block; ++i) {
+      const float residual = tile.residual == nullptr ? 0.0f : tile.residual[at + i];
+      tile.to[at + i] = sums[filter + i] + residual;
+    }
+  }
+}
+
 template <int kPlaces>
 HWY_INLINE void SumPlaces(const DirectTile& tile) {
-  using Vector = hn::Vec<decltype(kDirectLanes)>;
   Vector totals[kPlaces][kDirectVectors];
 #pragma GCC unroll 16
   for (int v = 0; v < kDirectVectors; ++v) {
@@ -58,6 +75,11 @@ HWY_INLINE void SumPlaces(const DirectTile& tile) {
       }
       from += tile.source_stride;
     }
+  }
+  if (tile.block < kDirectVector) {
+#pragma GCC unroll 16
+    for (int p = 0; p < kPlaces; ++p) StoreInBlocks(tile, p, totals[p]);
+    return;
   }
 #pragma GCC unroll 16
   for (int v = 0; v < kDirectVectors; ++v) {
