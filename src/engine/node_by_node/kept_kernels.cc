@@ -82,7 +82,7 @@ Result<std::optional<PreparedNode>> KeptKernels::PrepareForSizes(NodeId id, Inpu
                                                                  bool deterministic) {
   const InputSet asked = graph::FactsOf(graph_[id]).host_inputs;
   PLIMSOLL_TRY(Infer(id, inputs, asked));
-  if (!HasSizes(graph_, id)) return std::nullopt;
+  if (!HasSizes(graph_, id)) return std::optional<PreparedNode>();
   auto node =
       kernels::PrepareNode(graph_, id, inputs, asked | ConstantsOf(graph_, id), deterministic);
   // A maker that asks for elements gets them.
