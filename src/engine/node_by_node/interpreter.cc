@@ -4,7 +4,6 @@
 
 #include "compile/passes/bodies.h"
 #include "compile/passes/host_operators.h"
-#include "compile/shapes/shapes.h"
 #include "engine/node_by_node/control_flow.h"
 #include "engine/node_by_node/host_tensors.h"
 #include "kernels/backend.h"
@@ -22,39 +21,57 @@ using kernels::HostSite;
 using kernels::HostTensor;
 using kernels::HostValue;
 
-// For each node the values of its own body that no later node of that body reads.
-std::vector<std::vector<ValueId>> FindLastReads(const Graph& graph) {
-  std::vector<std::vector<ValueId>> last(graph.nodes.size());
-  std::vector<bool> needed(graph.values.size());
-  for (size_t b = 0; b < graph.subgraphs.size(); ++b) {
-    const graph::Subgraph& body = graph.subgraphs[b];
-    for (const ValueId output : body.outputs) {
-      if (output.valid()) needed[output.index()] = true;
-    }
-    for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node) {
-      const auto visit = [&](ValueId value) {
-        if (!value.valid() || needed[value.index()] || graph[value].home != SubgraphId(b)) return;
-        if (graph[value].constant.valid()) return;
-        needed[value.index()] = true;
-        last[node->index()].push_back(value);
-      };
-      for (const ValueId output : graph[*node].outputs) visit(output);
-      for (const ValueId read : compile::ReadsOf(graph, *node)) visit(read);
-    }
-  }
-  return last;
-}
-
 bool IsTensor(const HostValue& value) { return value.kind == HostValue::Kind::kTensor; }
+
+// Whether the type says all that there is to know of a tensor's size.
+bool IsTypeOf(const graph::ValueType& type, const HostTensor& tensor) {
+  if (!type.is_tensor() || type.data_type != tensor.type || !type.shape) return false;
+  return std::ranges::equal(*type.shape, tensor.dims, [](const graph::Dim& dim, int64_t size) {
+    return dim.is_number() && dim.number() == size;
+  });
+}
 
 }  // namespace
 
 Interpreter::Interpreter(Graph graph)
     : graph_(std::move(graph)),
-      last_reads_(FindLastReads(graph_)),
+      facts_(FindFacts()),
+      kernels_(graph_),
       has_batches_(std::ranges::any_of(
           graph_.nodes, [](const graph::Node& node) { return !node.memory.batch_label.empty(); })),
       values_(graph_.values.size()) {}
+
+// Of what a node reads and makes, its last reads are the values of its own body that no later node
+// of that body reads.
+std::vector<Interpreter::NodeFacts> Interpreter::FindFacts() const {
+  std::vector<NodeFacts> all(graph_.nodes.size());
+  std::vector<bool> needed(graph_.values.size());
+  for (size_t b = 0; b < graph_.subgraphs.size(); ++b) {
+    const graph::Subgraph& body = graph_.subgraphs[b];
+    for (const ValueId output : body.outputs) {
+      if (output.valid()) needed[output.index()] = true;
+    }
+    for (auto id = body.nodes.rbegin(); id != body.nodes.rend(); ++id) {
+      const graph::Node& node = graph_[*id];
+      NodeFacts& facts = all[id->index()];
+      facts.host_operator = kernels::FindHostOperator(node.domain, node.op, node.version);
+      facts.control_flow = IsControlFlow(node);
+      facts.has_kernel = kernels::HostBackend().Supports(graph_, *id);
+      const auto visit = [&](ValueId value) {
+        if (!value.valid() || needed[value.index()] || graph_[value].home != SubgraphId(b)) return;
+        if (graph_[value].constant.valid()) return;
+        needed[value.index()] = true;
+        facts.last_reads.push_back(value);
+      };
+      for (const ValueId output : node.outputs) visit(output);
+      for (const ValueId read : compile::ReadsOf(graph_, *id)) {
+        visit(read);
+        if (graph_[read].constant.valid()) facts.constants.push_back(read);
+      }
+    }
+  }
+  return all;
+}
 
 Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& options) {
   options_ = options;
@@ -63,6 +80,8 @@ Result<Interpreter::Values> Interpreter::Run(Values inputs, const Options& optio
     side_.emplace(*options.streams, options.monitor);
   }
   counts_ = {};
+  single_.clear();
+  prepared_before_ = kernels_.prepared();
   counted_.assign(graph_.nodes.size(), false);
   read_constants_.assign(graph_.values.size(), false);
   auto outputs = RunBody(Graph::kRoot, std::move(inputs));
@@ -111,7 +130,7 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
     }
     CountSingle(node);
     PLIMSOLL_TRY(id == Graph::kRoot && side_ ? Visit(node) : RunNode(node, options_.allocate));
-    Release(last_reads_[node.index()]);
+    Release(facts_[node.index()].last_reads);
     ++i;
   }
   if (id == Graph::kRoot && side_) PLIMSOLL_TRY(side_->Finish());
@@ -151,7 +170,7 @@ Status Interpreter::RunStretch(Stretches::Part& part) {
   ++counts_.stretches;
   counts_.planned_nodes += static_cast<int64_t>(nodes.end - nodes.first);
   for (size_t i = nodes.first; i < nodes.end; ++i) {
-    Release(last_reads_[graph_[nodes.body].nodes[i].index()]);
+    Release(facts_[graph_[nodes.body].nodes[i].index()].last_reads);
   }
   return {};
 }
@@ -160,7 +179,14 @@ void Interpreter::CountSingle(NodeId id) {
   ++counts_.single_nodes;
   if (counted_[id.index()]) return;
   counted_[id.index()] = true;
-  counts_.single.push_back(graph::Describe(graph_, id));
+  single_.push_back(id);
+}
+
+StretchCounts Interpreter::counts() const {
+  StretchCounts counts = counts_;
+  for (const NodeId id : single_) counts.single.push_back(graph::Describe(graph_, id));
+  counts.prepared_nodes = kernels_.prepared() - prepared_before_;
+  return counts;
 }
 
 // A node of the model, in the walk or in parallel with it.
@@ -177,9 +203,8 @@ Status Interpreter::Visit(NodeId id) {
 }
 
 Status Interpreter::LaunchNode(NodeId id) {
-  const std::vector<ValueId> reads = compile::ReadsOf(graph_, id);
-  for (const ValueId read : reads) PLIMSOLL_TRY(LoadConstant(read));
-  return side_->Launch(reads, graph_[id].outputs,
+  for (const ValueId read : facts_[id.index()].constants) PLIMSOLL_TRY(LoadConstant(read));
+  return side_->Launch(compile::ReadsOf(graph_, id), graph_[id].outputs,
                        [this, id] { return RunNode(id, kernels::AllocateOnHeap); });
 }
 
@@ -196,9 +221,9 @@ void Interpreter::Release(const std::vector<ValueId>& values) {
 void Interpreter::Put(ValueId id, HostValue value) {
   if (!id.valid()) return;
   graph::Value& known = graph_[id];
-  known.type = TypeOf(value);
+  if (!IsTensor(value) || !IsTypeOf(known.type, value.tensor)) known.type = TypeOf(value);
   known.content.reset();
-  if (IsTensor(value) && value.tensor.elements() <= graph::kMaxContentElements) {
+  if (known.constant.valid() && value.tensor.elements() <= graph::kMaxContentElements) {
     known.content = graph::ContentOf(kernels::ToConstant(value.tensor));
   }
   if (options_.observe) options_.observe(id, value);
@@ -223,7 +248,7 @@ Interpreter::Values Interpreter::InputsOf(NodeId id) const {
 }
 
 Status Interpreter::RunNode(NodeId id, const kernels::AllocateTensor& allocate) {
-  for (const ValueId read : compile::ReadsOf(graph_, id)) PLIMSOLL_TRY(LoadConstant(read));
+  for (const ValueId read : facts_[id.index()].constants) PLIMSOLL_TRY(LoadConstant(read));
   RunProfile* const profile = options_.monitor == nullptr ? nullptr : options_.monitor->profile();
   if (profile == nullptr) return RunNodeWith(id, allocate);
   const RunProfile::Operator recorded(profile, id);
@@ -233,17 +258,13 @@ Status Interpreter::RunNode(NodeId id, const kernels::AllocateTensor& allocate) 
 }
 
 Status Interpreter::RunNodeWith(NodeId id, const kernels::AllocateTensor& allocate) {
-  const graph::Node& node = graph_[id];
-  const bool host = kernels::FindHostOperator(node.domain, node.op, node.version) != nullptr;
+  const NodeFacts& facts = facts_[id.index()];
   const auto is_tensor = [&](ValueId value) {
     return !value.valid() || IsTensor(values_[value.index()]);
   };
-  const bool has_kernel = kernels::HostBackend().Supports(graph_, id);
-  const bool tensors = std::all_of(node.inputs.begin(), node.inputs.end(), is_tensor);
-  if (IsControlFlow(node) || (host && !(tensors && has_kernel))) {
-    return RunOnHostValues(id, allocate);
-  }
-  return RunKernel(id, allocate);
+  const bool on_values = facts.host_operator != nullptr &&
+                         !(facts.has_kernel && std::ranges::all_of(graph_[id].inputs, is_tensor));
+  return facts.control_flow || on_values ? RunOnHostValues(id, allocate) : RunKernel(id, allocate);
 }
 
 Status Interpreter::RunOnHostValues(NodeId id, const kernels::AllocateTensor& allocate) {
@@ -253,11 +274,12 @@ Status Interpreter::RunOnHostValues(NodeId id, const kernels::AllocateTensor& al
                 .inputs = InputsOf(id),
                 .outputs = Values(node.outputs.size()),
                 .allocate = allocate};
-  if (IsControlFlow(node)) {
+  const NodeFacts& facts = facts_[id.index()];
+  if (facts.control_flow) {
     PLIMSOLL_TRY(RunControlFlow(
         site, [this](SubgraphId body, Values inputs) { return RunBody(body, std::move(inputs)); }));
   } else {
-    Status done = kernels::FindHostOperator(node.domain, node.op, node.version)(site);
+    Status done = facts.host_operator(site);
     if (options_.monitor != nullptr) {
       done = options_.monitor->HostOperatorRan(TensorsOf(graph_, id, site.inputs, site.outputs),
                                                std::move(done));
@@ -269,9 +291,13 @@ Status Interpreter::RunOnHostValues(NodeId id, const kernels::AllocateTensor& al
 }
 
 Status Interpreter::RunKernel(NodeId id, const kernels::AllocateTensor& allocate) {
-  PLIMSOLL_TRY(compile::InferNode(graph_, id));
-  std::vector<HostTensor> inputs;
-  for (const HostValue& value : InputsOf(id)) inputs.push_back(value.tensor);
+  const std::vector<ValueId>& values = graph_[id].inputs;
+  std::vector<const HostTensor*> inputs(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].valid()) continue;
+    const HostTensor& tensor = values_[values[i].index()].tensor;
+    if (tensor.type != graph::DataType::kUndefined) inputs[i] = &tensor;
+  }
   kernels::RunPrepared run;
   if (options_.monitor != nullptr) {
     run = [&](const kernels::KernelSite& site, const kernels::Kernel& kernel,
@@ -286,7 +312,7 @@ Status Interpreter::RunKernel(NodeId id, const kernels::AllocateTensor& allocate
     };
   }
   PLIMSOLL_ASSIGN(std::vector<HostTensor> made,
-                  kernels::RunOnce(graph_, id, inputs, allocate, options_.deterministic, run));
+                  kernels_.Run(id, inputs, allocate, options_.deterministic, run));
   const std::vector<ValueId>& outputs = graph_[id].outputs;
   for (size_t i = 0; i < made.size(); ++i) Put(outputs[i], HostValue::Of(std::move(made[i])));
   return {};

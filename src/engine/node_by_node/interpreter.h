@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/debug/run_monitor.h"
+#include "engine/node_by_node/kept_kernels.h"
 #include "engine/node_by_node/stretches.h"
 #include "engine/run/host_side.h"
 #include "engine/run/stream_set.h"
@@ -17,13 +18,14 @@
 
 namespace plimsoll::engine {
 
-// Runs a graph node by node: each node's shapes are worked out, its outputs taken from `allocate`
-// and its kernel prepared when the walk reaches it, and what nobody reads any more is given back at
-// once. The way for graphs whose sizes only data tells, for sequences, optionals and strings, and
-// for working out constants at load. With stretches, nodes between those whose sizes only data
-// tells run inside plans of their own. With streams, independent host operators of the model run on
-// the second of them in parallel with the walk, in memory of the process; the streams that nodes
-// ask for (plimsoll.stream) do not count here.
+// Runs a graph node by node: each node's shapes are worked out and its kernel prepared when the
+// walk reaches it with sizes other than those of the time before (KeptKernels), its outputs are
+// taken from `allocate`, and what nobody reads any more is given back at once. The way for graphs
+// whose sizes only data tells, for sequences, optionals and strings, and for working out constants
+// at load. With stretches, nodes between those whose sizes only data tells run inside plans of
+// their own. With streams, independent host operators of the model run on the second of them in
+// parallel with the walk, in memory of the process; the streams that nodes ask for
+// (plimsoll.stream) do not count here.
 //
 // One run at a time an object. A failed run leaves nothing behind.
 class Interpreter {
@@ -53,11 +55,20 @@ class Interpreter {
   // One value for each input of the graph, in order; gives one for each output.
   Result<std::vector<kernels::HostValue>> Run(std::vector<kernels::HostValue> inputs,
                                               const Options& options);
-  void AddTo(HeldWeights& weights) const;                  // constants that runs have read so far
-  const StretchCounts& counts() const { return counts_; }  // of the last run
+  void AddTo(HeldWeights& weights) const;  // constants that runs have read so far
+  StretchCounts counts() const;            // of the last run
 
  private:
   using Values = std::vector<kernels::HostValue>;
+
+  // What is known of a node before anything runs.
+  struct NodeFacts {
+    std::vector<graph::ValueId> constants;          // that running it reads
+    std::vector<graph::ValueId> last_reads;         // dead once it has run
+    kernels::HostOperator host_operator = nullptr;  // null: it has none
+    bool control_flow = false;
+    bool has_kernel = false;
+  };
 
   Result<Values> RunBody(graph::SubgraphId id, Values inputs);
   Status CheckGoesOn(graph::NodeId next);
@@ -74,14 +85,18 @@ class Interpreter {
   Status LoadConstant(graph::ValueId id);
   void Put(graph::ValueId id, kernels::HostValue value);
   Values InputsOf(graph::NodeId id) const;
+  std::vector<NodeFacts> FindFacts() const;
 
-  graph::Graph graph_;  // types and contents of values change as the walk learns them
-  std::vector<std::vector<graph::ValueId>> last_reads_;  // by node: what is dead once it has run
+  graph::Graph graph_;            // types and contents of values change as the walk learns them
+  std::vector<NodeFacts> facts_;  // by node
+  KeptKernels kernels_;
   const bool has_batches_;
-  Values values_;  // by value
-  StretchCounts counts_;
-  std::vector<bool> counted_;         // by node: ran by itself in this run
-  std::vector<bool> read_constants_;  // by value: a constant that this run has read
+  Values values_;                      // by value
+  StretchCounts counts_;               // without the names of single nodes
+  std::vector<graph::NodeId> single_;  // that ran by themselves in this run, each once
+  std::vector<bool> counted_;          // by node: is among them
+  int64_t prepared_before_ = 0;        // kernels, when the run began
+  std::vector<bool> read_constants_;   // by value: a constant that this run has read
   Options options_;
   std::vector<bool> independent_;  // by node: runs on the host's stream; empty: not worked out
   std::optional<HostSide> side_;

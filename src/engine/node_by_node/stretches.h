@@ -23,6 +23,7 @@ struct StretchCounts {
   int64_t stretches = 0;  // that ran inside plans of their own, each as often as it ran
   int64_t planned_nodes = 0;
   int64_t single_nodes = 0;         // that ran by themselves, likewise
+  int64_t prepared_nodes = 0;       // of these: those whose kernels were made in this run
   std::vector<std::string> single;  // these nodes, each once, in the order of the run
 };
 

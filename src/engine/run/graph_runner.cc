@@ -176,8 +176,10 @@ Result<std::vector<HostValue>> GraphRunner::RunNodeByNode(const Unplanned& unpla
   const kernels::ThreadScope threads(options_.threads.first);
   const kernels::PinScope pins(options_.pin_threads);
   const graph::Graph& graph = unplanned.graph;
-  PLIMSOLL_TRY(CheckNodeByNode(graph));
-  if (!interpreter_) interpreter_.emplace(graph);
+  if (!interpreter_) {
+    PLIMSOLL_TRY(CheckNodeByNode(graph));
+    interpreter_.emplace(graph);
+  }
   if (!stretches_) stretches_.emplace(unplanned.compile, unplanned.kept_plans);
   const auto monitor = debug_.BeginRun(graph, false);
   Interpreter::Options walk;

@@ -108,7 +108,7 @@ class ScaleShiftFusing {
     auto shift = Float32Vector({line.shift, line.assumed});
     if (!scale || !shift) return;
     const NodeId last = nodes.back();
-    const std::string& name = graph_[graph_[last].outputs[0]].name;
+    const std::string name = graph_[graph_[last].outputs[0]].name;  // values move as more come
     const ValueId factors = rewriter_.AddConstant(last, StrCat(name, "/scale"), *std::move(scale));
     const ValueId offsets = rewriter_.AddConstant(last, StrCat(name, "/shift"), *std::move(shift));
     Node& node = graph_[last];

@@ -118,5 +118,19 @@ TEST(FuseScaleShiftsTest, GroupsOfChannelsStayGroups) {
   }
 }
 
+// The first of the two constants moves the graph's values to larger memory.
+TEST(FuseScaleShiftsTest, BothConstantsAreNamedAfterTheResult) {
+  GraphBuilder b;
+  b.Output(Normalized(b, b.Input("x", FloatTensor(kShape))));
+  Graph graph = Inferred(b);
+  graph.values.shrink_to_fit();
+  const std::string name = graph[graph.root().outputs[0]].name;
+  ASSERT_EQ(FuseScaleShifts(graph, {}).effects(), 1);
+  const std::vector<ValueId>& inputs = graph[graph[graph.root().outputs[0]].producer].inputs;
+  ASSERT_EQ(inputs.size(), 3U);
+  EXPECT_EQ(graph[inputs[1]].name, name + "/scale");
+  EXPECT_EQ(graph[inputs[2]].name, name + "/shift");
+}
+
 }  // namespace fuse_scale_shifts_test
 }  // namespace plimsoll::compile

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/cpu/vector/half_rows.h"
 #include "kernels/cpu/workspace.h"
 #include "kernels/element_types.h"
 
@@ -22,16 +23,13 @@ struct HalfTensor {
 
 void Widen(const HalfTensor& tensor, const void* from, float* to) {
   VisitType<HalfFloats>(tensor.type, [&]<typename T>() {
-    const T* halves = static_cast<const T*>(from);
-    for (int64_t i = 0; i < tensor.elements; ++i) to[i] = halves[i];
+    WidenRow(static_cast<const T*>(from), tensor.elements, to);
   });
 }
 
 void Narrow(const HalfTensor& tensor, const float* from, void* to) {
-  VisitType<HalfFloats>(tensor.type, [&]<typename T>() {
-    T* halves = static_cast<T*>(to);
-    for (int64_t i = 0; i < tensor.elements; ++i) halves[i] = T(from[i]);
-  });
+  VisitType<HalfFloats>(
+      tensor.type, [&]<typename T>() { NarrowRow(from, tensor.elements, static_cast<T*>(to)); });
 }
 
 // See MakeWidened. Tensors of other types go through as they are.

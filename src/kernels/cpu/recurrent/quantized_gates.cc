@@ -1,5 +1,8 @@
 #include "kernels/cpu/recurrent/quantized_gates.h"
 
+#include <algorithm>
+
+#include "kernels/cpu/vector/float_rows.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
@@ -54,8 +57,10 @@ void QuantizedGates::AddTo(const KernelCall& call, const float* a, const FloatRa
     const bool own_scales = scale_count_ > 1;
     const float* const scale = static_cast<const float*>(call.inputs[scale_]) +
                                direction_ * scale_count_ + (own_scales ? gate * shape.columns : 0);
-    for (int64_t i = 0; i < shape.columns; ++i) {
-      scales[i] = quantized.scale * scale[own_scales ? i : 0];
+    if (own_scales) {
+      RowAffine(scale, shape.columns, quantized.scale, 0, scales);
+    } else {
+      std::fill_n(scales, shape.columns, quantized.scale * scale[0]);
     }
     const auto* const zeros = static_cast<const std::byte*>(call.inputs[scale_ + 1]) +
                               direction_ * zero_count_ +
@@ -73,7 +78,7 @@ void QuantizedGates::AddTo(const KernelCall& call, const float* a, const FloatRa
                      .by_columns = true,
                      .scales = scales});
     float* const to = c + gate * shape.c_size();
-    for (int64_t i = 0; i < shape.c_size(); ++i) to[i] += sums[i];
+    RowAddTo(sums, shape.c_size(), 1, to);
   }
 }
 

@@ -136,6 +136,7 @@ Result<KernelPointer> MakeNonMaxSuppression(KernelSite& site) {
   const Suppression what{scores[0], scores[1], scores[2],
                          site.attributes().Int("center_point_box", 0) != 0};
   if (!site.outputs[0].sized) site.outputs[0].dims = {CountSelected(site, what), 3};
+  site.outputs[0].sized = true;
   return MakeKernel(
       [what, most = site.outputs[0].dims[0]](const KernelCall& call) {
         Select(what, ReadLimits(call.inputs), static_cast<const float*>(call.inputs[0]),

@@ -37,19 +37,28 @@ int64_t CountNonZero(const void* data, int64_t count) {
   return found;
 }
 
-// Row `axis` of the output holds the places along that axis, in the order of the elements.
+// Row `axis` of the output holds the places along that axis, in the order of the elements. Those
+// along all axes but the last are the same for all elements of a line.
 template <typename T>
-void RunNonZero(const KernelCall& call, const Dims& dims, const Dims& strides, int64_t found) {
+void RunNonZero(const KernelCall& call, const Dims& dims, int64_t found) {
   const auto* from = static_cast<const T*>(call.inputs[0]);
   auto* to = static_cast<int64_t*>(call.outputs[0]);
-  const int64_t count = ElementCount(dims);
+  if (dims.empty()) return;
+  const size_t last = dims.size() - 1;
+  const int64_t lines = dims[last] == 0 ? 0 : ElementCount(dims) / dims[last];
   int64_t at = 0;
-  for (int64_t i = 0; i < count && at < found; ++i) {
-    if (!IsNonZero(from[i])) continue;
-    for (size_t axis = 0; axis < dims.size(); ++axis) {
-      to[static_cast<int64_t>(axis) * found + at] = i / strides[axis] % dims[axis];
+  for (int64_t line = 0; line < lines && at < found; ++line) {
+    const int64_t first = at;
+    int64_t* const places = to + static_cast<int64_t>(last) * found;
+    for (int64_t i = 0; i < dims[last] && at < found; ++i) {
+      if (IsNonZero(from[line * dims[last] + i])) places[at++] = i;
     }
-    ++at;
+    if (at == first) continue;
+    int64_t rest = line;
+    for (size_t axis = last; axis-- > 0; rest /= dims[axis]) {
+      int64_t* const row = to + static_cast<int64_t>(axis) * found;
+      std::fill(row + first, row + at, rest % dims[axis]);
+    }
   }
 }
 
@@ -59,8 +68,10 @@ Result<KernelPointer> MakeNonZero(KernelSite& site) {
   KernelPointer kernel;
   const auto make = [&]<typename T>() {
     if (!out.sized) out.dims = {data.rank(), CountNonZero<T>(data.data, data.elements())};
-    kernel = MakeKernel([dims = data.dims, strides = StridesOf(data.dims), found = out.dims[1]](
-                            const KernelCall& call) { RunNonZero<T>(call, dims, strides, found); });
+    out.sized = true;
+    kernel = MakeKernel([dims = data.dims, found = out.dims[1]](const KernelCall& call) {
+      RunNonZero<T>(call, dims, found);
+    });
   };
   if (data.type == graph::DataType::kString) {
     make.template operator()<std::string>();
@@ -86,6 +97,7 @@ Result<KernelPointer> MakeCompress(KernelSite& site) {
   if (!out.sized) {
     out.dims = has_axis ? data.dims : Dims{0};
     out.dims[axis] = CountNonZero<bool>(site.inputs[1].data, flags);
+    out.sized = true;
   }
   KernelPointer kernel;
   VisitMoved(data.type, [&]<typename T>() {

@@ -116,6 +116,7 @@ void SetShapes(KernelSite& site, const AxisSplit& split, int64_t axis, bool has_
                int64_t count) {
   for (size_t i = 0; i < site.outputs.size(); ++i) {
     site.outputs[i].dims = {i == 2 ? split.length : count};
+    site.outputs[i].sized = true;
   }
   if (!has_axis) return;
   site.outputs[0].dims = site.inputs[0].dims;

@@ -96,6 +96,7 @@ Result<KernelPointer> MakeRange(KernelSite& site) {
     const double count = std::ceil((limit[0] - start[0]) / delta[0]);
     if (!(count < 1e15)) return site.BadInput("it is no finite range");
     site.outputs[0].dims = {static_cast<int64_t>(std::max(count, 0.0))};
+    site.outputs[0].sized = true;
   }
   KernelPointer kernel;
   VisitType<AllNumbers>(site.inputs[0].type, [&]<typename T>() {
