@@ -14,8 +14,9 @@ namespace {
 
 // How long the command may take to come to where it tells what it knows: seconds that it runs, for
 // a machine may have others to serve. Who does not want to wait interrupts once more.
-constexpr unsigned kSecondsToTell = 10;
-constexpr int kMostTurns = 4;
+constexpr unsigned kSecondsInSilence = 1;
+constexpr unsigned kSecondsToTell = 3;
+constexpr int kMostTurns = 5;
 constexpr std::array kHandled = {SIGINT, SIGTERM, SIGALRM, SIGXFSZ};
 
 // Signals are the process's, and so is what their handlers read.
@@ -25,15 +26,21 @@ std::atomic<int> turns = 0;
 std::atomic<time_t> used_before = 0;  // seconds of processors
 std::array<struct sigaction, kHandled.size()> before;
 
+void Write(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+// In place of what a progress line shows.
+void WriteOnTerminal(std::string_view text) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  Write("\r\033[K");
+  Write(text);
+}
+
 [[noreturn]] void EndNow() {
   RemoveUnfinishedFiles();
-  constexpr std::string_view kEraseLine = "\r\033[K";
-  constexpr std::string_view kText = "error: interrupted: nothing is told [cli.interrupted]\n";
-  if (isatty(STDERR_FILENO) != 0) {
-    [[maybe_unused]] const ssize_t erased =
-        write(STDERR_FILENO, kEraseLine.data(), kEraseLine.size());
-  }
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kText.data(), kText.size());
+  WriteOnTerminal("");
+  Write("error: interrupted: nothing is known so far [cli.interrupted]\n");
   _exit(kInterruptedExit);
 }
 
@@ -46,13 +53,25 @@ time_t SecondsUsed() {
 // Whether others had the processors for most of a turn.
 bool Starved() { return SecondsUsed() - used_before < time_t{kSecondsToTell / 2}; }
 
-void OnSignal(int signal) {
-  const bool another_turn = signal == SIGALRM && ++turns < kMostTurns && Starved();
-  if (!another_turn && (signal == SIGALRM || known.load() == 0 || interrupted.exchange(true))) {
+void WaitFor(unsigned seconds) {
+  used_before = SecondsUsed();
+  alarm(seconds);
+}
+
+void OnAlarm() {
+  const int turn = ++turns;
+  if (turn == 1) {
+    WriteOnTerminal("interrupted: what is known is being told; Ctrl-C again ends at once\n");
+  } else if (turn == kMostTurns || !Starved()) {
     EndNow();
   }
-  used_before = SecondsUsed();
-  alarm(kSecondsToTell);
+  WaitFor(kSecondsToTell);
+}
+
+void OnSignal(int signal) {
+  if (signal == SIGALRM) return OnAlarm();
+  if (known.load() == 0 || interrupted.exchange(true)) EndNow();
+  WaitFor(kSecondsInSilence);
 }
 
 }  // namespace

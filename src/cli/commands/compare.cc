@@ -280,8 +280,9 @@ std::string ToText(const Comparison& comparison) {
   }
   return text + StrCat(comparison.left, " against ", comparison.right, ": ",
                        Counted(static_cast<size_t>(comparison.compared), "value"), " compared, ",
-                       comparison.differences.size(), " differ, largest difference ",
-                       Rounded(comparison.largest), "\n");
+                       comparison.differences.size(),
+                       comparison.differences.size() == 1 ? " differs" : " differ",
+                       ", largest difference ", Rounded(comparison.largest), "\n");
 }
 
 Status Verdict(const CompareArguments& options, const Comparison& comparison) {

@@ -1,7 +1,6 @@
 #include <memory>
 #include <optional>
 
-#include "base/usable_cores.h"
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
 #include "cli/inputs/model_inputs.h"
@@ -53,8 +52,7 @@ Status CompileInto(const CompileArguments& options, engine::CompiledFileWriter& 
   PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
   PLIMSOLL_ASSIGN(const std::vector<kernels::HostValue> inputs, MakeInputs(graph, {}, shapes));
   engine::SessionOptions session_options;
-  session_options.threads =
-      options.threads == 0 ? UsableCores() : static_cast<int>(options.threads);
+  session_options.threads = ThreadsOf(options.threads);
   session_options.load.weight_forms = ParseWeightForms(options.weights);
   session_options.config = configured.config;
   PLIMSOLL_ASSIGN(const auto session, engine::Session::Create(session_options));
@@ -97,8 +95,9 @@ Status Compile(const CompileArguments& options, Answer& answer) {
         return Json{{"models", Json::array({std::move(model)})}};
       },
       [&] {
-        return StrCat(options.output, ": ", FormatBytes(size), ", ",
-                      Counted(writer->entries(), "compiled part"), "\n");
+        return StrCat(options.output, ": ", FormatBytes(size), ", compiled for ",
+                      options.shapes.empty() ? "" : Join(options.shapes, ", ") + ", ",
+                      Counted(static_cast<size_t>(ThreadsOf(options.threads)), "thread"), "\n");
       });
   return {};
 }
@@ -116,8 +115,7 @@ void AddCompile(CLI::App& program, Action& action) {
       "--shape", options->shapes,
       "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);
-  command.Whole("--threads", options->threads, 0, 1024,
-                "Threads of the run compiled for; 0: the cores this process may use");
+  command.Threads(options->threads, "Threads of the run compiled for");
   AddConfigArguments(command, options->config);
   command.Json(options->json);
   WhenChosen(command, action, [options](Answer& answer) { return Compile(*options, answer); });

@@ -46,10 +46,11 @@ Status ShowEffective(const Arguments& arguments, Answer& answer) {
   return {};
 }
 
-// Rows are shown even where the settings or the environment are refused: who asks may be about to
-// mend them. The error is the outcome all the same.
+// Rows are shown even where the environment is refused: who asks may be about to mend it. The error
+// is the outcome all the same. Refused arguments are all that is told.
 Status ListOptions(const Arguments& arguments, Answer& answer) {
   const auto effective = ResolveArguments(arguments.config);
+  if (!effective.ok() && ResolveArguments({}).ok()) return effective.status();
   answer.Give([&] { return OptionListJson(effective.ok() ? &*effective : nullptr); },
               [] { return OptionListText(); });
   return effective.status();

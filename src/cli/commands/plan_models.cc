@@ -22,6 +22,7 @@
 #include "compile/shapes/shapes.h"
 #include "engine/api/port_tensors.h"
 #include "engine/graph/compile_request.h"
+#include "engine/graph/gears.h"
 #include "graph/dims/open_dimensions.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
@@ -177,6 +178,7 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
   const bool dynamic =
       model.opens || LeavesSizesOpen(WithoutVariables(model.graph, model.variables));
   const auto start = std::chrono::steady_clock::now();
+  const auto gears = engine::ReadGears(model.graph, request.session.config.dynamic_dims);
   SessionPlan::Model planned;
   if (!options.plain) {
     PLIMSOLL_ASSIGN(planned, session.Add(std::move(model.graph), model.variables, model.inputs));
@@ -197,6 +199,7 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
   report.plain_peak = compile::PlainPeak(graph);
   report.caller = caller;
   report.dynamic = dynamic;
+  if (program && gears.ok()) report.gears = gears->size();
   report.sizes_from_data = graph::FindOpenDimensions(graph).from_data;
   const std::optional<int> mode = request.session.config.topo_sorting_mode;
   report.order = mode ? StrCat("mode ", *mode) : options.order;
