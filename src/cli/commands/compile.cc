@@ -3,6 +3,7 @@
 
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/output_file.h"
 #include "cli/interrupt.h"
@@ -12,7 +13,6 @@
 #include "cli/reports/progress_line.h"
 #include "cli/reports/text_table.h"
 #include "engine/cache/compiled_file.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -49,7 +49,7 @@ Status CompileInto(const CompileArguments& options, engine::CompiledFileWriter& 
     PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
     shapes.push_back(std::move(shape));
   }
-  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
+  PLIMSOLL_ASSIGN(graph::Graph graph, ReadModelGraph(options.model));
   PLIMSOLL_ASSIGN(const std::vector<kernels::HostValue> inputs, MakeInputs(graph, {}, shapes));
   engine::SessionOptions session_options;
   session_options.threads = ThreadsOf(options.threads);
@@ -108,7 +108,7 @@ void AddCompile(CLI::App& program, Action& action) {
   auto options = std::make_shared<CompileArguments>();
   CommandOptions command(program, "compile", "Compile a model into a file that starts at once",
                          kCompileExamples);
-  command.Required("model", options->model, "An ONNX file");
+  command.Required("model", options->model, "An ONNX file; -: standard input");
   command.Required("-o,--output", options->output,
                    "The file of the compiled model, such as model.plm");
   command.Repeated(

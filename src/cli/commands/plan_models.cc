@@ -7,6 +7,7 @@
 
 #include "cli/commands/limit.h"
 #include "cli/commands/options.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/text_file.h"
 #include "cli/interrupt.h"
@@ -24,7 +25,6 @@
 #include "engine/graph/compile_request.h"
 #include "engine/graph/gears.h"
 #include "graph/dims/open_dimensions.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -56,7 +56,7 @@ Result<SessionModel> ReadSessionModel(const PlanArguments& options, const PlanRe
                                       const std::string& file) {
   const config::RunConfig& config = request.session.config;
   SessionModel model;
-  PLIMSOLL_ASSIGN(model.graph, onnx::ReadModel(file));
+  PLIMSOLL_ASSIGN(model.graph, ReadModelGraph(file));
   model.shapes = request.shapes;
   if (options.models.size() > 1) model.shapes = KnownArguments(model.graph, request.shapes);
   PLIMSOLL_ASSIGN(model.variables, VariablesOf(options.variables, config.training, model.graph));

@@ -71,8 +71,8 @@ std::string OperatorTimesText(const std::vector<OperatorTime>& times, const Mach
   return StrCat(FittedTable(std::move(rows), 3, 0, {"written", "read", "kernel"}),
                 "roofline: this machine copies ", Fixed(machine.bytes_per_second / 1e9, 1),
                 " GB/s and multiplies matrices at ", Fixed(machine.operations_per_second / 1e9, 1),
-                " Gflop/s", cached ? "; above 100 %: what is read still lay in the caches" : "",
-                "\n");
+                " Gflop/s",
+                cached ? "; above 100 %: inputs lay in the caches or were read in part" : "", "\n");
 }
 
 Json OperatorTimesJson(const std::vector<OperatorTime>& times, const MachineSpeed& machine) {

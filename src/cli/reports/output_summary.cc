@@ -78,7 +78,9 @@ OutputSummary SummaryOf(const std::string& name, const HostValue& value) {
 
 std::string SummaryText(const OutputSummary& summary) {
   std::string text = StrCat(summary.name, " ", summary.type);
-  if (summary.least) {
+  if (summary.least && summary.type.ends_with("[]")) {
+    text += fmt::format(": {:.4g}", *summary.least);
+  } else if (summary.least) {
     text += fmt::format(": min {:.4g}, max {:.4g}, mean {:.4g}", *summary.least, *summary.most,
                         *summary.mean);
   }

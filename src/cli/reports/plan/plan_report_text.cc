@@ -83,9 +83,13 @@ std::string PackedText(const engine::PackedStore::Packed& packed) {
 
 std::string TechniquesText(const std::vector<compile::Technique>& techniques) {
   std::string out;
+  size_t width = 0;
+  for (const compile::Technique& technique : techniques) {
+    width = std::max(width, technique.name.size());
+  }
   for (const compile::Technique& technique : techniques) {
     const bool loses = technique.gained < Bytes(0);
-    out += fmt::format("  {:<24} {:>5} taken, {:>5} declined, {} {}{}\n", technique.name,
+    out += fmt::format("  {:<{}} {:>5} taken, {:>5} declined, {} {}{}\n", technique.name, width,
                        technique.taken, technique.declined, loses ? "costs" : "gains",
                        FormatBytes(loses ? Bytes(0) - technique.gained : technique.gained),
                        technique.reason.empty() ? "" : StrCat(": ", technique.reason));
