@@ -10,6 +10,8 @@
 namespace plimsoll::cli {
 namespace {
 
+bool IsFlag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
+
 bool TakesSeveral(const CLI::Option& option) { return option.get_items_expected_max() > 1; }
 
 // What stands for the value of an option.
@@ -48,7 +50,7 @@ HelpText::HelpText() {
 }
 
 std::string HelpText::make_option_opts(const CLI::Option* option) const {
-  if (option->get_type_size() == 0) return "";
+  if (IsFlag(*option)) return "";
   if (!option->get_positional()) return " " + Placeholder(*option);
   const std::vector<std::string> choices = ChoicesOf(*option);
   if (!choices.empty()) return " " + Join(choices, "|");
@@ -58,14 +60,15 @@ std::string HelpText::make_option_opts(const CLI::Option* option) const {
 std::string HelpText::make_option_desc(const CLI::Option* option) const {
   const bool asked_for = option->get_required() && !option->get_positional();
   const std::string chosen = option->get_default_str();
-  return StrCat(
-      option->get_description(), asked_for ? " (required)" : "",
-      chosen.empty() || option->get_type_size() == 0 ? "" : StrCat(" (default: ", chosen, ")"));
+  return StrCat(option->get_description(), asked_for ? " (required)" : "",
+                chosen.empty() || IsFlag(*option) ? "" : StrCat(" (default: ", chosen, ")"));
 }
 
 std::string HelpText::make_footer(const CLI::App* command) const {
   const std::string footer = command->get_footer();
-  return footer.empty() ? "" : "\n" + WithWideParagraphs(footer, OutputColumns());
+  const size_t begin = footer.find_first_not_of('\n');
+  if (begin == std::string::npos) return "";
+  return WithWideParagraphs(footer.substr(begin), OutputColumns());
 }
 
 }  // namespace plimsoll::cli

@@ -65,8 +65,10 @@ std::string TrainingText(const TrainingReport& report) {
                            " in all, ", FormatBytes(report.variables_reserved), " reserved"));
   line("in place", StrCat(report.updates.in_place, " of ",
                           FormatBytes(report.updates.in_place_bytes), " in all"));
-  line("copied", StrCat(report.updates.copied, " of ", FormatBytes(report.updates.copied_bytes),
-                        " in all, each step"));
+  line("copied", report.updates.copied == 0
+                     ? std::string("none")
+                     : StrCat(report.updates.copied, " of ",
+                              FormatBytes(report.updates.copied_bytes), " in all, each step"));
   line("planned peak", FormatBytes(report.memory.planned_peak));
   return text + MemoryText({.measured = report.table}, {});
 }
