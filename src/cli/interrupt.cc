@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "base/unfinished_file.h"
 
@@ -14,20 +15,20 @@ namespace {
 
 // How long the command may take to come to where it tells what it knows: seconds that it runs, for
 // a machine may have others to serve. Who does not want to wait interrupts once more.
-constexpr unsigned kSecondsInSilence = 1;
-constexpr unsigned kSecondsToTell = 3;
-constexpr int kMostTurns = 5;
+constexpr unsigned kSecondsOfATurn = 1;
+constexpr int kMostTurns = 12;
 constexpr std::array kHandled = {SIGINT, SIGTERM, SIGALRM, SIGXFSZ};
 
 // Signals are the process's, and so is what their handlers read.
 std::atomic<bool> interrupted = false;
 std::atomic<int> known = 0;
 std::atomic<int> turns = 0;
-std::atomic<time_t> used_before = 0;  // seconds of processors
+std::atomic<int64_t> used_before = 0;  // milliseconds of processors
+std::atomic<const std::string*> last_words = nullptr;
 std::array<struct sigaction, kHandled.size()> before;
 
-void Write(std::string_view text) {
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+void Write(std::string_view text, int descriptor = STDERR_FILENO) {
+  [[maybe_unused]] const ssize_t written = write(descriptor, text.data(), text.size());
 }
 
 // In place of what a progress line shows.
@@ -40,22 +41,26 @@ void WriteOnTerminal(std::string_view text) {
 [[noreturn]] void EndNow() {
   RemoveUnfinishedFiles();
   WriteOnTerminal("");
-  Write("error: interrupted: nothing is known so far [cli.interrupted]\n");
+  const std::string* const words = last_words.load();
+  if (words != nullptr) Write(*words, STDOUT_FILENO);
+  Write(words != nullptr
+            ? "error: interrupted: what is told is what was known by then [cli.interrupted]\n"
+            : "error: interrupted: nothing is known so far [cli.interrupted]\n");
   _exit(kInterruptedExit);
 }
 
-time_t SecondsUsed() {
+int64_t MillisecondsUsed() {
   timespec used{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return used.tv_sec;
+  return used.tv_sec * 1000 + used.tv_nsec / 1'000'000;
 }
 
 // Whether others had the processors for most of a turn.
-bool Starved() { return SecondsUsed() - used_before < time_t{kSecondsToTell / 2}; }
+bool Starved() { return MillisecondsUsed() - used_before < int64_t{kSecondsOfATurn} * 500; }
 
-void WaitFor(unsigned seconds) {
-  used_before = SecondsUsed();
-  alarm(seconds);
+void BeginTurn() {
+  used_before = MillisecondsUsed();
+  alarm(kSecondsOfATurn);
 }
 
 void OnAlarm() {
@@ -65,13 +70,13 @@ void OnAlarm() {
   } else if (turn == kMostTurns || !Starved()) {
     EndNow();
   }
-  WaitFor(kSecondsToTell);
+  BeginTurn();
 }
 
 void OnSignal(int signal) {
   if (signal == SIGALRM) return OnAlarm();
   if (known.load() == 0 || interrupted.exchange(true)) EndNow();
-  WaitFor(kSecondsInSilence);
+  BeginTurn();
 }
 
 }  // namespace
@@ -96,6 +101,12 @@ InterruptHandlers::~InterruptHandlers() {
 KnownSoFar::KnownSoFar() { ++known; }
 
 KnownSoFar::~KnownSoFar() { --known; }
+
+LastWords::LastWords(std::string text) : text_(std::move(text)), before_(last_words.load()) {
+  last_words = &text_;
+}
+
+LastWords::~LastWords() { last_words = before_; }
 
 const std::atomic<bool>& InterruptFlag() { return interrupted; }
 

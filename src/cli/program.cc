@@ -197,6 +197,8 @@ int Main(int argc, char** argv) {
   const InterruptHandlers handlers;
   const OutOfMemoryEnds memory;
   Answer answer = AnswerTo(argc, argv);
+  std::optional<LastWords> frame;
+  if (answer.json()) frame.emplace(answer.TextWith(InterruptedError(), kInterruptedExit));
   Status status = Guarded([&] { return RunProgram(argc, argv, answer); });
   const bool interrupted = Interrupted();
   if (interrupted) {

@@ -51,6 +51,11 @@ Status CompileInto(const CompileArguments& options, engine::CompiledFileWriter& 
   }
   PLIMSOLL_ASSIGN(graph::Graph graph, ReadModelGraph(options.model));
   PLIMSOLL_ASSIGN(const std::vector<kernels::HostValue> inputs, MakeInputs(graph, {}, shapes));
+  std::optional<LastWords> so_far;
+  if (!options.json) {
+    so_far.emplace(StrCat(options.model, ": ", Counted(graph.nodes.size(), "node"),
+                          " read, not compiled yet; no file is written\n"));
+  }
   engine::SessionOptions session_options;
   session_options.threads = ThreadsOf(options.threads);
   session_options.load.weight_forms = ParseWeightForms(options.weights);

@@ -37,7 +37,8 @@ TEST(LimitTest, TheRefusalNamesEveryPartThatThereIs) {
 }
 
 TEST(LimitTest, PartsOfNothingAreNotNamed) {
-  const engine::DeviceBytes device{.weights = Bytes(1000)};
+  engine::DeviceBytes device;
+  device.weights = Bytes(1000);
   EXPECT_NE(AboveLimit("m", device, Bytes(1), "", "").why.find(": weights 1000 B"),
             std::string::npos);
   EXPECT_EQ(AboveLimit("m", device, Bytes(1), "", "").why.find(" 0 B"), std::string::npos);

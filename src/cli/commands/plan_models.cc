@@ -178,6 +178,13 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
   const bool dynamic =
       model.opens || LeavesSizesOpen(WithoutVariables(model.graph, model.variables));
   const auto start = std::chrono::steady_clock::now();
+  const Bytes plain_peak = compile::PlainPeak(graph);
+  std::optional<LastWords> so_far;
+  if (!options.json) {
+    so_far.emplace(StrCat(file, "  ", Counted(graph.nodes.size(), "node"),
+                          " in the file, not planned yet\n  plain lives       ", plain_peak,
+                          " in the file's order\n  caller's buffers  ", caller, "\n"));
+  }
   const auto gears = engine::ReadGears(model.graph, request.session.config.dynamic_dims);
   SessionPlan::Model planned;
   if (!options.plain) {
@@ -196,7 +203,7 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
   }
   if (report.subject == PlanReport::Subject::kEstimate) report.cuts = CutsOf(graph);
   report.file = file;
-  report.plain_peak = compile::PlainPeak(graph);
+  report.plain_peak = plain_peak;
   report.caller = caller;
   report.dynamic = dynamic;
   if (program && gears.ok()) report.gears = gears->size();
