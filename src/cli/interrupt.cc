@@ -13,17 +13,17 @@
 namespace plimsoll::cli {
 namespace {
 
-// How long the command may take to come to where it tells what it knows: seconds that it runs, for
-// a machine may have others to serve. Who does not want to wait interrupts once more.
-constexpr unsigned kSecondsOfATurn = 1;
-constexpr int kMostTurns = 12;
+// How long the command may take to come to where it tells what it knows: time that it runs, for a
+// machine may have others to serve. Who does not want to wait interrupts once more.
+constexpr int64_t kMillisecondsToTell = 1500;
+constexpr int kMostSeconds = 8;
 constexpr std::array kHandled = {SIGINT, SIGTERM, SIGALRM, SIGXFSZ};
 
 // Signals are the process's, and so is what their handlers read.
 std::atomic<bool> interrupted = false;
 std::atomic<int> known = 0;
-std::atomic<int> turns = 0;
-std::atomic<int64_t> used_before = 0;  // milliseconds of processors
+std::atomic<int> seconds = 0;          // since then
+std::atomic<int64_t> used_before = 0;  // milliseconds of processors, at that moment
 std::atomic<const std::string*> last_words = nullptr;
 std::array<struct sigaction, kHandled.size()> before;
 
@@ -55,28 +55,20 @@ int64_t MillisecondsUsed() {
   return used.tv_sec * 1000 + used.tv_nsec / 1'000'000;
 }
 
-// Whether others had the processors for most of a turn.
-bool Starved() { return MillisecondsUsed() - used_before < int64_t{kSecondsOfATurn} * 500; }
-
-void BeginTurn() {
-  used_before = MillisecondsUsed();
-  alarm(kSecondsOfATurn);
-}
-
 void OnAlarm() {
-  const int turn = ++turns;
-  if (turn == 1) {
+  if (++seconds == 1) {
     WriteOnTerminal("interrupted: what is known is being told; Ctrl-C again ends at once\n");
-  } else if (turn == kMostTurns || !Starved()) {
+  } else if (seconds == kMostSeconds || MillisecondsUsed() - used_before > kMillisecondsToTell) {
     EndNow();
   }
-  BeginTurn();
+  alarm(1);
 }
 
 void OnSignal(int signal) {
   if (signal == SIGALRM) return OnAlarm();
   if (known.load() == 0 || interrupted.exchange(true)) EndNow();
-  BeginTurn();
+  used_before = MillisecondsUsed();
+  alarm(1);
 }
 
 }  // namespace

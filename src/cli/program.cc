@@ -208,6 +208,7 @@ int Main(int argc, char** argv) {
   const auto exit_code = [&] {
     return interrupted ? kInterruptedExit : static_cast<int>(status.error().kind);
   };
+  frame.reset();
   const Status told = Guarded([&] {
     if (status.ok()) {
       answer.Finish();
