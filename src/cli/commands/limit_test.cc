@@ -29,17 +29,18 @@ TEST(LimitTest, TheRefusalNamesEveryPartThatThereIs) {
   const Error error =
       AboveLimit("m.onnx", SomeMemory().device, Bytes(1233), "; highest at add", "buy more");
   EXPECT_EQ(error.kind, ErrorKind::kDoesNotFit);
-  EXPECT_EQ(
-      error.why,
-      "it takes 1.21 KiB from the device, 1 B above the limit of 1.2 KiB: weights 1000 B, "
-      "feature map 200 B, variables 30 B, inputs and outputs 5 B, granularity 4 B; highest at "
-      "add");
+  EXPECT_EQ(error.why,
+            "it takes 1.21 KiB from the device, 1 B above the limit of 1.2 KiB: weights 1000 B, "
+            "feature map 200 B, variables 30 B, granularity 4 B; highest at "
+            "add");
 }
 
 TEST(LimitTest, PartsOfNothingAreNotNamed) {
   engine::DeviceBytes device;
   device.weights = Bytes(1000);
-  EXPECT_NE(AboveLimit("m", device, Bytes(1), "", "").why.find(": weights 1000 B"),
+  device.ports = Bytes(5);
+  EXPECT_NE(AboveLimit("m", device, Bytes(1), "", "")
+                .why.find(": weights 1000 B, inputs and outputs 5 B"),
             std::string::npos);
   EXPECT_EQ(AboveLimit("m", device, Bytes(1), "", "").why.find(" 0 B"), std::string::npos);
 }

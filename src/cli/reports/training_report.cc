@@ -49,9 +49,8 @@ Json TrainingJson(const TrainingReport& report) {
 }
 
 std::string TrainingText(const TrainingReport& report) {
-  const bool began = report.steps_done == report.steps;
   std::string text = StrCat(report.model, ": ", Counted(static_cast<size_t>(report.steps), "step"),
-                            began ? "" : StrCat(", ", report.steps_done, " done in all"), "\n");
+                            ", ", report.steps_done, " done\n");
   const auto line = [&](std::string_view name, const std::string& value) {
     text +=
         StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
