@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Uses the program as a person would and checks answers and exit codes: check_cli.py PROGRAM [GROUP...]
 
-The tables are tests/cli/*.txt; docs/testing.md tells how they are read. Each runs in an empty folder that has examples/."""
+The tables are tests/cli/*.txt; docs/testing.md tells how they are read. Each runs in an empty folder that has examples/.
+tests/cli/promises.md says which test belongs to which promise; here and in other scripts."""
 import json
 import lzma
 import os
@@ -130,10 +131,11 @@ class Table:
         while words and re.match(r"[A-Z_]+=", words[0]):
             name, _, value = words.pop(0).partition("=")
             variables[name] = value
-        given = (self.folder / words.pop()).read_text() if words[-2:-1] == ["<"] else ""
+        given = (self.folder / words.pop()).read_bytes() if words[-2:-1] == ["<"] else b""
         words = [word for word in words if word != "<"]
-        self.done = subprocess.run([self.program, *words], capture_output=True, text=True, timeout=120, cwd=self.folder, input=given,
+        self.done = subprocess.run([self.program, *words], capture_output=True, timeout=120, cwd=self.folder, input=given,
                                    env={**os.environ, **variables})
+        self.done.stdout, self.done.stderr = self.done.stdout.decode(), self.done.stderr.decode()
         self.commands += 1
         self.told = {"out": self.done.stdout, "err": self.done.stderr}
         if "--json" in words:
@@ -165,6 +167,22 @@ def run_table(program, path):
     return table
 
 
+PEERS = ("bench", "run --by-operator", "compare", "extract", "compiled models", "completion", "JSON")
+
+
+def unkept_promises():
+    """What is wrong with tests/cli/promises.md: a promise without a test, a test that is not there."""
+    rows = [line.strip("| ").split(" | ") for line in (TOP / "tests" / "cli" / "promises.md").read_text().splitlines() if line.startswith("| ")][1:]
+    wanted = [f"{number} " for number in range(1, 17)] + list(PEERS)
+    wrong = [f"promises.md: nothing is promised of {name.strip()}" for name in wanted if not any(row[0].startswith(name) for row in rows)]
+    for promise, tests in rows:
+        pairs = re.findall(r"`([^`]+)` `([^`]+)`", tests)
+        wrong += [] if pairs else [f"promises.md: {promise}: has no test"]
+        wrong += [f"promises.md: {promise}: {path} does not hold {text!r}" for path, text in pairs
+                  if not (TOP / path).exists() or text not in (TOP / path).read_text()]
+    return wrong
+
+
 def main():
     program, groups = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
     paths = sorted((TOP / "tests" / "cli").glob("*.txt"))
@@ -172,7 +190,7 @@ def main():
     if unknown:
         sys.exit(f"no such group: {', '.join(sorted(unknown))}; there are {', '.join(path.stem for path in paths)}")
     tables = [run_table(program, path) for path in paths if not groups or path.stem in groups]
-    failures = [failure for table in tables for failure in table.failures]
+    failures = [failure for table in tables for failure in table.failures] + unkept_promises()
     print("\n".join(failures))
     print(f"{sum(table.commands for table in tables)} commands, {sum(table.checks for table in tables)} checks, {len(failures)} failures")
     sys.exit(1 if failures else 0)

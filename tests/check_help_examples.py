@@ -153,7 +153,7 @@ def wrong_with(page_name, text, run):
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     shown = subprocess.run([program, "help"], capture_output=True, text=True, check=True).stdout
-    commands = re.findall(r"^  (\w+)  ", shown.split("Subcommands:")[1].split("Examples:")[0], re.M)
+    commands = re.findall(r"^  (\w+)  ", shown.split("Commands:")[1].split("Examples:")[0], re.M)
     failures, count = [], 0
     for command in sys.argv[2:] or ["", *commands]:
         with tempfile.TemporaryDirectory(prefix="plimsoll_help_") as temporary:

@@ -119,10 +119,13 @@ def summaries(folder):
     check(np.isclose(told["mean"], np.nanmean(values)), f"the mean leaves NaN out: {told}")
     check([row["index"] for row in told["top"]] == [2, 6, 7, 4, 0], f"the five largest, equal ones in their order: {told}")
     text = subprocess.run([PROGRAM, "run", model, *map(str, words)], capture_output=True, text=True).stdout
-    check("y float32[1,8]: min -2, max 0.7, mean 0.0071429, 1 NaN" in text and "top: 2 (0.7), 6 (0.7), 7 (0.3), 4 (0.2), 0 (0.1)" in text, text)
+    check("y float32[1,8]: min -2, max 0.7, mean 0.007143, 1 NaN" in text and "top: 2 (0.7), 6 (0.7), 7 (0.3), 4 (0.2), 0 (0.1)" in text, text)
     several = made(folder, model, "--input", "x=range", "--shape", "n=2")[1]
     check("top" not in several and several["max"] == 15, f"two rows have no top: {several}")
     check(made(folder, model, "--shape", "n=0")[1]["min"] is None, "nothing came out")
+    scalar = copying(folder, "one.onnx", TensorProto.FLOAT, [])
+    text = subprocess.run([PROGRAM, "run", scalar, "--input", "x=2.5"], capture_output=True, text=True).stdout
+    check("y float32[]: 2.5\n" in text, f"one number is told once: {text}")
 
 
 with tempfile.TemporaryDirectory(prefix="plimsoll_inputs_") as temporary:

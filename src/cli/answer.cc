@@ -28,19 +28,23 @@ Status Answer::WillWrite(const std::vector<std::string>& files) {
                .remedy = "give one of them the name of a file"};
 }
 
-void Answer::Finish() const { Write(nullptr); }
+void Answer::Finish() const { std::cout << Text(nullptr); }
 
 void Answer::FinishWith(const Error& failed, int exit_code) const {
-  const Json error = ErrorJson(failed, exit_code);
-  Write(&error);
+  std::cout << TextWith(failed, exit_code);
 }
 
-void Answer::Write(const Json* error) const {
-  if (!json_) return;
+std::string Answer::TextWith(const Error& failed, int exit_code) const {
+  const Json error = ErrorJson(failed, exit_code);
+  return Text(&error);
+}
+
+std::string Answer::Text(const Json* error) const {
+  if (!json_) return "";
   Json whole = {{"schema_version", kSchemaVersion}, {"command", command_}};
   whole.update(fields_);
   if (error != nullptr) whole["error"] = *error;
-  std::cout << whole.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Json ErrorJson(const Error& error, int exit_code) {

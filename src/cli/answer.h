@@ -45,9 +45,11 @@ class Answer {
   // With --json: writes the object, with the error where there is one.
   void Finish() const;
   void FinishWith(const Error& failed, int exit_code) const;
+  // What that would write.
+  std::string TextWith(const Error& failed, int exit_code) const;
 
  private:
-  void Write(const Json* error) const;
+  std::string Text(const Json* error) const;
 
   std::string command_;
   bool json_;

@@ -6,53 +6,69 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "base/unfinished_file.h"
 
 namespace plimsoll::cli {
 namespace {
 
-// How long the command may take to come to where it tells what it knows: seconds that it runs, for
-// a machine may have others to serve. Who does not want to wait interrupts once more.
-constexpr unsigned kSecondsToTell = 10;
-constexpr int kMostTurns = 4;
+// How long the command may take to come to where it tells what it knows: time that it runs, for a
+// machine may have others to serve. Who does not want to wait interrupts once more.
+constexpr int64_t kMillisecondsToTell = 1500;
+constexpr int kMostSeconds = 8;
 constexpr std::array kHandled = {SIGINT, SIGTERM, SIGALRM, SIGXFSZ};
 
 // Signals are the process's, and so is what their handlers read.
 std::atomic<bool> interrupted = false;
 std::atomic<int> known = 0;
-std::atomic<int> turns = 0;
-std::atomic<time_t> used_before = 0;  // seconds of processors
+std::atomic<int> seconds = 0;          // since then
+std::atomic<int64_t> used_before = 0;  // milliseconds of processors, at that moment
+std::atomic<const std::string*> last_words = nullptr;
 std::array<struct sigaction, kHandled.size()> before;
+
+void Write(std::string_view text, int descriptor = STDERR_FILENO) {
+  [[maybe_unused]] const ssize_t written = write(descriptor, text.data(), text.size());
+}
+
+// In place of what a progress line shows.
+void WriteOnTerminal(std::string_view text) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  Write("\r\033[K");
+  Write(text);
+}
 
 [[noreturn]] void EndNow() {
   RemoveUnfinishedFiles();
-  constexpr std::string_view kEraseLine = "\r\033[K";
-  constexpr std::string_view kText = "error: interrupted: nothing is told [cli.interrupted]\n";
-  if (isatty(STDERR_FILENO) != 0) {
-    [[maybe_unused]] const ssize_t erased =
-        write(STDERR_FILENO, kEraseLine.data(), kEraseLine.size());
-  }
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kText.data(), kText.size());
+  WriteOnTerminal("");
+  const std::string* const words = last_words.load();
+  if (words != nullptr) Write(*words, STDOUT_FILENO);
+  Write(words != nullptr
+            ? "error: interrupted: what is told is what was known by then [cli.interrupted]\n"
+            : "error: interrupted: nothing is known so far [cli.interrupted]\n");
   _exit(kInterruptedExit);
 }
 
-time_t SecondsUsed() {
+int64_t MillisecondsUsed() {
   timespec used{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return used.tv_sec;
+  return used.tv_sec * 1000 + used.tv_nsec / 1'000'000;
 }
 
-// Whether others had the processors for most of a turn.
-bool Starved() { return SecondsUsed() - used_before < time_t{kSecondsToTell / 2}; }
-
-void OnSignal(int signal) {
-  const bool another_turn = signal == SIGALRM && ++turns < kMostTurns && Starved();
-  if (!another_turn && (signal == SIGALRM || known.load() == 0 || interrupted.exchange(true))) {
+void OnAlarm() {
+  if (++seconds == 1) {
+    WriteOnTerminal("interrupted: what is known is being told; Ctrl-C again ends at once\n");
+  } else if (seconds == kMostSeconds || MillisecondsUsed() - used_before > kMillisecondsToTell) {
     EndNow();
   }
-  used_before = SecondsUsed();
-  alarm(kSecondsToTell);
+  alarm(1);
+}
+
+void OnSignal(int signal) {
+  if (signal == SIGALRM) return OnAlarm();
+  if (known.load() == 0 || interrupted.exchange(true)) EndNow();
+  used_before = MillisecondsUsed();
+  alarm(1);
 }
 
 }  // namespace
@@ -77,6 +93,12 @@ InterruptHandlers::~InterruptHandlers() {
 KnownSoFar::KnownSoFar() { ++known; }
 
 KnownSoFar::~KnownSoFar() { --known; }
+
+LastWords::LastWords(std::string text) : text_(std::move(text)), before_(last_words.load()) {
+  last_words = &text_;
+}
+
+LastWords::~LastWords() { last_words = before_; }
 
 const std::atomic<bool>& InterruptFlag() { return interrupted; }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 
 namespace plimsoll::cli {
 
@@ -26,6 +27,20 @@ class KnownSoFar {
   KnownSoFar(const KnownSoFar&) = delete;
   KnownSoFar& operator=(const KnownSoFar&) = delete;
   ~KnownSoFar();
+};
+
+// While it lives, what goes to standard output where the end comes before a command tells anything
+// itself. One inside the other.
+class LastWords {
+ public:
+  explicit LastWords(std::string text);
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+  ~LastWords();
+
+ private:
+  const std::string text_;
+  const std::string* const before_;
 };
 
 // Whether a signal asked for the end. It stays so.

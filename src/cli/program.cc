@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <system_error>
 
+#include "cli/commands/help_text.h"
 #include "cli/interrupt.h"
 #include "cli/peer/heap_calls.h"
 #include "cli/reports/text_table.h"
@@ -44,7 +46,7 @@ Examples:
 
 Every command takes --json. Exit codes: 0 ok, 1 run failed, 2 usage,
 3 does not fit, 4 unsupported, 5 mismatch, 6 bad file, 130 interrupted (Ctrl-C:
-what is known by then is told).)";
+what is known by then is printed).)";
 
 void Report(const Error& error) {
   const bool color = ColorAllowed(STDERR_FILENO);
@@ -120,6 +122,7 @@ Status RunProgram(int argc, char** argv, Answer& answer) {
   CLI::App program{"Plimsoll: a graph engine that knows its waterline.", "plimsoll"};
   program.set_version_flag("--version", "plimsoll " + Version());
   program.require_subcommand(1);
+  program.formatter(std::make_shared<HelpText>());
   program.footer(kExamples);
   Action action;
   AddInspect(program, action);
@@ -194,6 +197,8 @@ int Main(int argc, char** argv) {
   const InterruptHandlers handlers;
   const OutOfMemoryEnds memory;
   Answer answer = AnswerTo(argc, argv);
+  std::optional<LastWords> frame;
+  if (answer.json()) frame.emplace(answer.TextWith(InterruptedError(), kInterruptedExit));
   Status status = Guarded([&] { return RunProgram(argc, argv, answer); });
   const bool interrupted = Interrupted();
   if (interrupted) {
@@ -203,6 +208,7 @@ int Main(int argc, char** argv) {
   const auto exit_code = [&] {
     return interrupted ? kInterruptedExit : static_cast<int>(status.error().kind);
   };
+  frame.reset();
   const Status told = Guarded([&] {
     if (status.ok()) {
       answer.Finish();

@@ -5,6 +5,19 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
+namespace {
+
+// A device of numbers has more memory than devices have.
+Error LargerThanAnyDevice(const Error& refused) {
+  return Error{.kind = ErrorKind::kDoesNotFit,
+               .code = "plan.too_large",
+               .what = "the model is larger than any device",
+               .where = {},
+               .why = StrCat("planning ran ", refused.what),
+               .remedy = "give smaller sizes with --shape"};
+}
+
+}  // namespace
 
 Result<SessionPlan> SessionPlan::Make(engine::SessionOptions options) {
   options.load.only_plan = true;
@@ -20,6 +33,7 @@ Result<SessionPlan::Model> SessionPlan::Add(graph::Graph graph,
   if (!model.ok()) {
     const Error& error = model.error();
     if (error.kind == ErrorKind::kUsage || error.kind == ErrorKind::kRunFailed) return error;
+    if (error.code == "memory.out_of_memory") return LargerThanAnyDevice(error);
     Model without;
     without.reason =
         StrCat(error.what, error.where.empty() ? "" : StrCat(", ", error.where), ": ", error.why);

@@ -25,8 +25,8 @@ class SessionPlan {
     engine::GraphMemory memory;
   };
   // A model that is not run inside a plan has a reason instead: its sizes are known only while it
-  // runs, an operator has no kernel. Fails where the arguments or options contradict the model, and
-  // where memory is short.
+  // runs, an operator has no kernel. Fails where the arguments or options contradict the model,
+  // where it is larger than any device (plan.too_large), and where memory is short.
   Result<Model> Add(graph::Graph graph, const std::vector<engine::VariableName>& variables,
                     std::span<const TensorView> inputs);
 

@@ -49,7 +49,7 @@ std::string EffectiveConfigText(const EffectiveConfig& effective, bool with_lega
   std::vector<Line> lines = {{"option", "in force", "from", "legal"}};
   for (const EffectiveValue& value : effective.values) {
     lines.push_back({std::string(value.option->name), ValueText(value), OriginText(value),
-                     ShortLegalText(*value.option)});
+                     LegalText(*value.option)});
   }
   if (!with_legal_values) {
     for (Line& line : lines) line.pop_back();

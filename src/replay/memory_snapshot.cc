@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 #include "replay/pickle_reader.h"
 
@@ -211,6 +212,12 @@ Result<Trace> ParseSnapshot(std::string_view bytes, std::string_view name) {
                  .where = std::string(name),
                  .why = "it holds no events",
                  .remedy = "record before the work: torch.cuda.memory._record_memory_history()"};
+  }
+  const auto recorded =
+      std::count_if(traces.begin(), traces.end(), [](const auto& one) { return !one.empty(); });
+  if (recorded > 1) {
+    Log(LogLevel::kWarning, StrCat(name, " has events of ", recorded, " devices; those of device ",
+                                   largest - traces.begin(), ", which has the most, are replayed"));
   }
   SnapshotTrace trace(pickle);
   for (const PickleValue& event : *largest) PLIMSOLL_TRY(trace.Add(event));

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iomanip>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include "plimsoll/base/text.h"
@@ -24,6 +26,14 @@ using memory::Block;
 
 constexpr int64_t kWarmupPasses = 3;
 constexpr std::string_view kAutomatic = "auto";
+
+// As many as people read: "1.398", "1.5", "2.134e+06".
+std::string Figures(double number) {
+  constexpr int kFigures = 4;
+  std::ostringstream text;
+  text << std::setprecision(kFigures) << number;
+  return text.str();
+}
 
 Error Usage(std::string what, std::string why, std::string remedy) {
   return {ErrorKind::kUsage, "replay.usage",   std::move(what), "",
@@ -329,16 +339,22 @@ std::string ReplayResult::ToJson() const {
 
 std::string ReplayResult::ToText() const {
   std::string text = StrCat("allocator       ", allocator, "\npeak allocated  ", peak_allocated,
-                            "\npeak reserved   ", peak_reserved, "  (", ratio, ")\n");
+                            "\npeak reserved   ", peak_reserved, "  (", Figures(ratio),
+                            " of what was allocated)\n");
   if (minimum_capacity) text += StrCat("fits from       ", *minimum_capacity, "\n");
   if (offline_bound) text += StrCat("static plan     ", *offline_bound, "\n");
-  text += StrCat("cached pair     ", ns_per_pair_p50, " ns median, ", ns_per_pair_p99, " ns p99\n");
+  if (ns_per_pair_p99 > 0) {
+    text += StrCat("cached pair     ", Figures(ns_per_pair_p50), " ns median, ",
+                   Figures(ns_per_pair_p99), " ns p99\n");
+  }
   if (modelled_driver_us) {
-    text += StrCat("driver time     ", *modelled_driver_us, " us of ", trace_us, " us\n");
+    text += StrCat("driver time     ", Figures(*modelled_driver_us), " us, modelled, beside ",
+                   trace_us, " us of the trace\n");
   }
   if (driver_us) {
-    text += StrCat("driver time     ", *driver_us, " us in calls",
-                   DriverShare() ? StrCat(", ", *DriverShare(), " of the trace's time") : "", "\n");
+    text += StrCat(
+        "driver time     ", Figures(*driver_us), " us in calls",
+        DriverShare() ? StrCat(", ", Figures(*DriverShare()), " of the trace's time") : "", "\n");
   }
   if (blocks_checked > 0)
     text += StrCat("contents        ", blocks_checked, " blocks as written\n");

@@ -218,7 +218,8 @@ TEST(ReplayFiguresTest, TheReportSaysEachFigureUnderItsName) {
             "\"blocks_checked\": 0, \"trace_us\": 50, \"calls_after_warmup\": 6, "
             "\"reserved_after_trim_bytes\": 4096, \"offline_bound_bytes\": null}");
   EXPECT_EQ(result.ToText(),
-            "allocator       caching\npeak allocated  1 MiB\npeak reserved   2 MiB  (2.5)\n"
+            "allocator       caching\npeak allocated  1 MiB\npeak reserved   2 MiB  (2.5 of what "
+            "was allocated)\n"
             "cached pair     12.5 ns median, 99.5 ns p99\n");
   result.minimum_capacity = MiB(3);
   result.offline_bound = MiB(4);
@@ -229,9 +230,11 @@ TEST(ReplayFiguresTest, TheReportSaysEachFigureUnderItsName) {
     EXPECT_NE(json.find(part), std::string::npos) << part;
   }
   EXPECT_EQ(result.ToText(),
-            "allocator       caching\npeak allocated  1 MiB\npeak reserved   2 MiB  (2.5)\n"
+            "allocator       caching\npeak allocated  1 MiB\npeak reserved   2 MiB  (2.5 of what "
+            "was allocated)\n"
             "fits from       3 MiB\nstatic plan     4 MiB\n"
-            "cached pair     12.5 ns median, 99.5 ns p99\ndriver time     1.5 us of 50 us\n");
+            "cached pair     12.5 ns median, 99.5 ns p99\ndriver time     1.5 us, modelled, beside "
+            "50 us of the trace\n");
   result = MadeUpResult();
   result.driver_us = 70;
   result.blocks_checked = 9;
@@ -239,7 +242,8 @@ TEST(ReplayFiguresTest, TheReportSaysEachFigureUnderItsName) {
             std::string::npos)
       << result.ToJson();
   EXPECT_EQ(result.ToText(),
-            "allocator       caching\npeak allocated  1 MiB\npeak reserved   2 MiB  (2.5)\n"
+            "allocator       caching\npeak allocated  1 MiB\npeak reserved   2 MiB  (2.5 of what "
+            "was allocated)\n"
             "cached pair     12.5 ns median, 99.5 ns p99\n"
             "driver time     70 us in calls, 0.2 of the trace's time\n"
             "contents        9 blocks as written\n");

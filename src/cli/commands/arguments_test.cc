@@ -291,12 +291,13 @@ std::string Packed(const std::string& text) {
   return packed;
 }
 
-TEST(TextFilesTest, AFileIsUnpackedByItsName) {
+TEST(TextFilesTest, AFileIsUnpackedByItsNameOrItsBeginning) {
   const TestFolder folder;
   const std::string text(200'000, 'a');  // more than one piece
   const std::string packed = Packed(text);
   EXPECT_EQ(*ReadMaybeCompressed(folder.Write("a.csv.xz", packed)), text);
-  EXPECT_EQ(*ReadMaybeCompressed(folder.Write("b.csv", packed)), packed);
+  EXPECT_EQ(*ReadMaybeCompressed(folder.Write("b.csv", packed)), text);
+  EXPECT_EQ(*ReadMaybeCompressed(folder.Write("plain.csv", "7zXZ")), "7zXZ");
   EXPECT_EQ(*ReadMaybeCompressed(folder.Write("c.xz", packed + Packed("more"))), text + "more");
   EXPECT_EQ(
       CodeOf(

@@ -204,8 +204,9 @@ void AddBench(CLI::App& program, Action& action) {
   command.Whole("--warm-up", options->warm_up, 0, 100'000, "Runs before those that count");
   command.Real("--duration", options->duration,
                "Run for so many seconds, each side, in place of --repeat");
-  command.Text("--threads", options->threads,
-               "Threads of a run, one number or several: 1,2,4; 0: the cores this process may use");
+  command.Text(
+      "--threads", options->threads,
+      "Threads of a run, one number or several: 1,2,4; 0: the cores that this process may use");
   command.Flag("--pin-threads", options->pin_threads, kPinThreadsHelp);
   command.Text("--callers", options->callers,
                "Callers at once, each with a copy of the model, one number or several: 1,2,4");

@@ -5,9 +5,8 @@
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
-namespace {
 
-// CLI11 tells the legal words of an option only as text: "TEXT:{file,search}".
+// CLI11 tells them only as text: "TEXT:{file,search}".
 std::vector<std::string> ChoicesOf(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const size_t begin = type.find(":{");
@@ -20,6 +19,8 @@ std::vector<std::string> ChoicesOf(const CLI::Option& option) {
   }
   return choices;
 }
+
+namespace {
 
 CommandTable::Option OptionOf(const CLI::Option& option) {
   CommandTable::Option row;

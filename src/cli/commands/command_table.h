@@ -5,9 +5,13 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace plimsoll::cli {
+
+// The legal words of an option; none where anything is.
+std::vector<std::string> ChoicesOf(const CLI::Option& option);
 
 // The commands as a table, read from what each has added to the program: help, completion and the
 // manual are made from it alone.

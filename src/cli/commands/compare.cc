@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/commands/options.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/interrupt.h"
 #include "cli/peer/distance.h"
@@ -15,7 +16,6 @@
 #include "cli/reports/text_table.h"
 #include "compile/shapes/batch_labels.h"
 #include "engine/run/run_batches.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -52,13 +52,14 @@ node makes is computed by both and compared by the relative length of the
 difference. Of plimsoll only the outputs are; where those differ, values in
 between are made outputs in turn, until the first node that differs is found. A
 value differs where the distance is above --tolerance and some element is apart
-by more than --absolute; what lies within the rounding of a float32 sum next to
-zero does not count. Exit code 5 when one differs.)";
+by more than --absolute, whose default is what rounding leaves of float32 sums
+next to zero. Exit code 5 when one differs.)";
 
 struct Difference {
   std::string value;
   std::string node;
   double distance = 0;
+  std::string how;  // "differs by 1e-3"
 };
 
 struct Extra {
@@ -96,7 +97,7 @@ Result<ComparedModel> ReadCompared(const CompareArguments& options, const std::s
   }
   ComparedModel model;
   model.file = file;
-  PLIMSOLL_ASSIGN(model.graph, onnx::ReadModel(file));
+  PLIMSOLL_ASSIGN(model.graph, ReadModelGraph(file));
   PLIMSOLL_ASSIGN(model.inputs, MakeInputs(model.graph, arguments, shapes));
   PLIMSOLL_ASSIGN(model.batch, BatchFor(model.graph, model.inputs, options.batch));
   return model;
@@ -164,16 +165,31 @@ Result<SideValues> OtherSide(const CompareArguments& options, const ComparedMode
 }
 
 // How far apart two values are, and whether that counts.
+std::string TypeText(const kernels::HostTensor& tensor) {
+  return StrCat(graph::Name(tensor.type), "[", Join(tensor.dims, ","), "]");
+}
+
+// "differs by 1e-3", or why there is no such number.
+std::string HowFar(const kernels::HostTensor& got, const kernels::HostTensor& expected,
+                   double distance) {
+  if (got.type != expected.type || got.dims != expected.dims) {
+    return StrCat("is ", TypeText(got), " and ", TypeText(expected));
+  }
+  return std::isfinite(distance) ? StrCat("differs by ", Rounded(distance))
+                                 : "differs from zero, infinity or NaN on the other side";
+}
+
 struct Judgement {
   double distance = 0;
   bool differs = false;
+  std::string how;
 };
 Judgement Judge(const CompareArguments& options, const kernels::HostTensor& got,
                 const kernels::HostTensor& expected) {
   const double distance = RelativeDistance(got, expected);
   const bool differs =
       distance > options.tolerance && !(LargestDifference(got, expected) <= options.absolute);
-  return {distance, differs};
+  return {distance, differs, differs ? HowFar(got, expected, distance) : std::string()};
 }
 
 Comparison CompareSides(const CompareArguments& options, const SideValues& left,
@@ -191,7 +207,7 @@ Comparison CompareSides(const CompareArguments& options, const SideValues& left,
     ++comparison.compared;
     comparison.largest = std::max(comparison.largest, judged.distance);
     if (judged.differs) {
-      comparison.differences.push_back({value.name, value.node, judged.distance});
+      comparison.differences.push_back({value.name, value.node, judged.distance, judged.how});
     }
   }
   for (const SideValues::Value& value : right.values) {
@@ -226,8 +242,9 @@ Status FindParting(const CompareArguments& options, const ComparedModel& model,
     const Judgement judged =
         got == nullptr ? Judgement() : Judge(options, got->tensor, expected->tensor);
     if (judged.differs) {
-      comparison.parted = Difference{
-          expected->name, graph::Describe(model.graph, model.graph[id].producer), judged.distance};
+      comparison.parted =
+          Difference{expected->name, graph::Describe(model.graph, model.graph[id].producer),
+                     judged.distance, judged.how};
       high = middle;
     } else {
       low = middle + 1;
@@ -264,8 +281,7 @@ std::string ToText(const Comparison& comparison) {
   constexpr size_t kShown = 20;
   for (size_t i = 0; i < std::min(comparison.differences.size(), kShown); ++i) {
     const Difference& difference = comparison.differences[i];
-    text += StrCat(difference.node, ": '", difference.value, "' differs by ",
-                   Rounded(difference.distance), "\n");
+    text += StrCat(difference.node, ": '", difference.value, "' ", difference.how, "\n");
   }
   if (comparison.differences.size() > kShown) {
     text += StrCat("and ", comparison.differences.size() - kShown, " more\n");
@@ -275,13 +291,16 @@ std::string ToText(const Comparison& comparison) {
   }
   if (comparison.parted) {
     text += StrCat("the first node that differs: ", comparison.parted->node, ", '",
-                   comparison.parted->value, "' differs by ", Rounded(comparison.parted->distance),
-                   "\n");
+                   comparison.parted->value, "' ", comparison.parted->how, "\n");
   }
   return text + StrCat(comparison.left, " against ", comparison.right, ": ",
                        Counted(static_cast<size_t>(comparison.compared), "value"), " compared, ",
-                       comparison.differences.size(), " differ, largest difference ",
-                       Rounded(comparison.largest), "\n");
+                       comparison.differences.size(),
+                       comparison.differences.size() == 1 ? " differs" : " differ",
+                       std::isfinite(comparison.largest)
+                           ? StrCat(", largest difference ", Rounded(comparison.largest))
+                           : std::string(),
+                       "\n");
 }
 
 Status Verdict(const CompareArguments& options, const Comparison& comparison) {
@@ -292,7 +311,7 @@ Status Verdict(const CompareArguments& options, const Comparison& comparison) {
                  .code = "compare.different",
                  .what = "the two engines differ",
                  .where = first.node,
-                 .why = StrCat("'", first.value, "' differs by ", Rounded(first.distance)),
+                 .why = StrCat("'", first.value, "' ", first.how),
                  .remedy = "later values differ because of the first one that does"};
   }
   if (comparison.compared > 0 || Interrupted()) return {};
@@ -342,7 +361,7 @@ void AddCompare(CLI::App& program, Action& action) {
   CommandOptions command(program, "compare",
                          "Show node by node where the results of two engines differ",
                          kCompareExamples);
-  command.Required("model", options->model, "An ONNX file");
+  command.Required("model", options->model, "An ONNX file; -: standard input");
   command.Choice("--engine", options->engine, {"plimsoll", "plain", "ort"},
                  "The engine that computes the model: see below");
   command.Text("--against", options->against,

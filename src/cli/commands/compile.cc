@@ -1,9 +1,9 @@
 #include <memory>
 #include <optional>
 
-#include "base/usable_cores.h"
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/output_file.h"
 #include "cli/interrupt.h"
@@ -13,7 +13,6 @@
 #include "cli/reports/progress_line.h"
 #include "cli/reports/text_table.h"
 #include "engine/cache/compiled_file.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -50,11 +49,15 @@ Status CompileInto(const CompileArguments& options, engine::CompiledFileWriter& 
     PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
     shapes.push_back(std::move(shape));
   }
-  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
+  PLIMSOLL_ASSIGN(graph::Graph graph, ReadModelGraph(options.model));
   PLIMSOLL_ASSIGN(const std::vector<kernels::HostValue> inputs, MakeInputs(graph, {}, shapes));
+  std::optional<LastWords> so_far;
+  if (!options.json) {
+    so_far.emplace(StrCat(options.model, ": ", Counted(graph.nodes.size(), "node"),
+                          " read, not compiled yet; no file is written\n"));
+  }
   engine::SessionOptions session_options;
-  session_options.threads =
-      options.threads == 0 ? UsableCores() : static_cast<int>(options.threads);
+  session_options.threads = ThreadsOf(options.threads);
   session_options.load.weight_forms = ParseWeightForms(options.weights);
   session_options.config = configured.config;
   PLIMSOLL_ASSIGN(const auto session, engine::Session::Create(session_options));
@@ -97,8 +100,9 @@ Status Compile(const CompileArguments& options, Answer& answer) {
         return Json{{"models", Json::array({std::move(model)})}};
       },
       [&] {
-        return StrCat(options.output, ": ", FormatBytes(size), ", ",
-                      Counted(writer->entries(), "compiled part"), "\n");
+        return StrCat(options.output, ": ", FormatBytes(size), ", compiled for ",
+                      options.shapes.empty() ? "" : Join(options.shapes, ", ") + ", ",
+                      Counted(static_cast<size_t>(ThreadsOf(options.threads)), "thread"), "\n");
       });
   return {};
 }
@@ -109,15 +113,14 @@ void AddCompile(CLI::App& program, Action& action) {
   auto options = std::make_shared<CompileArguments>();
   CommandOptions command(program, "compile", "Compile a model into a file that starts at once",
                          kCompileExamples);
-  command.Required("model", options->model, "An ONNX file");
+  command.Required("model", options->model, "An ONNX file; -: standard input");
   command.Required("-o,--output", options->output,
                    "The file of the compiled model, such as model.plm");
   command.Repeated(
       "--shape", options->shapes,
       "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");
   command.Choice("--weights", options->weights, {"packed", "smaller", "plain"}, kWeightsHelp);
-  command.Whole("--threads", options->threads, 0, 1024,
-                "Threads of the run compiled for; 0: the cores this process may use");
+  command.Threads(options->threads, "Threads of the run compiled for");
   AddConfigArguments(command, options->config);
   command.Json(options->json);
   WhenChosen(command, action, [options](Answer& answer) { return Compile(*options, answer); });

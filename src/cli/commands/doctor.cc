@@ -5,7 +5,6 @@
 #include "cli/commands/options.h"
 #include "cli/peer/machine.h"
 #include "cli/program.h"
-#include "cli/reports/text_table.h"
 #include "plimsoll/base/text.h"
 #include "plimsoll/device/registry.h"
 
@@ -25,7 +24,11 @@ Finding Describe(device::Device& device, device::DeviceId id) {
   state += properties.host_reachable ? ", its memory reachable by the host"
                                      : ", its memory not reachable by the host";
   if (!properties.native_streams) {
-    return {"device " + device.Kind(), StrCat(device.Count(), " x ", state), ""};
+    const int count = device.Count();
+    return {"device " + device.Kind(),
+            StrCat(properties.host_reachable ? "" : "for tests: ",
+                   count == 1 ? "" : StrCat(count, " x "), state),
+            ""};
   }
   state += properties.reserves_addresses
                ? StrCat(", virtual memory in units of ", device.memory().Granularity(id))
@@ -69,7 +72,7 @@ Status Doctor(Answer& answer) {
   for (const Finding& finding : findings) {
     const std::string said =
         finding.advice.empty() ? finding.state : StrCat(finding.state, "; ", finding.advice);
-    answer.Print(Wrapped(fmt::format("{:<20}  ", finding.subject), said, OutputColumns()));
+    answer.Print(fmt::format("{:<20}  {}\n", finding.subject, said));
   }
   return {};
 }

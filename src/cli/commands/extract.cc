@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/commands/options.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/output_file.h"
 #include "cli/inputs/text_file.h"
 #include "cli/program.h"
@@ -56,7 +57,7 @@ Status WriteData(const std::string& path, const std::vector<onnx::ByteSpan>& dat
 
 Status Extract(const ExtractArguments& options, Answer& answer) {
   PLIMSOLL_TRY(answer.WillWrite({options.output}));
-  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
+  PLIMSOLL_ASSIGN(graph::Graph graph, ReadModelGraph(options.model));
   PLIMSOLL_TRY(compile::InferShapes(graph));
   const std::string data = options.output + ".data";
   onnx::ExtractRequest request;
@@ -69,7 +70,8 @@ Status Extract(const ExtractArguments& options, Answer& answer) {
     }
     return graph::ValueType();
   };
-  PLIMSOLL_ASSIGN(const onnx::ExtractedModel part, onnx::ExtractModel(options.model, request));
+  PLIMSOLL_ASSIGN(const std::string file, FileOfModel(options.model));
+  PLIMSOLL_ASSIGN(const onnx::ExtractedModel part, onnx::ExtractModel(file, request));
   const bool to_output = options.output == "-";
   if (to_output && !part.data.empty()) {
     return Error{.kind = ErrorKind::kUsage,
@@ -102,7 +104,7 @@ void AddExtract(CLI::App& program, Action& action) {
   auto options = std::make_shared<ExtractArguments>();
   CommandOptions command(program, "extract", "Cut a part out of a model, as a model",
                          kExtractExamples);
-  command.Required("model", options->model, "An ONNX file");
+  command.Required("model", options->model, "An ONNX file; -: standard input");
   command.Repeated("--from", options->from,
                    "A value that becomes an input; repeatable (default: the model's inputs)");
   command.Repeated("--to", options->to,

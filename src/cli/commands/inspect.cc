@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands/options.h"
+#include "cli/inputs/model_file.h"
 #include "cli/program.h"
 #include "cli/reports/model/compiled_report.h"
 #include "cli/reports/model/graph_json.h"
@@ -14,7 +15,6 @@
 #include "engine/api/port_tensors.h"
 #include "graph/dims/open_dimensions.h"
 #include "graph/text_form.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/log.h"
 #include "plimsoll/base/text.h"
 
@@ -124,7 +124,7 @@ Status Inspect(const InspectArguments& options, Answer& answer) {
     PLIMSOLL_ASSIGN(auto shape, compile::ParseShapeArgument(text));
     shapes.push_back(std::move(shape));
   }
-  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
+  PLIMSOLL_ASSIGN(graph::Graph graph, ReadModelGraph(options.model));
   if (options.compiled) return InspectCompiled(options, std::move(graph), shapes, answer);
   PLIMSOLL_ASSIGN(const compile::Bindings bindings, compile::GiveInputShapes(graph, shapes));
   if (!options.test_data.empty()) PLIMSOLL_TRY(GiveStoredInputs(graph, options.test_data));
@@ -148,7 +148,7 @@ Status Inspect(const InspectArguments& options, Answer& answer) {
 void AddInspect(CLI::App& program, Action& action) {
   auto options = std::make_shared<InspectArguments>();
   CommandOptions command(program, "inspect", "Show what is in a model", kInspectExamples);
-  command.Required("model", options->model, "An ONNX file");
+  command.Required("model", options->model, "An ONNX file; -: standard input");
   command.Repeated(
       "--shape", options->shapes,
       "Shape of an input (name=1x3x224x224) or size of a symbol (batch=4); repeatable");

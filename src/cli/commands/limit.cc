@@ -15,14 +15,21 @@ Result<std::optional<Bytes>> ParseLimit(const std::string& text) {
 
 Error AboveLimit(const std::string& models, const engine::DeviceBytes& device, Bytes limit,
                  const std::string& details, std::string remedy) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::string_view name, Bytes bytes) {
+    if (bytes > Bytes(0)) parts.push_back(StrCat(name, " ", bytes));
+  };
+  add("weights", device.weights);
+  add("feature map", device.feature_maps);
+  add("variables", device.variables);
+  add("inputs and outputs", device.ports);
+  add("granularity", device.granularity);
   return Error{ErrorKind::kDoesNotFit,
                "plan.limit",
                "the model does not fit",
                models,
                StrCat("it takes ", device.total(), " from the device, ", device.total() - limit,
-                      " above the limit of ", limit, ": weights ", device.weights, ", feature map ",
-                      device.feature_maps, ", variables ", device.variables, ", granularity ",
-                      device.granularity, details),
+                      " above the limit of ", limit, ": ", Join(parts, ", "), details),
                std::move(remedy)};
 }
 

@@ -25,13 +25,24 @@ TEST(LimitTest, ASizeIsReadOrRefused) {
   EXPECT_EQ(ParseLimit("much").error().code, "cli.size");
 }
 
-TEST(LimitTest, TheRefusalNamesEveryPart) {
+TEST(LimitTest, TheRefusalNamesEveryPartThatThereIs) {
   const Error error =
       AboveLimit("m.onnx", SomeMemory().device, Bytes(1233), "; highest at add", "buy more");
   EXPECT_EQ(error.kind, ErrorKind::kDoesNotFit);
   EXPECT_EQ(error.why,
             "it takes 1.21 KiB from the device, 1 B above the limit of 1.2 KiB: weights 1000 B, "
-            "feature map 200 B, variables 30 B, granularity 4 B; highest at add");
+            "feature map 200 B, variables 30 B, granularity 4 B; highest at "
+            "add");
+}
+
+TEST(LimitTest, PartsOfNothingAreNotNamed) {
+  engine::DeviceBytes device;
+  device.weights = Bytes(1000);
+  device.ports = Bytes(5);
+  EXPECT_NE(AboveLimit("m", device, Bytes(1), "", "")
+                .why.find(": weights 1000 B, inputs and outputs 5 B"),
+            std::string::npos);
+  EXPECT_EQ(AboveLimit("m", device, Bytes(1), "", "").why.find(" 0 B"), std::string::npos);
 }
 
 TEST(LimitTest, AModelWithoutKernelHasAReasonInsteadOfATotal) {

@@ -17,7 +17,7 @@ constexpr int kMostThreads = 1024;
 CommandOptions::CommandOptions(CLI::App& program, const std::string& name,
                                const std::string& summary, const std::string& examples)
     : command_(program.add_subcommand(name, summary)) {
-  command_->footer(examples);
+  command_->footer(examples)->group("Commands");
 }
 
 void CommandOptions::Required(const std::string& name, std::string& value,

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "cli/commands/command_table.h"
@@ -46,10 +47,17 @@ Status ShowEffective(const Arguments& arguments, Answer& answer) {
   return {};
 }
 
-// Rows are shown even where the settings or the environment are refused: who asks may be about to
-// mend them. The error is the outcome all the same.
+bool HasSettings(const ConfigArguments& given) {
+  return !given.settings.empty() || !given.files.empty() ||
+         std::any_of(given.shorts.begin(), given.shorts.end(),
+                     [](const auto& argument) { return !argument.values.empty(); });
+}
+
+// Rows are shown even where the environment is refused: who asks may be about to mend it. The error
+// is the outcome all the same. Refused arguments are all that is told.
 Status ListOptions(const Arguments& arguments, Answer& answer) {
   const auto effective = ResolveArguments(arguments.config);
+  if (!effective.ok() && HasSettings(arguments.config)) return effective.status();
   answer.Give([&] { return OptionListJson(effective.ok() ? &*effective : nullptr); },
               [] { return OptionListText(); });
   return effective.status();

@@ -16,7 +16,7 @@ using config::EffectiveConfig;
 using config::EffectiveValue;
 using config::Option;
 
-constexpr size_t kLabelWidth = 14;
+constexpr size_t kLabelWidth = 15;
 constexpr size_t kNameWidth = 36;
 constexpr size_t kDefaultWidth = 22;
 constexpr size_t kStandingWidth = 15;
@@ -29,7 +29,7 @@ std::string EnvironmentText(const Option& option) {
 }
 
 std::string Paragraph(std::string_view label, std::string_view text) {
-  return Wrapped(fmt::format("{:<{}}", label, kLabelWidth), text, OutputColumns());
+  return fmt::format("{:<{}}{}\n", label, kLabelWidth, text);
 }
 
 // "deprecated", "no effect": the standing up to its reason.
@@ -101,7 +101,7 @@ std::string DefaultText(const Option& option) {
 }
 
 bool RoomForLegalValues() {
-  constexpr size_t kColumns = 110;
+  constexpr size_t kColumns = 150;
   return isatty(STDOUT_FILENO) == 0 || OutputColumns() >= kColumns;
 }
 
@@ -117,8 +117,7 @@ std::string OptionListText() {
     const std::string given =
         option.default_value.empty() ? "-" : std::string(option.default_value);
     out += fmt::format("  {:<{}}{:<{}}", option.name, kNameWidth, given, kDefaultWidth);
-    out += wide ? fmt::format("{:<{}}{}\n", StandingWord(option), kStandingWidth,
-                              ShortLegalText(option))
+    out += wide ? fmt::format("{:<{}}{}\n", StandingWord(option), kStandingWidth, LegalText(option))
                 : StrCat(StandingWord(option), "\n");
   }
   if (!wide) out += kLegalValuesHint;

@@ -54,14 +54,22 @@ Result<std::optional<Bytes>> ReadCapacity(const PackArguments& options) {
                "write bytes, or a size such as 512MiB"};
 }
 
-Status DoesNotFit(const PackArguments& options, Bytes peak, Bytes capacity, std::string why) {
+// "30 B", "1.2 MiB (1258291 bytes)".
+std::string ExactBytes(Bytes bytes) {
+  constexpr int64_t kKibi = 1024;
+  const std::string rounded = FormatBytes(bytes);
+  return bytes.value() < kKibi ? rounded : fmt::format("{} ({} bytes)", rounded, bytes.value());
+}
+
+Status DoesNotFit(const PackArguments& options, Bytes peak, Bytes capacity, std::string why,
+                  std::string remedy) {
   return Error{ErrorKind::kDoesNotFit,
                "pack.capacity",
                "the buffers do not fit",
                options.table,
                StrCat("the peak of ", peak, " is ", peak - capacity, " above the capacity of ",
                       capacity, "; ", why),
-               "raise --capacity, or --effort where nothing is proven"};
+               std::move(remedy)};
 }
 
 Status Check(const PackArguments& options, std::string_view csv, std::optional<Bytes> capacity,
@@ -74,11 +82,15 @@ Status Check(const PackArguments& options, std::string_view csv, std::optional<B
                 {"lower_bound_bytes", checked.lower_bound_bytes.value()},
                 {"fits", checked.fits}});
   } else {
-    answer.Print(fmt::format("valid: peak {} bytes, lower bound {} bytes\n",
-                             checked.peak_bytes.value(), checked.lower_bound_bytes.value()));
+    answer.Print(StrCat("valid: peak ", ExactBytes(checked.peak_bytes), ", lower bound ",
+                        ExactBytes(checked.lower_bound_bytes), "\n"));
   }
   if (!checked.fits) {
-    return DoesNotFit(options, checked.peak_bytes, *capacity, "the answer is valid");
+    const bool proven = checked.lower_bound_bytes > *capacity;
+    return DoesNotFit(options, checked.peak_bytes, *capacity,
+                      proven ? StrCat("proven: no placement is below ", checked.lower_bound_bytes)
+                             : "these offsets are valid",
+                      proven ? "raise --capacity" : "raise --capacity, or pack the table anew");
   }
   return {};
 }
@@ -89,10 +101,10 @@ std::string ShownText(const plan::PackAnswer& answer, size_t buffers, double sec
                            : static_cast<double>(answer.peak_bytes.value()) /
                                  static_cast<double>(answer.lower_bound_bytes.value());
   return fmt::format(
-      "{}: peak {} bytes ({}), lower bound {} bytes, ratio {:.4f}{}\n"
+      "{}: peak {}, lower bound {}, ratio {:.4f}{}\n"
       "assigner {}, {:.3f} s{}\n",
-      Counted(buffers, "buffer"), answer.peak_bytes.value(), FormatBytes(answer.peak_bytes),
-      answer.lower_bound_bytes.value(), ratio, answer.optimal ? ", proven optimal" : "",
+      Counted(buffers, "buffer"), ExactBytes(answer.peak_bytes),
+      ExactBytes(answer.lower_bound_bytes), ratio, answer.optimal ? ", proven optimal" : "",
       answer.assigner, seconds,
       Interrupted()         ? ", cut by the interruption"
       : answer.deadline_hit ? ", cut by the deadline: another run may answer differently"
@@ -110,6 +122,7 @@ std::string InfeasibleText(const plan::BufferTable& table, const plan::PackAnswe
     }
     names.push_back(table.problem.buffer(id).name);
   }
+  if (names.size() == 1) return StrCat("proven: ", names[0], " alone is too large");
   return StrCat("proven: ", answer.infeasible_set_minimal ? "a minimal set" : "a set",
                 " that cannot be placed together is ", Join(names, ", "));
 }
@@ -165,7 +178,9 @@ Status Pack(const PackArguments& options, Answer& answer) {
     answer.Print(ShownText(packed, table.offsets.size(), seconds));
   }
   if (!packed.fits) {
-    return DoesNotFit(options, packed.peak_bytes, *capacity, InfeasibleText(table, packed));
+    return DoesNotFit(
+        options, packed.peak_bytes, *capacity, InfeasibleText(table, packed),
+        packed.infeasible_set.empty() ? "raise --capacity or --effort" : "raise --capacity");
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include "cli/commands/plan_models.h"
 #include "cli/commands/plan_sizes.h"
 #include "cli/interrupt.h"
+#include "cli/peer/machine.h"
 #include "cli/program.h"
 #include "cli/reports/model/weight_forms.h"
 #include "cli/reports/plan/plan_comparison.h"
@@ -159,6 +160,7 @@ Result<PlannedSession> PlanSession(const PlanArguments& options) {
   PLIMSOLL_ASSIGN(reports.limit, ParseLimit(options.limit));
   GiveBackFreedHeap();
   reports.program = ResidentBytes();
+  reports.usable = UsableMemory();
   if (reports.limit && reports.total() > *reports.limit) {
     reports.remedies = FindRemedies(options, request);
   }

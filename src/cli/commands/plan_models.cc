@@ -7,6 +7,7 @@
 
 #include "cli/commands/limit.h"
 #include "cli/commands/options.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
 #include "cli/inputs/text_file.h"
 #include "cli/interrupt.h"
@@ -22,8 +23,8 @@
 #include "compile/shapes/shapes.h"
 #include "engine/api/port_tensors.h"
 #include "engine/graph/compile_request.h"
+#include "engine/graph/gears.h"
 #include "graph/dims/open_dimensions.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -55,7 +56,7 @@ Result<SessionModel> ReadSessionModel(const PlanArguments& options, const PlanRe
                                       const std::string& file) {
   const config::RunConfig& config = request.session.config;
   SessionModel model;
-  PLIMSOLL_ASSIGN(model.graph, onnx::ReadModel(file));
+  PLIMSOLL_ASSIGN(model.graph, ReadModelGraph(file));
   model.shapes = request.shapes;
   if (options.models.size() > 1) model.shapes = KnownArguments(model.graph, request.shapes);
   PLIMSOLL_ASSIGN(model.variables, VariablesOf(options.variables, config.training, model.graph));
@@ -177,6 +178,14 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
   const bool dynamic =
       model.opens || LeavesSizesOpen(WithoutVariables(model.graph, model.variables));
   const auto start = std::chrono::steady_clock::now();
+  const Bytes plain_peak = compile::PlainPeak(graph);
+  std::optional<LastWords> so_far;
+  if (!options.json) {
+    so_far.emplace(StrCat(file, "  ", Counted(graph.nodes.size(), "node"),
+                          " in the file, not planned yet\n  plain lives       ", plain_peak,
+                          " in the file's order\n  caller's buffers  ", caller, "\n"));
+  }
+  const auto gears = engine::ReadGears(model.graph, request.session.config.dynamic_dims);
   SessionPlan::Model planned;
   if (!options.plain) {
     PLIMSOLL_ASSIGN(planned, session.Add(std::move(model.graph), model.variables, model.inputs));
@@ -194,9 +203,10 @@ Result<PlanReport> PlanOne(const PlanArguments& options, const std::string& file
   }
   if (report.subject == PlanReport::Subject::kEstimate) report.cuts = CutsOf(graph);
   report.file = file;
-  report.plain_peak = compile::PlainPeak(graph);
+  report.plain_peak = plain_peak;
   report.caller = caller;
   report.dynamic = dynamic;
+  if (program && gears.ok()) report.gears = gears->size();
   report.sizes_from_data = graph::FindOpenDimensions(graph).from_data;
   const std::optional<int> mode = request.session.config.topo_sorting_mode;
   report.order = mode ? StrCat("mode ", *mode) : options.order;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/model_inputs.h"
 #include "engine/graph/gears.h"
 #include "graph/dims/open_dimensions.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -52,7 +52,7 @@ void CollectOpen(const graph::Graph& graph, OpenInputs& open) {
 Result<OpenInputs> FindOpen(const PlanArguments& options, const PlanRequest& request) {
   OpenInputs open;
   for (const std::string& file : options.models) {
-    PLIMSOLL_ASSIGN(const graph::Graph graph, onnx::ReadModel(file));
+    PLIMSOLL_ASSIGN(const graph::Graph graph, ReadModelGraph(file));
     const bool training = request.session.config.training;
     PLIMSOLL_ASSIGN(const auto variables, VariablesOf(options.variables, training, graph));
     graph::Graph inputs = WithoutVariables(graph, variables);
@@ -77,7 +77,7 @@ Result<OpenInputs> FindOpen(const PlanArguments& options, const PlanRequest& req
 Result<std::optional<SizeChoice>> TakeList(PlanArguments& options) {
   std::vector<std::string> inputs;
   for (const std::string& file : options.models) {
-    PLIMSOLL_ASSIGN(const graph::Graph graph, onnx::ReadModel(file));
+    PLIMSOLL_ASSIGN(const graph::Graph graph, ReadModelGraph(file));
     for (const graph::ValueId id : graph.root().inputs) inputs.push_back(graph[id].name);
   }
   std::optional<SizeChoice> choice;

@@ -199,6 +199,11 @@ class Runs {
   // A batch is named for those that have batches.
   Status Load(const RunArguments& options, Session& session) {
     for (PreparedModel& model : std::exchange(prepared_, {})) {
+      std::optional<LastWords> so_far;
+      if (!options.json) {
+        so_far.emplace(StrCat(model.name, ": ", Counted(model.graph.nodes.size(), "node"),
+                              " read, not run yet\n"));
+      }
       if (model.compiled != nullptr) session.Serve(model.compiled);
       PLIMSOLL_ASSIGN(const engine::GraphId id,
                       session.Add(std::move(model.graph), model.variables));

@@ -10,6 +10,7 @@
 #include "cli/commands/config_arguments.h"
 #include "cli/commands/options.h"
 #include "cli/inputs/initial_variables.h"
+#include "cli/inputs/model_file.h"
 #include "cli/inputs/output_file.h"
 #include "cli/inputs/training_inputs.h"
 #include "cli/interrupt.h"
@@ -18,7 +19,6 @@
 #include "cli/reports/training_report.h"
 #include "engine/variables/variable_file.h"
 #include "kernels/element_types.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::cli {
@@ -262,7 +262,7 @@ Status Train(const TrainArguments& options, Answer& answer) {
   PLIMSOLL_ASSIGN(const engine::SessionOptions session_options, OptionsOf(options));
   const int64_t loop = session_options.config.iterations_per_loop;
   PLIMSOLL_TRY(CheckSteps(options, loop));
-  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(options.model));
+  PLIMSOLL_ASSIGN(graph::Graph graph, ReadModelGraph(options.model));
   std::vector<engine::VariableName> names;
   if (options.variables.empty()) {
     PLIMSOLL_ASSIGN(names, engine::VariablesInMetadata(graph));
@@ -331,7 +331,7 @@ void AddTrain(CLI::App& program, Action& action) {
   options->config.trains = true;
   CommandOptions command(program, "train", "Run training steps with variables kept in place",
                          kTrainExamples);
-  command.Required("model", options->model, "An ONNX file");
+  command.Required("model", options->model, "An ONNX file; -: standard input");
   command.Whole("--steps", options->steps, 1, 1'000'000'000,
                 "How many steps, counted from the restored state");
   command.Repeated("--input", options->inputs, kInputHelp);

@@ -2,6 +2,7 @@
 
 #include <lzma.h>
 
+#include <string_view>
 #include <vector>
 
 #include "cli/inputs/text_file.h"
@@ -49,7 +50,11 @@ Result<std::string> Unpack(const std::string& path, const std::string& packed) {
 
 Result<std::string> ReadMaybeCompressed(const std::string& path) {
   PLIMSOLL_ASSIGN(std::string text, ReadTextFile(path));
-  if (!path.ends_with(".xz")) return text;
+  constexpr std::string_view kXz(
+      "\xFD"
+      "7zXZ\0",
+      6);
+  if (!path.ends_with(".xz") && !text.starts_with(kXz)) return text;
   return Unpack(path, text);
 }
 

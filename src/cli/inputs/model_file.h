@@ -10,6 +10,13 @@
 
 namespace plimsoll::cli {
 
+// The file behind the name of a model: itself, or for "-" what standard input holds, which is read
+// once and kept, as models may be opened several times.
+Result<std::string> FileOfModel(const std::string& name);
+
+// The graph of an ONNX file; "-": of standard input.
+Result<graph::Graph> ReadModelGraph(const std::string& name);
+
 // A model as a command is given it: an ONNX file, or one that plimsoll compile wrote.
 struct ModelFile {
   graph::Graph graph;
@@ -20,6 +27,6 @@ struct ModelFile {
     return given.empty() && compiled != nullptr ? compiled->shapes() : given;
   }
 };
-Result<ModelFile> ReadModelFile(const std::string& path);
+Result<ModelFile> ReadModelFile(const std::string& name);
 
 }  // namespace plimsoll::cli

@@ -1,6 +1,7 @@
 #include "cli/peer/bench_measure.h"
 
 #include <algorithm>
+#include <barrier>
 #include <chrono>
 #include <thread>
 
@@ -87,20 +88,23 @@ class OurSide {
       PLIMSOLL_TRY(runner.RunOnce());
       before.push_back(runner.latency_ms().size());
     }
-    const auto begin = Clock::now();
+    // From the moment at which all callers are there to the end of the last run.
+    Clock::time_point begin;
+    std::vector<Clock::time_point> ends(runners_.size());
+    std::barrier ready(std::ssize(runners_), [&begin]() noexcept { begin = Clock::now(); });
     const auto call = [&](size_t caller) {
+      ready.arrive_and_wait();
       for (int64_t runs = 0; failed[caller].ok() && !rounds.Over(runs, round, begin); ++runs) {
         failed[caller] = runners_[caller].RunOnce();
       }
+      ends[caller] = Clock::now();
     };
-    if (runners_.size() == 1) {
-      call(0);
-    } else {
-      std::vector<std::thread> callers;
-      for (size_t i = 0; i < runners_.size(); ++i) callers.emplace_back(call, i);
-      for (std::thread& caller : callers) caller.join();
-    }
-    told.seconds += SecondsSince(begin);
+    std::vector<std::thread> callers;
+    for (size_t i = 1; i < runners_.size(); ++i) callers.emplace_back(call, i);
+    call(0);
+    for (std::thread& caller : callers) caller.join();
+    told.seconds +=
+        std::chrono::duration<double>(*std::max_element(ends.begin(), ends.end()) - begin).count();
     std::vector<double> times;
     for (size_t i = 0; i < runners_.size(); ++i) {
       PLIMSOLL_TRY(failed[i]);

@@ -75,21 +75,30 @@ Finding Processor() {
               : ""};
 }
 
-Finding Memory(const std::string& root) {
+struct MachineMemory {
+  Bytes total;
+  Bytes available;
+};
+
+MachineMemory ReadMemory(const std::string& root) {
   std::istringstream lines(ReadFile(root + "proc/meminfo"));
   std::string key;
   std::string unit;
   int64_t amount = 0;
-  Bytes total;
-  Bytes available;
+  MachineMemory memory;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream parts(line);
     parts >> key >> amount >> unit;
-    if (key == "MemTotal:") total = KiB(amount);
-    if (key == "MemAvailable:") available = KiB(amount);
+    if (key == "MemTotal:") memory.total = KiB(amount);
+    if (key == "MemAvailable:") memory.available = KiB(amount);
   }
-  return {"memory", StrCat(available, " available of ", total),
-          available < GiB(1) ? "close other programs before loading a large model" : ""};
+  return memory;
+}
+
+Finding Memory(const std::string& root) {
+  const MachineMemory memory = ReadMemory(root);
+  return {"memory", StrCat(memory.available, " available of ", memory.total),
+          memory.available < GiB(1) ? "close other programs before loading a large model" : ""};
 }
 
 Finding Threads() {
@@ -205,6 +214,12 @@ std::vector<Finding> ExamineMachine(const std::string& root) {
           OneDnn(),
           Python(),
           Libraries()};
+}
+
+Bytes UsableMemory(const std::string& root) {
+  const Bytes total = ReadMemory(root).total;
+  const std::optional<Bytes> most = ReadGroupLimits(root).memory;
+  return most && (total == Bytes(0) || *most < total) ? *most : total;
 }
 
 }  // namespace plimsoll::cli

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "plimsoll/base/bytes.h"
+
 namespace plimsoll::cli {
 
 // One thing that `plimsoll doctor` looked at: what it found, and what to do about it, if anything.
@@ -15,5 +17,9 @@ struct Finding {
 // Looks at processor, threads, limits, memory, huge pages, libraries and the Python that bench and
 // compare start. Reads files, starts that Python; changes nothing. `root` replaces "/" for tests.
 std::vector<Finding> ExamineMachine(const std::string& root = "/");
+
+// What this process may take of the machine's memory, by the machine and its control groups; 0
+// where neither tells.
+Bytes UsableMemory(const std::string& root = "/");
 
 }  // namespace plimsoll::cli

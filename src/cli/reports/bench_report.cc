@@ -166,7 +166,7 @@ std::string BenchText(const BenchReport& report) {
                                      p99,  !peer, true,    peer, peer, peer};
     for (size_t i = 0; i < cells.size(); ++i) add(shown[i], row, std::move(cells[i]));
   };
-  fill(table[0], {"model", "threads", "callers", "runs", "median ms", "p90", "p99", "runs/s",
+  fill(table[0], {"model", "threads", "callers", "runs", "median ms", "p90 ms", "p99 ms", "runs/s",
                   peer ? "memory" : "on device", "ort ms", "ratio (spread)", "ort memory"});
   for (const BenchRow& row : report.rows) {
     std::vector<std::string> cells = {

@@ -61,7 +61,8 @@ MemoryTable MeasuredMemory(const engine::SessionMemory& session, Bytes caller, B
                            Bytes resident) {
   MemoryTable table = PredictedMemory(session, caller, Bytes(0));
   const Bytes known = table.resident();
-  table.program = std::max(base, resident - known);
+  // What was resident at first may have been given back since.
+  table.program = std::max(base <= resident ? base : Bytes(0), resident - known);
   table.untouched = known + table.program - resident;
   return table;
 }

@@ -46,6 +46,13 @@ TEST(MemoryTableTest, PagesThatNobodyTouchedAreTold) {
       << MemoryText({.measured = table}, {});
 }
 
+TEST(MemoryTableTest, AProgramThatGaveMemoryBackHasNoUntouchedPagesForIt) {
+  const MemoryTable table = MeasuredMemory(SomeMemory(), Bytes(60), Bytes(2100), Bytes(2000));
+  EXPECT_EQ(table.program, Bytes(2000 - 1239 - 7 - 60));
+  EXPECT_EQ(table.untouched, Bytes(0));
+  EXPECT_EQ(table.resident(), Bytes(2000));
+}
+
 TEST(MemoryTableTest, TheLimitIsJudgedByTheDevicesTotal) {
   const MemoryTable table = PredictedMemory(SomeMemory(), Bytes(60), Bytes(500));
   EXPECT_NE(MemoryText({.predicted = table}, Bytes(1239)).find("it fits"), std::string::npos);

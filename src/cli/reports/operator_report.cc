@@ -66,10 +66,13 @@ std::string OperatorTimesText(const std::vector<OperatorTime>& times, const Mach
                     FormatBytes(Bytes(time.written)),
                     time.roofline > 0 ? Fixed(time.roofline * 100, 0) + " %" : "-"});
   }
+  const bool cached = std::any_of(times.begin(), times.end(),
+                                  [](const OperatorTime& time) { return time.roofline > 1; });
   return StrCat(FittedTable(std::move(rows), 3, 0, {"written", "read", "kernel"}),
                 "roofline: this machine copies ", Fixed(machine.bytes_per_second / 1e9, 1),
                 " GB/s and multiplies matrices at ", Fixed(machine.operations_per_second / 1e9, 1),
-                " Gflop/s\n");
+                " Gflop/s",
+                cached ? "; above 100 %: inputs lay in the caches or were read in part" : "", "\n");
 }
 
 Json OperatorTimesJson(const std::vector<OperatorTime>& times, const MachineSpeed& machine) {

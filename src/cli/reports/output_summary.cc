@@ -78,8 +78,10 @@ OutputSummary SummaryOf(const std::string& name, const HostValue& value) {
 
 std::string SummaryText(const OutputSummary& summary) {
   std::string text = StrCat(summary.name, " ", summary.type);
-  if (summary.least) {
-    text += fmt::format(": min {:.5g}, max {:.5g}, mean {:.5g}", *summary.least, *summary.most,
+  if (summary.least && summary.type.ends_with("[]")) {
+    text += fmt::format(": {:.4g}", *summary.least);
+  } else if (summary.least) {
+    text += fmt::format(": min {:.4g}, max {:.4g}, mean {:.4g}", *summary.least, *summary.most,
                         *summary.mean);
   }
   if (summary.nans > 0) text += fmt::format(", {} NaN", summary.nans);

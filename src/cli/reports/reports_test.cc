@@ -134,11 +134,11 @@ TEST(ReportsTest, TheTextOfARunSaysWhatWasCopiedAndWhatWasNotMade) {
   const std::string text = RunText(report);
   for (const char* line : {
            "m.onnx: 100 runs\n",
-           "  latency         50 ms median, 99 ms p99\n",
+           "  latency         50.0 ms median, 99.0 ms p99\n",
            "  planned peak    1001 B\n",
            "  actual peak     1006 B\n",
            "  live peak       1007 B\n",
-           "  cleared         1009 B in 8 clears, 2.5 ms\n",
+           "  cleared         1009 B in 8 clears, 2.50 ms\n",
            "  transfers       11 inputs of 1013 B in 10 transfers, 12 fused\n",
            "  copied          input b: it is far\n",
            "  weights         1003 B\n",
@@ -192,10 +192,11 @@ TEST(ReportsTest, ATrainingsFiguresAreUnderTheirNames) {
                             "untouched_bytes": 0, "resident_bytes": 9}}})");
   EXPECT_EQ(TrainingJson(report).dump(1), expected.dump(1));
   const std::string text = TrainingText(report);
-  for (const char* line : {"t.onnx: 6 steps, 5 done\n", "  step 3          loss 0.5\n",
-                           "  a step          4 ms median\n", "  variables       5, 51 B in 52 B\n",
-                           "  in place        4, 53 B\n", "  copied          1, 54 B a step\n",
-                           "  planned peak    55 B\n"}) {
+  for (const char* line :
+       {"t.onnx: 6 steps, 5 done\n", "  step 3          loss 0.5\n",
+        "  a step          4.00 ms median\n", "  variables       5 of 51 B in all, 52 B reserved\n",
+        "  in place        4 of 53 B in all\n", "  copied          1 of 54 B in all, each step\n",
+        "  planned peak    55 B\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
   }
 }
@@ -216,7 +217,7 @@ TEST(ReportsTest, ThePictureShowsThePeakWhereItIs) {
   EXPECT_EQ(WaterlinePicture({}, 10, 2), "");
   EXPECT_EQ(WaterlinePicture({Bytes(0), Bytes(0)}, 10, 2), "");
   EXPECT_EQ(WaterlinePicture({Bytes(0), Bytes(8), Bytes(16), Bytes(4)}, 10, 2),
-            "      16 B ┤  █ \n"
+            "      16 B ┤  █\n"
             "           ┤ ██▄\n"
             "         0 └────\n");
   // Two columns for six steps: each as high as the highest of its three.

@@ -1,7 +1,6 @@
 #include "cli/reports/run_report.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "cli/peer/run_measure.h"
 #include "cli/reports/clearing_report.h"
@@ -118,12 +117,14 @@ void AddSession(Json& json, const RunReport& report) {
 }
 
 std::string ModelText(const ModelRun& run) {
-  const auto ms = [](double value) { return StrCat(std::round(value * 1000) / 1000, " ms"); };
+  const auto ms = [](double value) { return Rounded(value) + " ms"; };
   std::string text = StrCat(run.model, ": ", Counted(run.latency_ms.size(), "run"), "\n");
   const std::string slowest = EnoughFor(0.99, run.latency_ms.size())
                                   ? ms(Percentile(run.latency_ms, 0.99)) + " p99"
                                   : ms(Percentile(run.latency_ms, 1)) + " at most";
-  text += Line("latency", StrCat(ms(Percentile(run.latency_ms, 0.5)), " median, ", slowest));
+  text += Line("latency", run.latency_ms.size() == 1
+                              ? ms(run.latency_ms[0])
+                              : StrCat(ms(Percentile(run.latency_ms, 0.5)), " median, ", slowest));
   if (run.planned) {
     text += Line("planned peak", FormatBytes(run.memory.planned_peak));
     text += Line("actual peak", FormatBytes(run.poisoned.actual_peak));

@@ -1,5 +1,7 @@
 #include "cli/reports/training_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -54,15 +56,18 @@ std::string TrainingText(const TrainingReport& report) {
         StrCat("  ", name, std::string(16 - std::min<size_t>(name.size(), 15), ' '), value, "\n");
   };
   for (size_t i = 0; i < report.losses.size(); ++i) {
-    line(StrCat("step ", report.at_step[i]), StrCat(report.loss_name, " ", report.losses[i]));
+    line(StrCat("step ", report.at_step[i]),
+         fmt::format("{} {:.7g}", report.loss_name, report.losses[i]));
   }
-  line("a step", StrCat(std::round(Percentile(report.step_ms, 0.5) * 1000) / 1000, " ms median"));
-  line("variables", StrCat(report.variables.size(), ", ", FormatBytes(report.variables_bytes),
-                           " in ", FormatBytes(report.variables_reserved)));
-  line("in place",
-       StrCat(report.updates.in_place, ", ", FormatBytes(report.updates.in_place_bytes)));
-  line("copied",
-       StrCat(report.updates.copied, ", ", FormatBytes(report.updates.copied_bytes), " a step"));
+  line("a step", StrCat(Rounded(Percentile(report.step_ms, 0.5)), " ms median"));
+  line("variables", StrCat(report.variables.size(), " of ", FormatBytes(report.variables_bytes),
+                           " in all, ", FormatBytes(report.variables_reserved), " reserved"));
+  line("in place", StrCat(report.updates.in_place, " of ",
+                          FormatBytes(report.updates.in_place_bytes), " in all"));
+  line("copied", report.updates.copied == 0
+                     ? std::string("none")
+                     : StrCat(report.updates.copied, " of ",
+                              FormatBytes(report.updates.copied_bytes), " in all, each step"));
   line("planned peak", FormatBytes(report.memory.planned_peak));
   return text + MemoryText({.measured = report.table}, {});
 }

@@ -145,11 +145,4 @@ std::string LegalText(const Option& option) {
   return {};
 }
 
-std::string ShortLegalText(const Option& option) {
-  constexpr size_t kLongest = 64;
-  std::string text = LegalText(option);
-  if (text.size() > kLongest) text.replace(kLongest - 3, std::string::npos, "...");
-  return text;
-}
-
 }  // namespace plimsoll::config

@@ -153,7 +153,5 @@ std::string StandingText(const Option& option);
 
 // "0, 2, 3, 4 (and 1, the older form of 2)", "a whole number from 1 to 2147483647".
 std::string LegalText(const Option& option);
-// The same for a column of a table: cut where it is long.
-std::string ShortLegalText(const Option& option);
 
 }  // namespace plimsoll::config

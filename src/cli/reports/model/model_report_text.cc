@@ -22,7 +22,9 @@ class Page {
   }
   template <typename... Parts>
   void Line(fmt::format_string<Parts...> format, Parts&&... parts) {
-    out_ += "  " + fmt::format(format, std::forward<Parts>(parts)...) + "\n";
+    std::string line = "  " + fmt::format(format, std::forward<Parts>(parts)...);
+    line.resize(line.find_last_not_of(' ') + 1);
+    out_ += line + "\n";
   }
   std::string Take() { return std::move(out_); }
 
@@ -31,15 +33,26 @@ class Page {
   std::string out_;
 };
 
-void Ports(Page& page, std::string_view title, const std::vector<ModelReport::Port>& ports) {
-  page.Heading(title);
-  size_t width = 0;
-  for (size_t i = 0; i < std::min(ports.size(), kShownRows); ++i) {
-    width = std::max(width, ports[i].name.size());
+// Columns of the three lists of tensors, which stand below each other.
+struct PortWidths {
+  size_t name = 0;
+  size_t type = 0;
+
+  void Fit(const std::vector<ModelReport::Port>& ports) {
+    for (size_t i = 0; i < std::min(ports.size(), kShownRows); ++i) {
+      name = std::max(name, ports[i].name.size());
+      type = std::max(type, ports[i].type.size());
+    }
   }
+};
+
+void Ports(Page& page, std::string_view title, const std::vector<ModelReport::Port>& ports,
+           const PortWidths& widths) {
+  page.Heading(title);
   for (size_t i = 0; i < std::min(ports.size(), kShownRows); ++i) {
     const std::string size = ports[i].bytes ? FormatBytes(*ports[i].bytes) : "";
-    page.Line("{:<{}}  {:<28}  {:>10}", ports[i].name, width, ports[i].type, size);
+    page.Line("{:<{}}  {:<{}}  {:>10}", ports[i].name, widths.name, ports[i].type, widths.type,
+              size);
   }
   if (ports.size() > kShownRows) page.Line("... and {} more", ports.size() - kShownRows);
 }
@@ -77,9 +90,9 @@ void Operators(Page& page, const ModelReport& report) {
     page.Line("... and {} more", Counted(report.operators.size() - kShownRows, "kind"));
   }
   page.Line("{:<24} {:>6}  {:>10}  {:>10}", "all", report.nodes, Scaled(parameters),
-            uncounted == 0 ? Scaled(operations) : "");
+            uncounted == 0 ? Scaled(operations) : "open");
   if (uncounted > 0) {
-    page.Line("flop: sizes of {} are open, --shape gives them",
+    page.Line("flop: open where --shape has to give the sizes of {}",
               Counted(static_cast<size_t>(uncounted), "node"));
   } else if (operations > 0) {
     page.Line("flop: additions and multiplications of products, convolutions and attention");
@@ -103,9 +116,9 @@ void Checks(Page& page, const ModelReport& report) {
   page.Heading("Shapes");
   const auto& check = report.declared;
   page.Line(
-      "{} of {} that the file declares came out the same by our rules{}",
-      check.checked - static_cast<int>(check.mismatches.size()),
-      Counted(static_cast<size_t>(check.checked), "value"),
+      "{} declared in the file, {} as inferred here{}",
+      Counted(static_cast<size_t>(check.checked), "shape"),
+      check.mismatches.empty() ? "all" : StrCat(check.checked - std::ssize(check.mismatches)),
       check.undetermined > 0 ? fmt::format("; {} more depend on data", check.undetermined) : "");
   for (size_t i = 0; i < std::min(check.mismatches.size(), kShownMismatches); ++i) {
     const auto& mismatch = check.mismatches[i];
@@ -121,8 +134,10 @@ void Checks(Page& page, const ModelReport& report) {
     }
   }
   const graph::OpenDimensions& open = report.open;
-  if (!open.names.empty()) page.Line("dynamic: {}", Join(open.names, ", "));
-  if (!open.of_inputs.empty()) page.Line("without a name: {}", Join(open.of_inputs, ", "));
+  if (!open.names.empty()) page.Line("open sizes: {}", Join(open.names, ", "));
+  if (!open.of_inputs.empty()) {
+    page.Line("open sizes without a name: {}", Join(open.of_inputs, ", "));
+  }
   if (open.from_data > 0) {
     page.Line("known from data alone: {}", Counted(static_cast<size_t>(open.from_data), "size"));
   }
@@ -155,11 +170,17 @@ std::string ReportText(const ModelReport& report, bool color) {
   }
   page.Heading(fmt::format("{}  IR {}, {}{}", report.file, report.ir_version, Join(opsets, ", "),
                            report.producer.empty() ? "" : ", made by " + report.producer));
-  Ports(page, "Inputs", report.inputs);
-  Ports(page, "Outputs", report.outputs);
+  PortWidths widths;
+  for (const auto* ports : {&report.inputs, &report.outputs, &report.largest_values}) {
+    widths.Fit(*ports);
+  }
+  Ports(page, "Inputs", report.inputs, widths);
+  Ports(page, "Outputs", report.outputs, widths);
   Weights(page, report);
   Operators(page, report);
-  if (!report.largest_values.empty()) Ports(page, "Largest tensors", report.largest_values);
+  if (!report.largest_values.empty()) {
+    Ports(page, "Largest tensors", report.largest_values, widths);
+  }
   if (!report.memory_attributes.empty()) {
     page.Heading("Memory asked for");
     for (size_t i = 0; i < std::min(report.memory_attributes.size(), kShownRows); ++i) {

@@ -66,8 +66,12 @@ std::vector<WeightStatistics> TotalsByType(const std::vector<WeightStatistics>& 
   return rows;
 }
 
+// Three figures, but whole numbers that a table has room for as they are.
 std::string Cell(const std::optional<double>& value) {
-  return value ? fmt::format("{:.3g}", *value) : "";
+  constexpr double kMostWhole = 1e9;
+  if (!value) return "";
+  const bool whole = std::abs(*value) < kMostWhole && *value == std::trunc(*value);
+  return whole ? fmt::format("{:.0f}", *value) : fmt::format("{:.3g}", *value);
 }
 
 std::vector<std::string> CellsOf(const WeightStatistics& row) {

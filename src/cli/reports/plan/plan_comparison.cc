@@ -53,8 +53,9 @@ const PlanReports* PlanComparison::least() const {
 }
 
 std::string ComparisonText(const PlanComparison& comparison) {
-  std::vector<std::vector<std::string>> rows = {
-      {"", "weights", "feature map", "waterline", "variables", "granularity", "on the device", ""}};
+  std::vector<std::vector<std::string>> rows = {{comparison.of, "weights", "feature map",
+                                                 "waterline", "variables", "granularity",
+                                                 "on the device", ""}};
   const PlanReports* least = comparison.names_least ? comparison.least() : nullptr;
   std::string refused;
   for (const PlanComparison::Row& row : comparison.rows) {
@@ -72,8 +73,8 @@ std::string ComparisonText(const PlanComparison& comparison) {
                     waterline, FormatBytes(device.variables), FormatBytes(device.granularity),
                     FormatBytes(device.total()), Verdict(row.plans, least)});
   }
-  return StrCat(comparison.note, comparison.of, "\n",
-                rows.size() > 1 ? TextTable(ColumnsThatTell(rows), 1) : "", refused);
+  return StrCat(comparison.note, rows.size() > 1 ? TextTable(ColumnsThatTell(rows), 1) : "",
+                rows.size() > 1 || refused.empty() ? "" : comparison.of + "\n", refused);
 }
 
 Json ComparisonJson(const PlanComparison& comparison) {

@@ -53,8 +53,9 @@ PlanReport MakePlanReport(const Graph& graph, const compile::PlannedModel& model
                               note.text);
   }
   if (settled > 0) {
-    report.notes.emplace_back("weights",
-                              StrCat(settled, " addresses are settled first and never change"));
+    report.notes.emplace_back(
+        "weights", settled == 1 ? "1 address is chosen first and never changes"
+                                : StrCat(settled, " addresses are chosen first and never change"));
   }
   return report;
 }

@@ -55,6 +55,7 @@ struct PlanReport : plimsoll::PlanReport {
   int missing_weights = 0;
   Bytes missing_bytes;
   std::string order;
+  size_t gears = 0;  // that share the feature map; what else is told is of the one that was given
   double planning_ms = 0;
   int sizes_from_data = 0;       // that count as 1 here
   std::vector<Bytes> waterline;  // live bytes of the feature map, step by step
@@ -94,6 +95,7 @@ struct PlanReports {
   int policy = 0;                               // static_memory_policy
   std::optional<engine::SessionMemory> memory;  // nothing where a model could not be planned
   Bytes program;                                // resident in this process
+  Bytes usable;                                 // of this machine's memory; 0: not known
   std::optional<Bytes> limit;
   std::vector<Remedy> remedies;  // that would help to keep the limit
 

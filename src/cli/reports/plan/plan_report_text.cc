@@ -11,10 +11,16 @@
 namespace plimsoll::cli {
 namespace {
 
-constexpr int kWidth = 64;
 constexpr int kHeight = 6;
 constexpr size_t kShownOwners = 6;
 constexpr size_t kShownNotes = 10;
+
+// On a terminal as wide as that is.
+int PictureWidth() {
+  constexpr int kLabels = 12;
+  constexpr int kUsual = 64;
+  return std::max(kUsual, static_cast<int>(OutputColumns()) - kLabels);
+}
 
 std::string Share(Bytes part, Bytes whole) {
   if (whole == Bytes(0)) return "1.000";
@@ -35,10 +41,24 @@ std::string PortsText(const std::vector<PortUse>& ports) {
   return out;
 }
 
+// But for what is told of inputs and outputs that are copied.
+std::vector<std::string> NotesOf(const PlanReport& report) {
+  std::vector<std::string> notes;
+  for (const auto& [subject, text] : report.notes) {
+    const bool told = std::any_of(report.ports.begin(), report.ports.end(), [&](const auto& port) {
+      return !port.in_place && port.name == subject && text.ends_with(port.reason);
+    });
+    if (!told) notes.push_back(StrCat(subject, ": ", text));
+  }
+  return notes;
+}
+
 std::string Certificate(const PlanReport& report) {
+  if (report.gears > 1) return fmt::format("shared by {} gears", report.gears);
   if (report.optimal_for_order && report.optimal_order()) return "optimal: no order needs less";
   if (report.optimal_for_order) return "optimal for this order";
-  return report.optimal_order() ? "not proven for this order, which is the best" : "not proven";
+  return report.optimal_order() ? "the order is optimal, the placement is not proven so"
+                                : "not proven optimal";
 }
 
 std::string PackedText(const engine::PackedStore::Packed& packed) {
@@ -63,9 +83,13 @@ std::string PackedText(const engine::PackedStore::Packed& packed) {
 
 std::string TechniquesText(const std::vector<compile::Technique>& techniques) {
   std::string out;
+  size_t width = 0;
+  for (const compile::Technique& technique : techniques) {
+    width = std::max(width, technique.name.size());
+  }
   for (const compile::Technique& technique : techniques) {
     const bool loses = technique.gained < Bytes(0);
-    out += fmt::format("  {:<24} {:>5} taken, {:>5} declined, {} {}{}\n", technique.name,
+    out += fmt::format("  {:<{}} {:>5} taken, {:>5} declined, {} {}{}\n", technique.name, width,
                        technique.taken, technique.declined, loses ? "costs" : "gains",
                        FormatBytes(loses ? Bytes(0) - technique.gained : technique.gained),
                        technique.reason.empty() ? "" : StrCat(": ", technique.reason));
@@ -77,13 +101,14 @@ std::string CutsText(const PlanReport& report) {
   if (!report.cuts) return "";
   constexpr size_t kMostNamed = 8;
   const std::vector<std::string>& single = report.cuts->single;
-  std::string out = fmt::format(
-      "  {} in {} planned as a run tells their sizes, {} by {}\n",
-      Counted(static_cast<size_t>(report.cuts->planned_nodes), "node"),
-      report.cuts->stretches == 1 ? "1 stretch is"
-                                  : fmt::format("{} stretches are", report.cuts->stretches),
-      single.size() == 1 ? "1 runs" : fmt::format("{} run", single.size()),
-      single.size() == 1 ? "itself" : "themselves");
+  std::string out =
+      fmt::format("  {} in {} {} planned as soon as a run knows their sizes, {} by {}\n",
+                  Counted(static_cast<size_t>(report.cuts->planned_nodes), "node"),
+                  report.cuts->stretches == 1 ? "1 stretch"
+                                              : fmt::format("{} stretches", report.cuts->stretches),
+                  report.cuts->planned_nodes == 1 ? "is" : "are",
+                  single.size() == 1 ? "1 runs" : fmt::format("{} run", single.size()),
+                  single.size() == 1 ? "itself" : "themselves");
   for (size_t i = 0; i < single.size() && i < kMostNamed; ++i) {
     out += fmt::format("    {}\n", single[i]);
   }
@@ -120,10 +145,15 @@ std::string ModelText(const PlanReport& report, bool color) {
   out += SubjectText(report);
   out += fmt::format("  waterline         {:>12}   {}\n", FormatBytes(report.peak),
                      Certificate(report));
-  out += fmt::format("  lower bound       {:>12}   waterline / bound = {}\n",
-                     FormatBytes(report.lower_bound), Share(report.peak, report.lower_bound));
-  out += fmt::format("  plain lives       {:>12}   in the file's order; waterline / that = {}\n",
-                     FormatBytes(report.plain_peak), Share(report.peak, report.plain_peak));
+  const bool alone = report.gears < 2;
+  const auto beside = [&](const char* what, Bytes bytes) {
+    return alone ? fmt::format("waterline / {} = {}", what, Share(report.peak, bytes))
+                 : std::string("of these sizes alone");
+  };
+  out += fmt::format("  lower bound       {:>12}   {}\n", FormatBytes(report.lower_bound),
+                     beside("bound", report.lower_bound));
+  out += fmt::format("  plain lives       {:>12}   in the file's order; {}\n",
+                     FormatBytes(report.plain_peak), beside("that", report.plain_peak));
   if (report.sizes_from_data > 0) {
     out += fmt::format("  {} that only data tells {} here as 1\n",
                        Counted(static_cast<size_t>(report.sizes_from_data), "size"),
@@ -131,7 +161,7 @@ std::string ModelText(const PlanReport& report, bool color) {
   }
   if (report.deadline_hit)
     out += "  the deadline cut the search: another run may answer differently\n";
-  out += fmt::format("\n{}\n", WaterlinePicture(report.waterline, kWidth, kHeight));
+  out += fmt::format("\n{}\n", WaterlinePicture(report.waterline, PictureWidth(), kHeight));
   heading("Regions");
   for (const auto& row : report.regions) {
     out += fmt::format("  {:<16} {:>12}  {:>5} {}, aligned to {}{}\n", row.name,
@@ -165,12 +195,13 @@ std::string ModelText(const PlanReport& report, bool color) {
   if (!report.techniques.empty()) heading("Techniques");
   out += TechniquesText(report.techniques);
   out += PortsText(report.ports);
-  if (!report.notes.empty()) heading("Notes");
-  for (size_t i = 0; i < std::min(kShownNotes, report.notes.size()); ++i) {
-    out += fmt::format("  {}: {}\n", report.notes[i].first, report.notes[i].second);
+  const std::vector<std::string> notes = NotesOf(report);
+  if (!notes.empty()) heading("Notes");
+  for (size_t i = 0; i < std::min(kShownNotes, notes.size()); ++i) {
+    out += fmt::format("  {}\n", notes[i]);
   }
-  if (report.notes.size() > kShownNotes) {
-    out += fmt::format("  ... and {} more\n", report.notes.size() - kShownNotes);
+  if (notes.size() > kShownNotes) {
+    out += fmt::format("  ... and {} more\n", notes.size() - kShownNotes);
   }
   return out;
 }
@@ -191,15 +222,15 @@ std::string SharingText(const PlanReports& reports) {
       largest = std::max(largest, model.feature_map);
     }
     if (graphs == 0 || (graphs == 1 && !dynamic)) continue;
-    const char* kind = dynamic ? "with open sizes" : "with fixed sizes";
+    const char* kind = dynamic ? "with sizes open in the file" : "with fixed sizes";
     if (!dynamic && !shared) {
       out += fmt::format("  {} {} keep their feature maps: {} in all; policy 2 would share {}\n",
                          Counted(graphs, "graph"), kind, FormatBytes(sum), FormatBytes(largest));
     } else {
-      out += fmt::format("  {} {} {} {}, which holds {} in place of {}\n", Counted(graphs, "graph"),
-                         kind, graphs == 1 ? "takes" : "share",
-                         !dynamic || expands ? "one range that grows" : "a pool",
-                         FormatBytes(largest), FormatBytes(sum));
+      out += fmt::format(
+          "  {} {} {} {} of {}{}\n", Counted(graphs, "graph"), kind,
+          graphs == 1 ? "takes" : "share", !dynamic || expands ? "one range that grows" : "a pool",
+          FormatBytes(largest), graphs == 1 ? "" : StrCat(", in place of ", FormatBytes(sum)));
     }
   }
   return out;
@@ -214,7 +245,12 @@ std::string PlanText(const PlanReports& reports, bool color) {
       fmt::format("{}Session of {}, static_memory_policy {}{}\n", color ? "\033[1m" : "",
                   Counted(reports.models.size(), "model"), reports.policy, color ? "\033[0m" : "");
   if (!reports.memory) return out + "  what it takes is not known before it runs\n";
-  return out + SharingText(reports) + MemoryText({.predicted = reports.table()}, reports.limit);
+  out += SharingText(reports) + MemoryText({.predicted = reports.table()}, reports.limit);
+  if (reports.usable > Bytes(0) && reports.table().resident() > reports.usable) {
+    out +=
+        fmt::format("  this machine has {}: it cannot be run here\n", FormatBytes(reports.usable));
+  }
+  return out;
 }
 
 }  // namespace plimsoll::cli

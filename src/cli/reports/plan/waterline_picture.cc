@@ -31,6 +31,7 @@ std::string WaterlinePicture(const std::vector<Bytes>& live, int width, int heig
     for (const int level : eighths) {
       out += kEighths[static_cast<size_t>(std::clamp(level - row * 8, 0, 8))];
     }
+    out.resize(out.find_last_not_of(' ') + 1);
     out += "\n";
   }
   out += fmt::format("{:>10} └", "0");
