@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 
 #include "kernels/cpu/product/panel_product.h"
@@ -47,6 +48,13 @@ struct AttentionShape {
   // Query rows whose scores are kept at once: a quarter of a MiB of scores, as caches like it.
   int64_t BlockRows() const {
     return std::clamp<int64_t>((1 << 16) / std::max<int64_t>(keys, 1) / 12 * 12, 12, 96);
+  }
+  int64_t blocks() const { return (queries + BlockRows() - 1) / BlockRows(); }
+  // Parts of whole blocks that the queries of a head are taken in, so that threads get equal shares
+  // where there are blocks enough.
+  int64_t QueryParts(int64_t threads) const {
+    const int64_t even = threads / std::gcd(std::max<int64_t>(units(), 1), threads);
+    return std::clamp<int64_t>(even, 1, std::max<int64_t>(blocks(), 1));
   }
 };
 
@@ -117,7 +125,8 @@ void AttendBlock(const AttentionShape& shape, const Source& source, const Rows& 
 
 // How many threads may work at once, each with scratch of its own.
 inline int64_t AttentionSlots(const AttentionShape& shape) {
-  return std::max<int64_t>(std::min<int64_t>(Threads(), shape.units()), 1);
+  const int64_t items = shape.units() * shape.QueryParts(Threads());
+  return std::max<int64_t>(std::min<int64_t>(Threads(), items), 1);
 }
 
 // How attention goes about its work.
@@ -154,18 +163,22 @@ void Attend(const AttentionShape& shape, const Source& source, const Rows& rows,
   using Scratch = AttentionScratch<Wide, Source::kCopiesRows>;
   const int64_t size = Scratch::Size(shape).value();
   const int64_t block = shape.BlockRows();
+  const int64_t parts = shape.QueryParts(slots);
   ParallelFor(slots, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot) {
       const Scratch scratch(shape, static_cast<char*>(workspace) + slot * size);
-      for (int64_t unit = slot; unit < shape.units(); unit += slots) {
-        const int64_t batch = unit / shape.heads;
-        const int64_t head = unit % shape.heads;
+      for (int64_t item = slot; item < shape.units() * parts; item += slots) {
+        const int64_t batch = item / parts / shape.heads;
+        const int64_t head = item / parts % shape.heads;
+        const int64_t from = shape.blocks() * (item % parts) / parts * block;
+        const int64_t to =
+            std::min(shape.blocks() * (item % parts + 1) / parts * block, shape.queries);
         source.PackKeys(batch, head, scratch.keys);
         source.PackValues(batch, head, scratch.values);
         for (int64_t member = 0; member < shape.group(); ++member) {
-          for (int64_t first = 0; first < shape.queries; first += block) {
+          for (int64_t first = from; first < to; first += block) {
             AttendBlock(shape, source, rows, batch, head * shape.group() + member, first,
-                        std::min(block, shape.queries - first), scratch);
+                        std::min(block, to - first), scratch);
           }
         }
       }
