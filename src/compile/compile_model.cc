@@ -109,6 +109,8 @@ class Compilation {
   Sliced Cut(Graph& graph, const std::vector<ValueId>& seeds, int64_t slices) const {
     const bool least = options_.plan.memory_priority;
     if (slices == 0) {
+      // Where slices are cut depends on threads, and with it the order of the sums.
+      if (options_.deterministic) return {};
       // Every slice is work for all threads.
       const int64_t channels = 64 * std::max<int64_t>(kernels::Threads() / 2, 1);
       const SumSlices halves{.slices = 2, .least_channels = least ? 16 : channels};

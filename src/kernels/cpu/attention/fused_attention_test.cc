@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/one_node.h"
 #include "kernels/kernel_table.h"
+#include "kernels/parallel.h"
 
 namespace plimsoll::kernels::cpu {
 namespace fused_attention_test {
