@@ -12,6 +12,7 @@
 #include "compile/passes/host_operators.h"
 #include "compile/passes/overwrite_order.h"
 #include "compile/passes/slices/slice_regions.h"
+#include "compile/passes/slices/sum_regions.h"
 #include "compile/prepare_kernels.h"
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/shapes.h"
@@ -103,9 +104,28 @@ class Compilation {
     return attempt;
   }
 
+  // Cuts what is between products and the sums over it in two (`slices` 0), or regions into rows or
+  // channels.
+  Sliced Cut(Graph& graph, const std::vector<ValueId>& seeds, int64_t slices) const {
+    const bool least = options_.plan.memory_priority;
+    if (slices == 0) {
+      // Where slices are cut depends on threads, and with it the order of the sums.
+      if (options_.deterministic) return {};
+      // Every slice is work for all threads.
+      const int64_t channels = 64 * std::max<int64_t>(kernels::Threads() / 2, 1);
+      const SumSlices halves{.slices = 2, .least_channels = least ? 16 : channels};
+      Sliced made;
+      made.regions = SliceSums(graph, seeds, halves);
+      return made;
+    }
+    // Larger slices cost no time; smaller ones read weights too often.
+    return SliceRegions(graph, seeds,
+                        least ? SliceSizes{slices, 16, 8} : SliceSizes{slices, 128, 32});
+  }
+
   // Makes what lives at the highest steps slice by slice, again and again while that lowers them.
   Status SliceAtPeak(Attempt& best) const {
-    constexpr int kMostRounds = 4;
+    constexpr int kMostRounds = 6;
     constexpr size_t kMostNodes = 20'000;  // beyond that each round takes too long
     const bool one_stream = best.model.planned.timeline.steps_of_stream.size() < 2;
     const bool small = best.model.planned.order.size() <= kMostNodes;
@@ -117,18 +137,15 @@ class Compilation {
     for (int round = 0; round < kMostRounds; ++round) {
       const std::vector<ValueId> seeds = LargeAtPeak(best.model);
       bool lower = false;
-      for (const int64_t slices : {2, 4}) {
-        // Larger slices cost no time; smaller ones read weights too often.
-        const SliceSizes sizes =
-            options_.plan.memory_priority ? SliceSizes{slices, 16, 8} : SliceSizes{slices, 128, 32};
+      for (const int64_t slices : {0, 2, 4}) {
         Attempt sliced;
         sliced.layouts = best.layouts;
         sliced.grouped = best.grouped;
         sliced.model.fusion = best.model.fusion;
         sliced.model.graph = best.model.graph;
-        const Sliced made = SliceRegions(sliced.model.graph, seeds, sizes);
+        const Sliced made = Cut(sliced.model.graph, seeds, slices);
         declined = made.declined + made.regions;
-        if (made.regions == 0) break;
+        if (made.regions == 0) continue;
         OverwriteAfterReaders(sliced.model.graph);
         sliced.model.graph = Compact(sliced.model.graph);
         PLIMSOLL_TRY(InferShapes(sliced.model.graph));

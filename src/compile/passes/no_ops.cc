@@ -4,6 +4,7 @@
 
 #include "compile/passes/fuse/patterns.h"
 #include "compile/passes/rewriter.h"
+#include "graph/infer_context.h"
 #include "graph/operator_row.h"
 #include "kernels/catalogue.h"
 
@@ -85,13 +86,47 @@ ValueId Original(const Graph& graph, const Rewriter& rewriter, const Node& node,
   return UntouchedOperand(graph, node);
 }
 
+bool BroadcastsItself(const Node& node) {
+  constexpr std::string_view kOperators[] = {
+      "Add", "Sub",   "Mul",  "Div",     "Pow", "And", "Or",   "Xor",
+      "Max", "Equal", "Less", "Greater", "Min", "Sum", "Mean", "Where",
+  };
+  return std::ranges::any_of(kOperators, [&](std::string_view op) { return Is(node, op); });
+}
+
+// Reads what an Expand was given where the node broadcasts that to the same result. Gives how often
+// that was so.
+int SkipExpands(Rewriter& rewriter, NodeId id) {
+  Graph& graph = rewriter.graph();
+  int skipped = 0;
+  for (size_t i = 0; i < graph[id].inputs.size() && BroadcastsItself(graph[id]); ++i) {
+    const NodeId expand = MadeBy(graph, graph[id].inputs[i], "Expand", graph[id].home);
+    const graph::Shape* const made = ShapeOf(graph, graph[id].outputs[0]);
+    if (!expand.valid() || made == nullptr || rewriter.IsOverwritten(graph[expand].inputs[0])) {
+      continue;
+    }
+    std::vector<const graph::Shape*> shapes;
+    for (size_t other = 0; other < graph[id].inputs.size(); ++other) {
+      shapes.push_back(
+          ShapeOf(graph, other == i ? graph[expand].inputs[0] : graph[id].inputs[other]));
+    }
+    if (std::ranges::find(shapes, nullptr) != shapes.end()) continue;
+    if (graph::Broadcast(shapes) != *made) continue;
+    rewriter.SetInput(id, i, graph[expand].inputs[0]);
+    rewriter.DropUnused(expand);
+    ++skipped;
+  }
+  return skipped;
+}
+
 void CleanBody(Rewriter& rewriter, SubgraphId body, bool steady, FusionCounts& counts) {
   Graph& graph = rewriter.graph();
   for (const NodeId id : rewriter.NodesOf(body)) {
     for (const SubgraphId inner : SubgraphsOf(graph[id])) {
       CleanBody(rewriter, inner, steady && Is(graph[id], "If"), counts);
     }
-    if (!MayRewrite(graph[id])) continue;
+    if (rewriter.IsDropped(id) || !MayRewrite(graph[id])) continue;
+    if (steady) counts.Took(FusionPattern::kNoOpRemove, SkipExpands(rewriter, id));
     const ValueId original = Original(graph, rewriter, graph[id], steady);
     if (!original.valid()) continue;
     const ValueId output = graph[id].outputs[0];

@@ -55,6 +55,21 @@ TEST(NoOpsTest, WhatGivesBackItsInputGoes) {
             "Relu Add Neg");
 }
 
+TEST(NoOpsTest, AnExpandThatItsReaderDoesItselfGoes) {
+  const auto expanded = [](const char* op, Ints dims, Ints to) {
+    return [=](GraphBuilder& builder, ValueId value) {
+      const ValueId small =
+          builder.Node("Abs", {builder.Input("s", FloatTensor(graph::ShapeOf(dims)))});
+      return builder.Node(op, {value, builder.Node("Expand", {small, builder.Int64s("to", to)})});
+    };
+  };
+  EXPECT_EQ(LeftOf(expanded("Add", {1, 3}, {2, 3})), "Relu Abs Add Neg");
+  EXPECT_EQ(LeftOf(expanded("Div", {1}, {2, 1})), "Relu Abs Div Neg");
+  EXPECT_EQ(LeftOf(expanded("Add", {1, 3}, {4, 1, 3})), "Relu Abs Expand Add Neg")
+      << "the result is larger by it";
+  EXPECT_EQ(LeftOf(expanded("PRelu", {1, 3}, {2, 3})), "Relu Abs Expand PRelu Neg");
+}
+
 TEST(NoOpsTest, ADropoutThatMayTrainStays) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({2}));

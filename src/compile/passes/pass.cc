@@ -13,9 +13,11 @@
 #include "compile/passes/fuse/fuse_attention.h"
 #include "compile/passes/fuse/fuse_convolutions.h"
 #include "compile/passes/fuse/fuse_normalizations.h"
+#include "compile/passes/fuse/fuse_pads.h"
 #include "compile/passes/fuse/fuse_products.h"
 #include "compile/passes/fuse/fuse_quantized.h"
 #include "compile/passes/fuse/fuse_scale_shifts.h"
+#include "compile/passes/fuse/split_products.h"
 #include "compile/passes/inline_branches.h"
 #include "compile/passes/layout/channel_groups.h"
 #include "compile/passes/loop_invariants.h"
@@ -58,6 +60,8 @@ constexpr Pass kQuantizing[] = {{FuseQuantized, {kQuantized}}};
 constexpr Pass kPatterns[] = {
     {FuseActivations, {kGelu, kSwish, kHardSwish}, 3},
     {FuseNormalizations, {kLayerNorm, kRmsNorm}, 2},
+    {FusePads, {kWindowPad}},
+    {TakeColumns, {kMatMulSplit}},
     {FuseAttention, {kAttention}, 1, "FusedAttention"},
     {SinkTransposes, {kTransposeSink}},
 };
@@ -69,6 +73,7 @@ constexpr Pass kFusing[] = {
       kMatMulActivation},
      6,
      "FusedMatMul"},
+    {SplitProducts, {kMatMulSplit}, 1, "FusedMatMul"},
     {FuseScaleShifts, {kScaleShift}, 1, "FusedScaleShift"},
 };
 

@@ -244,6 +244,7 @@ TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
                               {"MatMulBiasAddFusionPass", 0},
                               {"MatMulReshapePass", 11},
                               {"MatMulScaleFusionPass", 9},
+                              {"MatMulSplitPass", 0},
                               {"MatMulTransposeFusionPass", 2},
                               {"NoOpRemovePass", 81},
                               {"QuantizedFusionPass", 0},
@@ -251,7 +252,8 @@ TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
                               {"ScaleShiftFusionPass", 3},
                               {"SwishFusionPass", 34},
                               {"TransposeSinkPass", 28},
-                              {"ViewMergePass", 27}}));
+                              {"ViewMergePass", 27},
+                              {"WindowPadFusionPass", 0}}));
 }
 
 TEST(RandomPassesTest, R203_R205_AnyPatternsSwitchedOffLeaveTheSameResults) {

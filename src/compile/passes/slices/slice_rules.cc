@@ -17,10 +17,6 @@ using graph::NodeId;
 using graph::Shape;
 using graph::ValueId;
 
-bool IsOurs(const Node& node, std::string_view op) {
-  return node.domain == "plimsoll" && node.op == op;
-}
-
 bool IsConstant(const Graph& graph, ValueId value) {
   return value.valid() && graph[value].constant.valid();
 }
@@ -147,6 +143,10 @@ class Rules {
 };
 
 }  // namespace
+
+bool IsOurs(const Node& node, std::string_view op) {
+  return node.domain == "plimsoll" && node.op == op;
+}
 
 std::optional<SliceRule> SliceRuleOf(const Graph& graph, NodeId id) {
   const Node& node = graph[id];

@@ -2,11 +2,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
 
 namespace plimsoll::compile {
+
+// Whether the node is this operator of domain "plimsoll".
+bool IsOurs(const graph::Node& node, std::string_view op);
 
 // How a node can work on one slice of its output at a time, slices taken along the output's first
 // axis that is not 1, so that each is a run of its bytes.

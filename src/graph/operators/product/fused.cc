@@ -22,8 +22,9 @@
 //     input_blocked (0 or 1), and the output is as the input
 //   BlockChannels(X), UnblockChannels(X)
 //   FusedMatMul(A, B, bias?, residual?): alpha * A x B, plus the bias, one number per column, plus
-//   the
-//     residual, which is as the output; transA and transB exchange the last two axes
+//     the residual, which is as the output; transA and transB exchange the last two axes. With
+//     `columns`, that many columns of the one matrix B are used from first_column on, and as many
+//     rows as A has columns from first_depth on
 namespace plimsoll::graph::operators {
 namespace {
 
@@ -156,8 +157,11 @@ Status InferFusedMatMul(InferContext& context) {
     context.SetOutputOfUnknownRank(0, TypeOf(context, {0, 1}));
     return {};
   }
-  PLIMSOLL_TRY(
-      CheckEqual(context, "the inner dimensions of both factors", a->back(), (*b)[b->size() - 2]));
+  const int64_t columns = context.attributes().Int("columns", 0);
+  if (columns == 0) {
+    PLIMSOLL_TRY(CheckEqual(context, "the inner dimensions of both factors", a->back(),
+                            (*b)[b->size() - 2]));
+  }
   const Shape batch_a(a->begin(), a->end() - 2);
   const Shape batch_b(b->begin(), b->end() - 2);
   const std::array<const Shape*, 2> batches{&batch_a, &batch_b};
@@ -167,7 +171,7 @@ Status InferFusedMatMul(InferContext& context) {
         StrCat("the batches of ", Text(*a), " and ", Text(*b), " do not broadcast"));
   }
   shape->push_back((*a)[a->size() - 2]);
-  shape->push_back(b->back());
+  shape->push_back(columns == 0 ? b->back() : Dim(columns));
   context.SetOutput(0, TypeOf(context, {0, 1}), *std::move(shape));
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 
 #include "kernels/cpu/product/panel_product.h"
@@ -48,6 +49,19 @@ struct AttentionShape {
   int64_t BlockRows() const {
     return std::clamp<int64_t>((1 << 16) / std::max<int64_t>(keys, 1) / 12 * 12, 12, 96);
   }
+  int64_t blocks() const { return (queries + BlockRows() - 1) / BlockRows(); }
+
+  // How threads share out the work.
+  struct Shares {
+    int64_t parts = 1;  // of whole blocks, that the queries of a head are taken in
+    int64_t heads = 1;  // that are in panels at once: one for each thread, or shared by their parts
+  };
+  Shares SharesOf(int64_t threads) const {
+    const int64_t even = threads / std::gcd(std::max<int64_t>(units(), 1), threads);
+    const int64_t parts = std::clamp<int64_t>(even, 1, std::max<int64_t>(blocks(), 1));
+    const int64_t shared = std::min((threads + parts - 1) / parts, std::max<int64_t>(units(), 1));
+    return {.parts = parts, .heads = parts == 1 ? threads : shared};
+  }
 };
 
 // The keys [begin, end) that a query may look at.
@@ -56,8 +70,8 @@ struct KeyRange {
   int64_t end = 0;
 };
 
-// Scratch of one thread. Elements of type Wide; the parts begin on cache lines. Queries and results
-// have a part only where a source `copies` them.
+// Panels of a head, and scratch of one thread. Elements of type Wide; the parts begin on cache
+// lines. Queries and results have a part only where a source `copies` them.
 template <typename Wide, bool copies>
 struct AttentionScratch {
   Wide* keys;
@@ -70,26 +84,26 @@ struct AttentionScratch {
     return Bytes(SaturatingMultiply(elements, sizeof(Wide))).RoundUp(64).value();
   }
   static int64_t CopiedRows(const AttentionShape& shape) { return copies ? shape.BlockRows() : 0; }
-  static Bytes Size(const AttentionShape& shape) {
-    const int64_t rows = shape.BlockRows();
-    const int64_t copied = CopiedRows(shape);
+  static Bytes PanelsSize(const AttentionShape& shape) {
     return Bytes(Lines(PanelElements(shape.width, shape.keys))) +
-           Bytes(Lines(PanelElements(shape.keys, shape.value_width))) +
-           Bytes(Lines(rows * PanelColumns(shape.keys))) + Bytes(Lines(copied * shape.width)) +
-           Bytes(Lines(copied * shape.value_width));
+           Bytes(Lines(PanelElements(shape.keys, shape.value_width)));
   }
-  AttentionScratch(const AttentionShape& shape, char* memory) {
-    const int64_t rows = shape.BlockRows();
-    const auto take = [&memory](int64_t elements) {
-      auto* part = reinterpret_cast<Wide*>(memory);
-      memory += Lines(elements);
+  static Bytes RowsSize(const AttentionShape& shape) {
+    const int64_t copied = CopiedRows(shape);
+    return Bytes(Lines(shape.BlockRows() * PanelColumns(shape.keys))) +
+           Bytes(Lines(copied * shape.width)) + Bytes(Lines(copied * shape.value_width));
+  }
+  AttentionScratch(const AttentionShape& shape, char* panels, char* memory) {
+    const auto take = [](char*& from, int64_t elements) {
+      auto* part = reinterpret_cast<Wide*>(from);
+      from += Lines(elements);
       return part;
     };
-    keys = take(PanelElements(shape.width, shape.keys));
-    values = take(PanelElements(shape.keys, shape.value_width));
-    scores = take(rows * PanelColumns(shape.keys));
-    queries = take(CopiedRows(shape) * shape.width);
-    results = take(CopiedRows(shape) * shape.value_width);
+    keys = take(panels, PanelElements(shape.width, shape.keys));
+    values = take(panels, PanelElements(shape.keys, shape.value_width));
+    scores = take(memory, shape.BlockRows() * PanelColumns(shape.keys));
+    queries = take(memory, CopiedRows(shape) * shape.width);
+    results = take(memory, CopiedRows(shape) * shape.value_width);
   }
 };
 
@@ -115,27 +129,37 @@ void AttendBlock(const AttentionShape& shape, const Source& source, const Rows& 
   source.Store(batch, head, first, count, scratch.results);
 }
 
-// How many threads may work at once, each with scratch of its own.
-inline int64_t AttentionSlots(const AttentionShape& shape) {
-  return std::max<int64_t>(std::min<int64_t>(Threads(), shape.units()), 1);
-}
-
 // How attention goes about its work.
 struct AttentionWay {
   bool row_by_row = false;  // without panels
   int64_t piece_rows = 0;   // with panels of a few keys at a time: query rows at once; else 0
   Bytes slot;               // scratch of one thread
   int64_t slots = 1;        // threads that work at once
+  Bytes panels;             // of a whole head
+  int64_t heads = 0;        // that are in such panels at once
 
-  // As many threads as there is work for, or fewer where all their scratch is to keep to `most`.
+  // As many threads as there are heads, or fewer where all their scratch is to keep to `most`.
   static AttentionWay Within(const AttentionShape& shape, Bytes slot, Bytes most) {
     const int64_t allowed = most.value() / std::max<int64_t>(slot.value(), 1);
-    return {.row_by_row = false,
-            .piece_rows = 0,
-            .slot = slot,
-            .slots = std::clamp<int64_t>(allowed, 1, AttentionSlots(shape))};
+    const int64_t useful = std::clamp<int64_t>(shape.units(), 1, Threads());
+    AttentionWay way;
+    way.slot = slot;
+    way.slots = std::clamp<int64_t>(allowed, 1, useful);
+    return way;
   }
-  Bytes workspace() const { return slot * slots; }
+  // With panels of whole heads, which parts of the queries share: threads as above.
+  template <typename Scratch>
+  static AttentionWay WithPanels(const AttentionShape& shape, Bytes most) {
+    AttentionWay way;
+    way.slot = Scratch::RowsSize(shape);
+    way.panels = Scratch::PanelsSize(shape);
+    const int64_t items = shape.units() * shape.SharesOf(Threads()).parts;
+    for (way.slots = std::clamp<int64_t>(items, 1, Threads());; --way.slots) {
+      way.heads = shape.SharesOf(way.slots).heads;
+      if (way.slots == 1 || way.workspace() <= most) return way;
+    }
+  }
+  Bytes workspace() const { return slot * slots + panels * heads; }
 };
 
 // Source tells where the operands are:
@@ -152,25 +176,52 @@ template <typename Wide, typename Source, typename Rows>
 void Attend(const AttentionShape& shape, const Source& source, const Rows& rows, int64_t slots,
             void* workspace) {
   using Scratch = AttentionScratch<Wide, Source::kCopiesRows>;
-  const int64_t size = Scratch::Size(shape).value();
+  const AttentionShape::Shares shares = shape.SharesOf(slots);
+  const int64_t parts = shares.parts;
   const int64_t block = shape.BlockRows();
-  ParallelFor(slots, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot) {
-      const Scratch scratch(shape, static_cast<char*>(workspace) + slot * size);
-      for (int64_t unit = slot; unit < shape.units(); unit += slots) {
-        const int64_t batch = unit / shape.heads;
-        const int64_t head = unit % shape.heads;
-        source.PackKeys(batch, head, scratch.keys);
-        source.PackValues(batch, head, scratch.values);
-        for (int64_t member = 0; member < shape.group(); ++member) {
-          for (int64_t first = 0; first < shape.queries; first += block) {
-            AttendBlock(shape, source, rows, batch, head * shape.group() + member, first,
-                        std::min(block, shape.queries - first), scratch);
+  char* const panels = static_cast<char*>(workspace);
+  const int64_t panels_size = Scratch::PanelsSize(shape).value();
+  char* const scratches = panels + shares.heads * panels_size;
+  const int64_t together = parts == 1 ? shape.units() : shares.heads;
+  const auto pack = [&](int64_t unit, bool keys, const Scratch& scratch) {
+    if (keys) {
+      source.PackKeys(unit / shape.heads, unit % shape.heads, scratch.keys);
+    } else {
+      source.PackValues(unit / shape.heads, unit % shape.heads, scratch.values);
+    }
+  };
+  for (int64_t unit = 0; unit < shape.units(); unit += together) {
+    const int64_t units = std::min(together, shape.units() - unit);
+    const int64_t shared = parts == 1 ? 0 : 2 * units;
+    ParallelFor(shared, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        pack(unit + i / 2, i % 2 == 0, Scratch(shape, panels + i / 2 * panels_size, scratches));
+      }
+    });
+    ParallelFor(slots, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t slot = begin; slot < end; ++slot) {
+        for (int64_t item = slot; item < units * parts; item += slots) {
+          const int64_t own = unit + item / parts;
+          const int64_t panel = parts == 1 ? slot : item / parts;
+          const Scratch scratch(shape, panels + panel * panels_size,
+                                scratches + slot * Scratch::RowsSize(shape).value());
+          for (const bool keys : {true, false}) {
+            if (parts == 1) pack(own, keys, scratch);
+          }
+          const int64_t from = shape.blocks() * (item % parts) / parts * block;
+          const int64_t to =
+              std::min(shape.blocks() * (item % parts + 1) / parts * block, shape.queries);
+          for (int64_t member = 0; member < shape.group(); ++member) {
+            for (int64_t first = from; first < to; first += block) {
+              AttendBlock(shape, source, rows, own / shape.heads,
+                          own % shape.heads * shape.group() + member, first,
+                          std::min(block, to - first), scratch);
+            }
           }
         }
       }
-    }
-  });
+    });
+  }
 }
 
 }  // namespace plimsoll::kernels::cpu

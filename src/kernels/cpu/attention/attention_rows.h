@@ -207,8 +207,11 @@ void AttendByPieces(const AttentionShape& shape, const FloatSource& source, cons
 // Panels where they pay; fewer threads, panels of fewer keys, and at last none, where `most` asks
 // for it.
 inline AttentionWay FloatAttentionWay(const AttentionShape& shape, Bytes most) {
-  const Bytes panels = AttentionScratch<float, FloatSource::kCopiesRows>::Size(shape);
-  if (!HasFewQueries(shape) && panels <= most) return AttentionWay::Within(shape, panels, most);
+  using Scratch = AttentionScratch<float, FloatSource::kCopiesRows>;
+  const Bytes alone = Scratch::PanelsSize(shape) + Scratch::RowsSize(shape);
+  if (!HasFewQueries(shape) && alone <= most) {
+    return AttentionWay::WithPanels<Scratch>(shape, most);
+  }
   using Pieces = AttentionPieces;
   for (int64_t rows = Pieces::kMostRows; rows >= Pieces::kLeastRows; rows /= 2) {
     const Bytes size = Pieces::Size(shape, rows);

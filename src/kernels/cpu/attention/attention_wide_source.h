@@ -107,7 +107,7 @@ AttentionWay AttentionWayOf(const AttentionShape& shape, Bytes most) {
     return FloatAttentionWay(shape, most);
   } else {
     using Scratch = AttentionScratch<Wide<T>, WideSource<T>::kCopiesRows>;
-    return AttentionWay::Within(shape, Scratch::Size(shape), most);
+    return AttentionWay::WithPanels<Scratch>(shape, most);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/one_node.h"
 #include "kernels/kernel_table.h"
+#include "kernels/parallel.h"
 
 namespace plimsoll::kernels::cpu {
 namespace fused_attention_test {
@@ -113,6 +114,15 @@ TEST_P(FusedAttentionTest, AgreesWithTheDefinition) {
       Pointwise(FloatNear(1e-5f), Expected(s_, q_, k_, v_, false, {})));
 }
 
+TEST_P(FusedAttentionTest, GivesTheSameBitsWithAnyNumberOfThreads) {
+  const auto run = [&](int threads) {
+    const ThreadScope scope(threads);
+    return Run({{"causal", int64_t{1}}}, {q_.HeadsFirst(), k_.HeadsFirst(), v_.HeadsFirst()});
+  };
+  const std::vector<float> alone = run(1);
+  for (const int threads : {2, 3, 4, 5}) EXPECT_EQ(run(threads), alone) << threads;
+}
+
 TEST_P(FusedAttentionTest, HidesWhatComesLater) {
   EXPECT_THAT(Run({{"causal", int64_t{1}}}, {q_.HeadsFirst(), k_.HeadsFirst(), v_.HeadsFirst()}),
               Pointwise(FloatNear(1e-5f), Expected(s_, q_, k_, v_, true, {})));
@@ -140,7 +150,9 @@ INSTANTIATE_TEST_SUITE_P(Sizes, FusedAttentionTest,
                          testing::Values(Sizes{1, 2, 2, 64, 70, 16, 16},
                                          Sizes{2, 4, 2, 13, 17, 5, 19},
                                          Sizes{1, 2, 1, 1, 33, 8, 24}, Sizes{1, 1, 1, 1, 1, 1, 1},
-                                         Sizes{1, 6, 6, 130, 140, 8, 8}));
+                                         Sizes{1, 6, 6, 130, 140, 8, 8},
+                                         Sizes{1, 1, 1, 400, 410, 8, 8},
+                                         Sizes{1, 3, 3, 200, 200, 4, 4}));
 
 TEST(FusedAttentionMemoryTest, NeverKeepsTheWholeScoreMatrix) {
   const Dims dims = {1, 1, 4096, 64};

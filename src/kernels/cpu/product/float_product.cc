@@ -56,28 +56,32 @@ struct FloatProduct::Part {
 
 Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, ProductShape shape,
                                         float scale, const FusedActivation& activation,
-                                        WorkspaceLayout& workspace) {
+                                        WorkspaceLayout& workspace,
+                                        const std::optional<MatrixPart>& part) {
   FloatProduct product;
   product.scale_ = scale;
   product.activation_ = activation.Float32Loop();
   product.coefficients_ = activation.coefficients();
   product.shape_ = std::move(shape);
   const ProductShape& own = product.shape_;
-  const int64_t elements = PanelElements(own.depth, own.columns);
+  product.part_ = part.value_or(MatrixPart{.all_depth = own.depth, .all_columns = own.columns});
+  const MatrixPart& used = product.part_;
+  const int64_t elements = PanelElements(used.all_depth, used.all_columns);
   const TensorInfo& tensor = site.inputs[b];
   const Bytes packed_size(own.b_count * elements * int64_t{sizeof(float)});
   product.ChooseAlternative(site, tensor.constant && site.packed_weights != nullptr);
   const Bytes panels = product.ChooseUnpacked(site.most_workspace - workspace.total());
   const bool packs = product.packs_constant_ && tensor.constant && site.packed_weights != nullptr &&
-                     tensor.elements() > 0 &&
+                     tensor.elements() > 0 && used.first_column % kPanelWidth == 0 &&
                      site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels);
   if (!packs) {
     if (panels > Bytes(0)) product.panels_ = workspace.Take(panels);
     return product;
   }
   product.way_ = Way::kPacked;
-  const std::string layout = StrCat("panels ", own.b_count, "x", own.depth, "x", own.columns, "/",
-                                    own.b_depth_stride, "/", own.b_column_stride);
+  const std::string layout =
+      StrCat("panels ", own.b_count, "x", used.all_depth, "x", used.all_columns, "/",
+             own.b_depth_stride, "/", own.b_column_stride);
   PLIMSOLL_ASSIGN(
       const void* const packed,
       site.packed_weights->Pack(tensor.data, tensor.size(), layout, packed_size, [&](void* to) {
@@ -87,7 +91,8 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
         }
         return Status();
       }));
-  product.packed_ = static_cast<const float*>(packed);
+  product.packed_ = static_cast<const float*>(packed) + used.first_column * used.all_depth +
+                    used.first_depth * kPanelWidth;
   return product;
 }
 
@@ -179,8 +184,9 @@ void FloatProduct::PackPiece(const Part& piece, const float* b, float* panels) c
 // Slice by slice, and what has been read is let go: a large weight never lies in memory twice.
 void FloatProduct::PackConstant(const float* b, float* panels, PackedWeights& store) const {
   const bool by_columns = shape_.b_depth_stride == 1;
-  const int64_t lines = by_columns ? shape_.columns : shape_.depth;
-  const int64_t length = by_columns ? shape_.depth : shape_.columns;
+  const int64_t depth = part_.all_depth;
+  const int64_t lines = by_columns ? part_.all_columns : depth;
+  const int64_t length = by_columns ? depth : part_.all_columns;
   const int64_t step =
       std::max<int64_t>(kSliceElements / std::max<int64_t>(length, 1) / kPanelWidth, 1) *
       kPanelWidth;
@@ -188,9 +194,9 @@ void FloatProduct::PackConstant(const float* b, float* panels, PackedWeights& st
     const int64_t count = std::min(step, lines - first);
     const float* const slice = b + first * length;
     if (by_columns) {
-      PackPanels(slice, 1, length, 0, shape_.depth, first, count, shape_.depth, panels);
+      PackPanels(slice, 1, length, 0, depth, first, count, depth, panels);
     } else {
-      PackPanels(slice, length, 1, first, count, 0, shape_.columns, shape_.depth, panels);
+      PackPanels(slice, length, 1, first, count, 0, part_.all_columns, depth, panels);
     }
     store.Forget(slice, Bytes(count * length * int64_t{sizeof(float)}));
   }
@@ -198,13 +204,15 @@ void FloatProduct::PackConstant(const float* b, float* panels, PackedWeights& st
 
 void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const Addend& other,
                        float* c, void* workspace) const {
-  const int64_t elements = PanelElements(shape_.depth, shape_.columns);
+  const int64_t elements = PanelElements(part_.all_depth, part_.all_columns);
+  const int64_t first_of_b =
+      part_.first_depth * shape_.b_depth_stride + part_.first_column * shape_.b_column_stride;
   float* const panels = At<float>(workspace, panels_);
   const int64_t step = std::max<int64_t>(way_ == Way::kPack ? piece_columns_ : shape_.columns, 1);
   for (int64_t first = 0; first < shape_.columns; first += step) {
     int64_t in_panels = -1;
     for (size_t i = 0; i < shape_.a_matrices.size(); ++i) {
-      const float* const matrix = b + shape_.b_matrices[i] * shape_.b_size();
+      const float* const matrix = b + shape_.b_matrices[i] * shape_.b_size() + first_of_b;
       Part part{.a = a + shape_.a_matrices[i] * shape_.a_size(),
                 .b = {},
                 .c = c + static_cast<int64_t>(i) * shape_.c_size(),
@@ -222,7 +230,7 @@ void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const
       switch (way_) {
         case Way::kPacked:
           part.b = {packed_ + shape_.b_matrices[i] * elements, kPanelWidth,
-                    shape_.depth * kPanelWidth};
+                    part_.all_depth * kPanelWidth};
           break;
         case Way::kPack:
           RunPacking(part, matrix, panels, piece_parts_ == 1 && in_panels == shape_.b_matrices[i]);

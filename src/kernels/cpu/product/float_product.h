@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "kernels/cpu/elementwise/elementwise.h"
@@ -20,6 +21,15 @@ struct Addend {
   float factor = 1;
 };
 
+// The part of the one matrix B of a product that is used: the product's own depth and columns, from
+// here on. What is packed of B is packed whole, so that all its parts share that.
+struct MatrixPart {
+  int64_t first_depth = 0;
+  int64_t first_column = 0;
+  int64_t all_depth = 0;
+  int64_t all_columns = 0;
+};
+
 // Float32 products over gemm.h: C = activation(scale * A x B + bias + other). Made once for fixed
 // shapes; Run is const and may be called by several threads, each with its own workspace. B is
 // packed once where it is constant and the site wants it packed; else it is read as it lies when
@@ -34,7 +44,8 @@ class FloatProduct {
   // `b` is the input of the site that holds B. Unsupported where the activation has no loop.
   static Result<FloatProduct> Make(const KernelSite& site, size_t b, ProductShape shape,
                                    float scale, const FusedActivation& activation,
-                                   WorkspaceLayout& workspace);
+                                   WorkspaceLayout& workspace,
+                                   const std::optional<MatrixPart>& part = std::nullopt);
 
   // `other` may be C's own memory.
   void Run(const float* a, const float* b, const Addend& bias, const Addend& other, float* c,
@@ -62,6 +73,7 @@ class FloatProduct {
   void RunDots(const Part& part) const;
 
   ProductShape shape_;
+  MatrixPart part_;
   float scale_ = 1;
   Way way_ = Way::kPack;
   const float* packed_ = nullptr;

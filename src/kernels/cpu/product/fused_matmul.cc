@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include "kernels/cpu/families.h"
@@ -10,15 +11,52 @@ namespace {
 constexpr size_t kBias = 2;
 constexpr size_t kResidual = 3;
 
+// The dimensions of B as far as it is used, and where that lies where it is not all of B.
+struct PartOfB {
+  Dims dims;
+  std::optional<MatrixPart> matrix;
+};
+
+Result<PartOfB> ReadPart(const KernelSite& site, bool transpose_a, bool transpose_b) {
+  const Dims& a = site.inputs[0].dims;
+  PartOfB part{.dims = site.inputs[1].dims, .matrix = std::nullopt};
+  const int64_t columns = site.attributes().Int("columns", 0);
+  if (columns == 0) return part;
+  if (part.dims.size() != 2 || a.size() < 2) {
+    return site.BadInput("a part is used of something else than one matrix");
+  }
+  const size_t down = transpose_b ? 1 : 0;
+  const MatrixPart matrix{.first_depth = site.attributes().Int("first_depth", 0),
+                          .first_column = site.attributes().Int("first_column", 0),
+                          .all_depth = part.dims[down],
+                          .all_columns = part.dims[1 - down]};
+  const int64_t depth = a[a.size() - (transpose_a ? 2 : 1)];
+  if (columns < 0 || matrix.first_depth < 0 || matrix.first_column < 0 ||
+      depth > matrix.all_depth - matrix.first_depth ||
+      columns > matrix.all_columns - matrix.first_column) {
+    return site.BadInput("the part that is used does not lie within the right matrix");
+  }
+  part.dims[down] = depth;
+  part.dims[1 - down] = columns;
+  part.matrix = matrix;
+  return part;
+}
+
 // plimsoll::FusedMatMul, described in graph/operators/product/fused.cc.
 Result<KernelPointer> MakeFusedMatMul(KernelSite& site) {
   if (site.inputs[0].type != graph::DataType::kFloat32) {
     return site.Unsupported(
         StrCat("there is no fused product of ", graph::Name(site.inputs[0].type)));
   }
-  PLIMSOLL_ASSIGN(ProductShape shape, ReadProduct(site, site.inputs[0].dims, site.inputs[1].dims,
-                                                  site.attributes().Int("transA", 0) != 0,
-                                                  site.attributes().Int("transB", 0) != 0));
+  const bool transpose_a = site.attributes().Int("transA", 0) != 0;
+  const bool transpose_b = site.attributes().Int("transB", 0) != 0;
+  PLIMSOLL_ASSIGN(const PartOfB part, ReadPart(site, transpose_a, transpose_b));
+  PLIMSOLL_ASSIGN(ProductShape shape,
+                  ReadProduct(site, site.inputs[0].dims, part.dims, transpose_a, transpose_b));
+  if (part.matrix) {
+    shape.b_depth_stride = transpose_b ? 1 : part.matrix->all_columns;
+    shape.b_column_stride = transpose_b ? part.matrix->all_depth : 1;
+  }
   PLIMSOLL_ASSIGN(const FusedActivation activation, ReadActivation(site));
   if (site.has_input(kBias) && site.inputs[kBias].elements() != shape.columns) {
     return site.BadInput(StrCat("the bias does not have ", shape.columns, " elements"));
@@ -28,8 +66,8 @@ Result<KernelPointer> MakeFusedMatMul(KernelSite& site) {
   }
   const auto alpha = static_cast<float>(site.attributes().Float("alpha", 1));
   WorkspaceLayout workspace;
-  PLIMSOLL_ASSIGN(FloatProduct made,
-                  FloatProduct::Make(site, 1, std::move(shape), alpha, activation, workspace));
+  PLIMSOLL_ASSIGN(FloatProduct made, FloatProduct::Make(site, 1, std::move(shape), alpha,
+                                                        activation, workspace, part.matrix));
   const bool biased = site.has_input(kBias);
   const bool has_residual = site.has_input(kResidual);
   return MakeKernel(

@@ -121,6 +121,74 @@ TEST(FusedMatMulTest, EveryWayThroughTheProductGivesTheSameNumbers) {
   }
 }
 
+// Rows [first, first + rows) and columns of a matrix.
+HostTensor PartOf(const HostTensor& whole, bool transposed, int64_t first_row, int64_t rows,
+                  int64_t first_column, int64_t columns) {
+  const Floats elements = ElementsOf<float>(whole);
+  const int64_t stride = whole.dims[1];
+  Floats part;
+  const int64_t down = transposed ? columns : rows;
+  const int64_t across = transposed ? rows : columns;
+  for (int64_t i = 0; i < down; ++i) {
+    for (int64_t j = 0; j < across; ++j) {
+      const int64_t row = i + (transposed ? first_column : first_row);
+      part.push_back(elements[static_cast<size_t>(row * stride + j +
+                                                  (transposed ? first_row : first_column))]);
+    }
+  }
+  return Numbers<float>({down, across}, part);
+}
+
+TEST(FusedMatMulTest, APartOfTheRightMatrixIsReadWhereItLies) {
+  struct PartCase {
+    int64_t rows, all_depth, all_columns, first_depth, depth, first_column, columns;
+  };
+  for (const PartCase& one :
+       {PartCase{20, 50, 96, 0, 50, 32, 48}, PartCase{20, 50, 96, 7, 40, 0, 96},
+        PartCase{9, 800, 70, 100, 650, 16, 54}, PartCase{2, 64, 64, 32, 32, 16, 16},
+        PartCase{1, 64, 64, 8, 32, 48, 9}, PartCase{20, 30, 40, 3, 21, 5, 30}}) {
+    for (const bool transposed : {false, true}) {
+      const ProductCase product{1, one.rows, one.depth, one.columns, false, transposed, true};
+      const HostTensor a = Wavy({1, one.rows, one.depth}, 1);
+      const HostTensor b = transposed ? Wavy({one.all_columns, one.all_depth}, 2)
+                                      : Wavy({one.all_depth, one.all_columns}, 2);
+      const HostTensor bias = Wavy({one.columns}, 3);
+      const HostTensor residual = Wavy({1, one.rows, one.columns}, 4);
+      const Floats expected =
+          Expected(product, a,
+                   PartOf(b, transposed, one.first_depth, one.depth, one.first_column, one.columns),
+                   bias, residual);
+      OneNode node = Product(product);
+      node.attributes.emplace_back("first_depth", one.first_depth);
+      node.attributes.emplace_back("first_column", one.first_column);
+      node.attributes.emplace_back("columns", one.columns);
+      HeapPackedWeights packing;
+      for (const bool constant : {false, true}) {
+        const auto prepared =
+            Prepare(node, {a, b, bias, residual},
+                    constant ? std::set<size_t>{1} : std::set<size_t>{}, &packing);
+        ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
+        EXPECT_THAT(*prepared->Run(), Pointwise(FloatNear(1e-4f), expected))
+            << one.rows << "x" << one.depth << "x" << one.columns << (constant ? " packed" : "")
+            << (transposed ? " transposed" : "");
+      }
+    }
+  }
+}
+
+TEST(FusedMatMulTest, APartThatLeavesTheMatrixIsRefused) {
+  const ProductCase shape{1, 2, 3, 4, false, false, true};
+  for (const auto& [depth, column, columns] :
+       {std::tuple{0, 2, 3}, std::tuple{1, 0, 4}, std::tuple{0, -1, 2}, std::tuple{-1, 0, 2}}) {
+    OneNode node = Product(shape);
+    node.attributes.emplace_back("first_depth", int64_t{depth});
+    node.attributes.emplace_back("first_column", int64_t{column});
+    node.attributes.emplace_back("columns", int64_t{columns});
+    EXPECT_EQ(Prepare(node, {Wavy({1, 2, 3}), Wavy({3, 4})}).error().code, "kernel.input")
+        << depth << " " << column << " " << columns;
+  }
+}
+
 TEST(FusedMatMulTest, AppliesActivationsToTheWholeSum) {
   struct ActivationCase {
     std::string name;
