@@ -11,12 +11,14 @@ namespace plimsoll {
 // value (or at the smallest), which `Saturated` tells.
 inline constexpr int64_t kSaturated = std::numeric_limits<int64_t>::max();
 
+// The sum of both.
 constexpr int64_t SaturatingAdd(int64_t a, int64_t b) {
   int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   return b > 0 ? kSaturated : std::numeric_limits<int64_t>::min();
 }
 
+// Their product.
 constexpr int64_t SaturatingMultiply(int64_t a, int64_t b) {
   int64_t product = 0;
   if (!__builtin_mul_overflow(a, b, &product)) return product;
@@ -75,6 +77,7 @@ class Offset {
   int64_t place_ = 0;
 };
 
+// So many times 2^10, 2^20 and 2^30 bytes.
 constexpr Bytes KiB(int64_t n) { return Bytes(n) * 1024; }
 constexpr Bytes MiB(int64_t n) { return KiB(n) * 1024; }
 constexpr Bytes GiB(int64_t n) { return MiB(n) * 1024; }

@@ -25,6 +25,7 @@ class Id {
 
 }  // namespace plimsoll
 
+// Ids as keys of unordered containers.
 template <typename Tag>
 struct std::hash<plimsoll::Id<Tag>> {
   size_t operator()(plimsoll::Id<Tag> id) const { return std::hash<size_t>()(id.index()); }

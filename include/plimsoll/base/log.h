@@ -5,6 +5,7 @@
 
 namespace plimsoll {
 
+// From chatty to silent.
 enum class LogLevel { kDebug, kInfo, kWarning, kError, kSilent };
 
 // One line to standard error, coloured on a terminal unless NO_COLOR is set. Lines below the level

@@ -31,6 +31,7 @@ requires(std::is_integral_v<T> && !std::is_same_v<T, bool> &&
 }
 }  // namespace text_internal
 
+// Texts and numbers, one after the other.
 template <typename... Parts>
 std::string StrCat(const Parts&... parts) {
   std::string out;
@@ -38,6 +39,7 @@ std::string StrCat(const Parts&... parts) {
   return out;
 }
 
+// StrCat of a list.
 template <typename Range>
 std::string Join(const Range& parts, std::string_view separator) {
   std::string out;
@@ -61,7 +63,9 @@ std::optional<Bytes> ParseBytes(std::string_view text);
 std::optional<int64_t> ParseInteger(std::string_view text);
 std::optional<double> ParseDouble(std::string_view text);
 
+// Empty pieces too.
 std::vector<std::string_view> Split(std::string_view text, char separator);
+// Without spaces at its ends.
 std::string_view Trim(std::string_view text);
 
 // The candidate nearest in spelling, or nothing when none is near enough to be a slip.

@@ -11,6 +11,7 @@
 
 namespace plimsoll::device {
 
+// What a test or a benchmark may change.
 struct CpuOptions {
   int devices = 1;                 // 1 to 64, all of them the same processor and memory
   Bytes capacity = Bytes(0);       // of each device; 0: what the system (or its container) has

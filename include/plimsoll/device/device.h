@@ -27,12 +27,14 @@ struct DeviceId {
   auto operator<=>(const DeviceId&) const = default;
 };
 
+// Of device memory; the host may be unable to follow it.
 using Address = uint64_t;
 using ChunkId = Id<struct ChunkTag>;          // physical memory, mapped or not
 using StreamId = Id<struct StreamTag>;        // work in order
 using EventId = Id<struct EventTag>;          // a point in a stream
 using RecordingId = Id<struct RecordingTag>;  // work that was recorded, to be replayed
 
+// Who can reach the memory.
 enum class MemoryType {
   kDevice,  // ordinary device memory (DDR or HBM)
   kP2P,     // reachable by peer devices: RT_MEMORY_P2P_DDR
@@ -43,17 +45,20 @@ enum class MemoryType {
 // caller asks for each step: a device never falls back on its own.
 enum class PagePolicy { kDefault, kHuge1G, kHuge2M, kTransparent2M, kSmall4K };
 
+// What physical memory is like.
 struct ChunkOptions {
   MemoryType type = MemoryType::kDevice;
   PagePolicy pages = PagePolicy::kDefault;
   bool mapped_twice = true;  // false: never at two addresses at once, so cheaper memory will do
 };
 
+// Addresses that are reserved.
 struct AddressRange {
   Address base = 0;
   Bytes size;
 };
 
+// What a device has, as its driver tells.
 struct MemoryInfo {
   Bytes total;
   Bytes free;
@@ -176,7 +181,8 @@ class Device {
   // own to keep.
   virtual Status Enqueue(DeviceId device, StreamId stream, StreamWork work) = 0;
   // A host callback: runs in stream order on a thread of the device's choice, holds the stream up
-  // for as long as it takes, and must not wait for the device.
+  // for as long as it takes, and must not wait for the device. Callbacks of several streams may
+  // have to wait for one another.
   virtual Status LaunchHost(DeviceId device, StreamId stream, std::function<void()> work) = 0;
 
   // Between begin and end the copies, fills, enqueued work and host callbacks of a stream are

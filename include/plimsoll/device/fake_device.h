@@ -59,6 +59,7 @@ struct FakeFailure {
   bool loses_device = false;
 };
 
+// What the device that is played is like.
 struct FakeOptions {
   std::string kind = "fake";       // what Kind says: it stands for a device of that kind
   int devices = 1;                 // 1 to 64
@@ -76,6 +77,7 @@ struct FakeOptions {
   std::shared_ptr<FakeCallLog> log = nullptr;  // null: no call is logged
 };
 
+// What was asked of it so far.
 struct FakeStatistics {
   std::array<int64_t, kDeviceCallCount> calls{};  // by DeviceCall, failed ones included
   int64_t failed = 0;

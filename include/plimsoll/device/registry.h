@@ -17,6 +17,7 @@ struct DeviceSettings {
   Bytes granularity = Bytes(0);  // 0: the kind's own
 };
 
+// Makes a device of one kind.
 using DeviceFactory =
     std::function<Result<std::unique_ptr<Device>>(const DeviceSettings& settings)>;
 

@@ -144,6 +144,7 @@ class OperatorKernel {
   virtual Status Run(const OperatorCall& call) const = 0;
 };
 
+// Owned by the engine.
 using OperatorKernelPointer = std::unique_ptr<const OperatorKernel>;
 
 // A kernel of the program's class, as makers return it.
@@ -163,6 +164,7 @@ struct InPlacePair {
 inline constexpr int kNewestVersion = 1 << 20;
 inline constexpr int kAnyNumber = 1 << 20;
 
+// All that the engine asks of an operator.
 struct OperatorDefinition {
   std::string domain;          // as the model names it; "plimsoll" is the engine's own
   std::string name;            // of the operator

@@ -52,6 +52,7 @@ class SharedWeights {
   const std::shared_ptr<Parts> parts_;
 };
 
+// How a session runs and what it may take.
 struct SessionOptions {
   int threads = 1;  // of each run; 0: the processors that this process may use
   // Each thread that helps a run's own stays on one processor. Worth it where the program has the
@@ -97,6 +98,7 @@ struct VariableName {
   std::vector<int64_t> dims = {};  // empty: as the model has them
 };
 
+// A tensor that stays between runs.
 struct VariableInfo {
   std::string name;
   DataType type = DataType::kUndefined;

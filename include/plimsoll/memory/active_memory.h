@@ -15,6 +15,7 @@ struct ActiveChunk {
   Bytes size;
 };
 
+// Memory that a pool lacks.
 struct GrowRequest {
   Bytes size;
   bool single_chunk = false;

@@ -23,6 +23,7 @@ using device::StreamId;
 // Every address is at least so aligned, and sizes are kept in multiples of it.
 inline constexpr int64_t kBlockAlignment = 512;
 
+// What a caller asks for.
 struct Request {
   Bytes size;                                // zero is served: an address of its own, no bytes
   Bytes alignment = Bytes(kBlockAlignment);  // a power of two, at most the device's granularity

@@ -15,6 +15,7 @@ class AddressSpace;
 
 namespace plimsoll::memory {
 
+// Of an address range.
 struct ExpandableOptions {
   Bytes reservation = device::DefaultReservation();  // of addresses, at a time
 };

@@ -11,6 +11,7 @@
 
 namespace plimsoll::memory {
 
+// How long freed blocks are watched.
 struct GuardOptions {
   Bytes quarantine = MiB(64);  // freed blocks, guards included, are held back up to this
 };

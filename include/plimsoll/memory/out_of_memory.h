@@ -7,6 +7,7 @@
 
 namespace plimsoll::memory {
 
+// What blocks of one tag hold.
 struct MemoryOwner {
   std::string tag;
   Bytes bytes;

@@ -16,6 +16,7 @@ namespace plimsoll::memory {
 using device::ChunkId;
 using device::ChunkOptions;
 
+// Of one device's physical memory.
 struct PhysicalMemoryOptions {
   Bytes limit = Bytes(kSaturated);  // a hard limit on what is taken from the device
   ChunkOptions chunks;

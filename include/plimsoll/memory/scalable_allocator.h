@@ -19,6 +19,7 @@ class RetiredRanges;
 struct StitchPlan;
 enum class ExpectedLife : uint8_t;
 
+// Hooks and sizes of one stream's allocator.
 struct ScalableOptions {
   MemoryObserver* observer = nullptr;  // outlives the allocator
   // Asked before a refusal becomes an error: others give memory back; returns how much.

@@ -10,6 +10,7 @@
 
 namespace plimsoll::memory {
 
+// The same for every stream.
 struct StreamOrderedOptions {
   ExpandableOptions expandable;
   MemoryObserver* observer = nullptr;   // outlives the allocator

@@ -97,6 +97,7 @@ Result<std::unique_ptr<MemAssigner>> MakeAssigner(std::string_view name, int thr
 // Whether the name is that of an assigner of ours, whose plans depend on nothing but its arguments.
 bool IsBuiltInAssigner(std::string_view name);
 
+// Makes an assigner.
 using AssignerFactory = std::function<std::unique_ptr<MemAssigner>(const AssignerOptions& options)>;
 
 // Makes an assigner of the program's own (custom_mem_assigner.h) known by a name. One table for the

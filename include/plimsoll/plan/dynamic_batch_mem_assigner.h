@@ -12,6 +12,7 @@ namespace plimsoll::plan {
 // A merged block of contiguous groups does not grow beyond this: 400 MB.
 inline constexpr int64_t kMaxSplitSizeForDynamicBatch = int64_t{400} << 20;
 
+// How each batch is placed.
 struct DynamicBatchOptions {
   BatchPolicy policy = {};
   std::map<std::string, BatchStrategy> strategies = {};  // by label

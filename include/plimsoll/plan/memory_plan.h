@@ -61,6 +61,7 @@ struct MemoryPlan {
   Bytes merged_cost() const;  // what merging added to the total (kMergedBatchesCost)
 };
 
+// As JSON and people read it.
 const char* Name(PlanNote::Kind kind);
 
 }  // namespace plimsoll::plan

@@ -45,6 +45,7 @@ std::string WriteBufferTable(const BufferTable& table, const std::vector<Offset>
 // buffers a peak of at most 1.0001 of the lower bound is good enough.
 Effort DefaultEffort(const Problem& problem, std::optional<Bytes> capacity);
 
+// What is asked of Pack.
 struct PackOptions {
   std::optional<Bytes> capacity = {};  // unset: as low as possible
   Effort effort = {};

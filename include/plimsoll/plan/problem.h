@@ -29,6 +29,7 @@ inline constexpr int64_t kZeroCopyAlignment = 32;
 inline constexpr int32_t kNoClearing = -1;
 
 enum class RegionKind { kFeatureMap, kZeroCopy, kWeights, kVariables, kP2p, kWorkspace };
+// Where a region lies.
 enum class MemoryType { kDevice, kP2pDdr, kHost };
 
 // An address space with one base. Its buffers start at multiples of `alignment` and, except in a
@@ -95,6 +96,7 @@ struct Contiguous {
   bool merge_batches = true;
 };
 
+// Work in order.
 struct Stream {
   std::string name = {};
   int64_t steps = 0;  // its steps are 0 to steps - 1, one after the other
@@ -108,6 +110,7 @@ struct Synchronisation {
   int64_t to_step = 0;
 };
 
+// All that an assigner is told.
 struct Problem {
   std::vector<Region> regions;
   std::vector<Buffer> buffers;
@@ -130,7 +133,9 @@ struct Problem {
 // another; the first that does not is named. Near-linear. Assigners call it before anything else.
 Status Validate(const Problem& problem);
 
+// As JSON and people read it.
 const char* Name(RegionKind kind);
+// Likewise.
 const char* Name(MemoryType type);
 
 }  // namespace plimsoll::plan

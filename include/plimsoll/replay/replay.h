@@ -13,6 +13,7 @@
 
 namespace plimsoll::replay {
 
+// How a trace is replayed.
 struct ReplayOptions {
   std::string allocator = "auto";  // scalable for one stream, stream_ordered for several
   std::string device = "fake";     // as people name it: "cpu", "cuda:0"
@@ -29,6 +30,7 @@ struct ReplayOptions {
   std::function<bool()> goes_on = [] { return true; };
 };
 
+// What it took.
 struct ReplayResult {
   std::string allocator;  // the one that was used, never "auto"
   std::string device;
@@ -56,6 +58,7 @@ struct ReplayResult {
   std::string ToText() const;
 };
 
+// Those that ReplayOptions::allocator takes.
 std::vector<std::string> AllocatorNames();
 
 // Replays the trace and measures. The trace's streams are streams of the device. Fails with

@@ -21,6 +21,7 @@ struct TraceEvent {
   int64_t time_us = 0;
 };
 
+// A recording of allocations, in order.
 struct Trace {
   std::vector<TraceEvent> events;
   uint32_t blocks = 0;
