@@ -104,18 +104,18 @@ class Compilation {
     return attempt;
   }
 
-  // Cuts what is between products and the sums over it in two (`slices` 0), or regions into rows or
-  // channels.
+  // Cuts what is between products and the sums over it in slices (`slices` 0), or regions into rows
+  // or channels.
   Sliced Cut(Graph& graph, const std::vector<ValueId>& seeds, int64_t slices) const {
     const bool least = options_.plan.memory_priority;
     if (slices == 0) {
       // Where slices are cut depends on threads, and with it the order of the sums.
       if (options_.deterministic) return {};
       // Every slice is work for all threads.
-      const int64_t channels = 64 * std::max<int64_t>(kernels::Threads() / 2, 1);
-      const SumSlices halves{.slices = 2, .least_channels = least ? 16 : channels};
+      const int64_t channels = 64 * std::max<int64_t>(kernels::Threads(), 2);
+      const SumSlices sizes{.slices = 0, .least_channels = least ? 16 : channels};
       Sliced made;
-      made.regions = SliceSums(graph, seeds, halves);
+      made.regions = SliceSums(graph, seeds, sizes);
       return made;
     }
     // Larger slices cost no time; smaller ones read weights too often.

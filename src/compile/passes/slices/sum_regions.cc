@@ -40,7 +40,8 @@ struct SumRegion {
   std::map<ValueId, Channels> values;
   std::vector<NodeId> nodes;
   NodeId sum;
-  int64_t units = 0;  // that all channels fall into, the same in every value
+  int64_t units = 0;   // that all channels fall into, the same in every value
+  int64_t slices = 0;  // that these are cut into
 };
 
 class SumSlicing {
@@ -256,20 +257,36 @@ class SumSlicing {
     for (int64_t several = 1; several <= kTogether; several *= 2) {
       if (units % several != 0) break;
       region.units = units / several;
+      const bool thirds = region.units % 3 == 0 && region.units % 4 != 0;
+      region.slices = sizes_.slices > 0 ? sizes_.slices : (thirds ? 3 : 2);
       if (Fits(region)) return true;
     }
     return false;
   }
 
   bool Fits(const SumRegion& region) const {
-    if (region.units < sizes_.slices) return false;
-    const int64_t least = region.units / sizes_.slices;
+    if (region.units < region.slices) return false;
+    const int64_t least = region.units / region.slices;
+    const int64_t channels = sizes_.least_channels / (MostlyAttends(region) ? 2 : 1);
     for (const NodeId id : region.nodes) {
       if (!MakesChannels(graph_[id])) continue;
       const int64_t unit = region.values.at(graph_[id].outputs[0]).count / region.units;
-      if (unit % kTogether != 0 || unit * least < sizes_.least_channels) return false;
+      if (unit % kTogether != 0 || unit * least < channels) return false;
     }
     return true;
+  }
+
+  // Keys at least twice as many as the projections sum over.
+  bool MostlyAttends(const SumRegion& region) const {
+    const bool attends = std::ranges::any_of(
+        region.nodes, [&](NodeId id) { return IsOurs(graph_[id], "FusedAttention"); });
+    if (!attends) return false;
+    return std::ranges::all_of(region.nodes, [&](NodeId id) {
+      const Node& node = graph_[id];
+      if (!MakesChannels(node)) return true;
+      const Shape& rows = *ShapeOf(graph_, node.inputs[0]);
+      return rows.size() > 1 && rows[rows.size() - 2].number() >= 2 * rows.back().number();
+    });
   }
 
   void Cut(const SumRegion& region) {
@@ -277,15 +294,15 @@ class SumSlicing {
     taken_[region.sum.index()] = true;
     const Node whole = graph_[region.sum];
     ValueId sum;
-    for (int64_t i = 0; i < sizes_.slices; ++i) {
-      const int64_t begin = region.units * i / sizes_.slices;
-      const int64_t end = region.units * (i + 1) / sizes_.slices;
+    for (int64_t i = 0; i < region.slices; ++i) {
+      const int64_t begin = region.units * i / region.slices;
+      const int64_t end = region.units * (i + 1) / region.slices;
       std::map<ValueId, ValueId> made;
       for (const NodeId id : region.nodes) {
         made[graph_[id].outputs[0]] = MakeSlice(id, region, begin, end, i, made);
       }
       Node node = SumOf(whole, region, begin, i, made, sum);
-      if (i + 1 < sizes_.slices) {
+      if (i + 1 < region.slices) {
         sum = Insert(region.sum, std::move(node), StrCat(whole.name, "/sum", i));
       } else {
         graph_[region.sum].domain = node.domain;
@@ -313,7 +330,7 @@ class SumSlicing {
       node.inputs[kBias] = ValueId();
       node.inputs[kResidual] = before;
     }
-    if (number + 1 < sizes_.slices) node.attributes.Set("activation", std::string());
+    if (number + 1 < region.slices) node.attributes.Set("activation", std::string());
     while (!node.inputs.back().valid()) node.inputs.pop_back();
     return node;
   }

@@ -14,7 +14,9 @@ namespace plimsoll::compile {
 //
 // `seeds` are tensors that would be better smaller. Shapes must be static; new ones are inferred.
 struct SumSlices {
-  int64_t slices = 2;  // of a region
+  int64_t slices = 0;  // of a region; 0: two, or three where halves could not be halved again
+  // Of a slice: with fewer, operands and sums are read too often. Half of it will do where
+  // attention over many keys is most of the work.
   int64_t least_channels = 1;
 };
 // Gives how many regions were cut.

@@ -1,5 +1,7 @@
 #include "compile/passes/slices/sum_regions.h"
 
+#include <algorithm>
+
 #include "compile/passes/compact.h"
 #include "compile/passes/pass_results_for_tests.h"
 
@@ -107,16 +109,16 @@ TEST(SumRegionsTest, WhatNeedsOtherChannelsIsNot) {
       << "rows and channels mixed";
 }
 
-// Attention of `heads` between projections of [2, 7, 16].
+// Attention of `heads` between projections of [2, rows, 16].
 std::string CutAttention(int64_t heads, graph::Shape mask, bool four_axes,
-                         const SumSlices& sizes = {}) {
+                         const SumSlices& sizes = {}, int64_t columns = 64, int64_t rows = 7) {
   GraphBuilder b;
-  const ValueId x = b.Input("x", FloatTensor({2, 7, 16}));
-  const int64_t width = 64 / heads;
+  const ValueId x = b.Input("x", FloatTensor({2, rows, 16}));
+  const int64_t width = columns / heads;
   std::vector<ValueId> inputs;
   for (const std::string name : {"q", "k", "v"}) {
-    ValueId y = Fused(b, {x, Weights(b, name, {16, 64}), Weights(b, name + "b", {64})});
-    if (four_axes) y = b.Node("Reshape", {y, b.Int64s(name + " as", {2, 7, heads, width})});
+    ValueId y = Fused(b, {x, Weights(b, name, {16, columns}), Weights(b, name + "b", {columns})});
+    if (four_axes) y = b.Node("Reshape", {y, b.Int64s(name + " as", {2, rows, heads, width})});
     inputs.push_back(y);
   }
   if (!mask.empty()) inputs.push_back(b.Input("mask", FloatTensor(std::move(mask))));
@@ -124,8 +126,8 @@ std::string CutAttention(int64_t heads, graph::Shape mask, bool four_axes,
   attributes.Set("q_layout", std::string("bshd"));
   const ValueId seed = inputs[0];
   ValueId y = b.Nodes("FusedAttention", inputs, 1, attributes, "plimsoll")[0];
-  if (four_axes) y = b.Node("Reshape", {y, b.Int64s("flat", {2, 7, 64})});
-  b.Output(b.Node("Neg", {Fused(b, {y, Weights(b, "o", {64, 16}), ValueId(), x})}));
+  if (four_axes) y = b.Node("Reshape", {y, b.Int64s("flat", {2, rows, columns})});
+  b.Output(b.Node("Neg", {Fused(b, {y, Weights(b, "o", {columns, 16}), ValueId(), x})}));
   return CutInto(b, seed, sizes);
 }
 
@@ -136,6 +138,21 @@ TEST(SumRegionsTest, AttentionComesByHeads) {
   EXPECT_EQ(CutAttention(4, {2, 1, 7, 7}, false, {.slices = 4}),
             slice + slice + slice + slice + "Neg");
   EXPECT_NE(CutAttention(4, {}, true), "");
+}
+
+TEST(SumRegionsTest, HeadsThatCannotBeHalvedTwiceComeInThirds) {
+  const auto slices = [](const std::string& left) {
+    return std::ranges::count(left, 'A');  // of FusedAttention
+  };
+  EXPECT_EQ(slices(CutAttention(4, {}, false)), 2);
+  EXPECT_EQ(slices(CutAttention(6, {}, false, {}, 96)), 3);
+  EXPECT_EQ(slices(CutAttention(2, {}, false)), 2);
+}
+
+TEST(SumRegionsTest, AttentionOverManyKeysMayComeInSmallerSlices) {
+  EXPECT_EQ(CutAttention(4, {}, false, {.least_channels = 64}), "");
+  EXPECT_NE(CutAttention(4, {}, false, {.least_channels = 64}, 64, 32), "");
+  EXPECT_EQ(CutAttention(4, {}, false, {.least_channels = 66}, 64, 32), "");
 }
 
 TEST(SumRegionsTest, HeadsAreNotCut) {
