@@ -29,11 +29,12 @@ ValueId Product(GraphBuilder& builder, ValueId value, uint32_t seed) {
 }
 
 // Through a layer that is so wide that it makes the peak, as models have it before what is small.
+// Softmax looks at whole rows, so the layer does not come in slices.
 ValueId ThroughWideLayer(GraphBuilder& builder, ValueId value, int64_t times = 16) {
   const int64_t wide_width = times * kWidth;
   const ValueId wide =
       builder.Node("MatMul", {value, RandomWeights(builder, "out", {kWidth, wide_width}, 201)});
-  return builder.Node("MatMul", {builder.Node("Tanh", {wide}),
+  return builder.Node("MatMul", {builder.Node("Softmax", {wide}),
                                  RandomWeights(builder, "back", {wide_width, kWidth}, 202)});
 }
 
