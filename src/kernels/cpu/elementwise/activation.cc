@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/elementwise/float32_arithmetic.h"
 #include "kernels/cpu/elementwise/float32_functions.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/vector/half_rows.h"
 #include "kernels/parallel.h"
 
 // Activations of one input and at most two coefficients; PRelu and SwiGLU, which have two inputs.
@@ -174,8 +176,6 @@ struct Slope {
   }
 };
 
-using ActivationOtherFloats = TypeList<double, Float16, Bfloat16>;
-
 template <typename Op>
 Coefficients Read(const KernelSite& site) {
   if constexpr (requires { Op::Read(site.attributes()); }) return Op::Read(site.attributes());
@@ -187,13 +187,27 @@ Result<KernelPointer> Make(KernelSite& site) {
   return MakeUnaryKernel(site, UnaryLoopFor<Op, List>(site.inputs[0].type), Read<Op>(site));
 }
 
-// With a loop of its own for float32.
-template <typename Op, UnaryLoop Float32Functions::*kFloat32, typename List = ActivationOtherFloats>
+// A loop over float32 for halves, some at a time.
+template <typename T, UnaryLoop Float32Functions::*kFloat32>
+void LoopOverHalves(const void* from, void* to, int64_t count, const Coefficients& coefficients) {
+  constexpr int64_t kAtOnce = 512;
+  std::array<float, kAtOnce> wide;
+  const UnaryLoop loop = Float32().*kFloat32;
+  for (int64_t first = 0; first < count; first += kAtOnce) {
+    const int64_t some = std::min(kAtOnce, count - first);
+    WidenRow(static_cast<const T*>(from) + first, some, wide.data());
+    loop(wide.data(), wide.data(), some, coefficients);
+    NarrowRow(wide.data(), some, static_cast<T*>(to) + first);
+  }
+}
+
+// With a loop of its own for float32, which halves take too.
+template <typename Op, UnaryLoop Float32Functions::*kFloat32, typename List = TypeList<double>>
 Result<KernelPointer> MakeFast(KernelSite& site) {
   const DataType type = site.inputs[0].type;
-  return MakeUnaryKernel(
-      site, type == DataType::kFloat32 ? Float32().*kFloat32 : UnaryLoopFor<Op, List>(type),
-      Read<Op>(site));
+  UnaryLoop loop = type == DataType::kFloat32 ? Float32().*kFloat32 : UnaryLoopFor<Op, List>(type);
+  VisitType<HalfFloats>(type, [&]<typename T>() { loop = &LoopOverHalves<T, kFloat32>; });
+  return MakeUnaryKernel(site, loop, Read<Op>(site));
 }
 
 Result<KernelPointer> MakeGelu(KernelSite& site) {
@@ -230,7 +244,7 @@ Result<KernelPointer> MakeSwiGlu(KernelSite& site) {
   return kernel;
 }
 
-using ReluTypes = TypeList<double, Float16, Bfloat16, int8_t, int16_t, int32_t, int64_t>;
+using ReluTypes = TypeList<double, int8_t, int16_t, int32_t, int64_t>;
 
 constexpr KernelRow kActivationRows[] = {
     {"", "Relu", 6, graph::kNewest, MakeFast<Relu, &Float32Functions::relu, ReluTypes>},

@@ -182,5 +182,30 @@ TEST(Float32FunctionsTest, InfinitiesAndNanHaveTheirLimits) {
   check("HardSigmoid", 0, 1);
 }
 
+template <typename T>
+void ExpectEveryHalfActivated() {
+  std::vector<T> all(0x10000);
+  for (size_t i = 0; i < all.size(); ++i) all[i].bits = static_cast<uint16_t>(i);
+  const HostTensor x = Numbers<T>({0x10000}, all);
+  const auto zero_below = Made<T>({"Relu", {}}, {x});
+  const auto sigmoid = Made<T>({"Sigmoid", {}}, {x});
+  for (size_t i = 0; i < all.size(); ++i) {
+    const float given = all[i];
+    const float cut = zero_below[i];
+    const float bent = sigmoid[i];
+    if (std::isnan(given)) {
+      ASSERT_TRUE(std::isnan(cut) && std::isnan(bent)) << i;
+      continue;
+    }
+    ASSERT_EQ(cut, std::max(given, 0.0F)) << i;
+    ASSERT_NEAR(bent, 1 / (1 + std::exp(-static_cast<double>(given))), 0.004) << i;
+  }
+}
+
+TEST(Float32FunctionsTest, HalvesAreActivatedAsFloats) {
+  ExpectEveryHalfActivated<Float16>();
+  ExpectEveryHalfActivated<Bfloat16>();
+}
+
 }  // namespace elementwise_test
 }  // namespace plimsoll::kernels::cpu

@@ -223,7 +223,9 @@ void ByteProduct::PlanBlocks(const KernelSite& site, bool one_row, WorkspaceLayo
 template <typename A>
 void ByteProduct::CopyRow(const A* from, uint8_t* to) const {
   constexpr uint8_t kFlip = std::is_signed_v<A> ? 0x80 : 0;
-  for (int64_t d = 0; d < shape_.depth; ++d) {
+  const bool as_it_lies = kFlip == 0 && shape_.a_depth_stride == 1;
+  if (as_it_lies) std::copy_n(from, shape_.depth, to);
+  for (int64_t d = 0; !as_it_lies && d < shape_.depth; ++d) {
     to[d] = static_cast<uint8_t>(from[d * shape_.a_depth_stride]) ^ kFlip;
   }
   std::fill(to + shape_.depth, to + QuadsOf(shape_.depth) * 4, uint8_t{0});
@@ -352,10 +354,7 @@ void ByteProduct::MultiplyBounded(int32_t a_zero, int64_t first_column, int64_t 
                                   void* workspace, PairFinish finish) const {
   const int32_t off = a_zero + (a_type_ == graph::DataType::kInt8 ? 128 : 0);
   auto* const biases = At<int32_t>(workspace, biases_);
-  for (int64_t c = 0; c < shape_.columns; ++c) {
-    biases[c] =
-        (finish.bias == nullptr ? 0 : finish.bias[c]) - off * bounded_->sums()[first_column + c];
-  }
+  LessSums(finish.bias, bounded_->sums() + first_column, shape_.columns, off, biases);
   finish.bias = biases;
   finish.by_columns = true;
   const int64_t blocks = (shape_.columns + block_columns_ - 1) / block_columns_;

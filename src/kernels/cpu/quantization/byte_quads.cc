@@ -308,6 +308,17 @@ void Interleave(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, ui
   QuadGroup(from, 0, flip, quads);
 }
 
+void Less(const int32_t* bias, const int32_t* sums, int64_t count, int32_t factor,
+          int32_t* biases) {
+  const Sums times = hn::Set(kSums, factor);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Sums from = bias == nullptr ? hn::Zero(kSums) : hn::LoadU(kSums, bias + i);
+    hn::StoreU(hn::Sub(from, hn::Mul(times, hn::LoadU(kSums, sums + i))), kSums, biases + i);
+  }
+  for (; i < count; ++i) biases[i] = (bias == nullptr ? 0 : bias[i]) - factor * sums[i];
+}
+
 void Split(const int32_t* words, int64_t count, int32_t* even, int32_t* odd) {
   const int64_t whole = count / (2 * kLanes) * (2 * kLanes);
   for (int64_t i = 0; i < whole; i += 2 * kLanes) {
@@ -332,6 +343,7 @@ namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(FindUnbounded);
 HWY_EXPORT(Interleave);
+HWY_EXPORT(Less);
 HWY_EXPORT(Split);
 HWY_EXPORT(WeightRows);
 HWY_EXPORT(WeightColumns);
@@ -343,6 +355,11 @@ int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, Qua
 void QuadRows(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
               int32_t* quads, int64_t group_stride) {
   HWY_DYNAMIC_DISPATCH(Interleave)(rows, count, flip, beyond, quads, group_stride);
+}
+
+void LessSums(const int32_t* bias, const int32_t* sums, int64_t count, int32_t factor,
+              int32_t* biases) {
+  HWY_DYNAMIC_DISPATCH(Less)(bias, sums, count, factor, biases);
 }
 
 void SplitWords(const int32_t* words, int64_t count, int32_t* even, int32_t* odd) {

@@ -14,7 +14,8 @@ Result<QuantizedGates> QuantizedGates::Make(const KernelSite& site, size_t weigh
   made.weights_ = weights;
   made.scale_ = scale;
   made.direction_ = direction;
-  made.gates_ = shape.gates;
+  // Sums of one row lie gate behind gate, as their columns do: one product makes all of them.
+  made.products_ = rows == 1 ? 1 : shape.gates;
   const int64_t columns = shape.gates * shape.hidden;
   for (const size_t input : {scale, scale + 1}) {
     const int64_t count = site.inputs[input].elements();
@@ -27,7 +28,7 @@ Result<QuantizedGates> QuantizedGates::Make(const KernelSite& site, size_t weigh
   const int64_t depth = site.inputs[weights].dims[1];
   PLIMSOLL_ASSIGN(made.product_, ByteProduct::MakeForOperands(site,
                                                               {.rows = rows,
-                                                               .columns = shape.hidden,
+                                                               .columns = columns / made.products_,
                                                                .depth = depth,
                                                                .a_row_stride = depth,
                                                                .a_depth_stride = 1,
@@ -38,8 +39,8 @@ Result<QuantizedGates> QuantizedGates::Make(const KernelSite& site, size_t weigh
                                                                .b_count = 1},
                                                               weights, scale + 1, workspace));
   made.bytes_ = workspace.Take(Bytes(rows * depth));
-  made.scales_ = workspace.Take(Bytes(shape.hidden) * 4);
-  made.sums_ = workspace.Take(Bytes(rows * shape.hidden) * 4);
+  made.scales_ = workspace.Take(Bytes(columns / made.products_) * 4);
+  made.sums_ = workspace.Take(Bytes(rows * (columns / made.products_)) * 4);
   return made;
 }
 
@@ -52,23 +53,19 @@ void QuantizedGates::AddTo(const KernelCall& call, const float* a, const FloatRa
   auto* const scales = At<float>(call.workspace, scales_);
   auto* const sums = At<float>(call.workspace, sums_);
   const auto* const weights = static_cast<const std::byte*>(call.inputs[weights_]) +
-                              direction_ * shape.depth * shape.columns * gates_;
-  for (int64_t gate = 0; gate < gates_; ++gate) {
-    const bool own_scales = scale_count_ > 1;
+                              direction_ * shape.depth * shape.columns * products_;
+  const bool own_scales = scale_count_ > 1;
+  for (int64_t part = 0; part < products_; ++part) {
     const float* const scale = static_cast<const float*>(call.inputs[scale_]) +
-                               direction_ * scale_count_ + (own_scales ? gate * shape.columns : 0);
-    if (own_scales) {
-      RowAffine(scale, shape.columns, quantized.scale, 0, scales);
-    } else {
-      std::fill_n(scales, shape.columns, quantized.scale * scale[0]);
-    }
+                               direction_ * scale_count_ + (own_scales ? part * shape.columns : 0);
+    RowAffine(scale, own_scales ? shape.columns : 1, quantized.scale, 0, scales);
     const auto* const zeros = static_cast<const std::byte*>(call.inputs[scale_ + 1]) +
                               direction_ * zero_count_ +
-                              (zero_count_ > 1 ? gate * shape.columns : 0);
+                              (zero_count_ > 1 ? part * shape.columns : 0);
     product_->RunOn({.a = bytes,
                      .a_zero = quantized.zero_point,
-                     .b = weights + gate * shape.columns,
-                     .b_column = (direction_ * gates_ + gate) * shape.columns,
+                     .b = weights + part * shape.columns,
+                     .b_column = (direction_ * products_ + part) * shape.columns,
                      .b_zeros = zeros,
                      .b_zero_count = zero_count_ > 1 ? shape.columns : 1},
                     call.workspace,
@@ -76,8 +73,9 @@ void QuantizedGates::AddTo(const KernelCall& call, const float* a, const FloatRa
                      .to = sums,
                      .row_stride = shape.columns,
                      .by_columns = true,
+                     .scale_step = own_scales ? 1 : 0,
                      .scales = scales});
-    float* const to = c + gate * shape.c_size();
+    float* const to = c + part * shape.c_size();
     RowAddTo(sums, shape.c_size(), 1, to);
   }
 }

@@ -25,7 +25,7 @@ class QuantizedGates {
   size_t weights_ = 0;
   size_t scale_ = 0;
   int64_t direction_ = 0;
-  int64_t gates_ = 0;
+  int64_t products_ = 1;     // as many as gates, or one for all of them
   int64_t scale_count_ = 1;  // of a direction
   int64_t zero_count_ = 1;   // likewise
   int64_t bytes_ = 0;        // places in the workspace

@@ -94,5 +94,49 @@ TEST(RecurrentTest, LargerWeightsHaveLongerStretches) {
   EXPECT_GE(workspace(2000), kAllSteps);
 }
 
+// The columns of all gates fill groups where those of one gate do not.
+TEST(QuantizedRecurrentTest, OneRowMeetsThePackedWeightsOfAllGatesAtOnce) {
+  constexpr int64_t kFew = 12;
+  constexpr int64_t kColumns = 4 * kFew;
+  const OneNode node{
+      .op = "DynamicQuantizeLSTM",
+      .attributes = {{"hidden_size", kFew}, {"direction", std::string("bidirectional")}},
+      .outputs = 1,
+      .domain = "com.microsoft",
+      .version = 1};
+  const auto bytes = [](const HostTensor& floats) {
+    std::vector<int8_t> made;
+    for (const float x : ElementsOf<float>(floats)) made.push_back(static_cast<int8_t>(40 * x));
+    return Numbers(floats.dims, made);
+  };
+  for (const int64_t batch : {1, 2}) {
+    for (const int64_t scales : {int64_t{1}, kColumns}) {
+      const Dims by_column = scales == 1 ? Dims{2} : Dims{2, kColumns};
+      const HostTensor scale =
+          Numbers(by_column, Floats(static_cast<size_t>(2 * scales), 1.0F / 64));
+      const HostTensor zero =
+          Numbers(by_column, std::vector<int8_t>(static_cast<size_t>(2 * scales), 3));
+      const std::vector<HostTensor> inputs = {Wavy({kSequence, batch, kFeatures}),
+                                              bytes(Wavy({2, kFeatures, kColumns}, 1)),
+                                              bytes(Wavy({2, kFew, kColumns}, 2)),
+                                              Wavy({2, 2 * kColumns}, 3),
+                                              HostTensor(),
+                                              HostTensor(),
+                                              HostTensor(),
+                                              HostTensor(),
+                                              scale,
+                                              zero,
+                                              scale,
+                                              zero};
+      HeapPackedWeights packed;
+      const auto plain = Prepare(node, inputs);
+      const auto fast = Prepare(node, inputs, {1, 2, 8, 9, 10, 11}, &packed);
+      ASSERT_TRUE(plain.ok() && fast.ok());
+      EXPECT_EQ(*fast->Run(), *plain->Run()) << batch << " items, " << scales << " scales";
+      EXPECT_EQ(packed.size(), batch == 1 ? 1U : 0U);
+    }
+  }
+}
+
 }  // namespace recurrent_test
 }  // namespace plimsoll::kernels::cpu
