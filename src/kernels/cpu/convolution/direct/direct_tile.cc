@@ -25,11 +25,12 @@ constexpr int kDirectMostPlaces = kDirectVectors >= 12 ? 1 : 12 / kDirectVectors
 
 using Vector = hn::Vec<decltype(kDirectLanes)>;
 
-// Blocks that are smaller than a vector: oneDNN can be held to narrower ones than the machine has.
+// Blocks that are smaller than a vector: plain tensors, and where oneDNN is held to narrower ones
+// than the machine has.
 HWY_NOINLINE void StoreInBlocks(const DirectTile& tile, int place, const float* sums) {
-  for (int64_t filter = 0; filter < tile.filters; filter += tile.block) {
-    const int64_t at = filter / tile.block * tile.to_stride + tile.results[place];
-    for (int64_t i = 0; i < tile.block; ++i) {
+  for (int64_t filter = 0; filter < tile.filters; filter += tile.to_block) {
+    const int64_t at = filter / tile.to_block * tile.to_stride + tile.results[place];
+    for (int64_t i = 0; i < tile.to_block; ++i) {
       const float residual = tile.residual == nullptr ? 0.0f : tile.residual[at + i];
       tile.to[at + i] = sums[filter + i] + residual;
     }
@@ -79,7 +80,7 @@ HWY_INLINE void SumPlaces(const DirectTile& tile) {
       from += tile.source_stride;
     }
   }
-  if (tile.block < kDirectVector) {
+  if (tile.to_block < kDirectVector) {
 #pragma GCC unroll 16
     for (int p = 0; p < kPlaces; ++p) {
       // Not the totals themselves: who has an address is not kept in a register.
@@ -96,7 +97,7 @@ HWY_INLINE void SumPlaces(const DirectTile& tile) {
   for (int v = 0; v < kWidth; ++v) {
     const int64_t filter = v * kDirectVector;
     if (filter >= tile.filters) break;
-    const int64_t first = filter / tile.block * tile.to_stride + filter % tile.block;
+    const int64_t first = filter / tile.to_block * tile.to_stride + filter % tile.to_block;
 #pragma GCC unroll 16
     for (int p = 0; p < kPlaces; ++p) {
       const int64_t at = first + tile.results[p];

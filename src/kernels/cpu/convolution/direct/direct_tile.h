@@ -16,7 +16,8 @@ struct DirectTap {
 };
 
 // Sums of the filters of one panel, or of some, at some output places, all of which meet the input
-// under the same taps. Channels lie in blocks of `block`, in the input and in the result.
+// under the same taps. Channels lie in blocks of `block` in the input and of `to_block` in the
+// result, where one is a plain tensor.
 struct DirectTile {
   const float* source = nullptr;
   const int64_t* places = nullptr;   // of the input under the first tap, by output place
@@ -33,6 +34,7 @@ struct DirectTile {
   const float* bias = nullptr;      // kDirectFilters numbers for each panel, or null
   const float* residual = nullptr;  // as the result, or null
   float* to = nullptr;
+  int64_t to_block = 0;
   int64_t to_stride = 0;  // from one block of filters to the next
   int64_t filters = 0;    // that the result has, whole blocks of them
 };
