@@ -32,9 +32,11 @@ void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, 
     const float value = addend.factor * *from;
     for (int64_t i = 0; i < columns; ++i) c[i] = onto ? c[i] + value : value;
   } else if (onto) {
-    for (int64_t i = 0; i < columns; ++i) c[i] += addend.factor * from[i];
-  } else if (from != c || addend.factor != 1) {
+    RowAddTo(from, columns, addend.factor, c);
+  } else if (addend.factor != 1) {
     for (int64_t i = 0; i < columns; ++i) c[i] = addend.factor * from[i];
+  } else if (from != c) {
+    std::copy_n(from, columns, c);
   }
 }
 
