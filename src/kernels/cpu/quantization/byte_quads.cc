@@ -171,16 +171,16 @@ HWY_INLINE void QuadTile(int64_t row, int64_t column, int64_t columns, int64_t q
   }
 }
 
+// The largest tile of kRows, half of them and so on that `rows` fill; how many rows that are.
 template <PairFinish::Kind kKind, int kRows, QuadForm kForm>
-HWY_INLINE void QuadTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
-                           int64_t quads, const int32_t* row_quads, const int32_t* group,
-                           const QuadWeights& weights, const int32_t* row_bias,
-                           const PairFinish& finish) {
+HWY_INLINE int64_t QuadTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
+                              int64_t quads, const int32_t* row_quads, const int32_t* group,
+                              const QuadWeights& weights, const int32_t* row_bias,
+                              const PairFinish& finish) {
   if constexpr (kRows > 1) {
     if (rows < kRows) {
-      QuadTileOf<kKind, kRows - 1, kForm>(rows, row, column, columns, quads, row_quads, group,
-                                          weights, row_bias, finish);
-      return;
+      return QuadTileOf<kKind, kRows / 2, kForm>(rows, row, column, columns, quads, row_quads,
+                                                 group, weights, row_bias, finish);
     }
   }
   if (kVectors == 2 && columns <= kLanes) {
@@ -190,6 +190,7 @@ HWY_INLINE void QuadTileOf(int64_t rows, int64_t row, int64_t column, int64_t co
     QuadTile<kKind, kRows, kForm, kVectors>(row, column, columns, quads, row_quads, group, weights,
                                             row_bias, finish);
   }
+  return kRows;
 }
 
 // A group's columns meet some rows before the next comes.
@@ -203,8 +204,8 @@ HWY_INLINE void MultiplyQuadsOf(int64_t rows, int64_t columns, int64_t quads,
   for (int64_t block = 0; block < rows; block += kBlockRows) {
     const int64_t block_end = std::min(rows, block + kBlockRows);
     for (int64_t column = 0; column < columns; column += kGroupColumns) {
-      for (int64_t row = block; row < block_end; row += kQuadRows) {
-        QuadTileOf<kKind, kQuadRows, kForm>(
+      for (int64_t row = block; row < block_end;) {
+        row += QuadTileOf<kKind, kQuadRows, kForm>(
             block_end - row, row, column, std::min(kGroupColumns, columns - column), quads,
             row_quads + row * quads, groups + column * quads, weights, row_bias, finish);
       }
