@@ -49,10 +49,12 @@ class DirectConvolution final : public Kernel {
     const int64_t panels = DivideUp(shape_.filters, kDirectFilters);
     const int64_t grain = std::max<int64_t>(kDirectThreadWork / (piece * row_work), 1);
     ParallelFor(shape_.batch * panels * pieces, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        const int64_t first = part % pieces * piece;
-        RunPiece(call, part / pieces / panels, part / pieces % panels, first,
-                 std::min(first + piece, rows));
+      for (int64_t part = begin; part < end;) {
+        const int64_t panel = part % panels;
+        const int64_t first = part / panels % pieces * piece;
+        const int64_t some = std::min({kMostDirectPanels, panels - panel, end - part});
+        RunPiece(call, part / panels / pieces, panel, some, first, std::min(first + piece, rows));
+        part += some;
       }
     });
     return {};
@@ -110,21 +112,24 @@ class DirectConvolution final : public Kernel {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
   }
 
-  // Output rows [first, end) of the filters of one panel.
-  void RunPiece(const KernelCall& call, int64_t image, int64_t panel, int64_t first,
+  // Output rows [first, end) of the filters of some panels.
+  void RunPiece(const KernelCall& call, int64_t image, int64_t panel, int64_t panels, int64_t first,
                 int64_t end) const {
     const Window& window = shape_.window;
     const int64_t filter = panel * kDirectFilters;
-    const int64_t filters = std::min(kDirectFilters, shape_.filters - filter);
+    const int64_t filters = std::min(panels * kDirectFilters, shape_.filters - filter);
     const int64_t result = image * destination_.Elements(shape_.filters) + destination_.At(filter);
-    std::array<float, kDirectFilters> bias = {};
+    std::array<float, kMostDirectPanels* kDirectFilters> bias = {};
     if (has_bias_) std::copy_n(Input(call, kConvolutionBias) + filter, filters, bias.begin());
+    const int64_t panel_stride = window.KernelSize() * TapWeights();
     DirectTile tile{
         .source = Input(call, kConvolutionData) + image * source_.Elements(shape_.channels),
         .block = block_,
         .channel_blocks = ChannelBlocks(),
         .source_stride = window.InputSize() * block_,
-        .weights = packed_ + panel * window.KernelSize() * TapWeights(),
+        .weights = packed_ + panel * panel_stride,
+        .panels = panels,
+        .panel_stride = panel_stride,
         .bias = has_bias_ ? bias.data() : nullptr,
         .residual = has_residual_ ? Input(call, kConvolutionResidual) + result : nullptr,
         .to = static_cast<float*>(call.outputs[0]) + result,
@@ -174,7 +179,24 @@ class DirectConvolution final : public Kernel {
             (y * window.strides[1] * window.input[2] + x * window.strides[2]) * block_;
         results[static_cast<size_t>(i)] = (y * window.output[2] + x) * block_;
       }
+      SumPanels(tile);
+    }
+  }
+
+  // Several at once where the places are few, and as many are there.
+  static void SumPanels(const DirectTile& all) {
+    const int64_t at_once = DirectPanels(all.count);
+    for (int64_t panel = 0; panel < all.panels;) {
+      const int64_t filter = panel * kDirectFilters;
+      DirectTile tile = all;
+      tile.panels = panel + at_once <= all.panels ? at_once : 1;
+      tile.weights += panel * all.panel_stride;
+      tile.to += filter / all.block * all.to_stride;
+      if (all.bias != nullptr) tile.bias += filter;
+      if (all.residual != nullptr) tile.residual += filter / all.block * all.to_stride;
+      tile.filters = std::min(all.filters - filter, tile.panels * kDirectFilters);
       SumDirectTile(tile);
+      panel += tile.panels;
     }
   }
 

@@ -1,5 +1,7 @@
 #include "kernels/cpu/convolution/direct/direct_tile.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/vector/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -24,12 +26,7 @@ constexpr int kDirectMostPlaces = kDirectVectors >= 12 ? 1 : 12 / kDirectVectors
 using Vector = hn::Vec<decltype(kDirectLanes)>;
 
 // Blocks that are smaller than a vector: oneDNN can be held to narrower ones than the machine has.
-HWY_NOINLINE void StoreInBlocks(const DirectTile& tile, int place,
-                                const Vector (&totals)[kDirectVectors]) {
-  HWY_ALIGN float sums[kDirectFilters];
-  for (int v = 0; v < kDirectVectors; ++v) {
-    hn::StoreU(totals[v], kDirectLanes, sums + v * kDirectVector);
-  }
+HWY_NOINLINE void StoreInBlocks(const DirectTile& tile, int place, const float* sums) {
   for (int64_t filter = 0; filter < tile.filters; filter += tile.block) {
     const int64_t at = filter / tile.block * tile.to_stride + tile.results[place];
     for (int64_t i = 0; i < tile.block; ++i) {
@@ -39,11 +36,16 @@ HWY_NOINLINE void StoreInBlocks(const DirectTile& tile, int place,
   }
 }
 
-template <int kPlaces>
+constexpr int PanelsFor(int places) {
+  return std::clamp(kDirectMostPlaces / places, 1, static_cast<int>(kMostDirectPanels));
+}
+
+template <int kPlaces, int kPanels>
 HWY_INLINE void SumPlaces(const DirectTile& tile) {
-  Vector totals[kPlaces][kDirectVectors];
+  constexpr int kWidth = kPanels * kDirectVectors;
+  Vector totals[kPlaces][kWidth];
 #pragma GCC unroll 16
-  for (int v = 0; v < kDirectVectors; ++v) {
+  for (int v = 0; v < kWidth; ++v) {
     const Vector bias = tile.bias == nullptr
                             ? hn::Zero(kDirectLanes)
                             : hn::LoadU(kDirectLanes, tile.bias + v * kDirectVector);
@@ -58,16 +60,17 @@ HWY_INLINE void SumPlaces(const DirectTile& tile) {
 #pragma GCC unroll 16
       for (int p = 0; p < kPlaces; ++p) place[p] = from + tile.places[p];
       for (int64_t c = 0; c < tile.block; ++c) {
-        Vector row[kDirectVectors];
+        Vector row[kWidth];
 #pragma GCC unroll 16
-        for (int v = 0; v < kDirectVectors; ++v) {
-          row[v] = hn::LoadU(kDirectLanes, weights + v * kDirectVector);
+        for (int v = 0; v < kWidth; ++v) {
+          row[v] = hn::LoadU(kDirectLanes, weights + v / kDirectVectors * tile.panel_stride +
+                                               v % kDirectVectors * kDirectVector);
         }
 #pragma GCC unroll 16
         for (int p = 0; p < kPlaces; ++p) {
           const Vector element = hn::Set(kDirectLanes, place[p][c]);
 #pragma GCC unroll 16
-          for (int v = 0; v < kDirectVectors; ++v) {
+          for (int v = 0; v < kWidth; ++v) {
             totals[p][v] = hn::MulAdd(element, row[v], totals[p][v]);
           }
         }
@@ -78,11 +81,19 @@ HWY_INLINE void SumPlaces(const DirectTile& tile) {
   }
   if (tile.block < kDirectVector) {
 #pragma GCC unroll 16
-    for (int p = 0; p < kPlaces; ++p) StoreInBlocks(tile, p, totals[p]);
+    for (int p = 0; p < kPlaces; ++p) {
+      // Not the totals themselves: who has an address is not kept in a register.
+      HWY_ALIGN float sums[kPanels * kDirectFilters];
+#pragma GCC unroll 16
+      for (int v = 0; v < kWidth; ++v) {
+        hn::StoreU(totals[p][v], kDirectLanes, sums + v * kDirectVector);
+      }
+      StoreInBlocks(tile, p, sums);
+    }
     return;
   }
 #pragma GCC unroll 16
-  for (int v = 0; v < kDirectVectors; ++v) {
+  for (int v = 0; v < kWidth; ++v) {
     const int64_t filter = v * kDirectVector;
     if (filter >= tile.filters) break;
     const int64_t first = filter / tile.block * tile.to_stride + filter % tile.block;
@@ -103,12 +114,15 @@ void SumTileOf(const DirectTile& tile) {
   if constexpr (kPlaces > 1) {
     if (tile.count < kPlaces) return SumTileOf<kPlaces - 1>(tile);
   }
-  SumPlaces<kPlaces>(tile);
+  if (tile.panels > 1) return SumPlaces<kPlaces, PanelsFor(kPlaces)>(tile);
+  SumPlaces<kPlaces, 1>(tile);
 }
 
 void SumTile(const DirectTile& tile) { SumTileOf<kDirectMostPlaces>(tile); }
 
 int64_t MostPlaces() { return kDirectMostPlaces; }
+
+int64_t PanelsOf(int64_t places) { return PanelsFor(static_cast<int>(places)); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace plimsoll::kernels::cpu
@@ -119,7 +133,9 @@ namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(SumTile);
 HWY_EXPORT(MostPlaces);
+HWY_EXPORT(PanelsOf);
 
+int64_t DirectPanels(int64_t places) { return HWY_DYNAMIC_DISPATCH(PanelsOf)(places); }
 int64_t DirectPlaces() { return HWY_DYNAMIC_DISPATCH(MostPlaces)(); }
 void SumDirectTile(const DirectTile& tile) { HWY_DYNAMIC_DISPATCH(SumTile)(tile); }
 
