@@ -205,7 +205,8 @@ class RecurrentKernel final : public Kernel {
     const int64_t state_gates = cell_ == Cell::kGru ? 2 : shape_.gates;
     for (int64_t d = 0; d < shape_.directions; ++d) {
       Direction<T> direction;
-      PLIMSOLL_ASSIGN(direction.functions, ReadRecurrentActivations(site, DefaultsOf(cell_), d));
+      PLIMSOLL_ASSIGN(direction.functions,
+                      ReadRecurrentActivations(site, DefaultsOf(cell_), d, quantized_));
       if (quantized_) {
         PLIMSOLL_ASSIGN(direction.quantized_state,
                         QuantizedGates::Make(site, Ports::kRecurrence, Ports::kRecurrenceScale,
@@ -275,7 +276,8 @@ class RecurrentKernel final : public Kernel {
     return place * shape_.batch + item;
   }
 
-  // What the data and the biases add to every gate in a stretch, [gate][row][hidden].
+  // What the data and the biases add to every gate in a stretch, [gate][row][hidden]. Biases of
+  // quantised layers come last of all.
   void SumData(const KernelCall& call, int64_t number, int64_t base,
                const DirectionPlaces& places) const {
     T* const sums = At<T>(call.workspace, places.sums);
@@ -283,7 +285,7 @@ class RecurrentKernel final : public Kernel {
     const int64_t rows = stretch_ * shape_.batch;
     for (int64_t gate = 0; gate < shape_.gates; ++gate) {
       T* const to = sums + gate * rows * shape_.hidden;
-      if (bias == nullptr || rows == 0) {
+      if (bias == nullptr || rows == 0 || quantized_) {
         std::fill_n(to, rows * shape_.hidden, T(0));
         continue;
       }
@@ -417,6 +419,9 @@ class RecurrentKernel final : public Kernel {
                      .cell = At<T>(call.workspace, places.cell) + offset,
                      .size = shape_.hidden,
                      .clip = static_cast<T>(shape_.clip)};
+    if (const T* const bias = Input(call, Ports::kBias); quantized_ && bias != nullptr) {
+      step.late_bias = bias + 2 * number * shape_.gates * shape_.hidden;
+    }
     if (peepholes != nullptr) step.peepholes = peepholes + 3 * number * shape_.hidden;
     if (late_reset_) step.carried = gates + shape_.gates * shape_.StateSize() + offset;
     if (cell_ == Cell::kRnn) StepRnn(step, functions);

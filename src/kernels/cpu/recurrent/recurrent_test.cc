@@ -138,5 +138,23 @@ TEST(QuantizedRecurrentTest, OneRowMeetsThePackedWeightsOfAllGatesAtOnce) {
   }
 }
 
+// Weights are 0, so that biases alone make the gates. Neither number is the one nearest to the
+// function's: a sigmoid of -11.75 is 0.6 % smaller here.
+TEST(QuantizedRecurrentTest, GatesOpenToTheLastBitAsOnnxRuntimesDo) {
+  const OneNode node{.op = "DynamicQuantizeLSTM",
+                     .attributes = {{"hidden_size", int64_t{1}}},
+                     .outputs = 3,
+                     .domain = "com.microsoft",
+                     .version = 1};
+  const HostTensor scale = Numbers<float>({1}, {1});
+  const HostTensor zero = Numbers<int8_t>({1}, {0});
+  const HostTensor weights = Numbers<int8_t>({1, 1, 4}, {0, 0, 0, 0});
+  const auto made = node.Run({Numbers<float>({1, 1, 1}, {1}), weights, weights,
+                              Numbers<float>({1, 8}, {-11.75F, 0, 0, 3, 0, 0, 0, 1}), HostTensor(),
+                              HostTensor(), HostTensor(), HostTensor(), scale, zero, scale, zero});
+  ASSERT_TRUE(made.ok()) << made.error().Text();
+  EXPECT_EQ(ElementsOf<float>((*made)[2])[0], 0x1.07p-17F * 0x1.ffa814p-1F);
+}
+
 }  // namespace recurrent_test
 }  // namespace plimsoll::kernels::cpu
