@@ -231,6 +231,15 @@ class RecurrentKernel final : public Kernel {
     return static_cast<const int32_t*>(call.inputs[Ports::kLengths])[item];
   }
 
+  // What lies behind it decides no scale of quantised layers.
+  int64_t LongestLength(const KernelCall& call) const {
+    int64_t longest = 0;
+    for (int64_t item = 0; item < shape_.batch; ++item) {
+      longest = std::max(longest, Length(call, item));
+    }
+    return longest;
+  }
+
   Status CheckLengths(const KernelCall& call) const {
     for (int64_t item = 0; item < shape_.batch; ++item) {
       const int64_t length = Length(call, item);
@@ -301,10 +310,11 @@ class RecurrentKernel final : public Kernel {
     const Direction<T>& direction = directions_[static_cast<size_t>(number)];
     if constexpr (std::is_same_v<T, float>) {
       if (quantized_) {
-        const T* const data = Input(call, Ports::kData);
         direction.quantized_data.AddTo(
             call, DataRows(call, number, base, places),
-            RangeOfFloats(data, shape_.sequence * shape_.batch * shape_.features), sums);
+            RangeOfFloats(Input(call, Ports::kData),
+                          LongestLength(call) * shape_.batch * shape_.features),
+            sums);
         return;
       }
     }
@@ -367,8 +377,7 @@ class RecurrentKernel final : public Kernel {
     }
     if constexpr (std::is_same_v<T, float>) {
       if (quantized_) {
-        direction.quantized_state.AddTo(call, hidden, RangeOfFloats(hidden, shape_.StateSize()),
-                                        gates);
+        direction.quantized_state.AddTo(call, hidden, RangeOfStates(call, step, hidden), gates);
       }
     }
     if (!quantized_) direction.state.AddTo(hidden, recurrence, gates, call.workspace);
@@ -377,6 +386,19 @@ class RecurrentKernel final : public Kernel {
       const int64_t time = TimeOf(call, number, step, item);
       if (time >= 0) StepItem(call, number, time, item, places);
     }
+  }
+
+  // Of quantised layers: an item that had ended before the last step is left out.
+  FloatRange RangeOfStates(const KernelCall& call, int64_t step, const float* hidden) const {
+    if (!has_lengths_) return RangeOfFloats(hidden, shape_.StateSize());
+    FloatRange range;
+    for (int64_t item = 0; item < shape_.batch; ++item) {
+      if (step > 0 && step > Length(call, item)) continue;
+      const FloatRange own = RangeOfFloats(hidden + item * shape_.hidden, shape_.hidden);
+      range.least = std::min(range.least, own.least);
+      range.most = std::max(range.most, own.most);
+    }
+    return range;
   }
 
   // Activates z and r, and works out what the state adds to h: into it, or into `carried`.
