@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "kernels/cpu/elementwise/broadcast.h"
@@ -47,6 +48,24 @@ Result<ScalePorts> ReadScale(const KernelSite& site, size_t scale, DataType type
   return ScalePorts{.scale = scale, .type = type};
 }
 
+// How elements of `a` and `b` become one of `y`, in ONNX Runtime's order.
+ByteOperands OperandsOf(const KernelCall& call, bool product, const ScalePorts& a,
+                        const ScalePorts& b, const ScalePorts& y) {
+  ByteOperands operands{.is_signed = y.type == DataType::kInt8, .product = product};
+  operands.offset = static_cast<float>(y.Zero(call));
+  if (product) {
+    operands.zero_a = a.Zero(call);
+    operands.zero_b = b.Zero(call);
+    operands.factor_a = a.Scale(call) * b.Scale(call) / y.Scale(call);
+    return operands;
+  }
+  operands.factor_a = a.Scale(call) / y.Scale(call);
+  operands.factor_b = b.Scale(call) / y.Scale(call);
+  operands.offset -= std::fma(operands.factor_a, static_cast<float>(a.Zero(call)),
+                              operands.factor_b * static_cast<float>(b.Zero(call)));
+  return operands;
+}
+
 template <bool product>
 Result<KernelPointer> MakeQLinearBinary(KernelSite& site) {
   const DataType type = site.inputs[0].type;
@@ -57,22 +76,18 @@ Result<KernelPointer> MakeQLinearBinary(KernelSite& site) {
       Broadcast<2>::Make(site.outputs[0].dims, {site.inputs[0].dims, site.inputs[3].dims});
   if (!layout) return site.Unsupported("the operands broadcast over too many axes");
   return MakeKernel([=, layout = *layout](const KernelCall& call) {
-    ByteOperands operands{.is_signed = type == DataType::kInt8,
-                          .product = product,
-                          .zero_a = a.Zero(call),
-                          .zero_b = b.Zero(call),
-                          .zero_y = y.Zero(call)};
-    operands.factor_a =
-        product ? a.Scale(call) * b.Scale(call) / y.Scale(call) : a.Scale(call) / y.Scale(call);
-    operands.factor_b = b.Scale(call) / y.Scale(call);
+    const ByteOperands operands = OperandsOf(call, product, a, b, y);
+    const ByteOperands exchanged = OperandsOf(call, product, b, a, y);
     ParallelFor(layout.count(), kElementGrain, [&](int64_t begin, int64_t end) {
       layout.ForEachRun(
           begin, end, [&](int64_t position, int64_t count, const auto& offsets, const auto& steps) {
-            ByteOperands run = operands;
-            run.a = static_cast<const char*>(call.inputs[0]) + offsets[0];
-            run.b = static_cast<const char*>(call.inputs[3]) + offsets[1];
-            run.step_a = steps[0];
-            run.step_b = steps[1];
+            // What is one number for a whole run comes second.
+            const bool exchange = steps[0] == 0;
+            ByteOperands run = exchange ? exchanged : operands;
+            run.a = static_cast<const char*>(call.inputs[exchange ? 3 : 0]) + offsets[exchange];
+            run.b = static_cast<const char*>(call.inputs[exchange ? 0 : 3]) + offsets[!exchange];
+            run.step_a = steps[exchange];
+            run.step_b = steps[!exchange];
             CombineBytes(run, count, static_cast<char*>(call.outputs[0]) + position);
           });
     });
@@ -127,22 +142,38 @@ struct SoftmaxRows {
   int64_t inner = 1;
 };
 
+// Powers of e as whole numbers of up to 23 bits, whose sum over a row has 32 at most, and shares
+// that are rounded up from one half on: so ONNX Runtime works, and bytes are the same.
+using WholePowers = std::array<int32_t, 256>;
+
+// By how many steps of x an element is less than the largest of its row.
+WholePowers PowersOfDifferences(float scale, int64_t length) {
+  constexpr double kMost = 0x7fffff;
+  constexpr double kMostSum = 0xffffffff;
+  const double one = std::min(kMost, kMostSum / static_cast<double>(length));
+  WholePowers powers;
+  for (int i = 0; i < 256; ++i) {
+    powers[static_cast<size_t>(i)] =
+        static_cast<int32_t>(std::nearbyint(std::exp(-i * static_cast<double>(scale)) * one));
+  }
+  return powers;
+}
+
 template <typename T>
-void SoftmaxRow(const T* x, const SoftmaxRows& rows, const std::array<float, 256>& powers,
-                float y_scale, int32_t y_zero, T* y) {
+void SoftmaxRow(const T* x, const SoftmaxRows& rows, const WholePowers& powers, double y_scale,
+                int32_t y_zero, T* y) {
   int32_t most = x[0];
   for (int64_t i = 1; i < rows.length; ++i) most = std::max<int32_t>(most, x[i * rows.inner]);
-  float sum = 0;
+  int64_t sum = 0;
   for (int64_t i = 0; i < rows.length; ++i) sum += powers[most - x[i * rows.inner]];
-  std::array<float, 256> some;
-  std::array<T, 256> bytes;
-  for (int64_t first = 0; first < rows.length; first += std::ssize(some)) {
-    const int64_t count = std::min<int64_t>(std::ssize(some), rows.length - first);
-    for (int64_t i = 0; i < count; ++i) {
-      some[static_cast<size_t>(i)] = powers[most - x[(first + i) * rows.inner]];
-    }
-    QuantizeBytes(some.data(), count, sum * y_scale, y_zero, bytes.data());
-    for (int64_t i = 0; i < count; ++i) y[(first + i) * rows.inner] = bytes[static_cast<size_t>(i)];
+  const auto whole = static_cast<double>(sum);
+  const double steps = 1 / y_scale;
+  for (int64_t i = 0; i < rows.length; ++i) {
+    const double share = powers[most - x[i * rows.inner]] * steps / whole;
+    const double bounded = std::max(0.0, std::min(512.0, share));  // whatever the scale is
+    y[i * rows.inner] = static_cast<T>(
+        std::clamp<int32_t>(static_cast<int32_t>(bounded + 0.5) + y_zero,
+                            std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
   }
 }
 
@@ -169,11 +200,7 @@ Result<KernelPointer> MakeQLinearSoftmax(KernelSite& site) {
   }
   if (rows.length == 0) rows.outer = 0;
   return MakeKernel([=](const KernelCall& call) {
-    // A number less than the row's largest by i steps, as a power of e.
-    std::array<float, 256> powers;
-    for (int i = 0; i < 256; ++i) {
-      powers[static_cast<size_t>(i)] = std::exp(-static_cast<float>(i) * x.Scale(call));
-    }
+    const WholePowers powers = PowersOfDifferences(x.Scale(call), rows.length);
     const int64_t count = rows.outer * rows.inner;
     const float y_scale = y.Scale(call);
     const int32_t y_zero = y.Zero(call);
