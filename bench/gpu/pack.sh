@@ -9,7 +9,9 @@ folder=build/jobs/card
 programs=(device_test memory_test replay_test plimsoll-replay replay_bench)
 [ -e "$build/build.ninja" ] ||
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPLIMSOLL_ENGINE=OFF -DPLIMSOLL_BENCH=ON
-ninja -C "$build" "${programs[@]}" plimsoll_torch
+ninja -C "$build" "${programs[@]}"
+export PYTHONPATH=bindings/python
+library=$(python3 -m plimsoll.torch.build --library --folder "$build/torch_library")
 rm -rf "$folder"
 mkdir -p "$folder"/{programs,traces,prebuilt}
 for program in "${programs[@]}"; do
@@ -17,8 +19,8 @@ for program in "${programs[@]}"; do
 done
 cp "$traces"/*.csv.xz "$folder/traces"
 cp "$workloads" "$folder/workloads.py"
-strip --strip-unneeded -o "$folder/prebuilt/libplimsoll_torch.so" "$(find "$build" -name libplimsoll_torch.so)"
+strip --strip-unneeded -o "$folder/prebuilt/libplimsoll_torch.so" "$library"
 # Used there as it is as long as the sources are the same.
-PYTHONPATH=bindings/python python3 -c 'from plimsoll.torch import build; print(build.folder(build.source()).name)' \
+python3 -c 'from plimsoll.torch import build; print(build.folder(build.source()).name)' \
   >"$folder/prebuilt/stamp"
 du -sh "$folder"
