@@ -2,7 +2,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "kernels/cpu/elementwise/broadcast.h"
@@ -142,38 +141,22 @@ struct SoftmaxRows {
   int64_t inner = 1;
 };
 
-// Powers of e as whole numbers of up to 23 bits, whose sum over a row has 32 at most, and shares
-// that are rounded up from one half on: so ONNX Runtime works, and bytes are the same.
-using WholePowers = std::array<int32_t, 256>;
-
-// By how many steps of x an element is less than the largest of its row.
-WholePowers PowersOfDifferences(float scale, int64_t length) {
-  constexpr double kMost = 0x7fffff;
-  constexpr double kMostSum = 0xffffffff;
-  const double one = std::min(kMost, kMostSum / static_cast<double>(length));
-  WholePowers powers;
-  for (int i = 0; i < 256; ++i) {
-    powers[static_cast<size_t>(i)] =
-        static_cast<int32_t>(std::nearbyint(std::exp(-i * static_cast<double>(scale)) * one));
-  }
-  return powers;
-}
-
 template <typename T>
-void SoftmaxRow(const T* x, const SoftmaxRows& rows, const WholePowers& powers, double y_scale,
-                int32_t y_zero, T* y) {
+void SoftmaxRow(const T* x, const SoftmaxRows& rows, const std::array<float, 256>& powers,
+                float y_scale, int32_t y_zero, T* y) {
   int32_t most = x[0];
   for (int64_t i = 1; i < rows.length; ++i) most = std::max<int32_t>(most, x[i * rows.inner]);
-  int64_t sum = 0;
+  float sum = 0;
   for (int64_t i = 0; i < rows.length; ++i) sum += powers[most - x[i * rows.inner]];
-  const auto whole = static_cast<double>(sum);
-  const double steps = 1 / y_scale;
-  for (int64_t i = 0; i < rows.length; ++i) {
-    const double share = powers[most - x[i * rows.inner]] * steps / whole;
-    const double bounded = std::max(0.0, std::min(512.0, share));  // whatever the scale is
-    y[i * rows.inner] = static_cast<T>(
-        std::clamp<int32_t>(static_cast<int32_t>(bounded + 0.5) + y_zero,
-                            std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  std::array<float, 256> some;
+  std::array<T, 256> bytes;
+  for (int64_t first = 0; first < rows.length; first += std::ssize(some)) {
+    const int64_t count = std::min<int64_t>(std::ssize(some), rows.length - first);
+    for (int64_t i = 0; i < count; ++i) {
+      some[static_cast<size_t>(i)] = powers[most - x[(first + i) * rows.inner]];
+    }
+    QuantizeBytes(some.data(), count, sum * y_scale, y_zero, bytes.data());
+    for (int64_t i = 0; i < count; ++i) y[(first + i) * rows.inner] = bytes[static_cast<size_t>(i)];
   }
 }
 
@@ -200,7 +183,11 @@ Result<KernelPointer> MakeQLinearSoftmax(KernelSite& site) {
   }
   if (rows.length == 0) rows.outer = 0;
   return MakeKernel([=](const KernelCall& call) {
-    const WholePowers powers = PowersOfDifferences(x.Scale(call), rows.length);
+    // A number less than the row's largest by i steps, as a power of e.
+    std::array<float, 256> powers;
+    for (int i = 0; i < 256; ++i) {
+      powers[static_cast<size_t>(i)] = std::exp(-static_cast<float>(i) * x.Scale(call));
+    }
     const int64_t count = rows.outer * rows.inner;
     const float y_scale = y.Scale(call);
     const int32_t y_zero = y.Zero(call);
