@@ -273,7 +273,8 @@ class Compilation {
       const std::vector<Bytes> room =
           WorkspacesWithin(best.model, Bytes(peak.value() / 16 * sixteenths));
       Attempt traded = best.Again();
-      traded.choices = ChooseTrades(best.model.graph, best.trades, room, budget, kept);
+      const TradesByNode trades = TradesWithin(best.model, options_, best.trades, room);
+      traded.choices = ChooseTrades(best.model.graph, trades, room, budget, kept);
       const bool any = std::ranges::any_of(
           traded.choices, [](const KernelChoice& choice) { return !choice.alternative.empty(); });
       if (!any) break;

@@ -105,6 +105,24 @@ bool MayPack(const Node& node) {
          !node.memory.no_address_refresh;
 }
 
+TradesByNode TradesWithin(const CompiledModel& model, const CompileOptions& options,
+                          const TradesByNode& offered, const std::vector<Bytes>& most_workspace) {
+  TradesByNode trades(offered.size());
+  NoPacking no_packing;
+  for (size_t i = 0; i < offered.size(); ++i) {
+    if (offered[i].empty()) continue;
+    NodeSite known(model.graph, NodeId(i));
+    KernelSite& site = known.site();
+    site.deterministic = options.deterministic;
+    site.most_workspace = most_workspace[i];
+    site.packed_weights = &no_packing;
+    site.alternatives.trades = &trades[i];
+    const kernels::Backend& backend = options.plan.lifetimes.target.BackendOf(site.node());
+    if (!backend.Prepare(site).ok()) trades[i].clear();
+  }
+  return trades;
+}
+
 Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpose purpose,
                       const std::vector<Bytes>& most_workspace,
                       const std::vector<KernelChoice>& choices, TradesByNode* trades) {

@@ -42,6 +42,10 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
                       const std::vector<KernelChoice>& choices = {},
                       TradesByNode* trades = nullptr);
 
+// The same trades of nodes that have offered some, with at most that workspace of each node.
+TradesByNode TradesWithin(const CompiledModel& model, const CompileOptions& options,
+                          const TradesByNode& offered, const std::vector<Bytes>& most_workspace);
+
 // Whether the node's constants may be packed.
 bool MayPack(const graph::Node& node);
 

@@ -37,8 +37,9 @@ constexpr int64_t kMostResultFloats =
 class WinogradConvolution final : public Kernel {
  public:
   static Result<KernelPointer> Make(const KernelSite& site, const FloatConvolution& wanted,
-                                    int64_t results) {
-    std::unique_ptr<WinogradConvolution> kernel(new WinogradConvolution(site, wanted, results));
+                                    int64_t results, const WinogradCut& cut) {
+    std::unique_ptr<WinogradConvolution> kernel(
+        new WinogradConvolution(site, wanted, results, cut));
     PLIMSOLL_TRY(kernel->PackWeights(site));
     return KernelPointer(std::move(kernel));
   }
@@ -50,12 +51,7 @@ class WinogradConvolution final : public Kernel {
             .channels = shape.channels,
             .rounded_channels = (shape.channels + block - 1) / block * block};
   }
-  static Bytes WorkspaceOf(const ConvolutionShape& shape, int64_t results, const WinogradCut& cut) {
-    const WinogradWeights weights = WeightsOf(shape, results);
-    return (TilesBytes(weights, cut) + SumsBytes(weights, cut)) * cut.parts();
-  }
-
-  Bytes workspace() const override { return WorkspaceOf(shape_, weights_.results, cut_); }
+  Bytes workspace() const override { return WinogradWorkspace(shape_, weights_.results, cut_); }
   std::string_view implementation() const override { return "ours:winograd"; }
   std::string_view workspace_purpose() const override { return "transformed tiles of the input"; }
 
@@ -75,13 +71,14 @@ class WinogradConvolution final : public Kernel {
     int64_t result = 0;
   };
 
-  WinogradConvolution(const KernelSite& site, const FloatConvolution& wanted, int64_t results)
+  WinogradConvolution(const KernelSite& site, const FloatConvolution& wanted, int64_t results,
+                      const WinogradCut& cut)
       : shape_(wanted.shape),
         block_(BlockSize()),
         tiles_(wanted.shape.window, wanted.shape.batch, results),
         weights_(WeightsOf(wanted.shape, results)),
         loops_(&WinogradLoopsFor(results)),
-        cut_(CutWinograd(wanted, results)),
+        cut_(cut),
         source_{wanted.shape.window.InputSize(), BlockSize()},
         destination_{wanted.shape.window.OutputSize(), BlockSize()},
         finish_(wanted.activation),
@@ -95,13 +92,6 @@ class WinogradConvolution final : public Kernel {
     // Lanes without a filter stay zero.
     bounded_ = (kind == Kind::kNone || kind == Kind::kRelu || kind == Kind::kClip) && least_ <= 0 &&
                greatest_ >= 0;
-  }
-
-  static Bytes TilesBytes(const WinogradWeights& weights, const WinogradCut& cut) {
-    return Bytes(sizeof(float)) * (weights.Positions() * weights.rounded_channels * cut.tiles);
-  }
-  static Bytes SumsBytes(const WinogradWeights& weights, const WinogradCut& cut) {
-    return Bytes(sizeof(float)) * (weights.Positions() * kWinogradFilters * cut.tiles * cut.panels);
   }
 
   Status PackWeights(const KernelSite& site) {
@@ -136,9 +126,8 @@ class WinogradConvolution final : public Kernel {
     const int64_t panels = weights_.Panels();
     const int64_t first_panel = panels * filter_part / cut_.filter_parts;
     const int64_t end_panel = panels * (filter_part + 1) / cut_.filter_parts;
-    const Bytes own = TilesBytes(weights_, cut_) + SumsBytes(weights_, cut_);
-    auto* const tiles = At<float>(call.workspace, own.value() * part);
-    auto* const sums = At<float>(tiles, TilesBytes(weights_, cut_).value());
+    auto* const tiles = At<float>(call.workspace, workspace().value() / cut_.parts() * part);
+    float* const sums = tiles + weights_.Positions() * weights_.rounded_channels * cut_.tiles;
     std::array<Placed, kMostWinogradGroup> placed;
     for (int64_t first = tiles_.count() * tile_part / cut_.tile_parts; first < end;
          first += cut_.tiles) {
@@ -356,7 +345,7 @@ Trade TradeOf(const KernelSite& site, const FloatConvolution& wanted, int64_t re
           .input = kConvolutionWeights,
           .packed = Bytes(sizeof(float)) * weights.Elements(),
           .usual = site.inputs[kConvolutionWeights].size(),
-          .workspace = WinogradConvolution::WorkspaceOf(shape, results, cut),
+          .workspace = WinogradWorkspace(shape, results, cut),
           .saved = DirectCost(wanted) - WinogradCost(wanted, results, cut)};
 }
 
@@ -369,14 +358,13 @@ Result<KernelPointer> OfferWinogradConvolution(const KernelSite& site,
     return KernelPointer();
   }
   for (const int64_t results : {int64_t{2}, int64_t{4}}) {
-    const Trade trade = TradeOf(site, wanted, results, CutWinograd(wanted, results));
-    const bool welcome =
-        trade.workspace <= site.most_workspace &&
-        site.packed_weights->Wants(tensor.data, tensor.size(), trade.packed, Bytes());
-    if (!welcome) continue;
+    const std::optional<WinogradCut> cut = CutWinograd(wanted, results, site.most_workspace);
+    if (!cut) continue;
+    const Trade trade = TradeOf(site, wanted, results, *cut);
+    if (!site.packed_weights->Wants(tensor.data, tensor.size(), trade.packed, Bytes())) continue;
     if (trade.saved > kLeastSaved * DirectCost(wanted)) site.alternatives.Offer(trade);
     if (site.alternatives.wanted != trade.name) continue;
-    Result<KernelPointer> made = WinogradConvolution::Make(site, wanted, results);
+    Result<KernelPointer> made = WinogradConvolution::Make(site, wanted, results, *cut);
     if (made.ok()) return made;
   }
   return KernelPointer();

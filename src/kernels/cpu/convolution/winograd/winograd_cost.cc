@@ -16,6 +16,7 @@ namespace {
 constexpr double kTransformTileCost = 14;
 constexpr double kTransformResultCost = 10;
 constexpr double kWeightByteCost = 3;
+constexpr double kWeightByteAgainCost = 1.5;  // from the last cache
 // Of a multiplication where windows meet much padding.
 constexpr double kDirectTileCost = 2;
 // Groups of tiles whose transforms stay in the second cache, as far as there are enough tiles to
@@ -64,12 +65,20 @@ double WinogradCost(const FloatConvolution& wanted, int64_t results, const Winog
   const auto channels = static_cast<double>(RoundedToBlocks(shape.channels));
   const auto filters = static_cast<double>(
       Parts(Parts(shape.filters, kWinogradFilters), cut.filter_parts) * kWinogradFilters);
+  const double weights = channels * filters * sizeof(float);
   return positions * (tiles * (channels * kTransformTileCost + filters * kTransformResultCost +
                                channels * filters) +
-                      groups * channels * filters * sizeof(float) * kWeightByteCost);
+                      weights * (kWeightByteCost + (groups - 1) * kWeightByteAgainCost));
 }
 
-WinogradCut CutWinograd(const FloatConvolution& wanted, int64_t results) {
+Bytes WinogradWorkspace(const ConvolutionShape& shape, int64_t results, const WinogradCut& cut) {
+  const int64_t of_tile = (results + 2) * (results + 2) *
+                          (RoundedToBlocks(shape.channels) + kWinogradFilters * cut.panels);
+  return Bytes(sizeof(float)) * of_tile * cut.tiles * cut.parts();
+}
+
+std::optional<WinogradCut> CutWinograd(const FloatConvolution& wanted, int64_t results,
+                                       Bytes most_workspace) {
   const ConvolutionShape& shape = wanted.shape;
   const WinogradLoops& loops = WinogradLoopsFor(results);
   const int64_t tiles = WinogradTiles(shape.window, shape.batch, results).count();
@@ -80,18 +89,21 @@ WinogradCut CutWinograd(const FloatConvolution& wanted, int64_t results) {
   const double whole = WinogradCost(wanted, results, {.tiles = most});
   const auto threads = static_cast<int64_t>(
       std::clamp(whole / kWinogradThreadWork, 1.0, static_cast<double>(Threads())));
-  WinogradCut best;
+  std::optional<WinogradCut> best;
   double least = 0;
-  for (int64_t filter_parts = 1; filter_parts <= std::min(threads, panels); ++filter_parts) {
+  for (int64_t tile_parts = 1; tile_parts <= std::min(threads, tiles); ++tile_parts) {
     WinogradCut cut;
-    cut.filter_parts = filter_parts;
-    cut.tile_parts = std::min(threads / filter_parts, tiles);
-    const int64_t own = Parts(tiles, cut.tile_parts);
-    const int64_t groups = Parts(own, most);
-    cut.tiles = Parts(Parts(own, groups), loops.tiles_at_once) * loops.tiles_at_once;
-    cut.panels = std::min(loops.panels_at_once, Parts(panels, filter_parts));
+    cut.tile_parts = tile_parts;
+    cut.filter_parts = std::min(threads / tile_parts, panels);
+    cut.panels = std::min(loops.panels_at_once, Parts(panels, cut.filter_parts));
+    const Bytes of_tile = WinogradWorkspace(shape, results, cut);
+    const int64_t fitting = std::min(most, most_workspace.value() / of_tile.value()) /
+                            loops.tiles_at_once * loops.tiles_at_once;
+    if (fitting == 0) continue;
+    const int64_t own = Parts(tiles, tile_parts);
+    cut.tiles = Parts(Parts(own, Parts(own, fitting)), loops.tiles_at_once) * loops.tiles_at_once;
     const double cost = WinogradCost(wanted, results, cut);
-    if (least > 0 && cost >= least) continue;
+    if (best && cost >= least) continue;
     least = cost;
     best = cut;
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "kernels/cpu/convolution/float_convolution.h"
 #include "plimsoll/base/bytes.h"
 
@@ -22,8 +24,13 @@ struct WinogradCut {
 // groups.
 bool SuitsWinograd(const FloatConvolution& wanted);
 
-// For `results` x `results` results of a tile and as many threads as the calling one has.
-WinogradCut CutWinograd(const FloatConvolution& wanted, int64_t results);
+// What transformed tiles and sums of all parts take.
+Bytes WinogradWorkspace(const ConvolutionShape& shape, int64_t results, const WinogradCut& cut);
+
+// The fastest one with at most that workspace, for `results` x `results` results of a tile and as
+// many threads as the calling one has; nothing where there is no room for a few tiles.
+std::optional<WinogradCut> CutWinograd(const FloatConvolution& wanted, int64_t results,
+                                       Bytes most_workspace);
 
 // Time on one of the threads, in multiplications of a convolution by its definition: what that
 // takes, and what Winograd's takes.
