@@ -53,9 +53,13 @@ class Process:
                 self._ready.set()
         self._ready.set()
 
+    def ready(self, seconds):
+        """Waits until it has prepared itself."""
+        self._ready.wait(max(seconds, 0))
+
     def go(self, seconds):
         """Lets it onto the card once it is ready."""
-        self._ready.wait(max(seconds, 0))
+        self.ready(seconds)
         try:
             self._process.stdin.write("go\n")
             self._process.stdin.flush()

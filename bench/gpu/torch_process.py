@@ -15,13 +15,28 @@ import time
 OURS = ("plimsoll", "plugin", "unrecorded")
 
 
-CORES = sorted(os.sched_getaffinity(0))
+ALLOWED = os.sched_getaffinity(0)
 RUNNING_CORES = 4  # for the one whose turn it is; the others prepare themselves on the rest
 
 
+def siblings(processor):
+    """The processors of one core, this one among them."""
+    try:
+        with open(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list") as told:
+            ranges = [part.split("-") for part in told.read().strip().split(",")]
+    except OSError:
+        return {processor}
+    return {number for ends in ranges for number in range(int(ends[0]), int(ends[-1]) + 1)}
+
+
 def take_cores(running):
-    if len(CORES) >= 2 * RUNNING_CORES:
-        os.sched_setaffinity(0, CORES[:RUNNING_CORES] if running else CORES[RUNNING_CORES:])
+    """One processor of each core, so that threads of the one that runs do not share a core, nor with those that prepare themselves."""
+    cores = sorted({min(siblings(processor) & ALLOWED) for processor in ALLOWED})
+    if len(cores) < 2 * RUNNING_CORES:
+        return
+    for_running = set(cores[:RUNNING_CORES])
+    shared = set().union(*(siblings(processor) for processor in for_running))
+    os.sched_setaffinity(0, for_running if running else ALLOWED - shared)
 
 
 def wait_for_turn():
@@ -44,7 +59,7 @@ class Turn:
         self._torch, self._begun = torch, begun
         self._init, self._synchronize, self._to = torch.cuda.init, torch.cuda.synchronize, torch.nn.Module.to
         self.came, self.waited, self.models, self.began_with = False, 0.0, [], ""
-        self._moved = self._last = None
+        self._moved = self._first = self._last = None
         torch.cuda.init = lambda: None
         torch.cuda.synchronize = self._synchronized
 
@@ -74,10 +89,12 @@ class Turn:
         if self.came:
             self._synchronize(*arguments)
         self._last = time.time()
+        if self.came and self._first is None:
+            self._first = self._last
 
     def steps(self):
-        """Seconds from the last model's move to the last synchronisation; None without a model."""
-        return None if self._moved is None else round(self._last - self._moved, 3)
+        """Seconds from the last model's move, or where none moved from the first synchronisation, to the last one."""
+        return round(self._last - (self._first if self._moved is None else self._moved), 4)
 
 
 class Answers:

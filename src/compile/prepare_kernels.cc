@@ -107,7 +107,7 @@ bool MayPack(const Node& node) {
 
 Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpose purpose,
                       const std::vector<Bytes>& most_workspace,
-                      const std::vector<KernelChoice>& choices) {
+                      const std::vector<KernelChoice>& choices, TradesByNode* trades) {
   const Graph& graph = model.graph;
   const Target& target = options.plan.lifetimes.target;
   ConstantReaders readers(model.graph, purpose == Purpose::kToRun);
@@ -117,6 +117,7 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
                                                                        : options.packed_weights;
   model.kernels.resize(graph.nodes.size());
   model.packed_inputs.resize(graph.nodes.size());
+  if (trades != nullptr) trades->assign(graph.nodes.size(), {});
   for (const graph::Subgraph& body : graph.subgraphs) {
     for (const NodeId id : body.nodes) {
       const Node& node = graph[id];
@@ -125,6 +126,7 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
       NodeSite known(graph, id);
       KernelSite& site = known.site();
       site.deterministic = options.deterministic;
+      if (trades != nullptr) site.alternatives.trades = &(*trades)[id.index()];
       if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
       if (!choices.empty() && !choices[id.index()].alternative.empty()) {
         const KernelChoice& choice = choices[id.index()];

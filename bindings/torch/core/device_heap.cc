@@ -16,13 +16,6 @@ namespace {
 using device::Address;
 using device::StreamId;
 
-// Each stream reserves twice as many addresses as the device has memory: enough to grow and to
-// stitch, and little enough for the streams of a large program.
-Bytes ReservationOf(device::Device& device, device::DeviceId id) {
-  const auto info = device.memory().Info(id);
-  return info.ok() ? std::max(info->total * 2, GiB(16)) : device::DefaultReservation();
-}
-
 }  // namespace
 
 Result<std::unique_ptr<DeviceHeap>> DeviceHeap::Create(DeviceHeapOptions options) {

@@ -182,6 +182,17 @@ TEST_F(HeapPoolsTest, APoolMayServeOthersBeforeTheyAreRefused) {
   EXPECT_TRUE(heap_->Free(lent));
 }
 
+TEST_F(HeapPoolsTest, ManyPoolsLeaveAddressesForOthers) {
+  Make(GiB(4));
+  for (uint64_t pool = 1; pool <= 100; ++pool) {
+    Begin({0, pool}, Handle(1));
+    EXPECT_TRUE(InPool(Take(MiB(2), Handle(1)), {0, pool}));
+    heap_->EndPool({0, pool});
+  }
+  EXPECT_EQ(device_->statistics().count(device::DeviceCall::kAllocatePlain), 0)
+      << "no address range could be reserved any more";
+}
+
 TEST_F(HeapPoolsTest, SegmentsTileWhatThePoolHas) {
   Make(GiB(1));
   Begin(kPool, Handle(1));

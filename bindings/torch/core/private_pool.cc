@@ -34,9 +34,16 @@ Error NoRoom(int64_t size) {
 
 }  // namespace
 
+Bytes ReservationOf(device::Device& device, device::DeviceId id) {
+  const auto info = device.memory().Info(id);
+  return info.ok() ? std::max(info->total * 2, GiB(16)) : device::DefaultReservation();
+}
+
 StreamArena::StreamArena(std::shared_ptr<memory::PhysicalMemoryAllocator> physical,
                          device::StreamId stream)
-    : device_(std::make_unique<memory::DeviceAllocator>(std::move(physical), stream)) {}
+    : device_(std::make_unique<memory::DeviceAllocator>(
+          physical, stream,
+          memory::ExpandableOptions{ReservationOf(physical->device(), physical->id())})) {}
 
 void StreamArena::AddFree(Address at, int64_t size, bool joins_previous) {
   const auto cell = cells_.insert_or_assign(at, Cell{size, 0, false, joins_previous}).first;

@@ -19,6 +19,11 @@ struct PoolId {
   auto operator<=>(const PoolId&) const = default;
 };
 
+// Addresses that the memory of one stream, in the main allocator or in a pool, reserves for its
+// homes and once more for stitched ranges: twice what the device holds, which is enough to grow and
+// to stitch, and little enough for many streams and pools.
+Bytes ReservationOf(device::Device& device, device::DeviceId id);
+
 // Memory that is in use, at the address where it is.
 struct LiveBlock {
   device::Address address = 0;
