@@ -5,9 +5,11 @@ the forms that converters from TensorFlow write, recurrent networks and attentio
 import random
 
 import numpy as np
-from onnx import TensorProto, save
+from onnx import save
 
+import drawn_recurrent
 import drawn_sequences
+import drawn_tensorflow
 from drawn_graph import Graph
 
 
@@ -304,59 +306,61 @@ def convnext(g):
     return classify(g, t)
 
 
-def tensorflow_image(g):
-    """As converters from TensorFlow write it: data with the channels last, Transposes around, Pad, BatchNormalization by itself."""
+def odd_transposed(g):
+    """Transposed convolutions over one and two axes, in groups, one a channel, dilated, padded unevenly."""
     r = g.r
-    side = r.choice([48, 64, 96])
-    t = g.node("Transpose", [g.input([1, side, side, 3])], perm=[0, 3, 1, 2])
-    for i in range(r.randint(3, 7)):
-        wide = r.choice([16, 24, 32, 48, 64])
-        stride = r.choice([1, 2]) if min(g.dims(t)[2:]) > 10 else 1
-        if stride == 2 and r.random() < 0.7:
-            t = g.conv(g.pad(t, [0, 0, 1, 1], "constant"), wide, 3, stride=2, pads="VALID", bias=False)
-        else:
-            t = g.conv(t, wide, r.choice([1, 3, 5]), stride=stride, pads=r.choice(["SAME_UPPER", "same"]), bias=False)
-        t = g.node("Transpose", [t], perm=[0, 2, 3, 1])
+    axes = r.choice([1, 2])
+    t = g.input([1, r.choice([24, 32, 48, 64]), *([r.choice([40, 100])] if axes == 1 else [r.choice([7, 10, 14])] * 2)])
+    for _ in range(r.randint(2, 4)):
+        wide = g.dims(t)[1]
+        groups = r.choice([1, 2, 4, wide])
+        filters = wide if groups == wide else r.choice([24, 32, 48])
+        kernel, stride, dilation = r.choice([2, 3, 4, 6]), r.choice([1, 2, 2, 3]), r.choice([1, 1, 2])
+        inputs = [t, g.weight(wide, filters // groups, *[kernel] * axes), g.weight(filters)]
+        pads = [r.randint(0, 1) for _ in range(2 * axes)]
+        t = g.act(g.node("ConvTranspose", inputs, kernel_shape=[kernel] * axes, strides=[stride] * axes, dilations=[dilation] * axes, pads=pads, group=groups))
         if r.random() < 0.5:
-            t = g.node("Add", [g.node("Mul", [t, g.weight(wide)]), g.weight(wide)])
-        else:
-            t = g.node("Add", [t, g.weight(wide)])
-        t = g.node("Min", [g.node("Max", [t, g.constant(np.float32(0))]), g.constant(np.float32(6))]) if r.random() < 0.4 else g.node("Relu", [t])
-        t = g.node("Transpose", [t], perm=[0, 3, 1, 2])
-        if r.random() < 0.6:
-            t = g.norm(g.conv(t, g.dims(t)[1], 3, groups=g.dims(t)[1], pads="SAME_UPPER", bias=False))
-            t = g.node("Relu", [t])
-    t = g.node("Transpose", [t], perm=[0, 2, 3, 1])
-    t = g.node("ReduceMean", [t], axes=[1, 2], keepdims=0)
-    return g.node("Softmax", [g.dense(t, r.choice([10, 1001]))])
+            t = g.act(g.norm(g.conv(t, r.choice([24, 32, 48]), 3)))
+    return g.conv(t, r.choice([1, 3]), 3)
 
 
-def tensorflow_1d(g):
-    """Convolutions over one axis with Reshape, Unsqueeze and Squeeze around; letters by OneHot."""
+def grouped_1d(g):
+    """Groups and channels by themselves over long rows, with strides."""
     r = g.r
-    length, letters = r.choice([100, 256, 600]), r.choice([20, 26, 64])
-    if r.random() < 0.5:
-        t = g.node("OneHot", [g.input([1, length], TensorProto.INT64), g.constant(np.int64(letters)), g.constant(np.array([0, 1], np.float32))])
-    else:
-        t = g.input([1, length, letters])
-    for _ in range(r.randint(2, 5)):
-        wide = r.choice([32, 64, 96, 128])
-        if r.random() < 0.5:
-            u = g.node("Unsqueeze", [g.node("Transpose", [t], perm=[0, 2, 1]), g.constant(np.array([2]))])
-            u = g.node("Squeeze", [g.conv(u, wide, (1, r.choice([3, 5, 9])), pads="SAME_UPPER"), g.constant(np.array([2]))])
-        else:
-            u = g.reshape(g.node("Transpose", [t], perm=[0, 2, 1]), [1, g.dims(t)[2], 1, g.dims(t)[1]])
-            u = g.conv(u, wide, (1, r.choice([3, 5, 9])), pads="SAME_UPPER")
-            u = g.reshape(u, [1, wide, g.dims(u)[3]])
-        t = g.node("Transpose", [g.act(u)], perm=[0, 2, 1])
-    bias = g.node("Expand", [g.weight(1, 1, g.dims(t)[2]), g.constant(np.array(g.dims(t)))])
-    return g.dense(g.node("Add", [t, bias]), r.choice([2, 20]))
+    t = g.conv(g.input([r.choice([1, 2]), r.choice([12, 40, 64]), r.choice([300, 800, 2000])]), r.choice([48, 64, 96]), r.choice([3, 7]))
+    for _ in range(r.randint(3, 7)):
+        wide = g.dims(t)[1]
+        groups = r.choice([2, 4, 8, wide, wide])
+        t = g.act(g.norm(g.conv(t, wide, r.choice([3, 5, 9, 17]), stride=r.choice([1, 1, 2]), dilation=r.choice([1, 1, 2, 4]), groups=groups,
+                                pads=r.choice(["same", "uneven"]))))
+        t = g.act(g.conv(t, r.choice([48, 64, 96]), 1))
+    return g.dense(g.node("ReduceMean", [t], axes=[2], keepdims=0), 12)
+
+
+def detector(g):
+    """Heads at several scales, decoded: sigmoid, cut into places and sizes, grids added, joined."""
+    r, t = g.r, image(g, 3, (64, 96, 128))
+    t = g.act(g.conv(t, r.choice([16, 24]), 3, stride=2), "swish")
+    boxes, classes = [], r.choice([2, 20, 80])
+    for _ in range(3):
+        t = g.act(g.norm(g.conv(t, r.choice([32, 48, 64]), 3, stride=2)), "swish")
+        half = g.dims(t)[1] // 2
+        u = g.act(g.norm(g.conv(t, half, 1)), "swish")
+        u = g.node("Add", [u, g.act(g.norm(g.conv(u, half, 3)), "swish")])
+        t = g.act(g.norm(g.conv(g.node("Concat", [u, t], axis=1), 2 * half, 1)), "swish")
+        n, c, h, w = g.dims(t)
+        head = g.reshape(g.conv(t, 3 * (5 + classes), 1), [n, 3, 5 + classes, h, w])
+        head = g.node("Sigmoid", [g.node("Transpose", [head], perm=[0, 1, 3, 4, 2])])
+        place = g.node("Mul", [g.node("Add", [g.slice(head, 4, 0, 2), g.weight(1, 1, h, w, 2)]), g.constant(np.float32(8))])
+        size = g.node("Mul", [g.node("Pow", [g.slice(head, 4, 2, 4), g.constant(np.float32(2))]), g.weight(1, 3, 1, 1, 2)])
+        boxes.append(g.reshape(g.node("Concat", [place, size, g.slice(head, 4, 4, 5 + classes)], axis=4), [n, 3 * h * w, 5 + classes]))
+    return g.node("Concat", boxes, axis=1)
 
 
 FAMILIES = {make.__name__: make for make in (
     plain, dilated, depthwise, grouped_few, grouped_many, convolution_1d, wave_encoder, transposed, vocoder, few_channels, densenet,
-    inception, padded, streamed, squeeze_excite, pixel_shuffle, unet, small_images, volumes, shuffled, convnext, tensorflow_image,
-    tensorflow_1d, *drawn_sequences.FAMILIES)}
+    inception, padded, streamed, squeeze_excite, pixel_shuffle, unet, small_images, volumes, shuffled, convnext, odd_transposed, grouped_1d,
+    detector, *drawn_tensorflow.FAMILIES, *drawn_sequences.FAMILIES, *drawn_recurrent.FAMILIES)}
 
 
 def make(family, seed, path):

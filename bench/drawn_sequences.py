@@ -1,6 +1,6 @@
-"""The families of drawn_networks.py that work on sequences: attention and recurrent networks."""
+"""The families of drawn_networks.py that work on sequences and sets at once: attention, dense layers, tables."""
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
 
 def heads(g, x, count):
@@ -97,41 +97,68 @@ def windows(g):
     return g.dense(x, r.choice([16, 64]))
 
 
-def recurrent(g):
+def mixer(g):
+    """Dense layers over channels and over places by turns."""
     r = g.r
-    op, gates = r.choice([("LSTM", 4), ("GRU", 3)])
-    length, batch, wide = r.choice([10, 30, 100]), r.choice([1, 1, 4]), r.choice([16, 40, 80, 128])
-    x = g.input([length, batch, wide])
+    places, wide = r.choice([49, 64, 196]), r.choice([48, 96, 128, 192])
+    x = g.input([1, places, wide])
+    for _ in range(r.randint(2, 5)):
+        t = g.node("Transpose", [g.layer_norm(x)], perm=[0, 2, 1])
+        t = g.dense(g.gelu(g.dense(t, r.choice([32, 64, 128]))), places)
+        x = g.node("Add", [x, g.node("Transpose", [t], perm=[0, 2, 1])])
+        x = g.node("Add", [x, g.dense(g.gelu(g.dense(g.layer_norm(x), r.choice([2, 4]) * wide)), wide)])
+    return g.dense(g.node("ReduceMean", [g.layer_norm(x)], axes=[1], keepdims=0), r.choice([10, 100]))
+
+
+def conformer(g):
+    """Attention and convolutions over one axis, gated, in one block."""
+    r = g.r
+    count, wide = r.choice([2, 4]), r.choice([64, 96, 144])
+    x = g.input([1, r.choice([40, 97, 200]), wide])
     for _ in range(r.randint(1, 3)):
-        both, hidden = r.random() < 0.4, r.choice([32, 64, 100, 128, 200])
-        d = 2 if both else 1
-        more = {"linear_before_reset": 1} if op == "GRU" and r.random() < 0.7 else {}
-        inputs = [x, g.weight(d, gates * hidden, g.dims(x)[2]), g.weight(d, gates * hidden, hidden), g.weight(d, 2 * gates * hidden)]
-        y = g.node(op, inputs, hidden_size=hidden, direction="bidirectional" if both else "forward", **more)
-        x = g.reshape(g.node("Transpose", [y], perm=[0, 2, 1, 3]), [length, batch, d * hidden])
-        if r.random() < 0.3:
-            x = g.layer_norm(x)
-    return g.dense(x, r.choice([10, 64]))
+        x = g.node("Add", [x, g.dense(g.act(g.dense(g.layer_norm(x), 4 * wide), "swish"), wide)])
+        inner = g.layer_norm(x)
+        x = g.node("Add", [x, attention(g, inner, inner, count)])
+        t = g.node("Transpose", [g.layer_norm(x)], perm=[0, 2, 1])
+        value, gate = g.node("Split", [g.conv(t, 2 * wide, 1), g.constant(np.array([wide] * 2))], 2, axis=1)
+        t = g.conv(g.node("Mul", [value, g.node("Sigmoid", [gate])]), wide, r.choice([9, 15, 31]), groups=wide)
+        t = g.conv(g.act(g.norm(t), "swish"), wide, 1)
+        x = g.node("Add", [x, g.node("Transpose", [t], perm=[0, 2, 1])])
+    return g.dense(x, r.choice([29, 128]))
 
 
-def looped(g):
-    """A gated cell written out in the body of a Scan."""
+def decode_step(g):
+    """One token, with keys and values of the tokens before it given and handed on."""
     r = g.r
-    length, batch, wide, hidden = r.choice([10, 25, 60]), r.choice([1, 1, 4]), r.choice([16, 40, 80]), r.choice([32, 64, 100, 160])
-    x, start = g.input([length, batch, wide]), g.input([batch, hidden])
-    n = lambda *dims: (g.numbers.standard_normal(dims) / np.sqrt(dims[0])).astype(np.float32)
-    held = {"wz": n(wide, hidden), "uz": n(hidden, hidden), "wh": n(wide, hidden), "uh": n(hidden, hidden), "b": n(hidden), "one": np.float32(1)}
-    nodes = [("MatMul", "x wz", "a"), ("MatMul", "h uz", "c"), ("Add", "a c", "d"), ("Sigmoid", "d", "z"), ("MatMul", "x wh", "e"),
-             ("Mul", "z h", "f"), ("MatMul", "f uh", "i"), ("Add", "e i", "j"), ("Add", "j b", "k"), ("Tanh", "k", "m"), ("Sub", "one z", "o"),
-             ("Mul", "z h", "p"), ("Mul", "o m", "q"), ("Add", "p q", "next"), ("Identity", "next", "y")]
-    port = helper.make_tensor_value_info
-    body = helper.make_graph([helper.make_node(op, given.split(), [made]) for op, given, made in nodes], "cell",
-                             [port("h", TensorProto.FLOAT, [batch, hidden]), port("x", TensorProto.FLOAT, [batch, wide])],
-                             [port("next", TensorProto.FLOAT, [batch, hidden]), port("y", TensorProto.FLOAT, [batch, hidden])],
-                             [numpy_helper.from_array(np.asarray(array), name) for name, array in held.items()])
-    last, y = g.node("Scan", [start, x], 2, body=body, num_scan_inputs=1)
-    g.output(last)
-    return g.dense(y, r.choice([5, 32]))
+    count, wide = sizes(g)
+    past, inner = r.choice([16, 100, 300]), wide // count
+    x = g.input([1, 1, wide])
+    for _ in range(r.randint(1, 4)):
+        t = g.layer_norm(x)
+        q, k, v = (heads(g, g.dense(t, wide), count) for _ in range(3))
+        k, v = (g.node("Concat", [g.input([1, count, past, inner]), new], axis=2) for new in (k, v))
+        g.output(k)
+        g.output(v)
+        scores = g.node("MatMul", [q, g.node("Transpose", [k], perm=[0, 1, 3, 2])])
+        scores = g.node("Softmax", [g.node("Mul", [scores, g.constant(np.float32(inner**-0.5))])], axis=-1)
+        mixed = g.reshape(g.node("Transpose", [g.node("MatMul", [scores, v])], perm=[0, 2, 1, 3]), [1, 1, wide])
+        x = layer(g, x, g.dense(mixed, wide), True)
+    return g.dense(g.layer_norm(x), r.choice([500, 4000]))
 
 
-FAMILIES = (encoder, causal, crossed, windows, recurrent, looped)
+def interactions(g):
+    """A recommender: rows of tables by Gather, every pair's product, dense layers before and behind."""
+    r = g.r
+    batch, wide = r.choice([1, 32, 128]), r.choice([16, 32, 64])
+    rows = [g.act(g.dense(g.act(g.dense(g.input([batch, 13]), 128)), wide))]
+    for _ in range(r.randint(4, 12)):
+        rows.append(g.node("Gather", [g.weight(r.choice([20, 400, 3000]), wide), g.input([batch], TensorProto.INT64)]))
+    t = g.node("Concat", [g.node("Unsqueeze", [row, g.constant(np.array([1]))]) for row in rows], axis=1)
+    pairs = g.node("MatMul", [t, g.node("Transpose", [t], perm=[0, 2, 1])])
+    t = g.node("Concat", [rows[0], g.reshape(pairs, [batch, len(rows) ** 2])], axis=1)
+    for _ in range(r.randint(1, 3)):
+        t = g.act(g.dense(t, r.choice([64, 128, 256])))
+    return g.node("Sigmoid", [g.dense(t, 1)])
+
+
+FAMILIES = (encoder, causal, crossed, windows, mixer, conformer, decode_step, interactions)

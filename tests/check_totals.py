@@ -2,8 +2,8 @@
 """What `plan` says is what `run` takes: check_totals.py PROGRAM [--models FOLDER] [--below MB] [--only NAME...] [--examples FOLDER] [--graphs N] [--seed S]
 
 For models (those with open sizes at three sets of them), examples and N graphs drawn at random, with and without memory attributes, under
-static_memory_policy 0, 2, 3 and 4: the parts and the total of `plan --json` equal those of `run --json`; `--limit` one byte below the total
-is refused with exit code 3 by both, at the total accepted, and the run under that limit succeeds. Several models share a session where
+static_memory_policy 0, 2, 3 and 4: the parts and the total of `plan --json` equal those of `run --json`, without and under a limit, where
+they are no larger; `--limit` one byte below that total is refused with exit code 3 by both, at the total accepted, and the run under that limit succeeds. Several models share a session where
 graphs are drawn. A model is planned without its weights too, which must give the same. Models that cannot be planned before they run have
 no total, and a limit is refused for them with exit code 4."""
 import argparse
@@ -62,22 +62,29 @@ class Totals:
         plan = flat(out)
         if plan["device_bytes"] is None:
             return self.check_unplanned(label, plan, models, words, run_words)
-        total = plan["device_bytes"]
-        if sum(plan[part] for part in PARTS) != total:
-            self.fail(label, f"parts of the plan do not add up to {total}")
-        code, out, error = self.call("run", *models, *words, *run_words, "--limit", total, "--json")
-        if code != 0:
-            return self.fail(label, f"run under --limit {total} exits {code}: {error.strip()[-400:]}")
-        run = flat(out)
-        different = [part for part in (*PARTS, "device_bytes") if run[part] != plan[part]]
-        if different:
-            self.fail(label, ", ".join(f"{part} planned {plan[part]}, taken {run[part]}" for part in different))
+        self.check_run(label, plan, models, words, run_words, [])
+        limited = flat(self.call("plan", *models, *words, "--limit", "1TiB", "--json")[1])
+        total = limited["device_bytes"]
+        if total > plan["device_bytes"]:
+            self.fail(label, f"{total} under a limit, {plan['device_bytes']} without")
+        self.check_run(label, limited, models, words, run_words, ["--limit", total])
         for command, limit, extra, expected in (("plan", total - 1, [], 3), ("plan", total, [], 0), ("run", total - 1, run_words, 3)):
             code, _, error = self.call(command, *models, *words, *extra, "--limit", limit)
             if code != expected and total > 0:
                 self.fail(label, f"{command} --limit {limit} of {total} exits {code}: {error.strip()[-300:]}")
         self.checked += 1
         return plan
+
+    def check_run(self, label, plan, models, words, run_words, limit):
+        if sum(plan[part] for part in PARTS) != plan["device_bytes"]:
+            self.fail(label, f"parts of the plan do not add up to {plan['device_bytes']}")
+        code, out, error = self.call("run", *models, *words, *run_words, *limit, "--json")
+        if code != 0:
+            return self.fail(label, f"run {limit} exits {code}: {error.strip()[-400:]}")
+        run = flat(out)
+        different = [part for part in (*PARTS, "device_bytes") if run[part] != plan[part]]
+        if different:
+            self.fail(label, ", ".join(f"{part} planned {plan[part]}, taken {run[part]}" for part in different))
 
     def check_unplanned(self, label, plan, models, words, run_words):
         code, _, error = self.call("plan", *models, *words, "--limit", "1TiB")

@@ -14,6 +14,7 @@ LIMITS = {np.dtype(np.uint8): (0, 255), np.dtype(np.int8): (-128, 127)}
 
 def along(array, dims, axis):
     """One number, or a row of them along an axis."""
+    array = np.asarray(array)
     if array.size == 1:
         return array.reshape(())
     return array.reshape([-1 if i == axis % dims else 1 for i in range(dims)])
@@ -65,12 +66,30 @@ class DynamicQuantizeLinear(OpRun):
         return quantised(x, scale, zero), scale, zero
 
 
+def same_pads(sizes, kernel, strides, dilations, lower):
+    """So many places around that each stride gives one result."""
+    dims = len(sizes)
+    strides, dilations = strides or [1] * dims, dilations or [1] * dims
+    missing = [max(0, (-(-size // s) - 1) * s + d * (k - 1) + 1 - size) for size, s, d, k in zip(sizes, strides, dilations, kernel)]
+    less, more = [all_of // 2 for all_of in missing], [all_of - all_of // 2 for all_of in missing]
+    return more + less if lower else less + more
+
+
 class Conv(OpRun):
     def _run(self, x, w, b=None, auto_pad=None, dilations=None, group=None, kernel_shape=None, pads=None, strides=None):
-        if auto_pad not in (None, "NOTSET"):
-            raise NotImplementedError(f"Conv with auto_pad {auto_pad}")
+        if auto_pad == "VALID":
+            pads = None
+        elif auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+            pads = same_pads(x.shape[2:], w.shape[2:], strides, dilations, auto_pad == "SAME_LOWER")
         sums = convolved(x, w, strides, pads, dilations, group or 1)
         return (sums if b is None else sums + along(b, sums.ndim, 1),)
+
+
+class QLinearConv(Conv):
+    def _run(self, x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b=None, **attributes):
+        bias = None if b is None else b * (x_scale * w_scale).reshape(-1)
+        made = super()._run(dequantised(x, x_scale, x_zero), dequantised(w, w_scale, w_zero, 0), bias, **attributes)[0]
+        return (quantised(made, y_scale, y_zero),)
 
 
 class ConvInteger(Conv):
@@ -111,6 +130,60 @@ class QLinearSoftmax(OpRun):
         return (quantised(powers / powers.sum(axis, keepdims=True), y_scale, y_zero),)
 
 
+class QLinearSigmoid(OpRun):
+    op_domain = "com.microsoft"
+
+    def _run(self, x, x_scale, x_zero, y_scale, y_zero=None):
+        return (quantised(1 / (1 + np.exp(-dequantised(x, x_scale, x_zero))), y_scale, y_zero),)
+
+
+class QLinearLeakyRelu(OpRun):
+    op_domain = "com.microsoft"
+
+    def _run(self, x, x_scale, x_zero, y_scale, y_zero=None, alpha=0.01):
+        value = dequantised(x, x_scale, x_zero)
+        return (quantised(np.where(value < 0, np.float64(np.float32(alpha)) * value, value), y_scale, y_zero),)
+
+
+class QLinearGlobalAveragePool(OpRun):
+    op_domain = "com.microsoft"
+
+    def _run(self, x, x_scale, x_zero, y_scale, y_zero, channels_last=0):
+        axes = tuple(range(1, x.ndim - 1) if channels_last else range(2, x.ndim))
+        return (quantised(dequantised(x, x_scale, x_zero).mean(axes, keepdims=True), y_scale, y_zero),)
+
+
+class QLinearAveragePool(OpRun):
+    op_domain = "com.microsoft"
+
+    def _run(self, x, x_scale, x_zero, y_scale, y_zero=None, auto_pad=None, ceil_mode=0, channels_last=0, count_include_pad=0, kernel_shape=None, pads=None, strides=None):
+        if auto_pad not in (None, "NOTSET") or ceil_mode or channels_last:
+            raise NotImplementedError("QLinearAveragePool that pads by itself, rounds up or has the channels last")
+        window = np.ones([1, 1, *kernel_shape])
+        value = dequantised(x, x_scale, x_zero)
+        sums, counts = (convolved(part.reshape(-1, 1, *x.shape[2:]), window, strides, pads, None, 1) for part in (value, np.ones_like(value)))
+        means = sums / (np.prod(kernel_shape) if count_include_pad else counts)
+        return (quantised(means.reshape(*x.shape[:2], *means.shape[2:]), y_scale, y_zero),)
+
+
+class QLinearConcat(OpRun):
+    op_domain = "com.microsoft"
+
+    def _run(self, y_scale, y_zero, *parts, axis=None):
+        return (quantised(np.concatenate([dequantised(*parts[i : i + 3]) for i in range(0, len(parts), 3)], axis), y_scale, y_zero),)
+
+
+class QGemm(OpRun):
+    op_domain = "com.microsoft"
+
+    def _run(self, a, a_scale, a_zero, b, b_scale, b_zero, c=None, y_scale=None, y_zero=None, alpha=1.0, transA=0, transB=0):
+        by = alpha * a_scale * b_scale
+        a, b = dequantised(a, 1, a_zero), dequantised(b, 1, b_zero, 0 if transB else 1)
+        sums = (a.T if transA else a) @ (b.T if transB else b)
+        made = (sums if c is None else sums + c) * along(by, 2, 1)
+        return (made if y_scale is None else quantised(made, y_scale, y_zero),)
+
+
 class GatherElements(OpRun):
     def _run(self, x, indices, axis=0):
         places = [np.arange(size).reshape([-1 if i == at else 1 for i in range(x.ndim)]) for at, size in enumerate(indices.shape)]
@@ -149,8 +222,8 @@ class DynamicQuantizeLSTM(OpRun):
         return np.stack(rows, axis=1), np.stack(last[0]), np.stack(last[1])
 
 
-NEW_OPERATORS = [QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, Conv, ConvInteger, QLinearMatMul, QLinearAdd, QLinearMul, QLinearSoftmax, GatherElements,
-                 DynamicQuantizeLSTM]
+NEW_OPERATORS = [QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, Conv, ConvInteger, QLinearConv, QLinearMatMul, QLinearAdd, QLinearMul, QLinearSoftmax,
+                 QLinearSigmoid, QLinearLeakyRelu, QLinearGlobalAveragePool, QLinearAveragePool, QLinearConcat, QGemm, GatherElements, DynamicQuantizeLSTM]
 
 
 def doubled(tensor):

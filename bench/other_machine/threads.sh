@@ -1,38 +1,48 @@
 #!/usr/bin/env bash
-# Models with 1, 4 and 16 threads beside ONNX Runtime, each engine alone; at most 9 minutes.
-# Packed by pack.sh beside this; run from the root of a checkout with build/jobs/threads.
+# All models that ONNX Runtime can be fed at random, with 1, 4 and 16 threads beside it, each engine alone on its cores; at most SECONDS_IN_ALL
+# (570) seconds. With 1 and 4 threads four models at a time, on four cores of their own each. Packed by pack.sh beside this; run from the root
+# of a checkout with build/jobs/threads.
 set -u
 begin=$(date +%s)
+end=${SECONDS_IN_ALL:-570}
 root=$PWD
 here=$root/build/jobs/threads
 cd "$here"
 for file in *.xz lib/*.xz; do [ -f "${file%.xz}" ] || xz -dk "$file"; done
 chmod +x plimsoll
 export LD_LIBRARY_PATH=$here/lib PYTHONUNBUFFERED=1
-mkdir -p models
+mkdir -p models weighted
 tar -xJf "$root/tests/data/models.tar.xz" -C models
-names="resnet50 bert_base gpt2 mobilenet_v3_large convnext_tiny vit_b_16 llama_small unet efficientnet_b0 shufflenet_v2_x1_0"
-files=$(for name in $names; do find models -name "$name.onnx" | head -1; done)
-# shellcheck disable=SC2086
-printf '%s\n' $files | xargs -P 8 -n 1 python3 "$root/tests/data/materialize.py" -o weighted > /dev/null
+find models -name '*.onnx' -not -name '*train*' | xargs -P 12 -n 1 python3 "$root/tests/data/materialize.py" -o weighted > /dev/null
+# The largest models first, in turn into four folders.
+rm -rf lanes; mkdir -p lanes/{0,1,2,3}
+lane=0
+for data in $(ls -S weighted | grep '\.data$'); do
+  ln -s "$here/weighted/$data" "$here/weighted/${data%.data}" lanes/$lane/
+  lane=$(((lane + 1) % 4))
+done
 grep -m1 "model name" /proc/cpuinfo; nproc; python3 -c "import onnxruntime; print('ONNX Runtime', onnxruntime.__version__)"
 ./plimsoll version
-left() { echo $((510 - $(date +%s) + begin)); }
+left() { echo $((end - $(date +%s) + begin)); }
+# table CORES FOLDER THREADS REPEAT FILE
+table() { timeout "$(left)" taskset -c "$1" python3 "$root/bench/threads.py" ./plimsoll "$2" --threads "$3" --rounds 1 --repeat "$4" > "$5" 2> "$5.errors"; }
 echo "prepared; seconds left: $(left)"
-# As many rounds of all as there is time for: 16 threads first, then 1, then 4.
+mkdir -p tables
 for round in 1 2 3 4 5; do
-  for threads in 16 1 4; do
-    [ "$(left)" -lt 40 ] && break 2
-    repeat=10; [ $threads = 1 ] && repeat=3
-    timeout "$(left)" python3 "$root/bench/threads.py" ./plimsoll weighted --threads $threads --rounds 1 --repeat $repeat > "$OUT/threads_${threads}_round_$round.txt" 2> "$OUT/errors.txt"
-    echo "round $round, $threads threads: $(tail -1 "$OUT/threads_${threads}_round_$round.txt"); seconds left: $(left)"
+  [ "$(left)" -lt 30 ] && break
+  table 0-15 weighted 16 10 tables/16_$round.txt
+  for threads in 1 4; do
+    [ "$(left)" -lt 30 ] && break
+    for lane in 0 1 2 3; do table $((4 * lane))-$((4 * lane + 3)) lanes/$lane $threads 7 tables/${threads}_${round}_$lane.txt & done
+    wait
   done
+  echo "round $round; seconds left: $(left)"
 done
-cat "$OUT"/threads_*.txt | python3 "$here/medians.py" | tee "$OUT/medians.md"
-for model in bert_base resnet50 vit_b_16 gpt2; do
+cat tables/*.txt | python3 "$here/medians.py" | tee "$OUT/medians.md"
+cat tables/*.errors > "$OUT/errors.txt"
+for model in ${BY_OPERATOR:-}; do
   for threads in 1 16; do
     echo "=== $model, $threads threads"
     timeout 20 ./plimsoll run weighted/$model.onnx --threads $threads --repeat 5 --by-operator 2>&1 | head -30
   done
 done > "$OUT/by_operator.txt"
-head -60 "$OUT/by_operator.txt"

@@ -20,6 +20,7 @@ struct Attempt {
   int regions = 0;                    // that run slice by slice
   Bytes sliced_by;                    // what that took off the peak
   std::vector<KernelChoice> choices;  // by node; empty: none
+  TradesByNode trades;                // what kernels offer
 
   Bytes peak() const { return FeatureMapPeak(model.planned); }
   // The same without kernels and plan.

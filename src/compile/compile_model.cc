@@ -16,6 +16,7 @@
 #include "compile/prepare_kernels.h"
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/shapes.h"
+#include "compile/trades.h"
 #include "compile/tuning/operator_tuning.h"
 #include "compile/tuning/subgraph_tuning.h"
 #include "kernels/parallel.h"
@@ -59,6 +60,7 @@ class Compilation {
       best.model.fusion.Declined(FusionPattern::kChannelGroup, possible);
     }
     PLIMSOLL_TRY(SliceAtPeak(best));
+    PLIMSOLL_TRY(TradeMemory(best));
     if (options_.tuning.store != nullptr) {
       PLIMSOLL_TRY(TuneSubgraph(best));
       PLIMSOLL_TRY(TuneOperators(best));
@@ -171,7 +173,7 @@ class Compilation {
 
   Status Plan(Attempt& attempt) const {
     PLIMSOLL_TRY(PrepareKernels(attempt.model, options_, Purpose::kToLook, attempt.most_workspace,
-                                attempt.choices));
+                                attempt.choices, &attempt.trades));
     return PlanWithKernels(attempt.model);
   }
 
@@ -203,6 +205,7 @@ class Compilation {
       if (lower.peak() >= attempt.peak()) continue;
       attempt.model = std::move(lower.model);
       attempt.most_workspace = std::move(lower.most_workspace);
+      attempt.trades = std::move(lower.trades);
     }
     attempt.lowered_by = before - attempt.peak();
     return {};
@@ -252,6 +255,38 @@ class Compilation {
     PLIMSOLL_TRY(
         PrepareKernels(model, options, Purpose::kToRun, attempt.most_workspace, attempt.choices));
     return WorkspacesOf(model) == planned ? Status() : PlanWithKernels(model);
+  }
+
+  // Lets kernels hold larger forms of constants where that saves most time, as far as the budget
+  // and the peak allow.
+  Status TradeMemory(Attempt& best) const {
+    const bool packs =
+        options_.packed_weights != nullptr && options_.weight_forms == WeightForms::kPacked;
+    if (!options_.optimise || !options_.trades_memory || !packs) return {};
+    if (options_.plan.memory_priority) return {};
+    KeptTrades* const kept = options_.plan.lifetimes.one_shape ? nullptr : options_.kept_trades;
+    if (kept == nullptr && !options_.plan.lifetimes.one_shape) return {};
+    const Bytes peak = best.peak();
+    const Bytes budget = TradeBudget(best.model.graph, peak);
+    // The packing may need some room beside what lives at a step.
+    for (const int64_t sixteenths : {16, 14, 8}) {
+      const std::vector<Bytes> room =
+          WorkspacesWithin(best.model, Bytes(peak.value() / 16 * sixteenths));
+      Attempt traded = best.Again();
+      const TradesByNode trades = TradesWithin(best.model, options_, best.trades, room);
+      traded.choices = ChooseTrades(best.model.graph, trades, room, budget, kept);
+      const bool any = std::ranges::any_of(
+          traded.choices, [](const KernelChoice& choice) { return !choice.alternative.empty(); });
+      if (!any) break;
+      PLIMSOLL_TRY(Plan(traded));
+      if (traded.peak() > peak) continue;
+      best = std::move(traded);
+      break;
+    }
+    if (kept != nullptr && !kept->decided()) {
+      Keep(best.model.graph, best.trades, best.choices, *kept);
+    }
+    return {};
   }
 
   // The highest peak that tuning may lead to.
@@ -324,6 +359,7 @@ class Compilation {
     const Compilation other(options, simplified_, fusion_);
     PLIMSOLL_ASSIGN(Attempt attempt, other.Try(variant.layouts));
     if (variant.slices) PLIMSOLL_TRY(other.SliceAtPeak(attempt));
+    PLIMSOLL_TRY(other.TradeMemory(attempt));
     return attempt;
   }
 
@@ -346,11 +382,11 @@ class Compilation {
     const std::vector<Bytes> before = WorkspacesOf(best.model);
     PLIMSOLL_ASSIGN(std::vector<KernelChoice> choices,
                     ChooseAlternatives(best.model, options_, best.most_workspace,
-                                       WorkspacesWithin(best.model, highest)));
+                                       WorkspacesWithin(best.model, highest), best.choices));
+    std::vector<KernelChoice> usual = best.choices;
+    usual.resize(choices.size());
     for (const bool only_smaller : {false, true}) {
-      const bool any = std::ranges::any_of(
-          choices, [](const KernelChoice& choice) { return !choice.alternative.empty(); });
-      if (!any) return {};
+      if (choices == usual) return {};
       Attempt tuned = best.Again();
       tuned.choices = choices;
       PLIMSOLL_TRY(Plan(tuned));
@@ -360,7 +396,7 @@ class Compilation {
       }
       const std::vector<Bytes> after = WorkspacesOf(tuned.model);
       for (size_t i = 0; i < choices.size() && !only_smaller; ++i) {
-        if (after[i] > before[i]) choices[i] = {};
+        if (after[i] > before[i]) choices[i] = usual[i];
       }
     }
     return {};

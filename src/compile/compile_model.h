@@ -16,6 +16,8 @@
 
 namespace plimsoll::compile {
 
+class KeptTrades;
+
 // The form in which kernels read constants that they could pack.
 enum class WeightForms {
   kPacked,   // packed: fastest
@@ -32,8 +34,12 @@ struct CompileOptions {
   // Where packed constants go; null: kernels read constants as they are.
   kernels::PackedWeights* packed_weights = nullptr;
   WeightForms weight_forms = WeightForms::kPacked;
-  int threads = 1;             // that kernels are prepared for
-  bool deterministic = false;  // kernels::KernelSite::deterministic
+  // Packed constants may take a little more memory where that saves much time (trades.h). Never
+  // where memory comes first.
+  bool trades_memory = true;
+  KeptTrades* kept_trades = nullptr;  // of a graph that is compiled for several shapes
+  int threads = 1;                    // that kernels are prepared for
+  bool deterministic = false;         // kernels::KernelSite::deterministic
   // Told of the graph when its constants are those that kernels will read, before any does; may
   // change where they lie.
   std::function<Status(graph::Graph& graph)> hold_constants;

@@ -105,9 +105,27 @@ bool MayPack(const Node& node) {
          !node.memory.no_address_refresh;
 }
 
+TradesByNode TradesWithin(const CompiledModel& model, const CompileOptions& options,
+                          const TradesByNode& offered, const std::vector<Bytes>& most_workspace) {
+  TradesByNode trades(offered.size());
+  NoPacking no_packing;
+  for (size_t i = 0; i < offered.size(); ++i) {
+    if (offered[i].empty()) continue;
+    NodeSite known(model.graph, NodeId(i));
+    KernelSite& site = known.site();
+    site.deterministic = options.deterministic;
+    site.most_workspace = most_workspace[i];
+    site.packed_weights = &no_packing;
+    site.alternatives.trades = &trades[i];
+    const kernels::Backend& backend = options.plan.lifetimes.target.BackendOf(site.node());
+    if (!backend.Prepare(site).ok()) trades[i].clear();
+  }
+  return trades;
+}
+
 Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpose purpose,
                       const std::vector<Bytes>& most_workspace,
-                      const std::vector<KernelChoice>& choices) {
+                      const std::vector<KernelChoice>& choices, TradesByNode* trades) {
   const Graph& graph = model.graph;
   const Target& target = options.plan.lifetimes.target;
   ConstantReaders readers(model.graph, purpose == Purpose::kToRun);
@@ -117,6 +135,7 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
                                                                        : options.packed_weights;
   model.kernels.resize(graph.nodes.size());
   model.packed_inputs.resize(graph.nodes.size());
+  if (trades != nullptr) trades->assign(graph.nodes.size(), {});
   for (const graph::Subgraph& body : graph.subgraphs) {
     for (const NodeId id : body.nodes) {
       const Node& node = graph[id];
@@ -125,6 +144,7 @@ Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpo
       NodeSite known(graph, id);
       KernelSite& site = known.site();
       site.deterministic = options.deterministic;
+      if (trades != nullptr) site.alternatives.trades = &(*trades)[id.index()];
       if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
       if (!choices.empty() && !choices[id.index()].alternative.empty()) {
         const KernelChoice& choice = choices[id.index()];

@@ -63,16 +63,33 @@ class PackedWeights {
   virtual void Forget(const void* data, Bytes size) = 0;
 };
 
+// A way to make a kernel that takes less time than the maker's own and holds a constant in a larger
+// form: memory for time.
+struct Trade {
+  std::string name;  // of the alternative
+  size_t input = 0;  // the constant
+  Bytes packed;      // that form of it
+  Bytes usual;       // the form that the maker's own way holds
+  Bytes workspace;
+  double saved = 0;  // time, in multiplications of float32 as fast as the processor has them
+};
+
 // The ways in which a maker can make a kernel besides the one that it takes by itself. Each has a
 // name that says what is different, and gives results that differ by rounding at most.
 struct Alternatives {
   std::string_view wanted = {};               // empty, or unknown: the maker's own way
   std::vector<std::string>* names = nullptr;  // where given: takes in the names of all there are
+  std::vector<Trade>* trades = nullptr;       // likewise; these are not among `names`
 
   // For makers: there is an alternative of this name. Whether it is the one to take.
   bool Offer(std::string_view name) const {
     if (names != nullptr) names->emplace_back(name);
     return !wanted.empty() && wanted == name;
+  }
+  // The same of one that holds more memory.
+  bool Offer(const Trade& trade) const {
+    if (trades != nullptr) trades->push_back(trade);
+    return wanted == trade.name;
   }
 };
 

@@ -76,6 +76,11 @@ Result<KernelPointer> PrepareKernel(KernelSite& site) {
   site.most_workspace = std::max(most, stack);
   Result<KernelPointer> made = row->make(site);
   site.most_workspace = most;
+  if (site.alternatives.trades != nullptr) {
+    for (Trade& trade : *site.alternatives.trades) {
+      if (trade.workspace > most && trade.workspace <= stack) trade.workspace = Bytes();
+    }
+  }
   PLIMSOLL_ASSIGN(KernelPointer kernel, std::move(made));
   const Bytes workspace = kernel->workspace();
   if (workspace <= most || workspace > stack) return kernel;

@@ -8,18 +8,20 @@ import onnxruntime
 from check_models import LARGEST_ERROR, distance, file_name
 from exact_reference import evaluate
 
-OUTCOMES = ["differs", "none exact", "ORT inexact"]  # of an input on which the engines do not agree, the worst first
+OUTCOMES = ["differs", "none exact", "ORT inexact", "ORT saturates"]  # of an input on which the engines do not agree, the worst first
 AS_FAR = 1.2  # from the exact answer, ours beside the peer's: no farther than it
 NUDGES = 4  # of an input, by last bits
 LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]
 
 
-def open_peer(path, level="ORT_ENABLE_ALL"):
+def open_peer(path, level="ORT_ENABLE_ALL", precise=False):
+    """`precise`: sums of products of bytes do not saturate, which they do on processors without instructions for them."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    options.add_session_config_entry("session.x64quantprecision", str(int(precise)))
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
@@ -68,8 +70,20 @@ def error_of(expected, path):
     return distance(got, expected) if expected.dtype.kind not in "OU" else float(list(got.ravel()) != list(expected.ravel()))
 
 
+def far_from_precise(path, feeds, folder):
+    """How far ours is from the peer's answer where its sums do not saturate; infinite where it refuses to run so."""
+    try:
+        precise = run_peer(open_peer(path, precise=True), feeds)
+    except Exception:
+        return float("inf")
+    return max(error_of(output, folder / "out" / file_name(name)) for name, output in precise.items() if isinstance(output, np.ndarray))
+
+
 def explain(path, feeds, expected, folder):
-    """Whose difference it is: beside the exact answer, and beside the peer's own to inputs that differ in last bits. An outcome, and the figures."""
+    """Whose difference it is: beside the peer's answer where its sums do not saturate, beside the exact answer, and beside the peer's own to
+    inputs that differ in last bits. An outcome, and the figures."""
+    if (far := far_from_precise(path, feeds, folder)) <= LARGEST_ERROR:
+        return "ORT saturates", f"with sums that do not saturate (session.x64quantprecision) ONNX Runtime is {far:.1e} from ours"
     session, random = open_peer(path), np.random.default_rng(3)
     moved = [by_output(run_peer(session, nudged(feeds, random)), expected) for _ in range(NUDGES)]
     text = f"last bits of the input move ONNX Runtime by {max(max(one.values()) for one in moved):.1e}"

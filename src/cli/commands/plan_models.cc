@@ -166,6 +166,7 @@ Result<PlanRequest> ReadPlanRequest(const PlanArguments& options) {
   request.session.threads = ThreadsOf(options.run_threads);
   request.session.load.plan = ReadOptions(options);
   request.session.load.weight_forms = ParseWeightForms(options.weights);
+  request.session.load.trades_memory = options.limit.empty();
   return request;
 }
 

@@ -353,6 +353,7 @@ Status Run(const RunArguments& options, Answer& answer) {
   session_options.pin_threads = options.pin_threads;
   session_options.load.optimise = !options.plain;
   session_options.load.weight_forms = ParseWeightForms(options.weights);
+  session_options.load.trades_memory = options.limit.empty();
   session_options.config = configured.config;
   PLIMSOLL_ASSIGN(session_options.profile, ProfileFor(options, session_options.config.profiling));
   RunReport report;

@@ -22,6 +22,8 @@ using kernels::KernelSite;
 using kernels::TensorInfo;
 
 constexpr size_t kUsualAlternatives = 3;  // without deeper_opat
+// No maker has an alternative of this name.
+constexpr std::string_view kMakersOwn = "the maker's own";
 
 // Numbers between -1 and 1; zeros for what may be an index.
 Result<HostTensor> MadeUpTensor(const TensorInfo& info, uint32_t seed) {
@@ -63,13 +65,20 @@ struct Trial {
 // Measures the alternatives of one node against each other.
 class NodeTuning {
  public:
-  NodeTuning(const Graph& graph, NodeId id, const CompileOptions& options, Bytes most, Bytes room)
-      : graph_(graph), id_(id), options_(options), most_(most), room_(room) {}
+  NodeTuning(const Graph& graph, NodeId id, const CompileOptions& options, Bytes most, Bytes room,
+             std::string usual)
+      : graph_(graph),
+        id_(id),
+        options_(options),
+        most_(most),
+        room_(room),
+        usual_(std::move(usual)) {}
 
   // The alternatives there are.
   std::vector<std::string> Names() const {
     NodeSite known(graph_, id_);
     std::vector<std::string> names;
+    if (!usual_.empty()) names.emplace_back(kMakersOwn);
     known.site().alternatives.names = &names;
     NoPacking packing;
     if (!Prepare(known.site(), packing).ok()) return {};
@@ -83,7 +92,7 @@ class NodeTuning {
     choice.what = Describe(graph_, id_);
     PLIMSOLL_TRY(MakeInputs());
     std::vector<std::unique_ptr<Trial>> trials;
-    PLIMSOLL_ASSIGN(std::unique_ptr<Trial> first, Try({}));
+    PLIMSOLL_ASSIGN(std::unique_ptr<Trial> first, Try(usual_));
     PLIMSOLL_TRY(first->Run());
     trials.push_back(std::move(first));
     for (const std::string& name : names) {
@@ -100,7 +109,7 @@ class NodeTuning {
     const Stopwatch stopwatch =
         tuning.stopwatch ? tuning.stopwatch : StopwatchFor(tuning.high_performance);
     PLIMSOLL_ASSIGN(const size_t best, ClearlyFastest(stopwatch, candidates, &choice.gain));
-    choice.choice = trials[best]->name;
+    if (best > 0) choice.choice = trials[best]->name;
     return choice;
   }
 
@@ -164,8 +173,9 @@ class NodeTuning {
   const Graph& graph_;
   const NodeId id_;
   const CompileOptions& options_;
-  const Bytes most_;  // workspace without tuning
-  const Bytes room_;  // workspace of an alternative
+  const Bytes most_;         // workspace without tuning
+  const Bytes room_;         // workspace of an alternative
+  const std::string usual_;  // the alternative without tuning; empty: none
   std::vector<HostTensor> inputs_;
 };
 
@@ -210,11 +220,13 @@ Result<const void*> TemporaryPacking::Pack(const void*, Bytes plain, std::string
 Result<std::vector<KernelChoice>> ChooseAlternatives(CompiledModel& model,
                                                      const CompileOptions& options,
                                                      const std::vector<Bytes>& most_workspace,
-                                                     const std::vector<Bytes>& room) {
+                                                     const std::vector<Bytes>& room,
+                                                     const std::vector<KernelChoice>& usual) {
   const Graph& graph = model.graph;
-  std::vector<KernelChoice> choices(graph.nodes.size());
+  std::vector<KernelChoice> choices = usual;
+  choices.resize(graph.nodes.size());
   const auto choose = [&](NodeId id, const std::string& alternative) {
-    choices[id.index()] = {alternative, room[id.index()]};
+    if (!alternative.empty()) choices[id.index()] = {alternative, room[id.index()]};
   };
   std::map<std::string, std::string> found;  // by signature, in this compilation
   std::vector<TunedChoice> kept;
@@ -223,11 +235,13 @@ Result<std::vector<KernelChoice>> ChooseAlternatives(CompiledModel& model,
       const Node& node = graph[id];
       if (!SubgraphsOf(node).empty() || IsTransfer(node)) continue;
       const Bytes most = most_workspace.empty() ? Bytes(kSaturated) : most_workspace[id.index()];
-      NodeTuning tuning(graph, id, options, most, room[id.index()]);
+      const std::string before = choices[id.index()].alternative;
+      NodeTuning tuning(graph, id, options, most, room[id.index()], before);
       const std::vector<std::string> names = tuning.Names();
       if (names.empty()) continue;
-      std::string signature = StrCat(SignatureOf(graph, id), options.packed_weights != nullptr,
-                                     static_cast<int>(options.weight_forms), options.deterministic);
+      std::string signature =
+          StrCat(SignatureOf(graph, id), options.packed_weights != nullptr,
+                 static_cast<int>(options.weight_forms), options.deterministic, before);
       const auto known = found.find(signature);
       if (known != found.end()) {
         choose(id, known->second);

@@ -11,7 +11,8 @@
 
 namespace plimsoll::compile {
 
-// By node: the alternative that tuning chose; empty where it chose none. Earlier results are taken
+// By node: the alternative that tuning chose; that of `usual`, the choices without tuning (empty:
+// none), where it chose none. Earlier results are taken
 // from the store; others are measured where the options say so, and kept there. `most_workspace` is
 // what kernels obey without tuning, where it is not empty; `room` is the largest workspace of each
 // node that does not lift the peak. Constants take no more memory than without. What was found in
@@ -19,7 +20,8 @@ namespace plimsoll::compile {
 Result<std::vector<KernelChoice>> ChooseAlternatives(CompiledModel& model,
                                                      const CompileOptions& options,
                                                      const std::vector<Bytes>& most_workspace,
-                                                     const std::vector<Bytes>& room);
+                                                     const std::vector<Bytes>& room,
+                                                     const std::vector<KernelChoice>& usual);
 
 // Packed constants on the heap, for kernels that are tried and thrown away. Not thread-safe.
 class TemporaryPacking : public kernels::PackedWeights {

@@ -100,6 +100,7 @@ compile::CompileOptions GraphCompiler::OptionsOfParts() const {
   options.optimise = load.optimise;
   options.switches = load.switches;
   options.weight_forms = load.weight_forms.value_or(options.weight_forms);
+  options.trades_memory = load.trades_memory;
   options.threads = load.threads;
   options.deterministic = load.deterministic;
   return options;
@@ -121,6 +122,7 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
   if (options_.side.host_reachable) options.tuning = load.tuning;
   if (load.only_plan) options.tuning.subgraphs = options.tuning.operators = false;
   options.packed_weights = load.optimise ? &packed_ : nullptr;
+  options.kept_trades = &kept_trades_;
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   options.separate_host_operators = load.separate_host_operators && !options_.takes_one_shape;
   std::optional<StoredSearches> searches;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compile/compile_model.h"
+#include "compile/trades.h"
 #include "engine/graph/input_ranges.h"
 #include "engine/graph/load_options.h"
 #include "engine/graph/plain_graph.h"
@@ -72,7 +73,8 @@ class GraphCompiler {
   PackedStore packed_;
   std::vector<std::shared_ptr<const void>> assumed_;  // addresses of constants that are missing
   std::optional<Error> failure_;                      // of compiling the one shape
-  bool gave_back_code_ = false;                       // that loading used
+  compile::KeptTrades kept_trades_;
+  bool gave_back_code_ = false;  // that loading used
 };
 
 }  // namespace plimsoll::engine

@@ -22,6 +22,7 @@ struct LoadOptions {
   bool only_plan = false;
   // The form of constants that kernels can pack; none: as memory_optimization_policy says.
   std::optional<compile::WeightForms> weight_forms;
+  bool trades_memory = true;  // compile::CompileOptions::trades_memory
   size_t kept_plans = 64;     // sets of shapes that stay compiled; the last one always does
   compile::PlanOptions plan;  // how hard to plan, and what to obey
   bool open_shapes = false;   // compile_dynamic_mode: the sizes of inputs are the caller's choice

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -167,6 +168,44 @@ TEST(DeterministicTest, R112_WholeNetworks) {
   ExpectOneAnswer("convolutions", ConvolutionalNetwork(), {Random({1, 3, 20, 20}, 4)});
   for (const int64_t rows : {1, 33, 190}) {
     ExpectOneAnswer("attention", TransformerLayer(3, rows), {Random({3, rows, kModelWidth}, 4)});
+  }
+}
+
+// An MLP whose wide layer makes the peak.
+Graph WideLayer() {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({96, 128}));
+  const ValueId wide = builder.Node("MatMul", {x, RandomWeights(builder, "up", {128, 2048}, 18)});
+  builder.Output(builder.Node(
+      "MatMul", {builder.Node("Relu", {wide}), RandomWeights(builder, "down", {2048, 128}, 19)}));
+  return builder.Build();
+}
+
+// Nodes that multiply with some rows of their weights, and add to the sum of others.
+int64_t SumSlicesIn(int threads, bool deterministic) {
+  config::RunConfig config;
+  config.deterministic = deterministic;
+  SessionOptions options = Under(config);
+  options.threads = threads;
+  const auto session = MakeSession(options);
+  const auto executable =
+      session->Compile(MustAdd(*session, WideLayer()), Views({Random({96, 128}, 20)}));
+  EXPECT_TRUE(executable.ok() && *executable != nullptr);
+  const Graph& graph = (*executable)->model().graph;
+  return std::count_if(graph.root().nodes.begin(), graph.root().nodes.end(),
+                       [&](auto id) { return graph[id].attributes.Int("first_depth", 0) > 0; });
+}
+
+// What is between two products comes in slices where the peak falls by it, and threads decide how
+// many: a plan that must not depend on them has none.
+TEST(DeterministicTest, R112_SumsAreNotCutIntoSlices) {
+  EXPECT_GT(SumSlicesIn(1, false), 0);
+  EXPECT_NE(SumSlicesIn(1, false), SumSlicesIn(5, false));
+  const std::vector<HostTensor> input = {Random({96, 128}, 20)};
+  const auto one = RunWith(WideLayer(), input, 1, true);
+  for (const int threads : {1, 2, 5}) {
+    EXPECT_EQ(SumSlicesIn(threads, true), 0) << threads;
+    EXPECT_TRUE(RunWith(WideLayer(), input, threads, true) == one) << threads;
   }
 }
 

@@ -154,6 +154,8 @@ Bytes Form::size() const {
                    : Bytes();
 }
 
+Form Form::Slice(int64_t first, int64_t count) const { return SliceOf(*descriptor_, first, count); }
+
 std::string Form::Text() const { return present() ? Layout(*descriptor_) : ""; }
 
 bool Form::operator==(const Form& other) const {

@@ -30,6 +30,9 @@ class Form {
   Bytes size() const;
   std::string Text() const;  // the same for equal forms only
   bool operator==(const Form& other) const;
+  // Entries [first, first + count) of the first dimension, in memory that begins where that of the
+  // whole tensor does. Not present where blocks would be cut.
+  Form Slice(int64_t first, int64_t count) const;
   const Descriptor* descriptor() const { return descriptor_.get(); }
 
  private:

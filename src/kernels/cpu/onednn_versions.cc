@@ -1,5 +1,6 @@
 #include "kernels/cpu/onednn_versions.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "plimsoll/base/text.h"
@@ -41,6 +42,20 @@ Form Described(const Dims& dims, dnnl_format_tag_t tag, const Dims* strides) {
 Form Copied(DescriptorView view) {
   auto made = std::make_shared<Form::Descriptor>();
   dnnl_memory_desc_clone(&made->raw, view);
+  return Form(std::move(made));
+}
+
+Form SliceOf(const Form::Descriptor& whole, int64_t first, int64_t count) {
+  dnnl_dims_t* all = nullptr;
+  dnnl_memory_desc_query(whole.raw, dnnl_query_dims, &all);
+  dnnl_dims_t dims;
+  std::copy_n(*all, DNNL_MAX_NDIMS, dims);
+  dims[0] = count;
+  const dnnl_dims_t offsets = {first};
+  auto made = std::make_shared<Form::Descriptor>();
+  if (dnnl_memory_desc_create_submemory(&made->raw, whole.raw, dims, offsets) != dnnl_success) {
+    return Form();
+  }
   return Form(std::move(made));
 }
 
@@ -118,6 +133,18 @@ Form Described(const Dims& dims, dnnl_format_tag_t tag, const Dims* strides) {
 Form Copied(DescriptorView view) {
   auto made = std::make_shared<Form::Descriptor>();
   made->raw = *view;
+  return Form(std::move(made));
+}
+
+Form SliceOf(const Form::Descriptor& whole, int64_t first, int64_t count) {
+  dnnl_dims_t dims;
+  std::copy_n(whole.raw.dims, DNNL_MAX_NDIMS, dims);
+  dims[0] = count;
+  const dnnl_dims_t offsets = {first};
+  auto made = std::make_shared<Form::Descriptor>();
+  if (dnnl_memory_desc_init_submemory(&made->raw, &whole.raw, dims, offsets) != dnnl_success) {
+    return Form();
+  }
   return Form(std::move(made));
 }
 

@@ -31,6 +31,7 @@ dnnl_engine_t Engine();
 // Row-major steps where `strides` are given, `tag` otherwise.
 Form Described(const Dims& dims, dnnl_format_tag_t tag, const Dims* strides);
 Form Copied(DescriptorView view);
+Form SliceOf(const Form::Descriptor& whole, int64_t first, int64_t count);  // Form::Slice
 std::string Layout(const Form::Descriptor& descriptor);  // the same for equal forms only
 
 void AppendEltwise(dnnl_post_ops_t chain, dnnl_alg_kind_t kind, float alpha, float beta);

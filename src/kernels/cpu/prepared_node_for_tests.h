@@ -59,7 +59,7 @@ inline Result<PreparedNode> Prepare(const OneNode& node, std::vector<HostTensor>
                                     const std::set<size_t>& constants = {},
                                     PackedWeights* weights = nullptr,
                                     Bytes most_workspace = Bytes(kSaturated),
-                                    bool deterministic = false) {
+                                    bool deterministic = false, std::string_view alternative = {}) {
   PreparedNode prepared{
       .graph = node.Build(inputs), .inputs = std::move(inputs), .output = {}, .kernel = nullptr};
   prepared.graph.nodes[0].version = node.version;
@@ -71,6 +71,7 @@ inline Result<PreparedNode> Prepare(const OneNode& node, std::vector<HostTensor>
                   .outputs = {},
                   .packed_weights = weights,
                   .most_workspace = most_workspace,
+                  .alternatives = {.wanted = alternative},
                   .deterministic = deterministic};
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     const HostTensor& input = prepared.inputs[i];

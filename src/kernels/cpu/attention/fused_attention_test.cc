@@ -163,10 +163,15 @@ TEST(FusedAttentionMemoryTest, NeverKeepsTheWholeScoreMatrix) {
   const TensorInfo info{.type = graph::DataType::kFloat32, .dims = dims};
   KernelSite site{
       .graph = graph, .id = graph::NodeId(0), .inputs = {info, info, info}, .outputs = {info}};
-  const auto kernel = PrepareKernel(site);
-  ASSERT_TRUE(kernel.ok());
   const int64_t scores = 4096 * 4096 * 4;
-  EXPECT_LT((*kernel)->workspace().value(), scores / 16);
+  const int64_t packed = 2 * 4096 * 64 * 4;  // keys and values
+  for (const int threads : {1, 2, 16}) {
+    const ThreadScope scope(threads);
+    const auto kernel = PrepareKernel(site);
+    ASSERT_TRUE(kernel.ok());
+    EXPECT_LT((*kernel)->workspace().value(), packed + threads * scores / 256)
+        << threads << " threads";
+  }
 }
 
 }  // namespace fused_attention_test

@@ -13,6 +13,7 @@
 #include "kernels/cpu/convolution/product_convolution.h"
 #include "kernels/cpu/convolution/rows/row_convolution.h"
 #include "kernels/cpu/convolution/tiled_convolution.h"
+#include "kernels/cpu/convolution/winograd/winograd_convolution.h"
 #include "kernels/cpu/product/packed_operand.h"
 #include "plimsoll/base/text.h"
 
@@ -289,6 +290,8 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
   wanted.shape.window = WithLongRows(given.shape.window);
   const bool depthwise = wanted.shape.groups > 1 && SuitsDepthwiseConvolution(site, wanted);
   const bool blocked = wanted.source_blocked && wanted.destination_blocked;
+  PLIMSOLL_ASSIGN(KernelPointer winograd, OfferWinogradConvolution(site, wanted));
+  if (winograd != nullptr) return winograd;
   if (depthwise && !blocked && !site.alternatives.Offer("blocks")) {
     return MakeDepthwiseConvolution(site, wanted);
   }

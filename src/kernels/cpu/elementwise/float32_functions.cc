@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/elementwise/float32_functions.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/vector/rational_math-inl.h"
 #include "kernels/cpu/vector/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -139,6 +140,14 @@ void MishRun(const void* from, void* to, int64_t count, const Coefficients&) {
   });
 }
 
+void RationalTanhRun(const void* from, void* to, int64_t count, const Coefficients&) {
+  Transform(from, to, count, [](auto d, auto x) HWY_ATTR { return RationalTanh(d, x); });
+}
+
+void RationalSigmoidRun(const void* from, void* to, int64_t count, const Coefficients&) {
+  Transform(from, to, count, [](auto d, auto x) HWY_ATTR { return RationalSigmoid(d, x); });
+}
+
 }  // namespace plimsoll::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -162,6 +171,8 @@ HWY_EXPORT(HardSwishRun);
 HWY_EXPORT(ClipRun);
 HWY_EXPORT(EluRun);
 HWY_EXPORT(MishRun);
+HWY_EXPORT(RationalTanhRun);
+HWY_EXPORT(RationalSigmoidRun);
 
 const Float32Functions& Float32() {
   static const Float32Functions functions = [] {
@@ -185,6 +196,8 @@ const Float32Functions& Float32() {
         .clip = HWY_DYNAMIC_DISPATCH(ClipRun),
         .elu = HWY_DYNAMIC_DISPATCH(EluRun),
         .mish = HWY_DYNAMIC_DISPATCH(MishRun),
+        .rational_tanh = HWY_DYNAMIC_DISPATCH(RationalTanhRun),
+        .rational_sigmoid = HWY_DYNAMIC_DISPATCH(RationalSigmoidRun),
     };
   }();
   return functions;

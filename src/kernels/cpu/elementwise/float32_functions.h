@@ -24,6 +24,9 @@ struct Float32Functions {
   UnaryLoop clip;          // alpha to beta
   UnaryLoop elu;           // alpha * (exp(x) - 1) below 0
   UnaryLoop mish;          // x * tanh(log(1 + exp(x)))
+  // Of rational_math-inl.h, with absolute errors below 4e-7.
+  UnaryLoop rational_tanh;
+  UnaryLoop rational_sigmoid;
 };
 
 const Float32Functions& Float32();

@@ -32,9 +32,11 @@ void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, 
     const float value = addend.factor * *from;
     for (int64_t i = 0; i < columns; ++i) c[i] = onto ? c[i] + value : value;
   } else if (onto) {
-    for (int64_t i = 0; i < columns; ++i) c[i] += addend.factor * from[i];
-  } else if (from != c || addend.factor != 1) {
+    RowAddTo(from, columns, addend.factor, c);
+  } else if (addend.factor != 1) {
     for (int64_t i = 0; i < columns; ++i) c[i] = addend.factor * from[i];
+  } else if (from != c) {
+    std::copy_n(from, columns, c);
   }
 }
 
@@ -74,8 +76,9 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   const bool packs = product.packs_constant_ && tensor.constant && site.packed_weights != nullptr &&
                      tensor.elements() > 0 && used.first_column % kPanelWidth == 0 &&
                      site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels);
+  product.PlanSlots(packs ? Bytes() : panels, site.most_workspace - workspace.total());
   if (!packs) {
-    if (panels > Bytes(0)) product.panels_ = workspace.Take(panels);
+    if (panels > Bytes(0)) product.panels_ = workspace.Take(panels * product.slots_);
     return product;
   }
   product.way_ = Way::kPacked;
@@ -155,6 +158,17 @@ void FloatProduct::PlanPieces(Bytes room) {
   piece_columns_ = std::clamp(columns_of_depth(depth), std::min(kPanelWidth, all), all);
 }
 
+// Many matrices, each too small for two threads, are shared out whole.
+void FloatProduct::PlanSlots(Bytes panels, Bytes room) {
+  const auto matrices = static_cast<int64_t>(shape_.a_matrices.size());
+  const int64_t work = shape_.rows * shape_.columns * std::max<int64_t>(shape_.depth, 1);
+  slot_floats_ = panels.value() / int64_t{sizeof(float)};
+  if (work >= 2 * kThreadWork) return;
+  slots_ = std::min<int64_t>({Threads(), matrices, matrices * work / kThreadWork});
+  if (panels > Bytes()) slots_ = std::min(slots_, room.value() / panels.value());
+  slots_ = std::max<int64_t>(slots_, 1);
+}
+
 // A piece of the columns, packed part by part of the depth. `packed`: it is in the panels already.
 void FloatProduct::RunPacking(const Part& piece, const float* b, float* panels, bool packed) const {
   for (int64_t i = 0; i < piece_parts_; ++i) {
@@ -204,14 +218,29 @@ void FloatProduct::PackConstant(const float* b, float* panels, PackedWeights& st
 
 void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const Addend& other,
                        float* c, void* workspace) const {
+  float* const panels = At<float>(workspace, panels_);
+  const int64_t step = std::max<int64_t>(way_ == Way::kPack ? piece_columns_ : shape_.columns, 1);
+  const size_t matrices = shape_.a_matrices.size();
+  ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t slot = begin; slot < end; ++slot) {
+      const auto first_of = [&](int64_t number) {
+        return matrices * static_cast<size_t>(number) / static_cast<size_t>(slots_);
+      };
+      RunMatrices(first_of(slot), first_of(slot + 1), step, a, b, bias, other, c,
+                  panels + slot * slot_floats_);
+    }
+  });
+}
+
+void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t step, const float* a,
+                               const float* b, const Addend& bias, const Addend& other, float* c,
+                               float* panels) const {
   const int64_t elements = PanelElements(part_.all_depth, part_.all_columns);
   const int64_t first_of_b =
       part_.first_depth * shape_.b_depth_stride + part_.first_column * shape_.b_column_stride;
-  float* const panels = At<float>(workspace, panels_);
-  const int64_t step = std::max<int64_t>(way_ == Way::kPack ? piece_columns_ : shape_.columns, 1);
   for (int64_t first = 0; first < shape_.columns; first += step) {
     int64_t in_panels = -1;
-    for (size_t i = 0; i < shape_.a_matrices.size(); ++i) {
+    for (size_t i = first_matrix; i < end_matrix; ++i) {
       const float* const matrix = b + shape_.b_matrices[i] * shape_.b_size() + first_of_b;
       Part part{.a = a + shape_.a_matrices[i] * shape_.a_size(),
                 .b = {},

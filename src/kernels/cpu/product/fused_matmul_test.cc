@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/cpu/prepared_node_for_tests.h"
+#include "kernels/parallel.h"
 
 namespace plimsoll::kernels::cpu {
 namespace fused_matmul_test {
@@ -119,6 +120,26 @@ TEST(FusedMatMulTest, EveryWayThroughTheProductGivesTheSameNumbers) {
     const auto prepared = Prepare(Product(one), {a, b, bias, residual});
     EXPECT_THAT(*prepared->Run(/*over=*/3), Pointwise(FloatNear(1e-4f), expected)) << "in place";
   }
+}
+
+// Matrices that are each too small for two threads are shared out whole: the same bits, and a piece
+// of panels for each thread, as far as there is room.
+TEST(FusedMatMulTest, ManySmallMatricesAreSharedOut) {
+  const ProductCase one{61, 20, 24, 40, false, true, false};
+  const HostTensor a = Matrix(one, one.rows, one.depth, one.transpose_a, false, 1);
+  const HostTensor b = Matrix(one, one.depth, one.columns, one.transpose_b, one.shared_b, 2);
+  const HostTensor bias = Wavy({one.columns}, 3);
+  const HostTensor residual = Wavy({one.batch, one.rows, one.columns}, 4);
+  const auto alone = [&] {
+    const ThreadScope scope(1);
+    return Prepare(Product(one), {a, b, bias, residual});
+  }();
+  const ThreadScope scope(3);
+  const auto prepared = Prepare(Product(one), {a, b, bias, residual});
+  ASSERT_TRUE(alone.ok() && prepared.ok());
+  EXPECT_EQ(prepared->kernel->workspace(), alone->kernel->workspace() * 3);
+  EXPECT_EQ(*prepared->Run(), *alone->Run());
+  EXPECT_THAT(*prepared->Run(), Pointwise(FloatNear(1e-4f), Expected(one, a, b, bias, residual)));
 }
 
 // Rows [first, first + rows) and columns of a matrix.

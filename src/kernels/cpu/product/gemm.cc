@@ -26,13 +26,16 @@ constexpr int kVectors = static_cast<int>(kPanelWidth / hn::MaxLanes(kLanes));
 // vectors as wide as a panel come with 32 registers, else there are 16.
 constexpr int kMostPanels = kVectors == 1 ? 2 : 1;
 constexpr int kMostRows = kVectors >= 12 ? 1 : 12 / kVectors;
-// One row alone goes over several panels at once, so that sums do not wait for one another.
-constexpr int kRowPanels = 4;
+// One, two or three rows go over several panels at once, so that sums do not wait for one another.
+constexpr int PanelsAtOnce(int rows) {
+  const int most = std::min(kMostRows * kMostPanels / rows, rows < 3 ? 4 : 2);
+  return std::max(most / kMostPanels, 1) * kMostPanels;
+}
 // Rows of A that stay in the second cache.
 constexpr int64_t kRowBlock = 192;
 
 // A tile of C: kGemmRows rows and kPanels panels, of which the last may be cut to `last_columns`.
-// Where kFetches, the panel behind them is brought into the second cache on the way.
+// Where kFetches, as many panels behind them are brought into the second cache on the way.
 template <int kGemmRows, int kPanels, bool kFetches = false>
 HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT a,
                      const float* HWY_RESTRICT b, int64_t last_columns, bool accumulate,
@@ -48,7 +51,10 @@ HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT 
     for (int v = 0; v < kWidth; ++v) totals[r][v] = hn::Zero(kLanes);
   }
   for (int64_t d = 0; d < depth; ++d) {
-    if constexpr (kFetches) __builtin_prefetch(b + kPanels * gemm.b.panel_stride, 0, 2);
+#pragma GCC unroll 16
+    for (int p = 0; kFetches && p < kPanels; ++p) {
+      __builtin_prefetch(b + (kPanels + p) * gemm.b.panel_stride, 0, 2);
+    }
     Vector row[kWidth];
 #pragma GCC unroll 16
     for (int v = 0; v < kWidth; ++v) {
@@ -84,76 +90,60 @@ HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT 
   }
 }
 
-// A tile of kPanels panels and `rows` rows, at most kGemmRows.
-template <int kGemmRows, int kPanels>
-HWY_INLINE void TileOf(int64_t rows, const Gemm& gemm, int64_t depth, const float* a,
-                       const float* b, int64_t last_columns, bool accumulate, float* c) {
-  if constexpr (kGemmRows > 1) {
-    if (rows < kGemmRows) {
-      TileOf<kGemmRows - 1, kPanels>(rows, gemm, depth, a, b, last_columns, accumulate, c);
-      return;
-    }
-  }
-  Tile<kGemmRows, kPanels, true>(gemm, depth, a, b, last_columns, accumulate, c);
-}
+// Rows of C, with some of the products of each sum.
+struct Block {
+  int64_t depth = 0;
+  const float* a = nullptr;
+  const float* b = nullptr;
+  bool accumulate = false;
+  float* c = nullptr;
+};
 
-// Has rows [first, last) of a panel brought into the second cache while others are worked on: the
-// first tile of the next panel would else wait for memory.
-HWY_INLINE void Fetch(const Gemm& gemm, const float* panel, int64_t first, int64_t last) {
-  for (int64_t d = first; d < last; ++d) __builtin_prefetch(panel + d * gemm.b.row_stride, 0, 2);
-}
-
-// `rows` rows of kPanels panels from `column` on, the last of which may be cut; `a`, `b` and `c`
-// are those of the first row and of the matrix's first column.
-template <int kPanels>
-void Panels(const Gemm& gemm, int64_t rows, int64_t column, int64_t depth, const float* a,
-            const float* b, bool accumulate, float* c) {
-  constexpr int64_t kColumns = kPanels * kPanelWidth;
-  const float* const panel = b + column / kPanelWidth * gemm.b.panel_stride;
+// kGemmRows rows of a block from `row` on, and kPanels panels of it from `column` on, the last of
+// which may be cut.
+template <int kGemmRows, int kPanels, bool kFetches>
+HWY_INLINE void TileOf(const Gemm& gemm, const Block& block, int64_t row, int64_t column) {
   const int64_t last_columns =
-      std::min(kColumns, gemm.columns - column) - (kPanels - 1) * kPanelWidth;
-  const int64_t next = std::min<int64_t>(
-      kPanels, (gemm.columns - column - 1) / kPanelWidth - (kPanels - 1));  // panels that follow
-  const int64_t tiles = (rows + kMostRows - 1) / kMostRows;
-  int64_t row = 0;
-  for (int64_t tile = 0; row + kMostRows <= rows; row += kMostRows, ++tile) {
-    for (int64_t i = 0; i < next; ++i) {
-      Fetch(gemm, panel + (kPanels + i) * gemm.b.panel_stride, depth * tile / tiles,
-            depth * (tile + 1) / tiles);
+      std::min(kPanelWidth, gemm.columns - column - (kPanels - 1) * kPanelWidth);
+  Tile<kGemmRows, kPanels, kFetches>(gemm, block.depth, block.a + row * gemm.a_row_stride,
+                                     block.b + column / kPanelWidth * gemm.b.panel_stride,
+                                     last_columns, block.accumulate,
+                                     block.c + row * gemm.c_stride + column);
+}
+
+// kPanels panels of a block from `column` on: the rows that fill tiles, then the kRest behind them.
+// The first tile has the panels behind it fetched, which would else be waited for.
+template <int kRest, int kPanels>
+void Panels(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t column) {
+  constexpr int kWidth = std::min(kPanels, kMostPanels);
+  for (int i = 0; i < kPanels && full_rows > 0; i += kWidth) {
+    const int64_t first = column + i * kPanelWidth;
+    TileOf<kMostRows, kWidth, true>(gemm, block, 0, first);
+    for (int64_t row = kMostRows; row < full_rows; row += kMostRows) {
+      TileOf<kMostRows, kWidth, false>(gemm, block, row, first);
     }
-    Tile<kMostRows, kPanels>(gemm, depth, a + row * gemm.a_row_stride, panel, last_columns,
-                             accumulate, c + row * gemm.c_stride + column);
   }
-  if (row < rows) {
-    TileOf<kMostRows, kPanels>(rows - row, gemm, depth, a + row * gemm.a_row_stride, panel,
-                               last_columns, accumulate, c + row * gemm.c_stride + column);
+  if constexpr (kRest > 0) {
+    // What one or two rows read comes as fast as it can without.
+    TileOf<kRest, kPanels, (kRest > 2)>(gemm, block, full_rows, column);
   }
 }
 
-// Rows [first, last) of C, with `depth` products of each sum from `from` on.
-void Block(const Gemm& gemm, int64_t first, int64_t last, int64_t from, int64_t depth) {
-  const bool accumulate = gemm.accumulate || from > 0;
-  const float* const a = gemm.a + from * gemm.a_depth_stride;
-  const float* const b = gemm.b.data + from * gemm.b.row_stride;
+// All columns of a block whose last `rest` rows, at most kRest, fill no tile.
+template <int kRest = kMostRows - 1>
+void Columns(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t rest) {
+  if constexpr (kRest > 0) {
+    if (rest < kRest) return Columns<kRest - 1>(gemm, block, full_rows, rest);
+  }
+  constexpr int kPanels = kRest == 0 ? kMostPanels : PanelsAtOnce(kRest);
   int64_t column = 0;
-  if (last - first == 1) {
-    for (; column + kRowPanels * kPanelWidth <= gemm.columns; column += kRowPanels * kPanelWidth) {
-      Tile<1, kRowPanels>(gemm, depth, a + first * gemm.a_row_stride,
-                          b + column / kPanelWidth * gemm.b.panel_stride, kPanelWidth, accumulate,
-                          gemm.c + first * gemm.c_stride + column);
-    }
+  for (; column + (kPanels - 1) * kPanelWidth < gemm.columns; column += kPanels * kPanelWidth) {
+    Panels<kRest, kPanels>(gemm, block, full_rows, column);
   }
-  const int64_t rows = last - first;
-  const float* const first_a = a + first * gemm.a_row_stride;
-  float* const first_c = gemm.c + first * gemm.c_stride;
-  if constexpr (kMostPanels > 1) {
-    constexpr int64_t kColumns = kMostPanels * kPanelWidth;
-    for (; column + kColumns - kPanelWidth < gemm.columns; column += kColumns) {
-      Panels<kMostPanels>(gemm, rows, column, depth, first_a, b, accumulate, first_c);
+  if constexpr (kPanels > 1) {
+    for (; column < gemm.columns; column += kPanelWidth) {
+      Panels<kRest, 1>(gemm, block, full_rows, column);
     }
-  }
-  for (; column < gemm.columns; column += kPanelWidth) {
-    Panels<1>(gemm, rows, column, depth, first_a, b, accumulate, first_c);
   }
 }
 
@@ -163,7 +153,14 @@ void Multiply(const Gemm& gemm) {
     const int64_t last = std::min(row + kRowBlock, gemm.rows);
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t from = gemm.depth * part / parts;
-      Block(gemm, row, last, from, gemm.depth * (part + 1) / parts - from);
+      const int64_t full_rows = (last - row) / kMostRows * kMostRows;
+      Columns(gemm,
+              {.depth = gemm.depth * (part + 1) / parts - from,
+               .a = gemm.a + row * gemm.a_row_stride + from * gemm.a_depth_stride,
+               .b = gemm.b.data + from * gemm.b.row_stride,
+               .accumulate = gemm.accumulate || from > 0,
+               .c = gemm.c + row * gemm.c_stride},
+              full_rows, last - row - full_rows);
     }
   }
 }

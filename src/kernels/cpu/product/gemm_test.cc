@@ -57,11 +57,12 @@ void ExpectProduct(int64_t rows, int64_t columns, int64_t depth, bool accumulate
   }
 }
 
-// Whole panels and panels that are cut, one row and several, sums of one part and of several.
+// Whole panels and panels that are cut, every number of rows behind full tiles, sums of one part
+// and of several.
 TEST(GemmTest, EverySizeGivesTheProductAndNothingElseIsWritten) {
-  for (const int64_t rows : {1, 2, 13}) {
-    for (const int64_t columns : {1, 16, 17, 65}) {
-      for (const int64_t depth : {0, 1, 7, 384, 385, 800}) {
+  for (int64_t rows = 1; rows <= 25; ++rows) {
+    for (const int64_t columns : {1, 16, 17, 33, 65, 83}) {
+      for (const int64_t depth : {0, 1, 7, 385}) {
         for (const bool accumulate : {false, true}) {
           ExpectProduct(rows, columns, depth, accumulate, (rows + columns) % 2 == 0);
         }
@@ -70,6 +71,36 @@ TEST(GemmTest, EverySizeGivesTheProductAndNothingElseIsWritten) {
   }
   ExpectProduct(200, 17, 7, false, false);
   ExpectProduct(200, 17, 385, true, true);
+  ExpectProduct(2, 65, 800, true, true);
+}
+
+// A row's sums are the same bits whatever rows stand around it and whichever panels go together.
+TEST(GemmTest, TheNumberOfRowsChangesNoBit) {
+  constexpr int64_t kRows = 25, kColumns = 83, kDepth = 401, kWidth = 96;
+  std::vector<float> a, b;
+  for (int64_t i = 0; i < kRows * kDepth; ++i) a.push_back(std::sin(static_cast<float>(i)));
+  for (int64_t i = 0; i < kDepth * kWidth; ++i) b.push_back(std::cos(static_cast<float>(i)));
+  const auto product = [&](int64_t first, int64_t rows) {
+    std::vector<float> c(static_cast<size_t>(rows * kColumns));
+    RunGemm({.rows = rows,
+             .columns = kColumns,
+             .depth = kDepth,
+             .a = a.data() + first * kDepth,
+             .a_row_stride = kDepth,
+             .b = {.data = b.data(), .row_stride = kWidth, .panel_stride = kPanelWidth},
+             .c = c.data(),
+             .c_stride = kColumns});
+    return c;
+  };
+  std::vector<float> alone;
+  for (int64_t row = 0; row < kRows; ++row) {
+    const std::vector<float> one = product(row, 1);
+    alone.insert(alone.end(), one.begin(), one.end());
+  }
+  for (int64_t rows = 2; rows <= kRows; ++rows) {
+    const std::vector<float> first(alone.begin(), alone.begin() + rows * kColumns);
+    EXPECT_EQ(product(0, rows), first) << rows << " rows";
+  }
 }
 
 }  // namespace gemm_test

@@ -37,9 +37,9 @@ struct Parameter {
   DataType type = DataType::kUndefined;  // kUndefined: left out
   int64_t elements = 1;
 
-  double Scale(const KernelCall& call, int64_t index) const {
-    return type == DataType::kUndefined ? 1
-                                        : LoadDouble(type, call.inputs[input], index % elements);
+  float Scale(const KernelCall& call, int64_t index) const {
+    if (type == DataType::kUndefined) return 1;
+    return static_cast<float>(LoadDouble(type, call.inputs[input], index % elements));
   }
   int64_t ZeroPoint(const KernelCall& call, int64_t index) const {
     return type == DataType::kUndefined ? 0
@@ -61,11 +61,12 @@ struct IntegerBias {
   int64_t column_step = 0;
 };
 
-// How sums become results: scale = factor * a_scale * b_scale / y_scale.
+// How sums become results: scale = factor * a_scale * b_scale / y_scale, rounded to float32 after
+// each step, as in ONNX Runtime: last bits decide bytes.
 struct Scaling {
   Parameter a_scale, b_scale, y_scale, y_zero;
   FinishKind kind = FinishKind::kFloat32;
-  double factor = 1;
+  float factor = 1;
   size_t bias = 0;     // the input that holds integers to add to the sums
   IntegerBias steps;   // of that bias
   size_t addend = 0;   // the input that holds floats to add, one a column; 0: none
@@ -81,10 +82,10 @@ struct Scaling {
   PairFinish For(const KernelCall& call, int64_t row, int64_t matrix, int64_t columns,
                  void* to) const {
     auto* const by_column = At<float>(call.workspace, scales);
-    const double left = factor * a_scale.Scale(call, row);
-    const double right = y_scale.Scale(call, row);
+    const float left = factor * a_scale.Scale(call, row);
+    const float right = y_scale.Scale(call, row);
     for (int64_t c = 0; c < columns; ++c) {
-      by_column[c] = static_cast<float>(left * b_scale.Scale(call, matrix * columns + c) / right);
+      by_column[c] = left * b_scale.Scale(call, matrix * columns + c) / right;
     }
     PairFinish finish{
         .kind = kind,
@@ -189,7 +190,7 @@ Result<KernelPointer> MakeQGemm(KernelSite& site) {
                                                   site.attributes().Int("transA", 0) != 0,
                                                   site.attributes().Int("transB", 0) != 0));
   Scaling scaling;
-  scaling.factor = site.attributes().Float("alpha", 1);
+  scaling.factor = static_cast<float>(site.attributes().Float("alpha", 1));
   scaling.bias = 6;
   PLIMSOLL_ASSIGN(scaling.steps, ReadIntegerBias(site, 6, shape));
   PLIMSOLL_ASSIGN(scaling.a_scale, ReadParameter(site, 1));

@@ -1,5 +1,7 @@
 #include "kernels/cpu/product/packed_operand.h"
 
+#include <algorithm>
+
 #include "kernels/host_value.h"
 #include "plimsoll/base/text.h"
 
@@ -10,8 +12,36 @@ using onednn::Primitive;
 
 namespace {
 
+// Of a constant that is packed: read, then let go.
+constexpr int64_t kSliceBytes = int64_t{4} << 20;
+constexpr int64_t kSliceEntries = 64;  // whole blocks, whatever their size
+
 bool IsPackedOnce(const KernelSite& site, size_t input) {
   return site.inputs[input].constant && site.packed_weights != nullptr;
+}
+
+// A large constant comes in slices of its first dimension, so that it never lies in memory twice.
+// False where its forms cannot be cut so, and nothing was done.
+Result<bool> PackSlices(const TensorInfo& tensor, const Form& given, const Form& wanted,
+                        PackedWeights& store, void* packed) {
+  const int64_t entries = tensor.dims[0];
+  const int64_t entry = tensor.size().value() / std::max<int64_t>(entries, 1);
+  const int64_t step = std::max<int64_t>(kSliceBytes / entry / kSliceEntries, 1) * kSliceEntries;
+  if (step >= entries) return false;
+  for (int64_t first = 0; first < entries; first += step) {
+    const int64_t count = std::min(step, entries - first);
+    const Form from = given.Slice(first, count);
+    const Form to = wanted.Slice(first, count);
+    const bool can = from.present() && to.present();
+    if (!can && first == 0) return false;
+    PLIMSOLL_ASSIGN(const Primitive reorder, onednn::MakeReorder(from, to));
+    PLIMSOLL_ASSIGN(const HostTensor scratchpad,
+                    AllocateOnHeap(graph::DataType::kUint8, {reorder.scratchpad().value()}));
+    PLIMSOLL_TRY(reorder.Run(
+        {.source = tensor.data, .destination = packed, .scratchpad = scratchpad.data.get()}));
+    store.Forget(static_cast<const std::byte*>(tensor.data) + first * entry, Bytes(count * entry));
+  }
+  return true;
 }
 
 }  // namespace
@@ -30,14 +60,19 @@ Result<PackedOperand> PackedOperand::Make(const KernelSite& site, size_t input, 
       site.packed_weights->Wants(tensor.data, tensor.size(), wanted.size() * pieces, unpacked)) {
     PLIMSOLL_ASSIGN(HostTensor scratchpad,
                     AllocateOnHeap(graph::DataType::kUint8, {reorder.scratchpad().value()}));
-    const auto fill = [&](void* packed) {
+    const auto fill = [&](void* packed) -> Status {
+      if (pieces == 1) {
+        PLIMSOLL_ASSIGN(const bool done,
+                        PackSlices(tensor, given, wanted, *site.packed_weights, packed));
+        if (done) return {};
+      }
       for (int64_t piece = 0; piece < pieces; ++piece) {
         PLIMSOLL_TRY(reorder.Run(
             {.source = static_cast<const std::byte*>(tensor.data) + piece * given.size().value(),
              .destination = static_cast<std::byte*>(packed) + piece * wanted.size().value(),
              .scratchpad = scratchpad.data.get()}));
       }
-      return Status();
+      return {};
     };
     PLIMSOLL_ASSIGN(operand.packed_,
                     site.packed_weights->Pack(

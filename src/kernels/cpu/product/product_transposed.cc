@@ -1,10 +1,10 @@
 #include <algorithm>
+#include <array>
 
 #include "kernels/cpu/convolution/product_convolution.h"
 #include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/panel_product.h"
-#include "kernels/cpu/vector/float_rows.h"
 #include "kernels/cpu/workspace.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
@@ -24,6 +24,28 @@ constexpr int64_t kSlots = 4;
 // Rows of a tile that are worth a thread of their own.
 constexpr int64_t kLeastTileRows = 12;
 constexpr int64_t kPanelsOfThread = 2;  // packed
+
+// to[i] += what stands at i in each of the rows, which begin `stride` apart. Each element is read
+// and written once: rows that are added one after the other, each a place further on, wait for what
+// the one before has stored.
+void AddRowsTo(const float* first, int64_t stride, int64_t rows, int64_t count, float* to) {
+  constexpr int64_t kAtOnce = 8;
+  int64_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    std::array<float, kAtOnce> sums;
+    std::copy_n(to + i, kAtOnce, sums.begin());
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* const from = first + row * stride + i;
+      for (size_t k = 0; k < kAtOnce; ++k) sums[k] += from[k];
+    }
+    std::copy_n(sums.begin(), kAtOnce, to + i);
+  }
+  for (; i < count; ++i) {
+    float sum = to[i];
+    for (int64_t row = 0; row < rows; ++row) sum += first[row * stride + i];
+    to[i] = sum;
+  }
+}
 
 // See MakeProductTransposed.
 class ProductTransposed final : public Kernel {
@@ -258,18 +280,35 @@ class ProductTransposed final : public Kernel {
       }
       return;
     }
+    if (step == 1 && !covers_) return AddShifted(products, begin, count, row);
     for (int64_t tap = 0; tap < window.kernel[2]; ++tap, products += columns_) {
       const int64_t at = begin + tap * window.dilations[2];
       const int64_t low = at >= 0 ? 0 : (-at + step - 1) / step;
       const int64_t high =
           at >= window.output[2] ? 0 : std::min((window.output[2] - 1 - at) / step + 1, count);
-      if (!covers_ && step == 1) {
-        if (low < high) RowAddTo(products + low, high - low, 1.0f, row + at + low);
-        continue;
-      }
       for (int64_t i = low; i < high; ++i) {
         float& to = row[at + i * step];
         to = covers_ ? products[i] + bias : to + products[i];
+      }
+    }
+  }
+
+  // The taps of one row of the kernel, each `dilation` places behind the one before, from `begin`
+  // on.
+  void AddShifted(const float* products, int64_t begin, int64_t count, float* row) const {
+    const Window& window = shape_.window;
+    const int64_t taps = window.kernel[2];
+    const int64_t dilation = window.dilations[2];
+    const int64_t last = std::min(begin + count + (taps - 1) * dilation, window.output[2]);
+    // Where all taps meet.
+    const int64_t low = std::max<int64_t>(begin + (taps - 1) * dilation, 0);
+    const int64_t high = std::max(std::min(begin + count, last), low);
+    AddRowsTo(products + (low - begin), columns_ - dilation, taps, high - low, row + low);
+    for (int64_t at = std::max<int64_t>(begin, 0); at < last; ++at) {
+      if (at == low) at = high;
+      for (int64_t tap = 0; tap < taps && at < last; ++tap) {
+        const int64_t place = at - begin - tap * dilation;
+        if (place >= 0 && place < count) row[at] += products[tap * columns_ + place];
       }
     }
   }

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/vector/hot_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/quantization/byte_loops.cc"
 // clang-format off: the order matters
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/quantization/narrow_bytes-inl.h"
-#include "kernels/cpu/vector/vector_targets.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -130,8 +131,11 @@ HWY_INLINE WideVector Combined(const ByteOperands& o, const T* a, const T* b, in
   const WideVector left = OperandLessZero(a, o.step_a, at, o.zero_a);
   const WideVector right = OperandLessZero(b, o.step_b, at, o.zero_b);
   const WideVector factor = hn::Set(kWide, o.factor_a);
-  if (o.product) return hn::Mul(hn::Mul(left, right), factor);
-  return hn::MulAdd(left, factor, hn::Mul(right, hn::Set(kWide, o.factor_b)));
+  const WideVector offset = hn::Set(kWide, o.offset);
+  // The Min, without effect on bytes, keeps compilers from fusing the product with the sum.
+  const WideVector most = hn::Set(kWide, 65536.0F);
+  if (o.product) return hn::Add(hn::Min(hn::Mul(hn::Mul(left, right), factor), most), offset);
+  return hn::MulAdd(left, factor, hn::MulAdd(right, hn::Set(kWide, o.factor_b), offset));
 }
 
 template <typename T>
@@ -140,14 +144,14 @@ HWY_INLINE void CombineOf(const ByteOperands& o, int64_t count, T* out) {
   const auto* a = static_cast<const T*>(o.a);
   const auto* b = static_cast<const T*>(o.b);
   const int64_t i = StoreWholeVectors(
-      count, o.zero_y, [&](int64_t at) { return Combined(o, a, b, at); }, out);
+      count, 0, [&](int64_t at) { return Combined(o, a, b, at); }, out);
   if (i == count) return;
   T left[HWY_MAX_BYTES] = {};
   T right[HWY_MAX_BYTES] = {};
   T made[HWY_MAX_BYTES];
   std::copy_n(a + i * o.step_a, o.step_a == 0 ? 1 : count - i, left);
   std::copy_n(b + i * o.step_b, o.step_b == 0 ? 1 : count - i, right);
-  hn::StoreU(ToBytes<T>(Combined(o, left, right, 0), o.zero_y), bytes, made);
+  hn::StoreU(ToBytes<T>(Combined(o, left, right, 0), 0), bytes, made);
   std::copy_n(made, count - i, out + i);
 }
 

@@ -29,7 +29,11 @@ void QuantizeBytes(const float* x, int64_t count, float scale, int32_t zero_poin
 void DequantizeBytes(const uint8_t* x, int64_t count, float scale, int32_t zero_point, float* out);
 void DequantizeBytes(const int8_t* x, int64_t count, float scale, int32_t zero_point, float* out);
 
-// Two quantised operands and the scale of their result. Steps are 0 or 1.
+// Two quantised operands and how they become a result: round(factor_a * a + (factor_b * b +
+// offset)) for a sum, round(factor_a * ((a - zero_a) * (b - zero_b)) + offset) for a product, kept
+// to the type's range. Products of a sum are fused with its additions where the machine can. This
+// is the order of ONNX Runtime, so that what lies between two bytes falls on the same one. Steps
+// are 0 or 1.
 struct ByteOperands {
   bool is_signed = false;
   bool product = false;  // of both, else their sum
@@ -37,11 +41,11 @@ struct ByteOperands {
   int64_t step_a = 1;
   const void* b = nullptr;
   int64_t step_b = 1;
-  int32_t zero_a = 0;
+  int32_t zero_a = 0;  // of a product; in the offset of a sum
   int32_t zero_b = 0;
-  int32_t zero_y = 0;
-  float factor_a = 1;  // a sum: of each operand; a product: factor_a of both
+  float factor_a = 1;
   float factor_b = 1;
+  float offset = 0;
 };
 void CombineBytes(const ByteOperands& operands, int64_t count, void* out);
 

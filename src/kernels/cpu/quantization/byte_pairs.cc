@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/vector/hot_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/quantization/byte_pairs.cc"
 // clang-format off: the order matters
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/quantization/byte_sums-inl.h"
-#include "kernels/cpu/vector/vector_targets.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -87,18 +88,19 @@ HWY_INLINE void PairTile(int64_t row, int64_t column, int64_t columns, const Dep
   }
 }
 
+// The largest tile of kRows, half of them and so on that `rows` fill; how many rows that are.
 template <PairFinish::Kind kKind, int kRows>
-HWY_INLINE void PairTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
-                           const DepthPiece& piece, const int32_t* row_pairs, int64_t row_stride,
-                           const int32_t* group, const PairFinish& finish) {
+HWY_INLINE int64_t PairTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
+                              const DepthPiece& piece, const int32_t* row_pairs, int64_t row_stride,
+                              const int32_t* group, const PairFinish& finish) {
   if constexpr (kRows > 1) {
     if (rows < kRows) {
-      PairTileOf<kKind, kRows - 1>(rows, row, column, columns, piece, row_pairs, row_stride, group,
-                                   finish);
-      return;
+      return PairTileOf<kKind, kRows / 2>(rows, row, column, columns, piece, row_pairs, row_stride,
+                                          group, finish);
     }
   }
   PairTile<kKind, kRows>(row, column, columns, piece, row_pairs, row_stride, group, finish);
+  return kRows;
 }
 
 // A piece of a group's columns meets some rows before the next comes.
@@ -114,9 +116,9 @@ HWY_INLINE void MultiplyOf(int64_t rows, int64_t columns, int64_t pairs, const i
                          .count = std::min(kPiecePairs, pairs - first),
                          .begins = first == 0,
                          .ends = first + kPiecePairs >= pairs};
-        for (int64_t row = block; row < block_end; row += kMostRows) {
+        for (int64_t row = block; row < block_end;) {
           piece.partial = partial + (row - block) * kGroupColumns;
-          PairTileOf<kKind, kMostRows>(
+          row += PairTileOf<kKind, kMostRows>(
               block_end - row, row, column, std::min(kGroupColumns, columns - column), piece,
               row_pairs + row * row_stride, row_stride, groups + column * pairs, finish);
         }

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/vector/hot_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/quantization/byte_quads.cc"
 // clang-format off: the order matters
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/quantization/byte_sums-inl.h"
-#include "kernels/cpu/vector/vector_targets.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -87,13 +88,41 @@ HWY_NOINLINE void AddColumnRests(const QuadWeights& weights, int64_t column, int
   }
 }
 
-// What the two operands of a product are.
-enum class QuadForm { kWeightRows, kWeightRowsTwoSteps, kWeightColumns };
+// What the two operands of a product are, and who adds products of quads up: the last two forms are
+// for processors that have an instruction for it.
+enum class QuadForm {
+  kWeightRows,
+  kWeightRowsTwoSteps,
+  kWeightColumns,
+  kWeightRowsVnni,
+  kWeightColumnsVnni
+};
+constexpr bool HasWeightColumns(QuadForm form) {
+  return form == QuadForm::kWeightColumns || form == QuadForm::kWeightColumnsVnni;
+}
+
+#if HWY_TARGET == HWY_AVX3
+// Whether the processor has AVX-512's VNNI, which not every one with AVX-512 has.
+bool HasVnni() {
+  static const bool has = __builtin_cpu_supports("avx512vnni") != 0;
+  return has;
+}
+
+// As AddQuads, in one instruction.
+HWY_INLINE Sums AddQuadsVnni(Sums sum, Sums x, Sums w) {
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(w.raw));
+  return sum;
+}
+#else
+HWY_INLINE Sums AddQuadsVnni(Sums sum, Sums x, Sums w) { return AddQuads(sum, x, w); }
+#endif
 
 template <QuadForm kForm>
 HWY_INLINE Sums AddFormQuads(Sums sum, Sums row, Sums column) {
-  return kForm == QuadForm::kWeightColumns ? AddQuads(sum, row, column)
-                                           : AddQuads(sum, column, row);
+  const Sums bytes = HasWeightColumns(kForm) ? row : column;
+  const Sums weights = HasWeightColumns(kForm) ? column : row;
+  constexpr bool vnni = kForm == QuadForm::kWeightRowsVnni || kForm == QuadForm::kWeightColumnsVnni;
+  return vnni ? AddQuadsVnni(sum, bytes, weights) : AddQuads(sum, bytes, weights);
 }
 
 // One quad of each row and a group of columns.
@@ -150,7 +179,7 @@ HWY_INLINE void QuadTile(int64_t row, int64_t column, int64_t columns, int64_t q
   for (; q < quads; ++q) {
     AddQuadStep<kForm, kRows, kVectorsNow>(row_quads + q, quads, group + q * kGroupColumns, sums);
   }
-  if constexpr (kForm != QuadForm::kWeightColumns) {
+  if constexpr (!HasWeightColumns(kForm)) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       AddRowRests(weights, row + r, group, sums[r]);
@@ -171,16 +200,16 @@ HWY_INLINE void QuadTile(int64_t row, int64_t column, int64_t columns, int64_t q
   }
 }
 
+// The largest tile of kRows, half of them and so on that `rows` fill; how many rows that are.
 template <PairFinish::Kind kKind, int kRows, QuadForm kForm>
-HWY_INLINE void QuadTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
-                           int64_t quads, const int32_t* row_quads, const int32_t* group,
-                           const QuadWeights& weights, const int32_t* row_bias,
-                           const PairFinish& finish) {
+HWY_INLINE int64_t QuadTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
+                              int64_t quads, const int32_t* row_quads, const int32_t* group,
+                              const QuadWeights& weights, const int32_t* row_bias,
+                              const PairFinish& finish) {
   if constexpr (kRows > 1) {
     if (rows < kRows) {
-      QuadTileOf<kKind, kRows - 1, kForm>(rows, row, column, columns, quads, row_quads, group,
-                                          weights, row_bias, finish);
-      return;
+      return QuadTileOf<kKind, kRows / 2, kForm>(rows, row, column, columns, quads, row_quads,
+                                                 group, weights, row_bias, finish);
     }
   }
   if (kVectors == 2 && columns <= kLanes) {
@@ -190,6 +219,7 @@ HWY_INLINE void QuadTileOf(int64_t rows, int64_t row, int64_t column, int64_t co
     QuadTile<kKind, kRows, kForm, kVectors>(row, column, columns, quads, row_quads, group, weights,
                                             row_bias, finish);
   }
+  return kRows;
 }
 
 // A group's columns meet some rows before the next comes.
@@ -198,13 +228,13 @@ HWY_INLINE void MultiplyQuadsOf(int64_t rows, int64_t columns, int64_t quads,
                                 const int32_t* row_quads, const int32_t* groups,
                                 const QuadWeights weights, PairFinish finish) {
   // A row's sums begin with its bias.
-  const int32_t* const row_bias = kForm == QuadForm::kWeightColumns ? nullptr : finish.bias;
-  if (kForm != QuadForm::kWeightColumns) finish.bias = nullptr;
+  const int32_t* const row_bias = HasWeightColumns(kForm) ? nullptr : finish.bias;
+  if (!HasWeightColumns(kForm)) finish.bias = nullptr;
   for (int64_t block = 0; block < rows; block += kBlockRows) {
     const int64_t block_end = std::min(rows, block + kBlockRows);
     for (int64_t column = 0; column < columns; column += kGroupColumns) {
-      for (int64_t row = block; row < block_end; row += kQuadRows) {
-        QuadTileOf<kKind, kQuadRows, kForm>(
+      for (int64_t row = block; row < block_end;) {
+        row += QuadTileOf<kKind, kQuadRows, kForm>(
             block_end - row, row, column, std::min(kGroupColumns, columns - column), quads,
             row_quads + row * quads, groups + column * quads, weights, row_bias, finish);
       }
@@ -235,6 +265,13 @@ HWY_INLINE void MultiplyQuads(int64_t rows, int64_t columns, int64_t quads,
 
 void WeightRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights& weights,
                 const int32_t* groups, const PairFinish& finish) {
+#if HWY_TARGET == HWY_AVX3
+  if (HasVnni()) {
+    MultiplyQuads<QuadForm::kWeightRowsVnni>(rows, columns, quads, weights.quads, groups, weights,
+                                             finish);
+    return;
+  }
+#endif
   if (weights.steps == QuadSteps::kTwo) {
     MultiplyQuads<QuadForm::kWeightRowsTwoSteps>(rows, columns, quads, weights.quads, groups,
                                                  weights, finish);
@@ -245,6 +282,13 @@ void WeightRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights&
 }
 void WeightColumns(int64_t rows, int64_t columns, int64_t quads, const int32_t* row_quads,
                    const QuadWeights& weights, const PairFinish& finish) {
+#if HWY_TARGET == HWY_AVX3
+  if (HasVnni()) {
+    MultiplyQuads<QuadForm::kWeightColumnsVnni>(rows, columns, quads, row_quads, weights.quads,
+                                                weights, finish);
+    return;
+  }
+#endif
   MultiplyQuads<QuadForm::kWeightColumns>(rows, columns, quads, row_quads, weights.quads, weights,
                                           finish);
 }

@@ -47,6 +47,24 @@ Result<ScalePorts> ReadScale(const KernelSite& site, size_t scale, DataType type
   return ScalePorts{.scale = scale, .type = type};
 }
 
+// How elements of `a` and `b` become one of `y`, in ONNX Runtime's order.
+ByteOperands OperandsOf(const KernelCall& call, bool product, const ScalePorts& a,
+                        const ScalePorts& b, const ScalePorts& y) {
+  ByteOperands operands{.is_signed = y.type == DataType::kInt8, .product = product};
+  operands.offset = static_cast<float>(y.Zero(call));
+  if (product) {
+    operands.zero_a = a.Zero(call);
+    operands.zero_b = b.Zero(call);
+    operands.factor_a = a.Scale(call) * b.Scale(call) / y.Scale(call);
+    return operands;
+  }
+  operands.factor_a = a.Scale(call) / y.Scale(call);
+  operands.factor_b = b.Scale(call) / y.Scale(call);
+  operands.offset -= std::fma(operands.factor_a, static_cast<float>(a.Zero(call)),
+                              operands.factor_b * static_cast<float>(b.Zero(call)));
+  return operands;
+}
+
 template <bool product>
 Result<KernelPointer> MakeQLinearBinary(KernelSite& site) {
   const DataType type = site.inputs[0].type;
@@ -57,22 +75,18 @@ Result<KernelPointer> MakeQLinearBinary(KernelSite& site) {
       Broadcast<2>::Make(site.outputs[0].dims, {site.inputs[0].dims, site.inputs[3].dims});
   if (!layout) return site.Unsupported("the operands broadcast over too many axes");
   return MakeKernel([=, layout = *layout](const KernelCall& call) {
-    ByteOperands operands{.is_signed = type == DataType::kInt8,
-                          .product = product,
-                          .zero_a = a.Zero(call),
-                          .zero_b = b.Zero(call),
-                          .zero_y = y.Zero(call)};
-    operands.factor_a =
-        product ? a.Scale(call) * b.Scale(call) / y.Scale(call) : a.Scale(call) / y.Scale(call);
-    operands.factor_b = b.Scale(call) / y.Scale(call);
+    const ByteOperands operands = OperandsOf(call, product, a, b, y);
+    const ByteOperands exchanged = OperandsOf(call, product, b, a, y);
     ParallelFor(layout.count(), kElementGrain, [&](int64_t begin, int64_t end) {
       layout.ForEachRun(
           begin, end, [&](int64_t position, int64_t count, const auto& offsets, const auto& steps) {
-            ByteOperands run = operands;
-            run.a = static_cast<const char*>(call.inputs[0]) + offsets[0];
-            run.b = static_cast<const char*>(call.inputs[3]) + offsets[1];
-            run.step_a = steps[0];
-            run.step_b = steps[1];
+            // What is one number for a whole run comes second.
+            const bool exchange = steps[0] == 0;
+            ByteOperands run = exchange ? exchanged : operands;
+            run.a = static_cast<const char*>(call.inputs[exchange ? 3 : 0]) + offsets[exchange];
+            run.b = static_cast<const char*>(call.inputs[exchange ? 0 : 3]) + offsets[!exchange];
+            run.step_a = steps[exchange];
+            run.step_b = steps[!exchange];
             CombineBytes(run, count, static_cast<char*>(call.outputs[0]) + position);
           });
     });

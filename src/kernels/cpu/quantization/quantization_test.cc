@@ -82,5 +82,36 @@ TEST(DynamicQuantizeTest, EqualAndMissingElementsHaveAScale) {
   EXPECT_THAT(ElementsOf<uint8_t>(nothing[2]), ElementsAre(0));
 }
 
+// Of each of these a last bit, or the order of two roundings, decides; what is expected is what
+// ONNX Runtime gives.
+TEST(RoundingTest, ScalesAreMultipliedAndThenDividedInFloat32) {
+  const auto byte = [](const Dims& dims) { return Numbers<uint8_t>(dims, {2}); };
+  const HostTensor zero = Numbers<uint8_t>({}, {0});
+  const auto scale = [](float number) { return Numbers<float>({}, {number}); };
+  // 2 * 2 * 0.45 * 0.075 / 0.03 is 4.5, and rounds to 4 where it is worked out in doubles.
+  const auto inputs = [&](const Dims& dims) {
+    return std::vector<HostTensor>{byte(dims),    scale(0.45F), zero,         byte(dims),
+                                   scale(0.075F), zero,         scale(0.03F), zero};
+  };
+  EXPECT_THAT(ElementsOf<uint8_t>(Made(Node("QLinearMatMul"), inputs({1, 1}))[0]), ElementsAre(5));
+  EXPECT_THAT(ElementsOf<uint8_t>(Made(Node("QLinearConv"), inputs({1, 1, 1, 1}))[0]),
+              ElementsAre(5));
+}
+
+TEST(RoundingTest, TheZeroPointIsAddedBeforeAHalfIsRounded) {
+  const auto combined = [](const std::string& op, const HostTensor& a, const HostTensor& b) {
+    const HostTensor zero = Numbers<int8_t>({}, {0});
+    const auto made = Made({op, {}, 1, "com.microsoft", 1},
+                           {a, Numbers<float>({}, {0.5F}), zero, b, Numbers<float>({}, {1}), zero,
+                            Numbers<float>({}, {1}), Numbers<int8_t>({}, {1})});
+    return ElementsOf<int8_t>(made[0]);
+  };
+  const HostTensor five = Numbers<int8_t>({1}, {5});
+  const HostTensor row = Numbers<int8_t>({2}, {1, 3});
+  // 0.5 * 5 * {1, 3} + 1 and 0.5 * 5 + {1, 3} + 1.
+  EXPECT_THAT(combined("QLinearMul", five, row), ElementsAre(4, 8));
+  EXPECT_THAT(combined("QLinearAdd", five, row), ElementsAre(4, 6));
+}
+
 }  // namespace quantization_test
 }  // namespace plimsoll::kernels::cpu

@@ -205,7 +205,8 @@ class RecurrentKernel final : public Kernel {
     const int64_t state_gates = cell_ == Cell::kGru ? 2 : shape_.gates;
     for (int64_t d = 0; d < shape_.directions; ++d) {
       Direction<T> direction;
-      PLIMSOLL_ASSIGN(direction.functions, ReadRecurrentActivations(site, DefaultsOf(cell_), d));
+      PLIMSOLL_ASSIGN(direction.functions,
+                      ReadRecurrentActivations(site, DefaultsOf(cell_), d, quantized_));
       if (quantized_) {
         PLIMSOLL_ASSIGN(direction.quantized_state,
                         QuantizedGates::Make(site, Ports::kRecurrence, Ports::kRecurrenceScale,
@@ -228,6 +229,15 @@ class RecurrentKernel final : public Kernel {
   int64_t Length(const KernelCall& call, int64_t item) const {
     if (!has_lengths_) return shape_.sequence;
     return static_cast<const int32_t*>(call.inputs[Ports::kLengths])[item];
+  }
+
+  // What lies behind it decides no scale of quantised layers.
+  int64_t LongestLength(const KernelCall& call) const {
+    int64_t longest = 0;
+    for (int64_t item = 0; item < shape_.batch; ++item) {
+      longest = std::max(longest, Length(call, item));
+    }
+    return longest;
   }
 
   Status CheckLengths(const KernelCall& call) const {
@@ -275,7 +285,8 @@ class RecurrentKernel final : public Kernel {
     return place * shape_.batch + item;
   }
 
-  // What the data and the biases add to every gate in a stretch, [gate][row][hidden].
+  // What the data and the biases add to every gate in a stretch, [gate][row][hidden]. Biases of
+  // quantised layers come last of all.
   void SumData(const KernelCall& call, int64_t number, int64_t base,
                const DirectionPlaces& places) const {
     T* const sums = At<T>(call.workspace, places.sums);
@@ -283,7 +294,7 @@ class RecurrentKernel final : public Kernel {
     const int64_t rows = stretch_ * shape_.batch;
     for (int64_t gate = 0; gate < shape_.gates; ++gate) {
       T* const to = sums + gate * rows * shape_.hidden;
-      if (bias == nullptr || rows == 0) {
+      if (bias == nullptr || rows == 0 || quantized_) {
         std::fill_n(to, rows * shape_.hidden, T(0));
         continue;
       }
@@ -299,10 +310,11 @@ class RecurrentKernel final : public Kernel {
     const Direction<T>& direction = directions_[static_cast<size_t>(number)];
     if constexpr (std::is_same_v<T, float>) {
       if (quantized_) {
-        const T* const data = Input(call, Ports::kData);
         direction.quantized_data.AddTo(
             call, DataRows(call, number, base, places),
-            RangeOfFloats(data, shape_.sequence * shape_.batch * shape_.features), sums);
+            RangeOfFloats(Input(call, Ports::kData),
+                          LongestLength(call) * shape_.batch * shape_.features),
+            sums);
         return;
       }
     }
@@ -365,8 +377,7 @@ class RecurrentKernel final : public Kernel {
     }
     if constexpr (std::is_same_v<T, float>) {
       if (quantized_) {
-        direction.quantized_state.AddTo(call, hidden, RangeOfFloats(hidden, shape_.StateSize()),
-                                        gates);
+        direction.quantized_state.AddTo(call, hidden, RangeOfStates(call, step, hidden), gates);
       }
     }
     if (!quantized_) direction.state.AddTo(hidden, recurrence, gates, call.workspace);
@@ -375,6 +386,19 @@ class RecurrentKernel final : public Kernel {
       const int64_t time = TimeOf(call, number, step, item);
       if (time >= 0) StepItem(call, number, time, item, places);
     }
+  }
+
+  // Of quantised layers: an item that had ended before the last step is left out.
+  FloatRange RangeOfStates(const KernelCall& call, int64_t step, const float* hidden) const {
+    if (!has_lengths_) return RangeOfFloats(hidden, shape_.StateSize());
+    FloatRange range;
+    for (int64_t item = 0; item < shape_.batch; ++item) {
+      if (step > 0 && step > Length(call, item)) continue;
+      const FloatRange own = RangeOfFloats(hidden + item * shape_.hidden, shape_.hidden);
+      range.least = std::min(range.least, own.least);
+      range.most = std::max(range.most, own.most);
+    }
+    return range;
   }
 
   // Activates z and r, and works out what the state adds to h: into it, or into `carried`.
@@ -417,6 +441,9 @@ class RecurrentKernel final : public Kernel {
                      .cell = At<T>(call.workspace, places.cell) + offset,
                      .size = shape_.hidden,
                      .clip = static_cast<T>(shape_.clip)};
+    if (const T* const bias = Input(call, Ports::kBias); quantized_ && bias != nullptr) {
+      step.late_bias = bias + 2 * number * shape_.gates * shape_.hidden;
+    }
     if (peepholes != nullptr) step.peepholes = peepholes + 3 * number * shape_.hidden;
     if (late_reset_) step.carried = gates + shape_.gates * shape_.StateSize() + offset;
     if (cell_ == Cell::kRnn) StepRnn(step, functions);

@@ -64,9 +64,9 @@ UnaryLoop LoopOf(size_t index) {
   (std::make_index_sequence<kFunctionCount>());
 }
 
-UnaryLoop FastLoop(std::string_view name) {
-  if (name == "Sigmoid") return Float32().sigmoid;
-  if (name == "Tanh") return Float32().tanh;
+UnaryLoop FastLoop(std::string_view name, bool quantized) {
+  if (name == "Sigmoid") return quantized ? Float32().rational_sigmoid : Float32().sigmoid;
+  if (name == "Tanh") return quantized ? Float32().rational_tanh : Float32().tanh;
   if (name == "Relu") return Float32().relu;
   return nullptr;
 }
@@ -88,7 +88,8 @@ class NumberList {
 }  // namespace
 
 Result<std::vector<RecurrentActivation>> ReadRecurrentActivations(
-    const KernelSite& site, std::span<const std::string_view> defaults, int64_t direction) {
+    const KernelSite& site, std::span<const std::string_view> defaults, int64_t direction,
+    bool quantized) {
   const std::vector<std::string>* names = site.attributes().Strings("activations");
   NumberList alphas(site.attributes().Floats("activation_alpha"));
   NumberList betas(site.attributes().Floats("activation_beta"));
@@ -109,7 +110,7 @@ Result<std::vector<RecurrentActivation>> ReadRecurrentActivations(
     RecurrentActivation activation;
     activation.coefficients.alpha = known.numbers > 0 ? alphas.Next(known.alpha) : 0;
     activation.coefficients.beta = known.numbers > 1 ? betas.Next(known.beta) : 0;
-    activation.loop = is_float ? FastLoop(known.name) : nullptr;
+    activation.loop = is_float ? FastLoop(known.name, quantized) : nullptr;
     if (activation.loop == nullptr) {
       activation.loop = is_float ? LoopOf<float>(index) : LoopOf<double>(index);
     }

@@ -17,8 +17,11 @@ struct RecurrentActivation {
 };
 
 // Attributes activations, activation_alpha and activation_beta of one direction, of which each has
-// `defaults.size()` functions. Unsupported for a name that the standard does not have.
+// `defaults.size()` functions. Unsupported for a name that the standard does not have. Quantised
+// layers, whose states become bytes in every step, have Sigmoid and Tanh to the last bit as ONNX
+// Runtime has them: where a state lies between two bytes, that bit decides all that follows.
 Result<std::vector<RecurrentActivation>> ReadRecurrentActivations(
-    const KernelSite& site, std::span<const std::string_view> defaults, int64_t direction);
+    const KernelSite& site, std::span<const std::string_view> defaults, int64_t direction,
+    bool quantized = false);
 
 }  // namespace plimsoll::kernels::cpu

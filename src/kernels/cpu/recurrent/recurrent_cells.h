@@ -17,12 +17,19 @@ struct CellStep {
   T* cell = nullptr;             // LSTM
   const T* peepholes = nullptr;  // LSTM: of this direction, or null
   const T* carried = nullptr;    // GRU: what the state adds to the last gate
+  const T* late_bias = nullptr;  // LSTM: of the data, then of the state, or null: is in the sums
   int64_t size = 0;
   T clip = 0;
 
   T* gate(int64_t number) const { return gates + number * stride; }
   void Clip(T* row) const {
     for (int64_t i = 0; clip > 0 && i < size; ++i) row[i] = std::clamp(row[i], -clip, clip);
+  }
+  void AddLateBias(int64_t number) const {
+    if (late_bias == nullptr) return;
+    const T* const data = late_bias + number * size;
+    const T* const state = data + 4 * size;
+    for (int64_t i = 0; i < size; ++i) gate(number)[i] += data[i] + state[i];
   }
   void Activate(T* row, const RecurrentActivation& activation) const {
     Clip(row);
@@ -65,6 +72,7 @@ void StepLstm(const CellStep<T>& step, const std::vector<RecurrentActivation>& f
     input[i] += peep[i] * cell[i];
     forget[i] += peep[2 * step.size + i] * cell[i];
   }
+  for (const int64_t number : {0, 2, 3}) step.AddLateBias(number);
   step.Activate(input, functions[0]);
   if (couples_input_and_forget) {
     for (int64_t i = 0; i < step.size; ++i) forget[i] = 1 - input[i];
@@ -76,6 +84,7 @@ void StepLstm(const CellStep<T>& step, const std::vector<RecurrentActivation>& f
   for (int64_t i = 0; peep != nullptr && i < step.size; ++i) {
     output[i] += peep[step.size + i] * cell[i];
   }
+  step.AddLateBias(1);
   step.Activate(output, functions[0]);
   std::copy_n(cell, step.size, step.hidden);
   functions[2].Apply(step.hidden, step.size);

@@ -138,5 +138,57 @@ TEST(QuantizedRecurrentTest, OneRowMeetsThePackedWeightsOfAllGatesAtOnce) {
   }
 }
 
+// Weights are 0, so that biases alone make the gates. Neither number is the one nearest to the
+// function's: a sigmoid of -11.75 is 0.6 % smaller here.
+TEST(QuantizedRecurrentTest, GatesOpenToTheLastBitAsOnnxRuntimesDo) {
+  const OneNode node{.op = "DynamicQuantizeLSTM",
+                     .attributes = {{"hidden_size", int64_t{1}}},
+                     .outputs = 3,
+                     .domain = "com.microsoft",
+                     .version = 1};
+  const HostTensor scale = Numbers<float>({1}, {1});
+  const HostTensor zero = Numbers<int8_t>({1}, {0});
+  const HostTensor weights = Numbers<int8_t>({1, 1, 4}, {0, 0, 0, 0});
+  const auto made = node.Run({Numbers<float>({1, 1, 1}, {1}), weights, weights,
+                              Numbers<float>({1, 8}, {-11.75F, 0, 0, 3, 0, 0, 0, 1}), HostTensor(),
+                              HostTensor(), HostTensor(), HostTensor(), scale, zero, scale, zero});
+  ASSERT_TRUE(made.ok()) << made.error().Text();
+  EXPECT_EQ(ElementsOf<float>((*made)[2])[0], 0x1.07p-17F * 0x1.ffa814p-1F);
+}
+
+// Neither data behind the longest item nor the state of an item that ended decides a scale.
+TEST(QuantizedRecurrentTest, WhatHasEndedDecidesNoScale) {
+  constexpr int64_t kFew = 4;
+  constexpr int64_t kColumns = 4 * kFew;
+  const OneNode node{.op = "DynamicQuantizeLSTM",
+                     .attributes = {{"hidden_size", kFew}},
+                     .outputs = 1,
+                     .domain = "com.microsoft",
+                     .version = 1};
+  const auto run = [&](float behind, float ended) {
+    // Item 0 has no steps, item 1 three; the fourth row is behind both.
+    Floats x = ElementsOf<float>(Wavy({4, 2, kFew}));
+    std::fill(x.begin() + 3 * 2 * kFew, x.end(), behind);
+    std::vector<int8_t> bytes;
+    for (const float w : ElementsOf<float>(Wavy({kFew * kColumns}, 1))) {
+      bytes.push_back(static_cast<int8_t>(60 * w));
+    }
+    const HostTensor weights = Numbers<int8_t>({1, kFew, kColumns}, bytes);
+    const HostTensor scale = Numbers<float>({1}, {0.02F});
+    const HostTensor zero = Numbers<int8_t>({1}, {0});
+    Floats hidden(2 * kFew, 1.0F);  // the largest of the first step, whatever the ended one is
+    std::fill_n(hidden.begin(), kFew, ended);
+    const auto made = node.Run({Numbers<float>({4, 2, kFew}, x), weights, weights, HostTensor(),
+                                Numbers<int32_t>({2}, {0, 3}), Numbers<float>({1, 2, kFew}, hidden),
+                                HostTensor(), HostTensor(), scale, zero, scale, zero});
+    EXPECT_TRUE(made.ok()) << made.error().Text();
+    const Floats all = ElementsOf<float>((*made)[0]);
+    return Floats(all.end() - 3 * kFew, all.end() - 2 * kFew);  // of item 1 in its last step
+  };
+  EXPECT_EQ(run(0, 0), run(100, 0));
+  EXPECT_EQ(run(0, 0), run(0, 0.9F));
+  EXPECT_NE(run(0, 0), run(0, 2));  // of the first step it is still part
+}
+
 }  // namespace recurrent_test
 }  // namespace plimsoll::kernels::cpu

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/vector/hot_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/vector/plane_sums.cc"
 // clang-format off: the order matters
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/cpu/vector/vector_targets.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();

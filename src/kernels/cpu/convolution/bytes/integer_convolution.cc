@@ -371,12 +371,13 @@ Result<KernelPointer> MakeQLinearConv(KernelSite& site) {
   return MakeKernel(
       [convolution = std::move(made), type, scale_type, scales, biased, filters,
        scales_at](const KernelCall& call) {
-        const double x_scale = LoadDouble(scale_type, call.inputs[1], 0);
-        const double y_scale = LoadDouble(scale_type, call.inputs[6], 0);
+        // Rounded to float32 after each step, as in ONNX Runtime: last bits decide bytes.
+        const auto x_scale = static_cast<float>(LoadDouble(scale_type, call.inputs[1], 0));
+        const auto y_scale = static_cast<float>(LoadDouble(scale_type, call.inputs[6], 0));
         auto* const by_filter = At<float>(call.workspace, scales_at);
         for (int64_t filter = 0; filter < filters; ++filter) {
           const double w_scale = LoadDouble(scale_type, call.inputs[4], filter % scales);
-          by_filter[filter] = static_cast<float>(x_scale * w_scale / y_scale);
+          by_filter[filter] = x_scale * static_cast<float>(w_scale) / y_scale;
         }
         convolution.Run(
             call,

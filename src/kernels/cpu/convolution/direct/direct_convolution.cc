@@ -49,10 +49,12 @@ class DirectConvolution final : public Kernel {
     const int64_t panels = DivideUp(shape_.filters, kDirectFilters);
     const int64_t grain = std::max<int64_t>(kDirectThreadWork / (piece * row_work), 1);
     ParallelFor(shape_.batch * panels * pieces, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        const int64_t first = part % pieces * piece;
-        RunPiece(call, part / pieces / panels, part / pieces % panels, first,
-                 std::min(first + piece, rows));
+      for (int64_t part = begin; part < end;) {
+        const int64_t panel = part % panels;
+        const int64_t first = part / panels % pieces * piece;
+        const int64_t some = std::min({kMostDirectPanels, panels - panel, end - part});
+        RunPiece(call, part / panels / pieces, panel, some, first, std::min(first + piece, rows));
+        part += some;
       }
     });
     return {};
@@ -63,7 +65,8 @@ class DirectConvolution final : public Kernel {
       : shape_(wanted.shape),
         block_(BlockSize()),
         source_{wanted.shape.window.InputSize(), BlockSize()},
-        destination_{wanted.shape.window.OutputSize(), BlockSize()},
+        to_block_(wanted.destination_blocked ? BlockSize() : 1),
+        destination_{wanted.shape.window.OutputSize(), to_block_},
         finish_(wanted.activation),
         has_bias_(site.has_input(kConvolutionBias)),
         has_residual_(site.has_input(kConvolutionResidual)),
@@ -110,26 +113,30 @@ class DirectConvolution final : public Kernel {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
   }
 
-  // Output rows [first, end) of the filters of one panel.
-  void RunPiece(const KernelCall& call, int64_t image, int64_t panel, int64_t first,
+  // Output rows [first, end) of the filters of some panels.
+  void RunPiece(const KernelCall& call, int64_t image, int64_t panel, int64_t panels, int64_t first,
                 int64_t end) const {
     const Window& window = shape_.window;
     const int64_t filter = panel * kDirectFilters;
-    const int64_t filters = std::min(kDirectFilters, shape_.filters - filter);
+    const int64_t filters = std::min(panels * kDirectFilters, shape_.filters - filter);
     const int64_t result = image * destination_.Elements(shape_.filters) + destination_.At(filter);
-    std::array<float, kDirectFilters> bias = {};
+    std::array<float, kMostDirectPanels* kDirectFilters> bias = {};
     if (has_bias_) std::copy_n(Input(call, kConvolutionBias) + filter, filters, bias.begin());
+    const int64_t panel_stride = window.KernelSize() * TapWeights();
     DirectTile tile{
         .source = Input(call, kConvolutionData) + image * source_.Elements(shape_.channels),
         .block = block_,
         .channel_blocks = ChannelBlocks(),
         .source_stride = window.InputSize() * block_,
-        .weights = packed_ + panel * window.KernelSize() * TapWeights(),
+        .weights = packed_ + panel * panel_stride,
+        .panels = panels,
+        .panel_stride = panel_stride,
         .bias = has_bias_ ? bias.data() : nullptr,
         .residual = has_residual_ ? Input(call, kConvolutionResidual) + result : nullptr,
         .to = static_cast<float*>(call.outputs[0]) + result,
-        .to_stride = window.OutputSize() * block_,
-        .filters = DivideUp(filters, block_) * block_};
+        .to_block = to_block_,
+        .to_stride = window.OutputSize() * to_block_,
+        .filters = DivideUp(filters, to_block_) * to_block_};
     for (const TapBand& rows : rows_) {
       TapBand some = rows;
       some.first = std::max(rows.first, first);
@@ -138,9 +145,9 @@ class DirectConvolution final : public Kernel {
         if (some.first < some.end) RunRectangle(some, columns, tile);
       }
     }
-    for (int64_t done = 0; done < filters; done += block_) {
-      Finish(tile.to + done / block_ * tile.to_stride, first, end,
-             std::min(block_, filters - done));
+    for (int64_t done = 0; done < filters; done += to_block_) {
+      Finish(tile.to + done / to_block_ * tile.to_stride, first, end,
+             std::min(to_block_, filters - done));
     }
   }
 
@@ -172,26 +179,44 @@ class DirectConvolution final : public Kernel {
         const int64_t x = columns.first + (done + i) % columns.length();
         places[static_cast<size_t>(i)] =
             (y * window.strides[1] * window.input[2] + x * window.strides[2]) * block_;
-        results[static_cast<size_t>(i)] = (y * window.output[2] + x) * block_;
+        results[static_cast<size_t>(i)] = (y * window.output[2] + x) * to_block_;
       }
+      SumPanels(tile);
+    }
+  }
+
+  // Several at once where the places are few, and as many are there.
+  static void SumPanels(const DirectTile& all) {
+    const int64_t at_once = DirectPanels(all.count);
+    for (int64_t panel = 0; panel < all.panels;) {
+      const int64_t filter = panel * kDirectFilters;
+      DirectTile tile = all;
+      tile.panels = panel + at_once <= all.panels ? at_once : 1;
+      tile.weights += panel * all.panel_stride;
+      tile.to += filter / all.to_block * all.to_stride;
+      if (all.bias != nullptr) tile.bias += filter;
+      if (all.residual != nullptr) tile.residual += filter / all.to_block * all.to_stride;
+      tile.filters = std::min(all.filters - filter, tile.panels * kDirectFilters);
       SumDirectTile(tile);
+      panel += tile.panels;
     }
   }
 
   // The activation of rows [first, end) of one block of filters, of which `lanes` are there.
   void Finish(float* map, int64_t first, int64_t end, int64_t lanes) const {
     if (finish_.activation == nullptr) return;
-    float* const to = map + first * shape_.window.output[2] * block_;
+    float* const to = map + first * shape_.window.output[2] * to_block_;
     const int64_t places = (end - first) * shape_.window.output[2];
-    finish_.activation(to, to, places * block_, finish_.coefficients);
-    for (int64_t p = 0; lanes < block_ && p < places; ++p) {
-      std::fill(to + p * block_ + lanes, to + (p + 1) * block_, 0.0f);
+    finish_.activation(to, to, places * to_block_, finish_.coefficients);
+    for (int64_t p = 0; lanes < to_block_ && p < places; ++p) {
+      std::fill(to + p * to_block_ + lanes, to + (p + 1) * to_block_, 0.0f);
     }
   }
 
   ConvolutionShape shape_;
   int64_t block_;
   ImageForm source_;
+  int64_t to_block_;  // 1: plain
   ImageForm destination_;
   RowFinish finish_;
   bool has_bias_;
@@ -213,9 +238,10 @@ bool SuitsDirectConvolution(const FloatConvolution& wanted) {
   const Window& window = shape.window;
   const bool planes = window.kernel[0] == 1 && window.input[0] == 1 && window.output[0] == 1 &&
                       window.begin[0] == 0 && window.strides[0] == 1;
-  const bool blocked = wanted.source_blocked && wanted.destination_blocked;
-  if (!planes || !blocked || shape.groups > 1 || window.KernelSize() > kMostDirectTaps)
+  if (!planes || !wanted.source_blocked || shape.groups > 1 ||
+      window.KernelSize() > kMostDirectTaps) {
     return false;
+  }
   if (std::max(window.begin[2], window.End(2)) > kOnednnPadding) return true;
   double met = 0;
   const std::vector<TapBand> columns = TapBandsOf(window, 2);

@@ -60,8 +60,9 @@ TEST(DirectConvolutionTest, GivesWhatTheStandardsOperatorsGive) {
       {8, 40, 5, 1, 3, 6, false, true, ""},        {16, 8, 3, 2, 5, 5, true, false, "Relu"},
       {5, 7, 3, 1, 8, 8, true, true, "HardSwish"}, {16, 16, 7, 1, 2, 6, true, false, ""},
   };
-  for (const int threads : {1, 3}) {
+  for (const auto& [threads, blocked] : {std::pair{1, true}, {3, true}, {1, false}, {3, false}}) {
     const ThreadScope scope(threads);
+    const auto formed = [&](const HostTensor& plain) { return blocked ? Blocked(plain) : plain; };
     for (const Case& one : cases) {
       const HostTensor x = Wavy({2, one.channels, 13, 17});
       const HostTensor w = Wavy({one.filters, one.channels, one.kernel, one.kernel}, 1);
@@ -74,11 +75,11 @@ TEST(DirectConvolutionTest, GivesWhatTheStandardsOperatorsGive) {
       attributes.insert(attributes.end(), {{"channels", one.channels},
                                            {"block", int64_t{BlockSize()}},
                                            {"input_blocked", int64_t{1}},
-                                           {"output_blocked", int64_t{1}}});
+                                           {"output_blocked", int64_t{blocked}}});
       if (!one.activation.empty()) attributes.emplace_back("activation", one.activation);
       std::vector<HostTensor> inputs = {Blocked(x), w};
       inputs.push_back(one.bias ? bias : HostTensor());
-      if (one.residual) inputs.push_back(Blocked(residual));
+      if (one.residual) inputs.push_back(formed(residual));
       if (!one.bias && !one.residual) inputs.pop_back();
       if (!one.bias && one.residual) inputs[2] = Wavy({one.filters}, 2);
       Case meant = one;
@@ -89,13 +90,14 @@ TEST(DirectConvolutionTest, GivesWhatTheStandardsOperatorsGive) {
       ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
       EXPECT_EQ(prepared->kernel->implementation(), "ours:direct") << one.channels;
       EXPECT_EQ(prepared->kernel->workspace(), Bytes());
-      const Floats expected = ElementsOf<float>(Blocked(Expected(meant, x, w, bias, residual)));
+      const Floats expected = ElementsOf<float>(formed(Expected(meant, x, w, bias, residual)));
       for (const int over : {-1, one.residual ? 3 : -1}) {
         const auto made = prepared->Run(over);
         ASSERT_TRUE(made.ok());
         // Channels behind the last one are zero in both.
         EXPECT_THAT(*made, Pointwise(FloatNear(2e-4f), expected))
-            << one.channels << " channels, dilation " << one.dilation << ", over " << over;
+            << one.channels << " channels, dilation " << one.dilation << ", over " << over
+            << (blocked ? "" : ", plain");
       }
     }
   }
@@ -146,6 +148,7 @@ TEST(DirectTileTest, ABlockMayBeSmallerThanAVector) {
                           .bias = bias.data(),
                           .residual = residual.data(),
                           .to = made.data(),
+                          .to_block = block,
                           .to_stride = kPlaces * block,
                           .filters = kDirectFilters};
     SumDirectTile(tile);

@@ -1,5 +1,7 @@
 #include "kernels/cpu/convolution/direct/direct_tile.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/vector/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,27 +25,28 @@ constexpr int kDirectMostPlaces = kDirectVectors >= 12 ? 1 : 12 / kDirectVectors
 
 using Vector = hn::Vec<decltype(kDirectLanes)>;
 
-// Blocks that are smaller than a vector: oneDNN can be held to narrower ones than the machine has.
-HWY_NOINLINE void StoreInBlocks(const DirectTile& tile, int place,
-                                const Vector (&totals)[kDirectVectors]) {
-  HWY_ALIGN float sums[kDirectFilters];
-  for (int v = 0; v < kDirectVectors; ++v) {
-    hn::StoreU(totals[v], kDirectLanes, sums + v * kDirectVector);
-  }
-  for (int64_t filter = 0; filter < tile.filters; filter += tile.block) {
-    const int64_t at = filter / tile.block * tile.to_stride + tile.results[place];
-    for (int64_t i = 0; i < tile.block; ++i) {
+// Blocks that are smaller than a vector: plain tensors, and where oneDNN is held to narrower ones
+// than the machine has.
+HWY_NOINLINE void StoreInBlocks(const DirectTile& tile, int place, const float* sums) {
+  for (int64_t filter = 0; filter < tile.filters; filter += tile.to_block) {
+    const int64_t at = filter / tile.to_block * tile.to_stride + tile.results[place];
+    for (int64_t i = 0; i < tile.to_block; ++i) {
       const float residual = tile.residual == nullptr ? 0.0f : tile.residual[at + i];
       tile.to[at + i] = sums[filter + i] + residual;
     }
   }
 }
 
-template <int kPlaces>
+constexpr int PanelsFor(int places) {
+  return std::clamp(kDirectMostPlaces / places, 1, static_cast<int>(kMostDirectPanels));
+}
+
+template <int kPlaces, int kPanels>
 HWY_INLINE void SumPlaces(const DirectTile& tile) {
-  Vector totals[kPlaces][kDirectVectors];
+  constexpr int kWidth = kPanels * kDirectVectors;
+  Vector totals[kPlaces][kWidth];
 #pragma GCC unroll 16
-  for (int v = 0; v < kDirectVectors; ++v) {
+  for (int v = 0; v < kWidth; ++v) {
     const Vector bias = tile.bias == nullptr
                             ? hn::Zero(kDirectLanes)
                             : hn::LoadU(kDirectLanes, tile.bias + v * kDirectVector);
@@ -58,16 +61,17 @@ HWY_INLINE void SumPlaces(const DirectTile& tile) {
 #pragma GCC unroll 16
       for (int p = 0; p < kPlaces; ++p) place[p] = from + tile.places[p];
       for (int64_t c = 0; c < tile.block; ++c) {
-        Vector row[kDirectVectors];
+        Vector row[kWidth];
 #pragma GCC unroll 16
-        for (int v = 0; v < kDirectVectors; ++v) {
-          row[v] = hn::LoadU(kDirectLanes, weights + v * kDirectVector);
+        for (int v = 0; v < kWidth; ++v) {
+          row[v] = hn::LoadU(kDirectLanes, weights + v / kDirectVectors * tile.panel_stride +
+                                               v % kDirectVectors * kDirectVector);
         }
 #pragma GCC unroll 16
         for (int p = 0; p < kPlaces; ++p) {
           const Vector element = hn::Set(kDirectLanes, place[p][c]);
 #pragma GCC unroll 16
-          for (int v = 0; v < kDirectVectors; ++v) {
+          for (int v = 0; v < kWidth; ++v) {
             totals[p][v] = hn::MulAdd(element, row[v], totals[p][v]);
           }
         }
@@ -76,16 +80,24 @@ HWY_INLINE void SumPlaces(const DirectTile& tile) {
       from += tile.source_stride;
     }
   }
-  if (tile.block < kDirectVector) {
+  if (tile.to_block < kDirectVector) {
 #pragma GCC unroll 16
-    for (int p = 0; p < kPlaces; ++p) StoreInBlocks(tile, p, totals[p]);
+    for (int p = 0; p < kPlaces; ++p) {
+      // Not the totals themselves: who has an address is not kept in a register.
+      HWY_ALIGN float sums[kPanels * kDirectFilters];
+#pragma GCC unroll 16
+      for (int v = 0; v < kWidth; ++v) {
+        hn::StoreU(totals[p][v], kDirectLanes, sums + v * kDirectVector);
+      }
+      StoreInBlocks(tile, p, sums);
+    }
     return;
   }
 #pragma GCC unroll 16
-  for (int v = 0; v < kDirectVectors; ++v) {
+  for (int v = 0; v < kWidth; ++v) {
     const int64_t filter = v * kDirectVector;
     if (filter >= tile.filters) break;
-    const int64_t first = filter / tile.block * tile.to_stride + filter % tile.block;
+    const int64_t first = filter / tile.to_block * tile.to_stride + filter % tile.to_block;
 #pragma GCC unroll 16
     for (int p = 0; p < kPlaces; ++p) {
       const int64_t at = first + tile.results[p];
@@ -103,12 +115,15 @@ void SumTileOf(const DirectTile& tile) {
   if constexpr (kPlaces > 1) {
     if (tile.count < kPlaces) return SumTileOf<kPlaces - 1>(tile);
   }
-  SumPlaces<kPlaces>(tile);
+  if (tile.panels > 1) return SumPlaces<kPlaces, PanelsFor(kPlaces)>(tile);
+  SumPlaces<kPlaces, 1>(tile);
 }
 
 void SumTile(const DirectTile& tile) { SumTileOf<kDirectMostPlaces>(tile); }
 
 int64_t MostPlaces() { return kDirectMostPlaces; }
+
+int64_t PanelsOf(int64_t places) { return PanelsFor(static_cast<int>(places)); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace plimsoll::kernels::cpu
@@ -119,7 +134,9 @@ namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(SumTile);
 HWY_EXPORT(MostPlaces);
+HWY_EXPORT(PanelsOf);
 
+int64_t DirectPanels(int64_t places) { return HWY_DYNAMIC_DISPATCH(PanelsOf)(places); }
 int64_t DirectPlaces() { return HWY_DYNAMIC_DISPATCH(MostPlaces)(); }
 void SumDirectTile(const DirectTile& tile) { HWY_DYNAMIC_DISPATCH(SumTile)(tile); }
 

@@ -4,8 +4,10 @@
 
 namespace plimsoll::kernels::cpu {
 
-// Filters whose sums a tile makes.
+// Filters of a panel.
 inline constexpr int64_t kDirectFilters = 16;
+// Panels that a tile of few places has at most.
+inline constexpr int64_t kMostDirectPanels = 4;
 
 // One tap of a window: how far its input and its weights lie from those of the first tap.
 struct DirectTap {
@@ -13,8 +15,9 @@ struct DirectTap {
   int64_t weights = 0;
 };
 
-// Sums of kDirectFilters filters at some output places, all of which meet the input under the same
-// taps. Channels lie in blocks of `block`, in the input and in the result.
+// Sums of the filters of one panel, or of some, at some output places, all of which meet the input
+// under the same taps. Channels lie in blocks of `block` in the input and of `to_block` in the
+// result, where one is a plain tensor.
 struct DirectTile {
   const float* source = nullptr;
   const int64_t* places = nullptr;   // of the input under the first tap, by output place
@@ -26,14 +29,20 @@ struct DirectTile {
   int64_t channel_blocks = 0;
   int64_t source_stride = 0;        // from one block of channels to the next
   const float* weights = nullptr;   // of a tap: [channel block][channel][kDirectFilters]
-  const float* bias = nullptr;      // kDirectFilters numbers, or null
+  int64_t panels = 1;               // 1, or DirectPanels(count)
+  int64_t panel_stride = 0;         // from the weights of one panel to those of the next
+  const float* bias = nullptr;      // kDirectFilters numbers for each panel, or null
   const float* residual = nullptr;  // as the result, or null
   float* to = nullptr;
+  int64_t to_block = 0;
   int64_t to_stride = 0;  // from one block of filters to the next
   int64_t filters = 0;    // that the result has, whole blocks of them
 };
 
-int64_t DirectPlaces();  // with the widest vectors of the machine
+// With the widest vectors of the machine. Few places want several panels, so that sums do not wait
+// for one another.
+int64_t DirectPlaces();
+int64_t DirectPanels(int64_t places);
 void SumDirectTile(const DirectTile& tile);
 
 }  // namespace plimsoll::kernels::cpu
