@@ -20,7 +20,8 @@ std::vector<Bytes> ChunkLadder::Sizes(const GrowRequest& request, Bytes reserved
   const int64_t unit = granularity.value();
   Bytes need = request.size;
   if (!request.scarce) {
-    need = std::max(need, kStepUnit * (reserved.value() / kStep / kStepUnit.value()));
+    const int64_t step = reserved.value() / (request.steady ? kSteadyStep : kStep);
+    need = std::max(need, kStepUnit * (step / kStepUnit.value()));
   }
   const int64_t units_of_rung =
       std::max<int64_t>(1, Rung(need, reserved, request.steady).value() / unit);
