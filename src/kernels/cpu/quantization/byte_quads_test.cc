@@ -11,6 +11,7 @@
 
 #include "kernels/cpu/prepared_node_for_tests.h"
 #include "kernels/cpu/quantization/bounded_weights.h"
+#include "kernels/parallel.h"
 
 namespace plimsoll::kernels::cpu {
 namespace byte_quads_test {
@@ -98,6 +99,28 @@ TEST(ByteQuadsTest, ConvolutionsAreTheSameWithBoundedWeights) {
     ExpectSameWithPackedWeights<uint8_t, int8_t>(node, one.x, one.w, ++seed);
     ExpectSameWithPackedWeights<int8_t, int8_t>(node, one.x, one.w, ++seed);
     ExpectSameWithPackedWeights<uint8_t, uint8_t>(node, one.x, one.w, ++seed);
+  }
+}
+
+TEST(ByteQuadsTest, ConvolutionsOfSmallImagesAreTheSameForManyThreads) {
+  const OneNode node{.op = "ConvInteger",
+                     .attributes = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+                     .version = 10};
+  std::mt19937 random(9);
+  const std::vector<HostTensor> inputs = {Bytes8<uint8_t>({1, 24, 6, 7}, random, 200, 50),
+                                          Bytes8<int8_t>({203, 24, 3, 3}, random, 12, 0),
+                                          Numbers<uint8_t>({}, {7}), Numbers<int8_t>({}, {0})};
+  const auto run = [&](int threads, const std::set<size_t>& constants, PackedWeights* weights) {
+    const ThreadScope scope(threads);
+    const auto prepared = Prepare(node, inputs, constants, weights);
+    EXPECT_TRUE(prepared.ok());
+    return *prepared->Run<int32_t>();
+  };
+  const std::vector<int32_t> expected = run(1, {}, nullptr);
+  for (const int threads : {2, 5, 16, 64}) {
+    HeapPackedWeights packed;
+    EXPECT_EQ(run(threads, {}, nullptr), expected) << threads;
+    EXPECT_EQ(run(threads, {1, 3}, &packed), expected) << threads;
   }
 }
 

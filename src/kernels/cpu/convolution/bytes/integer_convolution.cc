@@ -58,6 +58,7 @@ class IntegerConvolution {
   static constexpr int64_t kMostStretch = 1024;
   static constexpr int64_t kMostFilterBytes = 128 << 10;
   static constexpr int64_t kMostFilters = 48;
+  static constexpr int64_t kLeastPart = 32;
 
   int64_t depth() const { return shape_.GroupChannels() * shape_.window.KernelSize(); }
   // Words (word_window.h) that an output place looks at.
@@ -66,6 +67,11 @@ class IntegerConvolution {
   void RunDepthwise(const KernelCall& call, const PairFinish& finish) const;
   Status PackBounded(const KernelSite& site, WorkspaceLayout& workspace);
   Status PackPairs(const KernelSite& site);
+  void CutForThreads();
+  // Independent pieces of work: images, groups, stretches of places, parts of a group's filters.
+  int64_t Stretches() const { return (shape_.window.OutputSize() + stretch_ - 1) / stretch_; }
+  int64_t Parts() const { return (shape_.GroupFilters() + part_ - 1) / part_; }
+  int64_t Units() const { return shape_.batch * shape_.groups * Stretches() * Parts(); }
   template <typename X>
   PairFinish WithoutZero(const KernelCall& call, PairFinish finish) const;
   template <typename X, typename W>
@@ -84,6 +90,7 @@ class IntegerConvolution {
   bool pointwise_ = false;  // each output place looks at the input place of its number
   int64_t stretch_ = 0;     // output places at once
   int64_t block_ = 1;       // filters whose weights are widened at once
+  int64_t part_ = 1;        // filters of a group that one thread works on
   int64_t slots_ = 1;       // threads that work at once
   Bytes slot_size_;
   int64_t scratch_ = 0;  // in the workspace
@@ -154,13 +161,23 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
   while (slot() > site.most_workspace && made.stretch_ > kGroupColumns) {
     made.stretch_ = std::max(made.stretch_ / 2 / kGroupColumns * kGroupColumns, kGroupColumns);
   }
+  made.CutForThreads();
   made.slot_size_ = slot();
-  const int64_t units = made.shape_.batch * made.shape_.groups *
-                        ((window.OutputSize() + made.stretch_ - 1) / made.stretch_);
   const int64_t room = site.most_workspace.value() / std::max<int64_t>(made.slot_size_.value(), 1);
-  made.slots_ = std::clamp<int64_t>(std::min(units, room), 1, Threads());
+  made.slots_ = std::clamp<int64_t>(std::min(made.Units(), room), 1, Threads());
   made.scratch_ = workspace.Take(made.slot_size_ * made.slots_);
   return made;
+}
+
+// Small images have fewer stretches than there are threads. Each part of the filters gathers the
+// places again, so shorter stretches come first, down to a quarter of the threads.
+void IntegerConvolution::CutForThreads() {
+  part_ = std::max<int64_t>(shape_.GroupFilters(), 1);
+  while (Units() * 4 < Threads() && stretch_ > kGroupColumns) {
+    stretch_ = std::max(stretch_ / 2 / kGroupColumns * kGroupColumns, kGroupColumns);
+  }
+  const int64_t parts = std::max<int64_t>(Threads() / std::max<int64_t>(Units(), 1), 1);
+  part_ = std::max((part_ + parts - 1) / parts, kLeastPart);
 }
 
 // Constant weights that bytes meet as they are, where the site has a place for them.
@@ -274,7 +291,6 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& given) 
   const X x_zero = x_zeros == nullptr ? X(0) : *x_zeros;
   const PairFinish finish = bounded_ ? WithoutZero<X>(call, given) : given;
   const int64_t places = shape_.window.OutputSize();
-  const int64_t stretches = (places + stretch_ - 1) / stretch_;
   const int64_t filters = shape_.GroupFilters();
   ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot) {
@@ -284,10 +300,13 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& given) 
       auto* const rows = reinterpret_cast<int32_t*>(memory);
       if (!bounded_) memory += WordBytes(block_, words()).value();
       auto* const lines = reinterpret_cast<int32_t*>(memory);
-      for (int64_t unit = slot; unit < shape_.batch * shape_.groups * stretches; unit += slots_) {
-        const int64_t first = unit % stretches * stretch_;
-        const int64_t group = unit / stretches % shape_.groups;
-        const int64_t image = unit / stretches / shape_.groups;
+      for (int64_t unit = slot; unit < Units(); unit += slots_) {
+        const int64_t begin_filter = unit % Parts() * part_;
+        const int64_t end_filter = std::min(begin_filter + part_, filters);
+        const int64_t stretch = unit / Parts();
+        const int64_t first = stretch % Stretches() * stretch_;
+        const int64_t group = stretch / Stretches() % shape_.groups;
+        const int64_t image = stretch / Stretches() / shape_.groups;
         const int64_t count = std::min(stretch_, places - first);
         const X* const x =
             static_cast<const X*>(call.inputs[ports_.data]) +
@@ -300,12 +319,13 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& given) 
           return made;
         };
         if (bounded_) {
-          MultiplyQuadRows(filters, count, words(), bounded_->At(group * filters), columns,
-                           part(group * filters));
+          const int64_t filter = group * filters + begin_filter;
+          MultiplyQuadRows(end_filter - begin_filter, count, words(), bounded_->At(filter), columns,
+                           part(filter));
           continue;
         }
-        for (int64_t done = 0; done < filters; done += block_) {
-          const int64_t some = std::min(block_, filters - done);
+        for (int64_t done = begin_filter; done < end_filter; done += block_) {
+          const int64_t some = std::min(block_, end_filter - done);
           const int64_t filter = group * filters + done;
           for (int64_t f = 0; f < some; ++f) {
             WidenFilter(static_cast<const W*>(call.inputs[ports_.weights]), filter + f,
