@@ -80,10 +80,8 @@ constexpr std::string_view kWhat = "cannot read the model";
 
 Result<graph::Graph> ReadModel(const std::filesystem::path& file) {
   PLIMSOLL_ASSIGN(const auto mapped, MappedFile::Open(file));
-  std::filesystem::path folder = file.parent_path();
-  if (folder.empty()) folder = ".";
   const Source source{file.string(), std::string(kWhat), mapped->bytes(), mapped};
-  return Read(source, ExternalFiles(source, folder));
+  return Read(source, ExternalFiles::NextTo(source, file));
 }
 
 Result<graph::Graph> ReadModelBytes(ByteSpan bytes, std::shared_ptr<const void> storage,

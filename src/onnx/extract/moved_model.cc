@@ -17,11 +17,9 @@ struct ModelFiles {
 Result<MovedModel> MoveData(const std::filesystem::path& file, const std::string& data_name) {
   constexpr size_t kLeastMoved = 4096;
   PLIMSOLL_ASSIGN(const auto mapped, MappedFile::Open(file));
-  std::filesystem::path folder = file.parent_path();
-  if (folder.empty()) folder = ".";
   const Source source{file.string(), "cannot read the model", mapped->bytes(), mapped};
   const auto files =
-      std::make_shared<ModelFiles>(ModelFiles{mapped, ExternalFiles(source, folder)});
+      std::make_shared<ModelFiles>(ModelFiles{mapped, ExternalFiles::NextTo(source, file)});
   DataMover mover(source, files->next_to_it, data_name);
   mover.MoveHeld(kLeastMoved);
   MovedModel moved;

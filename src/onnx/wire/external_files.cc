@@ -28,6 +28,17 @@ bool IsInside(const fs::path& file, const fs::path& folder) {
 
 }  // namespace
 
+ExternalFiles ExternalFiles::NextTo(const Source& source, const fs::path& file) {
+  const fs::path folder = file.parent_path();
+  ExternalFiles files(source, folder.empty() ? fs::path(".") : folder);
+  std::error_code failed;
+  if (fs::is_symlink(file, failed)) {
+    const fs::path model = fs::canonical(file, failed);
+    if (!failed) files.linked_folder_ = model.parent_path();
+  }
+  return files;
+}
+
 Result<std::shared_ptr<const MappedFile>> ExternalFiles::Open(std::string_view location,
                                                               const std::string& where) {
   if (const auto found = open_.find(location); found != open_.end()) return found->second;
@@ -41,7 +52,8 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::Open(std::string_view l
     if (failed) {
       const bool gone = failed == std::errc::no_such_file_or_directory;
       if (!gone) objection = failed.message();
-    } else if (!IsInside(file, folder)) {
+    } else if (!IsInside(file, folder) &&
+               (linked_folder_.empty() || !IsInside(file, linked_folder_))) {
       objection = StrCat("a link leads out of the folder to ", Quote(file.string()));
     } else {
       PLIMSOLL_ASSIGN(mapped, MappedFile::Open(file));

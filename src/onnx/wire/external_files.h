@@ -23,6 +23,10 @@ class ExternalFiles {
   ExternalFiles(const Source& source, std::filesystem::path folder)
       : source_(source), folder_(std::move(folder)) {}
 
+  // Those of the model in `file`. Where the model is a link, data next to the link may be a link to
+  // the folder that holds the model itself, as in caches of downloads.
+  static ExternalFiles NextTo(const Source& source, const std::filesystem::path& file);
+
   // From now on `file` is what this location means, wherever the folder is.
   void Give(std::string location, std::shared_ptr<const MappedFile> file) {
     open_[std::move(location)] = std::move(file);
@@ -38,8 +42,9 @@ class ExternalFiles {
   using Entries = std::vector<std::pair<std::string_view, std::string_view>>;
 
   // The bytes that a tensor's entries (location, offset, length) name. A location that leads out of
-  // the folder, by its text or by a link, is an error, and so are bytes beyond the end of the file
-  // or fewer or more of them than `expected`. `where` is how errors name the tensor.
+  // the folder, by its text or by a link, is an error (but see NextTo), and so are bytes beyond the
+  // end of the file or fewer or more of them than `expected`. `where` is how errors name the
+  // tensor.
   Result<Slice> Find(const Entries& entries, Bytes expected, const std::string& where);
 
  private:
@@ -49,6 +54,7 @@ class ExternalFiles {
 
   const Source& source_;
   std::filesystem::path folder_;
+  std::filesystem::path linked_folder_;  // resolved; empty where there is none
   std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> open_;
 };
 

@@ -86,6 +86,22 @@ TEST_F(ExternalFilesTest, FollowsLinksInsideTheFolder) {
   EXPECT_EQ(CodeOf({{"location", "inner"}}), "");
 }
 
+// As Hugging Face's cache has it: a folder of links into the one that holds the files.
+TEST_F(ExternalFilesTest, LinksMayLeadToWhereTheModelItselfIs) {
+  folder_.Write("model/blob", "");
+  fs::create_directories(folder_.path() / "snapshot");
+  const fs::path model = folder_.path() / "snapshot" / "model.onnx";
+  fs::create_symlink("../model/blob", model);
+  fs::create_symlink("../model/weights", folder_.path() / "snapshot" / "data");
+  fs::create_symlink("../secret", folder_.path() / "snapshot" / "secret");
+  ExternalFiles files = ExternalFiles::NextTo(source_, model);
+  EXPECT_TRUE(files.Find({{"location", "data"}}, Bytes(4), "tensor").ok());
+  EXPECT_FALSE(files.Find({{"location", "secret"}}, Bytes(4), "tensor").ok());
+  folder_.Write("snapshot/own.onnx", "");
+  ExternalFiles own = ExternalFiles::NextTo(source_, folder_.path() / "snapshot" / "own.onnx");
+  EXPECT_FALSE(own.Find({{"location", "data"}}, Bytes(4), "tensor").ok());
+}
+
 TEST_F(ExternalFilesTest, RefusesBytesThatTheFileDoesNotHave) {
   EXPECT_EQ(CodeOf({{"location", "weights"}, {"offset", "7"}}), "onnx.external_range");
   EXPECT_EQ(CodeOf({{"location", "weights"}, {"offset", "11"}}, 0), "onnx.external_range");
