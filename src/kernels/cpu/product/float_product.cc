@@ -23,6 +23,8 @@ constexpr int64_t kPieceColumns = 128;
 constexpr int64_t kSliceElements = int64_t{1} << 21;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
+// Where each thread has less than so many times that, a region of threads costs a part of it.
+constexpr int64_t kLightRegion = 4;
 
 // c = addend, or c += addend.
 void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, bool onto,
@@ -76,7 +78,7 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   const bool packs = product.packs_constant_ && tensor.constant && site.packed_weights != nullptr &&
                      tensor.elements() > 0 && used.first_column % kPanelWidth == 0 &&
                      site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels);
-  product.PlanSlots(packs ? Bytes() : panels, site.most_workspace - workspace.total());
+  product.PlanSlots(packs, packs ? Bytes() : panels, site.most_workspace - workspace.total());
   if (!packs) {
     if (panels > Bytes(0)) product.panels_ = workspace.Take(panels * product.slots_);
     return product;
@@ -158,11 +160,18 @@ void FloatProduct::PlanPieces(Bytes room) {
   piece_columns_ = std::clamp(columns_of_depth(depth), std::min(kPanelWidth, all), all);
 }
 
-// Many matrices, each too small for two threads, are shared out whole.
-void FloatProduct::PlanSlots(Bytes panels, Bytes room) {
+// Many matrices, each too small for two threads, are shared out whole. A few over packed constants,
+// as the gates of a recurrent layer are, are shared out in one region with their columns cut.
+void FloatProduct::PlanSlots(bool packs, Bytes panels, Bytes room) {
   const auto matrices = static_cast<int64_t>(shape_.a_matrices.size());
   const int64_t work = shape_.rows * shape_.columns * std::max<int64_t>(shape_.depth, 1);
   slot_floats_ = panels.value() / int64_t{sizeof(float)};
+  const bool light = work < kLightRegion * Threads() * kThreadWork;
+  if (packs && light && matrices > 1 && work >= 2 * kThreadWork && Threads() >= 2 * matrices) {
+    slots_ = matrices;
+    cuts_ = std::min(Threads() / matrices, work / kThreadWork);
+    return;
+  }
   if (work >= 2 * kThreadWork) return;
   slots_ = std::min<int64_t>({Threads(), matrices, matrices * work / kThreadWork});
   if (panels > Bytes()) slots_ = std::min(slots_, room.value() / panels.value());
@@ -221,24 +230,31 @@ void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const
   float* const panels = At<float>(workspace, panels_);
   const int64_t step = std::max<int64_t>(way_ == Way::kPack ? piece_columns_ : shape_.columns, 1);
   const size_t matrices = shape_.a_matrices.size();
-  ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot) {
+  const int64_t tile_width = GemmTileHere().panels * kPanelWidth;
+  const int64_t tiles = (shape_.columns + tile_width - 1) / tile_width;
+  ParallelFor(slots_ * cuts_, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t slot = part / cuts_;
       const auto first_of = [&](int64_t number) {
         return matrices * static_cast<size_t>(number) / static_cast<size_t>(slots_);
       };
-      RunMatrices(first_of(slot), first_of(slot + 1), step, a, b, bias, other, c,
-                  panels + slot * slot_floats_);
+      const auto column_of = [&](int64_t cut) {
+        return std::min(tiles * cut / cuts_ * tile_width, shape_.columns);
+      };
+      RunMatrices(first_of(slot), first_of(slot + 1), step, column_of(part % cuts_),
+                  column_of(part % cuts_ + 1), a, b, bias, other, c, panels + slot * slot_floats_);
     }
   });
 }
 
-void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t step, const float* a,
+void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t step,
+                               int64_t first_column, int64_t end_column, const float* a,
                                const float* b, const Addend& bias, const Addend& other, float* c,
                                float* panels) const {
   const int64_t elements = PanelElements(part_.all_depth, part_.all_columns);
   const int64_t first_of_b =
       part_.first_depth * shape_.b_depth_stride + part_.first_column * shape_.b_column_stride;
-  for (int64_t first = 0; first < shape_.columns; first += step) {
+  for (int64_t first = first_column; first < end_column; first += step) {
     int64_t in_panels = -1;
     for (size_t i = first_matrix; i < end_matrix; ++i) {
       const float* const matrix = b + shape_.b_matrices[i] * shape_.b_size() + first_of_b;
@@ -249,7 +265,7 @@ void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t s
                 .other = other,
                 .rows = shape_.rows,
                 .first_column = first,
-                .columns = std::min(step, shape_.columns - first),
+                .columns = std::min(step, end_column - first),
                 .depth = shape_.depth};
       for (Addend* addend : {&part.bias, &part.other}) {
         if (addend->data != nullptr) {

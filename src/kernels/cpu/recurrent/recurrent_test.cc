@@ -94,6 +94,22 @@ TEST(RecurrentTest, LargerWeightsHaveLongerStretches) {
   EXPECT_GE(workspace(2000), kAllSteps);
 }
 
+TEST(RecurrentTest, GatesWhoseColumnsAreCutForThreadsAreTheSame) {
+  static constexpr int64_t kHidden = 270;
+  const auto run = [](int threads) {
+    const ThreadScope scope(threads);
+    HeapPackedWeights weights;
+    const auto prepared =
+        Prepare({.op = "LSTM", .attributes = {{"hidden_size", kHidden}}},
+                {Wavy({3, 4, 8}), Wavy({1, 4 * kHidden, 8}, 1), Wavy({1, 4 * kHidden, kHidden}, 2)},
+                {1, 2}, &weights);
+    EXPECT_TRUE(prepared.ok());
+    return *prepared->Run();
+  };
+  const Floats expected = run(1);
+  for (const int threads : {8, 16, 50}) EXPECT_EQ(run(threads), expected) << threads;
+}
+
 // The columns of all gates fill groups where those of one gate do not.
 TEST(QuantizedRecurrentTest, OneRowMeetsThePackedWeightsOfAllGatesAtOnce) {
   constexpr int64_t kFew = 12;
