@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All models that ONNX Runtime can be fed at random, with 1, 4 and 16 threads beside it, each engine alone on its cores; at most SECONDS_IN_ALL
-# (570) seconds. With 1 and 4 threads four models at a time, on four cores of their own each. Packed by pack.sh beside this; run from the root
+# (570) seconds. With 1 and 4 threads four models at a time, on four cores of their own each. THREADS (16 1 4) says which. Packed by pack.sh beside this; run from the root
 # of a checkout with build/jobs/threads.
 set -u
 begin=$(date +%s)
@@ -29,10 +29,12 @@ table() { timeout "$(left)" taskset -c "$1" python3 "$root/bench/threads.py" ./p
 echo "prepared; seconds left: $(left)"
 mkdir -p tables
 for round in 1 2 3 4 5; do
-  [ "$(left)" -lt 30 ] && break
-  table 0-15 weighted 16 10 tables/16_$round.txt
-  for threads in 1 4; do
-    [ "$(left)" -lt 30 ] && break
+  for threads in ${THREADS:-16 1 4}; do
+    [ "$(left)" -lt 30 ] && break 2
+    if [ "$threads" = 16 ]; then
+      table 0-15 weighted 16 10 tables/16_$round.txt
+      continue
+    fi
     for lane in 0 1 2 3; do table $((4 * lane))-$((4 * lane + 3)) lanes/$lane $threads 7 tables/${threads}_${round}_$lane.txt & done
     wait
   done
