@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/elementwise/float32_arithmetic.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/vector/half_rows.h"
 
 // Add, Sub, Mul, Div, Mod, and the operators that fold any number of inputs: Sum, Mean, Max, Min.
 namespace plimsoll::kernels::cpu {
@@ -101,25 +104,55 @@ struct Smaller {
   }
 };
 
+using PairLoop = BinaryLoop Float32PairLoops::*;
+
+// Halves, some at a time, as float32.
+template <typename Op, PairLoop kLoop, typename T>
+void HalfLoop(const void* a, int64_t step_a, const void* b, int64_t step_b, void* to,
+              int64_t count) {
+  constexpr int64_t kFew = 8;
+  constexpr int64_t kAtOnce = 512;
+  if (count < kFew) return BinaryLoopOf<Op, T>(a, step_a, b, step_b, to, count);
+  std::array<float, kAtOnce> left;
+  std::array<float, kAtOnce> right;
+  std::array<float, kAtOnce> made;
+  for (int64_t first = 0; first < count; first += kAtOnce) {
+    const int64_t some = std::min(kAtOnce, count - first);
+    WidenRow(static_cast<const T*>(a) + first * step_a, step_a == 0 ? 1 : some, left.data());
+    WidenRow(static_cast<const T*>(b) + first * step_b, step_b == 0 ? 1 : some, right.data());
+    (Float32Pairs().*kLoop)(left.data(), step_a, right.data(), step_b, made.data(), some);
+    NarrowRow(made.data(), some, static_cast<T*>(to) + first);
+  }
+}
+
+// The loop over vectors of float32; null for types that are neither that nor halves.
+template <typename Op, PairLoop kLoop>
+BinaryLoop VectorLoop(DataType type) {
+  if (type == DataType::kFloat32) return Float32Pairs().*kLoop;
+  if (type == DataType::kFloat16) return &HalfLoop<Op, kLoop, Float16>;
+  if (type == DataType::kBfloat16) return &HalfLoop<Op, kLoop, Bfloat16>;
+  return nullptr;
+}
+
 // For operations in which integers of one width give the same bits whatever their sign.
-template <typename Op>
+template <typename Op, PairLoop kLoop>
 BinaryLoop RingLoop(DataType type) {
+  if (const BinaryLoop loop = VectorLoop<Op, kLoop>(type); loop != nullptr) return loop;
   if (graph::IsInteger(type)) return BinaryLoopFor<Op, UnsignedIntegers>(UnsignedOfWidth(type));
-  return BinaryLoopFor<Op, TypeList<double, Float16, Bfloat16>>(type);
+  return BinaryLoopFor<Op, TypeList<double>>(type);
 }
 
-template <typename Op>
+template <typename Op, PairLoop kLoop>
 BinaryLoop OrderedLoop(DataType type) {
-  return BinaryLoopFor<Op, TypeList<double, Float16, Bfloat16, int8_t, int16_t, int32_t, int64_t,
-                                    uint8_t, uint16_t, uint32_t, uint64_t>>(type);
+  if (const BinaryLoop loop = VectorLoop<Op, kLoop>(type); loop != nullptr) return loop;
+  return BinaryLoopFor<Op, TypeList<double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                                    uint32_t, uint64_t>>(type);
 }
 
-BinaryLoop SumLoop(DataType type) {
-  return type == DataType::kFloat32 ? Float32Pairs().add : RingLoop<Plus>(type);
-}
+BinaryLoop SumLoop(DataType type) { return RingLoop<Plus, &Float32PairLoops::add>(type); }
 
 BinaryLoop QuotientLoop(DataType type) {
-  return type == DataType::kFloat32 ? Float32Pairs().divide : OrderedLoop<Over>(type);
+  return OrderedLoop<Over, &Float32PairLoops::divide>(type);
 }
 
 Result<KernelPointer> MakeAdd(KernelSite& site) {
@@ -127,15 +160,11 @@ Result<KernelPointer> MakeAdd(KernelSite& site) {
 }
 
 Result<KernelPointer> MakeSub(KernelSite& site) {
-  const DataType type = site.inputs[0].type;
-  return MakeBinaryKernel(
-      site, type == DataType::kFloat32 ? Float32Pairs().subtract : RingLoop<Minus>(type));
+  return MakeBinaryKernel(site, RingLoop<Minus, &Float32PairLoops::subtract>(site.inputs[0].type));
 }
 
 Result<KernelPointer> MakeMul(KernelSite& site) {
-  const DataType type = site.inputs[0].type;
-  return MakeBinaryKernel(
-      site, type == DataType::kFloat32 ? Float32Pairs().multiply : RingLoop<Times>(type));
+  return MakeBinaryKernel(site, RingLoop<Times, &Float32PairLoops::multiply>(site.inputs[0].type));
 }
 
 Result<KernelPointer> MakeDiv(KernelSite& site) {
@@ -161,15 +190,11 @@ Result<KernelPointer> MakeMean(KernelSite& site) {
 }
 
 Result<KernelPointer> MakeMax(KernelSite& site) {
-  const DataType type = site.inputs[0].type;
-  return MakeFoldKernel(
-      site, type == DataType::kFloat32 ? Float32Pairs().max : OrderedLoop<Larger>(type));
+  return MakeFoldKernel(site, OrderedLoop<Larger, &Float32PairLoops::max>(site.inputs[0].type));
 }
 
 Result<KernelPointer> MakeMin(KernelSite& site) {
-  const DataType type = site.inputs[0].type;
-  return MakeFoldKernel(
-      site, type == DataType::kFloat32 ? Float32Pairs().min : OrderedLoop<Smaller>(type));
+  return MakeFoldKernel(site, OrderedLoop<Smaller, &Float32PairLoops::min>(site.inputs[0].type));
 }
 
 constexpr KernelRow kArithmeticRows[] = {

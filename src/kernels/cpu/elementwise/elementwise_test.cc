@@ -207,5 +207,45 @@ TEST(Float32FunctionsTest, HalvesAreActivatedAsFloats) {
   ExpectEveryHalfActivated<Bfloat16>();
 }
 
+// Rows longer than what is widened at once, one operand of them broadcast.
+template <typename T>
+void ExpectHalvesAsFloats() {
+  constexpr int64_t kLong = 1300;
+  std::vector<T> x;
+  for (int64_t i = 0; i < 2 * kLong; ++i) x.push_back(T(static_cast<float>(i % 977) * 0.37F - 90));
+  const std::vector<T> y = {T(3.0F), T(-0.7F)};
+  const HostTensor rows = Numbers<T>({2, kLong}, x);
+  const HostTensor column = Numbers<T>({2, 1}, y);
+  const auto check = [&](const std::string& op, float (*expected)(float, float)) {
+    const auto wide = Made<T>({op, {}}, {rows, column});
+    const auto swapped = Made<T>({op, {}}, {column, rows});
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float a = x[i];
+      const float b = y[i / kLong];
+      ASSERT_EQ(static_cast<float>(wide[i]), static_cast<float>(T(expected(a, b)))) << op << i;
+      ASSERT_EQ(static_cast<float>(swapped[i]), static_cast<float>(T(expected(b, a)))) << op << i;
+    }
+  };
+  check("Add", [](float a, float b) { return a + b; });
+  check("Sub", [](float a, float b) { return a - b; });
+  check("Mul", [](float a, float b) { return a * b; });
+  check("Max", [](float a, float b) { return std::max(a, b); });
+  check("Min", [](float a, float b) { return std::min(a, b); });
+  const HostTensor image = Numbers<T>({1, 2, kLong}, x);
+  const HostTensor zeros = Numbers<T>({2}, {T(0.0F), T(0.0F)});
+  const HostTensor ones = Numbers<T>({2}, {T(1.0F), T(1.0F)});
+  const auto normal = Made<T>({"BatchNormalization", {{"epsilon", 0.0F}}},
+                              {image, Numbers<T>({2}, y), ones, zeros, ones});
+  for (size_t i = 0; i < x.size(); ++i) {
+    const float expected = static_cast<float>(x[i]) * static_cast<float>(y[i / kLong]) + 1;
+    ASSERT_EQ(static_cast<float>(normal[i]), static_cast<float>(T(expected))) << i;
+  }
+}
+
+TEST(ArithmeticTest, HalvesAreComputedAsFloats) {
+  ExpectHalvesAsFloats<Float16>();
+  ExpectHalvesAsFloats<Bfloat16>();
+}
+
 }  // namespace elementwise_test
 }  // namespace plimsoll::kernels::cpu

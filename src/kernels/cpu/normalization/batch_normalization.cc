@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <type_traits>
 
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/vector/half_rows.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
@@ -69,6 +73,25 @@ void StoreStatistics(const BatchNormalization& shape, const KernelCall& call, in
   }
 }
 
+// x * factor + offset, of halves some at a time as float32.
+template <typename T>
+void ScaleAndShift(const T* x, int64_t count, Wide<T> factor, Wide<T> offset, T* y) {
+  if constexpr (std::is_same_v<T, Wide<T>>) {
+    for (int64_t i = 0; i < count; ++i) y[i] = x[i] * factor + offset;
+  } else {
+    std::array<float, 512> some;
+    for (int64_t first = 0; first < count; first += std::ssize(some)) {
+      const int64_t now = std::min<int64_t>(std::ssize(some), count - first);
+      WidenRow(x + first, now, some.data());
+      for (int64_t i = 0; i < now; ++i) {
+        float& element = some[static_cast<size_t>(i)];
+        element = element * factor + offset;
+      }
+      NarrowRow(some.data(), now, y + first);
+    }
+  }
+}
+
 template <typename T>
 void Normalize(const BatchNormalization& shape, const KernelCall& call, int64_t channel) {
   const T* const x = static_cast<const T*>(call.inputs[kData]);
@@ -89,9 +112,7 @@ void Normalize(const BatchNormalization& shape, const KernelCall& call, int64_t 
       static_cast<Wide<T>>(shape.Parameter(call, kBias, channel) - used.mean * slope);
   for (int64_t image = 0; image < shape.batch; ++image) {
     const int64_t row = (image * shape.channels + channel) * shape.places;
-    for (int64_t i = row; i < row + shape.places; ++i) {
-      y[i] = static_cast<T>(static_cast<Wide<T>>(x[i]) * factor + offset);
-    }
+    ScaleAndShift(x + row, shape.places, factor, offset, y + row);
   }
 }
 
