@@ -148,18 +148,20 @@ void MultiplyRows(int64_t rows, int64_t columns, int64_t pairs, const int32_t* r
 template <PairFinish::Kind kKind, bool kByColumns>
 HWY_INLINE void FinishRow(const int32_t* sums, int64_t row, int64_t columns,
                           const PairFinish& finish) {
-  for (int64_t column = 0; column < columns; column += kGroupColumns) {
-    const int64_t count = std::min(kGroupColumns, columns - column);
-    HWY_ALIGN int32_t rest[kGroupColumns] = {};
-    const int32_t* from = sums + column;
-    if (count < kGroupColumns) {
-      std::copy_n(from, count, rest);
-      from = rest;
-    }
-    Sums group[kVectors];
-    for (int v = 0; v < kVectors; ++v) group[v] = hn::LoadU(kSums, from + v * kLanes);
-    StoreRow<kKind, kByColumns>(group, row, column, count, finish);
+  const auto group = [&](const int32_t* from, int64_t column, int64_t count) {
+    Sums vectors[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) vectors[v] = hn::LoadU(kSums, from + v * kLanes);
+    StoreRow<kKind, kByColumns>(vectors, row, column, count, finish);
+  };
+  int64_t column = 0;
+  for (; column + kGroupColumns <= columns; column += kGroupColumns) {
+    group(sums + column, column, kGroupColumns);
   }
+  if (column == columns) return;
+  HWY_ALIGN int32_t rest[kGroupColumns] = {};
+  std::copy_n(sums + column, columns - column, rest);
+  group(rest, column, columns - column);
 }
 
 template <PairFinish::Kind kKind>
