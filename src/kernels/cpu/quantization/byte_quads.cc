@@ -22,31 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int kQuadRows = kVectors >= 4 ? 2 : 8 / kVectors;
 constexpr int64_t kBlockRows = 48;
 
-// sum + the products of the unsigned bytes of x with the signed ones of w.
-HWY_INLINE Sums AddQuads(Sums sum, Sums x, Sums w) {
-#if HWY_TARGET == HWY_AVX2
-  const __m256i pairs = _mm256_maddubs_epi16(x.raw, w.raw);
-  return Sums{_mm256_add_epi32(sum.raw, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))};
-#elif HWY_TARGET == HWY_AVX3
-  const __m512i pairs = _mm512_maddubs_epi16(x.raw, w.raw);
-  return Sums{_mm512_add_epi32(sum.raw, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))};
-#else
-  // Bytes 0 and 2, then 1 and 3, as 16-bit numbers.
-  const auto low = [](Sums v) {
-    const Sums first = hn::And(hn::ShiftRight<24>(hn::ShiftLeft<24>(v)), hn::Set(kSums, 0xffff));
-    return hn::Or(first, hn::ShiftLeft<16>(hn::ShiftRight<24>(hn::ShiftLeft<8>(v))));
-  };
-  const auto high = [&](Sums v) {
-    const Sums first = hn::And(hn::ShiftRight<24>(hn::ShiftLeft<16>(v)), hn::Set(kSums, 0xffff));
-    return hn::Or(first, hn::ShiftLeft<16>(hn::ShiftRight<24>(v)));
-  };
-  const Sums bytes = hn::Set(kSums, 0x00ff00ff);
-  const Sums odd = hn::And(hn::ShiftRight<8>(x), bytes);
-  return AddProducts(AddProducts(sum, hn::And(x, bytes), low(w)), odd, high(w));
-#endif
-}
-
-// The same for two quads, whose products 16 bits add up.
+// AddQuads of two quads, whose products 16 bits add up.
 HWY_INLINE Sums AddQuadPair(Sums sum, Sums x, Sums w, Sums next_x, Sums next_w) {
 #if HWY_TARGET == HWY_AVX2
   const __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(x.raw, w.raw),
@@ -100,22 +76,6 @@ enum class QuadForm {
 constexpr bool HasWeightColumns(QuadForm form) {
   return form == QuadForm::kWeightColumns || form == QuadForm::kWeightColumnsVnni;
 }
-
-#if HWY_TARGET == HWY_AVX3
-// Whether the processor has AVX-512's VNNI, which not every one with AVX-512 has.
-bool HasVnni() {
-  static const bool has = __builtin_cpu_supports("avx512vnni") != 0;
-  return has;
-}
-
-// As AddQuads, in one instruction.
-HWY_INLINE Sums AddQuadsVnni(Sums sum, Sums x, Sums w) {
-  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(w.raw));
-  return sum;
-}
-#else
-HWY_INLINE Sums AddQuadsVnni(Sums sum, Sums x, Sums w) { return AddQuads(sum, x, w); }
-#endif
 
 template <QuadForm kForm>
 HWY_INLINE Sums AddFormQuads(Sums sum, Sums row, Sums column) {
@@ -263,16 +223,14 @@ HWY_INLINE void MultiplyQuads(int64_t rows, int64_t columns, int64_t quads,
   }
 }
 
+bool SumsWide() { return HasVnni(); }
+
 void WeightRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights& weights,
                 const int32_t* groups, const PairFinish& finish) {
-#if HWY_TARGET == HWY_AVX3
   if (HasVnni()) {
     MultiplyQuads<QuadForm::kWeightRowsVnni>(rows, columns, quads, weights.quads, groups, weights,
                                              finish);
-    return;
-  }
-#endif
-  if (weights.steps == QuadSteps::kTwo) {
+  } else if (weights.steps == QuadSteps::kTwo) {
     MultiplyQuads<QuadForm::kWeightRowsTwoSteps>(rows, columns, quads, weights.quads, groups,
                                                  weights, finish);
   } else {
@@ -282,15 +240,13 @@ void WeightRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights&
 }
 void WeightColumns(int64_t rows, int64_t columns, int64_t quads, const int32_t* row_quads,
                    const QuadWeights& weights, const PairFinish& finish) {
-#if HWY_TARGET == HWY_AVX3
   if (HasVnni()) {
     MultiplyQuads<QuadForm::kWeightColumnsVnni>(rows, columns, quads, row_quads, weights.quads,
                                                 weights, finish);
-    return;
+  } else {
+    MultiplyQuads<QuadForm::kWeightColumns>(rows, columns, quads, row_quads, weights.quads, weights,
+                                            finish);
   }
-#endif
-  MultiplyQuads<QuadForm::kWeightColumns>(rows, columns, quads, row_quads, weights.quads, weights,
-                                          finish);
 }
 
 int64_t FindUnbounded(const int16_t* elements, int64_t from, int64_t count, QuadSteps steps) {
@@ -304,6 +260,12 @@ int64_t FindUnbounded(const int16_t* elements, int64_t from, int64_t count, Quad
   const Sums most = hn::Set(kSums, kMostOfPair);
   for (int64_t i = from / kAtOnce * kAtOnce; i < count; i += kAtOnce) {
     const auto some = hn::LoadU(halves, elements + i);
+    if (steps == QuadSteps::kWide) {
+      const bool bytes = hn::AllFalse(halves, hn::Gt(some, hn::Set(halves, 127))) &&
+                         hn::AllFalse(halves, hn::Lt(some, hn::Set(halves, -128)));
+      if (!bytes) return std::max(i, from);
+      continue;
+    }
     const auto sum = [&](auto part) {
       const Sums pairs = AddProducts(hn::Zero(kSums), hn::BitCast(kSums, part), ones);
       // Halves of 16 bytes are quads, the first and the second of two.
@@ -389,8 +351,11 @@ HWY_EXPORT(FindUnbounded);
 HWY_EXPORT(Interleave);
 HWY_EXPORT(Less);
 HWY_EXPORT(Split);
+HWY_EXPORT(SumsWide);
 HWY_EXPORT(WeightRows);
 HWY_EXPORT(WeightColumns);
+
+bool SumsQuadsWide() { return HWY_DYNAMIC_DISPATCH(SumsWide)(); }
 
 int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, QuadSteps steps) {
   return HWY_DYNAMIC_DISPATCH(FindUnbounded)(elements, from, count, steps);
