@@ -20,7 +20,7 @@ constexpr int64_t kFewRowsForDots = 4;
 constexpr Bytes kPieceBytes = Bytes(1 << 20);
 constexpr int64_t kPieceColumns = 128;
 // Of a constant that is packed: read, then let go.
-constexpr int64_t kSliceElements = int64_t{1} << 21;
+constexpr int64_t kSliceElements = int64_t{1} << 18;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
 
