@@ -324,8 +324,8 @@ void Interleave(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, ui
 
 void InterleavePlanes(const uint8_t* rows, int64_t stride, int64_t channels, int64_t count,
                       uint8_t flip, uint8_t beyond, int32_t* quads) {
-  // Groups whose columns share lines of the cache.
-  constexpr int64_t kColumns = 4 * kGroupColumns;
+  // So many groups that the cache holds one quad of each, wherever they lie.
+  constexpr int64_t kColumns = 8 * kGroupColumns;
   const int64_t words = QuadsOf(channels);
   for (int64_t column = 0; column < count; column += kColumns) {
     for (int64_t word = 0; word < words; ++word) {
