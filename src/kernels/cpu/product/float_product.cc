@@ -19,10 +19,15 @@ constexpr int64_t kFewRowsForDots = 4;
 // Of B, packed at once in a run: with fewer columns A is read too often.
 constexpr Bytes kPieceBytes = Bytes(1 << 20);
 constexpr int64_t kPieceColumns = 128;
+// Of all that threads pack at once, each of another matrix.
+constexpr Bytes kSlotsBytes = Bytes(2 << 20);
 // Of a constant that is packed: read, then let go.
 constexpr int64_t kSliceElements = int64_t{1} << 21;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
+// Those in whose time threads begin and end to share out a matrix, and one element is packed.
+constexpr int64_t kSharingWork = int64_t{1} << 17;
+constexpr int64_t kPackingWork = 8;
 
 // c = addend, or c += addend.
 void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, bool onto,
@@ -158,15 +163,20 @@ void FloatProduct::PlanPieces(Bytes room) {
   piece_columns_ = std::clamp(columns_of_depth(depth), std::min(kPanelWidth, all), all);
 }
 
-// Many matrices, each too small for two threads, are shared out whole.
+// Matrices are shared out whole where that takes less time than all threads on one after the other.
 void FloatProduct::PlanSlots(Bytes panels, Bytes room) {
   const auto matrices = static_cast<int64_t>(shape_.a_matrices.size());
   const int64_t work = shape_.rows * shape_.columns * std::max<int64_t>(shape_.depth, 1);
   slot_floats_ = panels.value() / int64_t{sizeof(float)};
-  if (work >= 2 * kThreadWork) return;
-  slots_ = std::min<int64_t>({Threads(), matrices, matrices * work / kThreadWork});
-  if (panels > Bytes()) slots_ = std::min(slots_, room.value() / panels.value());
-  slots_ = std::max<int64_t>(slots_, 1);
+  int64_t slots = std::min<int64_t>({Threads(), matrices, matrices * work / kThreadWork});
+  if (panels > Bytes()) {
+    slots = std::min(slots, std::min(room, kSlotsBytes).value() / panels.value());
+  }
+  if (slots <= 1) return;
+  const int64_t threads = std::clamp<int64_t>(work / kThreadWork, 1, Threads());
+  const int64_t whole = (matrices + slots - 1) / slots * work;
+  const int64_t one_by_one = matrices * (work / threads + (threads > 1 ? kSharingWork : 0));
+  if (whole < one_by_one) slots_ = slots;
 }
 
 // A piece of the columns, packed part by part of the depth. `packed`: it is in the panels already.
@@ -186,7 +196,8 @@ void FloatProduct::PackPiece(const Part& piece, const float* b, float* panels) c
   const float* const first =
       b + piece.from * shape_.b_depth_stride + piece.first_column * shape_.b_column_stride;
   const int64_t count = PanelColumns(piece.columns) / kPanelWidth;
-  const int64_t grain = std::max<int64_t>(kThreadWork / (piece.depth * kPanelWidth + 1), 1);
+  const int64_t panel_work = piece.depth * kPanelWidth * kPackingWork + 1;
+  const int64_t grain = std::max<int64_t>(kThreadWork / panel_work, 1);
   ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
     const int64_t column = begin * kPanelWidth;
     const int64_t last = std::min(end * kPanelWidth, piece.columns);
