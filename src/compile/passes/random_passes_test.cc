@@ -236,6 +236,7 @@ TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
                               {"ConvBatchnormFusionPass", 89},
                               {"DeadCodePass", 704},
                               {"GeluFusionPass", 51},
+                              {"HalfWidenPass", 0},
                               {"HardSwishFusionPass", 5},
                               {"LayerNormFusionPass", 21},
                               {"LoopInvariantPass", 0},
