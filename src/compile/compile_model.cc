@@ -495,7 +495,8 @@ Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
   CompileOptions bounded_options = options;
   if (!options.plan.memory_priority) bounded_options.plain_peak = other.peak();
   Compilation bounded(bounded_options, std::move(graph), fusion);
-  best = other = {};
+  best = {};
+  other = {};
   PLIMSOLL_ASSIGN(best, bounded.Search());
   PLIMSOLL_ASSIGN(CompiledModel model, bounded.Complete(std::move(best)));
   model.planned.techniques.push_back(std::move(told));
