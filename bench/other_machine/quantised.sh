@@ -8,7 +8,7 @@ end=${SECONDS_IN_ALL:-150}
 root=$PWD
 here=$root/build/jobs/quantised
 OUT=$(realpath "${OUT:?}")
-cd "$here"
+cd "$here" || exit
 left() { echo $((end - $(date +%s) + begin)); }
 for file in *.xz lib/*.xz; do [ -f "${file%.xz}" ] || xz -dk "$file"; done
 chmod +x plimsoll kernels_test

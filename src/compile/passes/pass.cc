@@ -25,6 +25,7 @@
 #include "compile/passes/merge_views.h"
 #include "compile/passes/no_ops.h"
 #include "compile/passes/overwrite_order.h"
+#include "compile/passes/precision/widen_halves.h"
 #include "compile/passes/sink_transposes.h"
 #include "compile/shapes/shapes.h"
 
@@ -52,6 +53,9 @@ constexpr Pass kCleaning[] = {
     {RemoveDeadCode, {kDeadCode}},
 };
 constexpr int kMostRounds = 8;
+
+// Before everything else, which knows float32 best.
+constexpr Pass kWidening[] = {{WidenHalves, {kHalfWiden}}};
 
 // Before constants are folded: weights stay bytes.
 constexpr Pass kQuantizing[] = {{FuseQuantized, {kQuantized}}};
@@ -125,6 +129,7 @@ class PassRunner {
 Status Simplify(Graph& graph, FusionCounts& counts, const FusionSwitches& switches,
                 const kernels::Backend& backend) {
   PassRunner passes(graph, counts, switches, backend);
+  if (backend.works_in_float32() && passes.Run(kWidening) > 0) PLIMSOLL_TRY(InferShapes(graph));
   if (passes.Run(kQuantizing) > 0) PLIMSOLL_TRY(InferShapes(graph));
   passes.Clean(kFoldingBeforeFusing);
   passes.Run(kPatterns);

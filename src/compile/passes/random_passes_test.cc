@@ -237,6 +237,7 @@ TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
                               {"ConvTurnPass", 40},
                               {"DeadCodePass", 731},
                               {"GeluFusionPass", 49},
+                              {"HalfWidenPass", 0},
                               {"HardSwishFusionPass", 5},
                               {"LayerNormFusionPass", 22},
                               {"LoopInvariantPass", 0},

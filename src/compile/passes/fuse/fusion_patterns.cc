@@ -20,6 +20,8 @@ constexpr FusionPatternRow kRows[] = {
      "what is computed twice is computed once"},
     {kDeadCode, "DeadCodePass", kGraph, "nodes that nobody reads vanish",
      "other patterns leave such nodes behind, and they would take memory"},
+    {kHalfWiden, "HalfWidenPass", kGraph,
+     "nodes over float16 and bfloat16 work on float32, and nothing is rounded between them"},
     {kGelu, "GeluFusionPass", kGraph, "Gelu written out with Erf or Tanh is one node"},
     {kSwish, "SwishFusionPass", kGraph, "x * Sigmoid(x) is one node"},
     {kHardSwish, "HardSwishFusionPass", kGraph, "x * HardSigmoid(x) is one node"},

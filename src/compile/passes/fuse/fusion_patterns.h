@@ -21,6 +21,7 @@ enum class FusionPattern : uint8_t {
   kViewMerge,
   kCommonSubexpression,
   kDeadCode,
+  kHalfWiden,
   kGelu,
   kSwish,
   kHardSwish,

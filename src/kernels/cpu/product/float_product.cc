@@ -7,6 +7,8 @@
 #include "kernels/cpu/product/panel_product.h"
 #include "kernels/cpu/product/product_shares.h"
 #include "kernels/cpu/vector/float_rows.h"
+#include "kernels/cpu/vector/half_rows.h"
+#include "kernels/element_types.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
@@ -19,10 +21,15 @@ constexpr int64_t kFewRowsForDots = 4;
 // Of B, packed at once in a run: with fewer columns A is read too often.
 constexpr Bytes kPieceBytes = Bytes(1 << 20);
 constexpr int64_t kPieceColumns = 128;
+// Of all that threads pack at once, each of another matrix.
+constexpr Bytes kSlotsBytes = Bytes(2 << 20);
 // Of a constant that is packed: read, then let go.
 constexpr int64_t kSliceElements = int64_t{1} << 18;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
+// Those in whose time threads begin and end to share out a matrix, and one element is packed.
+constexpr int64_t kSharingWork = int64_t{1} << 17;
+constexpr int64_t kPackingWork = 8;
 
 // c = addend, or c += addend.
 void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, bool onto,
@@ -45,6 +52,7 @@ void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, 
 struct FloatProduct::Part {
   const float* a = nullptr;
   PanelMatrix b;
+  const uint16_t* halves = nullptr;  // the panels of B, where these are halves
   float* c = nullptr;
   Addend bias;
   Addend other;
@@ -55,6 +63,13 @@ struct FloatProduct::Part {
   int64_t from = 0;  // of the depth
   int64_t depth = 0;
 };
+
+bool FloatProduct::PacksHalves(const KernelSite& site, size_t b,
+                               const std::optional<MatrixPart>& part) {
+  const TensorInfo& tensor = site.inputs[b];
+  return tensor.constant && site.packed_weights != nullptr && tensor.elements() > 0 &&
+         (!part || part->first_column % kPanelWidth == 0);
+}
 
 Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, ProductShape shape,
                                         float scale, const FusedActivation& activation,
@@ -70,32 +85,40 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   const MatrixPart& used = product.part_;
   const int64_t elements = PanelElements(used.all_depth, used.all_columns);
   const TensorInfo& tensor = site.inputs[b];
-  const Bytes packed_size(own.b_count * elements * int64_t{sizeof(float)});
+  product.element_ = tensor.type;
+  const bool halves = tensor.type != graph::DataType::kFloat32;
+  const Bytes packed_size = graph::SizeOf(tensor.type, own.b_count * elements);
   product.ChooseAlternative(site, tensor.constant && site.packed_weights != nullptr);
   const Bytes panels = product.ChooseUnpacked(site.most_workspace - workspace.total());
-  const bool packs = product.packs_constant_ && tensor.constant && site.packed_weights != nullptr &&
-                     tensor.elements() > 0 && used.first_column % kPanelWidth == 0 &&
-                     site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels);
-  product.PlanSlots(packs ? Bytes() : panels, site.most_workspace - workspace.total());
-  if (!packs) {
-    if (panels > Bytes(0)) product.panels_ = workspace.Take(panels * product.slots_);
-    return product;
+  const bool packs =
+      product.packs_constant_ && PacksHalves(site, b, part) &&
+      (halves || site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels));
+  const bool packs_panels = !packs || halves;  // in each run
+  product.PlanSlots(packs_panels ? panels : Bytes(), site.most_workspace - workspace.total());
+  if (packs_panels && panels > Bytes(0)) {
+    product.panels_ = workspace.Take(panels * product.slots_);
   }
-  product.way_ = Way::kPacked;
+  if (!packs) return product;
+  product.way_ = halves ? Way::kHalves : Way::kPacked;
   const std::string layout =
       StrCat("panels ", own.b_count, "x", used.all_depth, "x", used.all_columns, "/",
-             own.b_depth_stride, "/", own.b_column_stride);
+             own.b_depth_stride, "/", own.b_column_stride, halves ? " of halves" : "");
+  const auto pack = [&]<typename Element>(const void* from, void* to) {
+    for (int64_t i = 0; i < own.b_count; ++i) {
+      product.PackConstant(static_cast<const Element*>(from) + i * own.b_size(),
+                           static_cast<Element*>(to) + i * elements, *site.packed_weights);
+    }
+  };
   PLIMSOLL_ASSIGN(
-      const void* const packed,
+      product.packed_,
       site.packed_weights->Pack(tensor.data, tensor.size(), layout, packed_size, [&](void* to) {
-        for (int64_t i = 0; i < own.b_count; ++i) {
-          product.PackConstant(static_cast<const float*>(tensor.data) + i * own.b_size(),
-                               static_cast<float*>(to) + i * elements, *site.packed_weights);
+        if (halves) {
+          pack.template operator()<uint16_t>(tensor.data, to);
+        } else {
+          pack.template operator()<float>(tensor.data, to);
         }
         return Status();
       }));
-  product.packed_ = static_cast<const float*>(packed) + used.first_column * used.all_depth +
-                    used.first_depth * kPanelWidth;
   return product;
 }
 
@@ -109,8 +132,9 @@ void FloatProduct::ChooseAlternative(const KernelSite& site, bool constant) {
   constexpr Block kBlocks[] = {{"blocks 96x1024", 96, 1024}, {"blocks 384x256", 384, 256}};
   const bool splits = Threads() > 1 && shape_.rows >= Threads();
   const bool large = shape_.rows > block_rows_ || shape_.columns > block_columns_;
-  const bool rows_follow = shape_.b_column_stride == 1 && shape_.columns >= kPanelWidth;
-  if (constant && site.alternatives.Offer("unpacked")) packs_constant_ = false;
+  const bool halves = element_ != graph::DataType::kFloat32;
+  const bool rows_follow = !halves && shape_.b_column_stride == 1 && shape_.columns >= kPanelWidth;
+  if (constant && !halves && site.alternatives.Offer("unpacked")) packs_constant_ = false;
   if (rows_follow && shape_.rows > kFewRows && site.alternatives.Offer("in place")) {
     packs_constant_ = false;
     in_place_ = true;
@@ -126,7 +150,9 @@ void FloatProduct::ChooseAlternative(const KernelSite& site, bool constant) {
 // How to read B as it is; gives what that takes of the workspace.
 Bytes FloatProduct::ChooseUnpacked(Bytes room) {
   way_ = Way::kPack;
-  if (shape_.columns == 1 && shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1) {
+  if (element_ != graph::DataType::kFloat32) {
+    // Nothing reads halves as they lie.
+  } else if (shape_.columns == 1 && shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1) {
     way_ = Way::kDots;
   } else if (in_place_ || (shape_.b_column_stride == 1 && shape_.rows <= kFewRows)) {
     way_ = Way::kInPlace;
@@ -158,15 +184,20 @@ void FloatProduct::PlanPieces(Bytes room) {
   piece_columns_ = std::clamp(columns_of_depth(depth), std::min(kPanelWidth, all), all);
 }
 
-// Many matrices, each too small for two threads, are shared out whole.
+// Matrices are shared out whole where that takes less time than all threads on one after the other.
 void FloatProduct::PlanSlots(Bytes panels, Bytes room) {
   const auto matrices = static_cast<int64_t>(shape_.a_matrices.size());
   const int64_t work = shape_.rows * shape_.columns * std::max<int64_t>(shape_.depth, 1);
   slot_floats_ = panels.value() / int64_t{sizeof(float)};
-  if (work >= 2 * kThreadWork) return;
-  slots_ = std::min<int64_t>({Threads(), matrices, matrices * work / kThreadWork});
-  if (panels > Bytes()) slots_ = std::min(slots_, room.value() / panels.value());
-  slots_ = std::max<int64_t>(slots_, 1);
+  int64_t slots = std::min<int64_t>({Threads(), matrices, matrices * work / kThreadWork});
+  if (panels > Bytes()) {
+    slots = std::min(slots, std::min(room, kSlotsBytes).value() / panels.value());
+  }
+  if (slots <= 1) return;
+  const int64_t threads = std::clamp<int64_t>(work / kThreadWork, 1, Threads());
+  const int64_t whole = (matrices + slots - 1) / slots * work;
+  const int64_t one_by_one = matrices * (work / threads + (threads > 1 ? kSharingWork : 0));
+  if (whole < one_by_one) slots_ = slots;
 }
 
 // A piece of the columns, packed part by part of the depth. `packed`: it is in the panels already.
@@ -183,10 +214,12 @@ void FloatProduct::RunPacking(const Part& piece, const float* b, float* panels, 
 }
 
 void FloatProduct::PackPiece(const Part& piece, const float* b, float* panels) const {
+  if (piece.halves != nullptr) return WidenPiece(piece, panels);
   const float* const first =
       b + piece.from * shape_.b_depth_stride + piece.first_column * shape_.b_column_stride;
   const int64_t count = PanelColumns(piece.columns) / kPanelWidth;
-  const int64_t grain = std::max<int64_t>(kThreadWork / (piece.depth * kPanelWidth + 1), 1);
+  const int64_t panel_work = piece.depth * kPanelWidth * kPackingWork + 1;
+  const int64_t grain = std::max<int64_t>(kThreadWork / panel_work, 1);
   ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
     const int64_t column = begin * kPanelWidth;
     const int64_t last = std::min(end * kPanelWidth, piece.columns);
@@ -195,8 +228,26 @@ void FloatProduct::PackPiece(const Part& piece, const float* b, float* panels) c
   });
 }
 
+void FloatProduct::WidenPiece(const Part& piece, float* panels) const {
+  const int64_t stride = part_.all_depth * kPanelWidth;
+  const int64_t length = piece.depth * kPanelWidth;
+  const uint16_t* const first =
+      piece.halves + piece.first_column / kPanelWidth * stride + piece.from * kPanelWidth;
+  const int64_t count = PanelColumns(piece.columns) / kPanelWidth;
+  const int64_t grain = std::max<int64_t>(kThreadWork / (length + 1), 1);
+  VisitType<HalfFloats>(element_, [&]<typename Half>() {
+    ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t panel = begin; panel < end; ++panel) {
+        WidenRow(reinterpret_cast<const Half*>(first + panel * stride), length,
+                 panels + panel * length);
+      }
+    });
+  });
+}
+
 // Slice by slice, and what has been read is let go: a large weight never lies in memory twice.
-void FloatProduct::PackConstant(const float* b, float* panels, PackedWeights& store) const {
+template <typename Element>
+void FloatProduct::PackConstant(const Element* b, Element* panels, PackedWeights& store) const {
   const bool by_columns = shape_.b_depth_stride == 1;
   const int64_t depth = part_.all_depth;
   const int64_t lines = by_columns ? part_.all_columns : depth;
@@ -206,20 +257,21 @@ void FloatProduct::PackConstant(const float* b, float* panels, PackedWeights& st
       kPanelWidth;
   for (int64_t first = 0; first < lines; first += step) {
     const int64_t count = std::min(step, lines - first);
-    const float* const slice = b + first * length;
+    const Element* const slice = b + first * length;
     if (by_columns) {
       PackPanels(slice, 1, length, 0, depth, first, count, depth, panels);
     } else {
       PackPanels(slice, length, 1, first, count, 0, part_.all_columns, depth, panels);
     }
-    store.Forget(slice, Bytes(count * length * int64_t{sizeof(float)}));
+    store.Forget(slice, Bytes(count * length * int64_t{sizeof(Element)}));
   }
 }
 
 void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const Addend& other,
                        float* c, void* workspace) const {
   float* const panels = At<float>(workspace, panels_);
-  const int64_t step = std::max<int64_t>(way_ == Way::kPack ? piece_columns_ : shape_.columns, 1);
+  const bool in_pieces = way_ == Way::kPack || way_ == Way::kHalves;
+  const int64_t step = std::max<int64_t>(in_pieces ? piece_columns_ : shape_.columns, 1);
   const size_t matrices = shape_.a_matrices.size();
   ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot) {
@@ -248,9 +300,14 @@ FloatProduct::Part FloatProduct::PartOf(size_t i, const float* a, const Addend& 
   return part;
 }
 
+int64_t FloatProduct::PackedAt(size_t i) const {
+  return shape_.b_matrices[i] * PanelElements(part_.all_depth, part_.all_columns) +
+         part_.first_column * part_.all_depth + part_.first_depth * kPanelWidth;
+}
+
 PanelMatrix FloatProduct::PackedMatrix(size_t i) const {
-  return {packed_ + shape_.b_matrices[i] * PanelElements(part_.all_depth, part_.all_columns),
-          kPanelWidth, part_.all_depth * kPanelWidth};
+  return {static_cast<const float*>(packed_) + PackedAt(i), kPanelWidth,
+          part_.all_depth * kPanelWidth};
 }
 
 void FloatProduct::RunBlock(const ProductBlock& block, const float* a, const Addend& bias,
@@ -283,6 +340,9 @@ void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t s
         case Way::kPacked:
           part.b = PackedMatrix(i);
           break;
+        case Way::kHalves:
+          part.halves = static_cast<const uint16_t*>(packed_) + PackedAt(i);
+          [[fallthrough]];
         case Way::kPack:
           RunPacking(part, matrix, panels, piece_parts_ == 1 && in_panels == shape_.b_matrices[i]);
           in_panels = shape_.b_matrices[i];

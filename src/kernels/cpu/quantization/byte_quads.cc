@@ -1,6 +1,7 @@
 #include "kernels/cpu/quantization/byte_quads.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/cpu/vector/hot_targets.h"
 
@@ -303,15 +304,39 @@ void Interleave(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, ui
     QuadGroup(rows, column, flip, quads);
   }
   if (column == count) return;
-  uint8_t rest[4][kGroupColumns];
+  // The last columns, as many as a group has where there are so many, before those beyond.
+  uint8_t rest[4][2 * kGroupColumns];
   const uint8_t* from[4] = {};
   for (int i = 0; i < 4; ++i) {
     if (rows[i] == nullptr) continue;
-    std::fill_n(rest[i], kGroupColumns, beyond);
-    std::copy_n(rows[i] + column, count - column, rest[i]);
-    from[i] = rest[i];
+    if (count >= kGroupColumns) {
+      std::memcpy(rest[i], rows[i] + count - kGroupColumns, kGroupColumns);
+      std::memset(rest[i] + kGroupColumns, beyond, kGroupColumns);
+      from[i] = rest[i] + kGroupColumns - (count - column);
+    } else {
+      std::memset(rest[i], beyond, kGroupColumns);
+      std::copy_n(rows[i], count, rest[i]);
+      from[i] = rest[i];
+    }
   }
   QuadGroup(from, 0, flip, quads);
+}
+
+void InterleavePlanes(const uint8_t* rows, int64_t stride, int64_t channels, int64_t count,
+                      uint8_t flip, uint8_t beyond, int32_t* quads) {
+  // So many groups that the cache holds one quad of each, wherever they lie.
+  constexpr int64_t kColumns = 8 * kGroupColumns;
+  const int64_t words = QuadsOf(channels);
+  for (int64_t column = 0; column < count; column += kColumns) {
+    for (int64_t word = 0; word < words; ++word) {
+      const uint8_t* some[4] = {};
+      for (int64_t i = 0; i < std::min<int64_t>(4, channels - 4 * word); ++i) {
+        some[i] = rows + (4 * word + i) * stride + column;
+      }
+      Interleave(some, std::min(kColumns, count - column), flip, beyond,
+                 quads + column * words + word * kGroupColumns, words * kGroupColumns);
+    }
+  }
 }
 
 void Less(const int32_t* bias, const int32_t* sums, int64_t count, int32_t factor,
@@ -349,6 +374,7 @@ namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(FindUnbounded);
 HWY_EXPORT(Interleave);
+HWY_EXPORT(InterleavePlanes);
 HWY_EXPORT(Less);
 HWY_EXPORT(Split);
 HWY_EXPORT(SumsWide);
@@ -364,6 +390,11 @@ int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, Qua
 void QuadRows(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
               int32_t* quads, int64_t group_stride) {
   HWY_DYNAMIC_DISPATCH(Interleave)(rows, count, flip, beyond, quads, group_stride);
+}
+
+void QuadPlanes(const uint8_t* rows, int64_t stride, int64_t channels, int64_t count, uint8_t flip,
+                uint8_t beyond, int32_t* quads) {
+  HWY_DYNAMIC_DISPATCH(InterleavePlanes)(rows, stride, channels, count, flip, beyond, quads);
 }
 
 void LessSums(const int32_t* bias, const int32_t* sums, int64_t count, int32_t factor,

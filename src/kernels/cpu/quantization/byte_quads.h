@@ -55,6 +55,10 @@ int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, Qua
 void QuadRows(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
               int32_t* quads, int64_t group_stride);
 
+// The same of all `channels` rows, one every `stride` bytes: [group of columns][quad][column].
+void QuadPlanes(const uint8_t* rows, int64_t stride, int64_t channels, int64_t count, uint8_t flip,
+                uint8_t beyond, int32_t* quads);
+
 // bias - factor * sums of `count` columns; a bias that is null is 0.
 void LessSums(const int32_t* bias, const int32_t* sums, int64_t count, int32_t factor,
               int32_t* biases);

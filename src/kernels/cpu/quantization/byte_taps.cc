@@ -41,8 +41,9 @@ HWY_INLINE Sums LoadOrder(const TapRows& rows) {
 
 template <bool kVnni>
 HWY_INLINE void SumTapGroup(const TapRows& rows, Sums order, const uint8_t* line, Sums* sums) {
+  Sums made[kVectors];
 #pragma GCC unroll 2
-  for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(kSums);
+  for (int v = 0; v < kVectors; ++v) made[v] = hn::Zero(kSums);
   for (int64_t q = 0; q < rows.quads; ++q) {
     const Sums weights = hn::Set(kSums, rows.weights[q]);
     const uint8_t* const from = line + rows.offsets[q];
@@ -50,9 +51,11 @@ HWY_INLINE void SumTapGroup(const TapRows& rows, Sums order, const uint8_t* line
     for (int v = 0; v < kVectors; ++v) {
       const Sums taps =
           hn::TableLookupBytes(LoadTaps(from + v * kLanes * rows.stride, rows.stride), order);
-      sums[v] = kVnni ? AddQuadsVnni(sums[v], taps, weights) : AddQuads(sums[v], taps, weights);
+      made[v] = kVnni ? AddQuadsVnni(made[v], taps, weights) : AddQuads(made[v], taps, weights);
     }
   }
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) sums[v] = made[v];
 }
 
 #else

@@ -9,6 +9,7 @@
 #include "kernels/cpu/prepared_node_for_tests.h"
 #include "kernels/cpu/quantization/tile_registers.h"
 #include "kernels/parallel.h"
+#include "kernels/processor.h"
 
 namespace plimsoll::kernels::cpu {
 namespace byte_tiles_test {
@@ -80,6 +81,14 @@ TEST(ByteTilesTest, ScopesNestAndEnd) {
     EXPECT_EQ(UsableTiles(), TileUnit::kEmulated);
   }
   EXPECT_EQ(UsableTiles(), outside);
+}
+
+// What is compiled for one unit is not taken for another.
+TEST(ByteTilesTest, CompiledModelsAreOfOneUnit) {
+  const TileScope none(TileUnit::kNone);
+  const std::string without = ProcessorAndLibrary();
+  const TileScope emulated(TileUnit::kEmulated);
+  EXPECT_NE(ProcessorAndLibrary(), without);
 }
 
 // Bytes over the whole range of their type, the ends among them.

@@ -60,7 +60,6 @@ class IntegerConvolution {
   static constexpr int64_t kMostFilterBytes = 128 << 10;
   static constexpr int64_t kMostFilters = 48;
   static constexpr int64_t kLeastPart = 32;
-  static constexpr int64_t kGatheredPlaces = 4 * kGroupColumns;
 
   int64_t depth() const { return shape_.GroupChannels() * shape_.window.KernelSize(); }
   // Words (word_window.h) that an output place looks at.
@@ -304,14 +303,10 @@ void IntegerConvolution::WidenFilter(const W* weights, int64_t filter, int32_t z
 template <typename X>
 void IntegerConvolution::GatherPlaces(const X* x, int64_t first, int64_t count, X zero,
                                       int32_t* lines, int32_t* columns) const {
-  if (!pointwise_) return window_.Gather(x, first, count, zero, lines, columns);
-  // Some groups at a time, whose places lie together in each channel.
-  for (int64_t done = 0; done < count; done += kGatheredPlaces) {
-    const int64_t some = std::min(kGatheredPlaces, count - done);
-    for (int64_t word = 0; word < words(); ++word) {
-      window_.ReadWords(x, word, first + done, some, zero,
-                        columns + done * words() + word * kGroupColumns, words() * kGroupColumns);
-    }
+  if (pointwise_) {
+    window_.ReadPlaces(x, first, count, zero, columns);
+  } else {
+    window_.Gather(x, first, count, zero, lines, columns);
   }
 }
 
