@@ -469,9 +469,14 @@ Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
   if (options.optimise) {
     PLIMSOLL_TRY(Simplify(graph, fusion, options.switches, *target.backend));
   }
-  Compilation wide(options, graph, fusion);
+  // Constants go as soon as they are packed, so only what may be needed again is kept.
+  Compilation wide(options, halves ? Graph(graph) : std::move(graph), fusion);
   PLIMSOLL_ASSIGN(Attempt best, wide.Search());
-  if (!halves || best.peak() <= wide.Target()) return wide.Complete(std::move(best));
+  if (!halves || best.peak() <= wide.Target()) {
+    halves.reset();
+    graph = {};
+    return wide.Complete(std::move(best));
+  }
   CompileOptions narrow_options = options;
   narrow_options.switches.SwitchOff(FusionPattern::kHalfWiden);
   FusionCounts narrow_fusion;
