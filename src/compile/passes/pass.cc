@@ -9,6 +9,7 @@
 #include "compile/passes/compact.h"
 #include "compile/passes/dead_code.h"
 #include "compile/passes/fold_constants.h"
+#include "compile/passes/forms/turn_convolutions.h"
 #include "compile/passes/fuse/fuse_activations.h"
 #include "compile/passes/fuse/fuse_attention.h"
 #include "compile/passes/fuse/fuse_convolutions.h"
@@ -64,6 +65,7 @@ constexpr Pass kQuantizing[] = {{FuseQuantized, {kQuantized}}};
 constexpr Pass kPatterns[] = {
     {FuseActivations, {kGelu, kSwish, kHardSwish}, 3},
     {FuseNormalizations, {kLayerNorm, kRmsNorm}, 2},
+    {TurnConvolutions, {kConvTurn}},
     {FusePads, {kWindowPad}},
     {TakeColumns, {kMatMulSplit}},
     {FuseAttention, {kAttention}, 1, "FusedAttention"},

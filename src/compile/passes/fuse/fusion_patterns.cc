@@ -31,6 +31,8 @@ constexpr FusionPatternRow kRows[] = {
      "an operator between DequantizeLinear and QuantizeLinear works on bytes"},
     {kTransposeSink, "TransposeSinkPass", kGraph,
      "a Transpose moves behind element-wise nodes, where it can meet another"},
+    {kConvTurn, "ConvTurnPass", kGraph,
+     "a ConvTranspose of stride one is a Conv with its weights turned around"},
     {kWindowPad, "WindowPadFusionPass", kGraph, "a convolution or a pool pads its input itself"},
     {kConvBatchnorm, "ConvBatchnormFusionPass", kGraph,
      "BatchNormalization or constant arithmetic behind a convolution goes into its weights"},

@@ -29,6 +29,7 @@ enum class FusionPattern : uint8_t {
   kRmsNorm,
   kQuantized,
   kTransposeSink,
+  kConvTurn,
   kWindowPad,
   kConvBatchnorm,
   kMatMulTranspose,

@@ -6,7 +6,9 @@
 
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/elementwise/fused_activation.h"
+#include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/product_shape.h"
+#include "kernels/cpu/product/product_shares.h"
 #include "kernels/cpu/workspace.h"
 #include "kernels/kernel.h"
 
@@ -56,6 +58,12 @@ class FloatProduct {
   void Run(const float* a, const float* b, const Addend& bias, const Addend& other, float* c,
            void* workspace) const;
 
+  // Whether B is packed, and RunBlock works.
+  bool packed() const { return way_ == Way::kPacked; }
+  // The same rectangle of every C, in the calling thread, with the bits that Run gives.
+  void RunBlock(const ProductBlock& block, const float* a, const Addend& bias, const Addend& other,
+                float* c) const;
+
   const ProductShape& shape() const { return shape_; }
 
  private:
@@ -71,10 +79,14 @@ class FloatProduct {
   void ChooseAlternative(const KernelSite& site, bool constant);
   Bytes ChooseUnpacked(Bytes room);
   void PlanPieces(Bytes room);
-  void PlanSlots(bool packs, Bytes panels, Bytes room);
-  void RunMatrices(size_t first_matrix, size_t end_matrix, int64_t step, int64_t first_column,
-                   int64_t end_column, const float* a, const float* b, const Addend& bias,
-                   const Addend& other, float* c, float* panels) const;
+  void PlanSlots(Bytes panels, Bytes room);
+  void RunMatrices(size_t first_matrix, size_t end_matrix, int64_t step, const float* a,
+                   const float* b, const Addend& bias, const Addend& other, float* c,
+                   float* panels) const;
+  // Of the product of matrix `i`, all of it; `b` is not set.
+  Part PartOf(size_t i, const float* a, const Addend& bias, const Addend& other, float* c) const;
+  int64_t PackedAt(size_t i) const;  // elements before those of matrix `i` that are used
+  PanelMatrix PackedMatrix(size_t i) const;
   void RunPacking(const Part& piece, const float* b, float* panels, bool packed) const;
   void PackPiece(const Part& piece, const float* b, float* panels) const;
   void WidenPiece(const Part& piece, float* panels) const;
@@ -92,7 +104,6 @@ class FloatProduct {
   graph::DataType element_ = graph::DataType::kFloat32;  // of what is packed
   int64_t panels_ = 0;                                   // in the workspace
   int64_t slots_ = 1;                                    // of matrices that are worked on at once
-  int64_t cuts_ = 1;                                     // pieces of the columns of each, likewise
   int64_t slot_floats_ = 0;    // of the panels that each slot has for itself
   int64_t piece_columns_ = 0;  // of B that are packed at once
   int64_t piece_parts_ = 1;    // pieces along the depth
