@@ -14,6 +14,7 @@
 #include "graph/builder.h"
 #include "graph/infer_context.h"
 #include "graph/operator_row.h"
+#include "heap_weights.h"
 #include "kernels/blocking.h"
 #include "kernels/host_value.h"
 #include "kernels/kernel_table.h"
@@ -21,47 +22,24 @@
 
 namespace {
 
-using plimsoll::Bytes;
-using plimsoll::Result;
-using plimsoll::Status;
 using plimsoll::graph::Attributes;
 using plimsoll::graph::DataType;
 using plimsoll::kernels::AllocateOnHeap;
 using plimsoll::kernels::Dims;
+using plimsoll::kernels::FilledTensor;
+using plimsoll::kernels::HeapWeights;
 using plimsoll::kernels::HostTensor;
 using plimsoll::kernels::KernelPointer;
 using plimsoll::kernels::Trade;
 
-class HeapWeights final : public plimsoll::kernels::PackedWeights {
- public:
-  Result<const void*> Pack(const void*, Bytes, std::string_view, Bytes packed,
-                           const Fill& fill) override {
-    forms_.push_back(*AllocateOnHeap(DataType::kUint8, {packed.value()}));
-    PLIMSOLL_TRY(fill(forms_.back().data.get()));
-    return static_cast<const void*>(forms_.back().data.get());
-  }
-  void Forget(const void*, Bytes) override {}
-
-  void Evict() const {
-    for (const HostTensor& form : forms_) {
-      for (int64_t i = 0; i < form.elements(); i += 64) {
-        _mm_clflush(static_cast<const std::byte*>(form.data.get()) + i);
-      }
+// Out of every cache, as weights are between the runs of a model.
+void Evict(const HeapWeights& weights) {
+  for (const HostTensor& form : weights.forms()) {
+    for (int64_t i = 0; i < form.elements(); i += 64) {
+      _mm_clflush(static_cast<const std::byte*>(form.data.get()) + i);
     }
-    _mm_mfence();
   }
-
- private:
-  std::vector<HostTensor> forms_;
-};
-
-HostTensor Filled(const Dims& dims) {
-  HostTensor tensor = *AllocateOnHeap(DataType::kFloat32, dims);
-  auto* const elements = static_cast<float*>(tensor.data.get());
-  for (int64_t i = 0; i < tensor.elements(); ++i) {
-    elements[i] = static_cast<float>(i * 37 % 101) * 0.01f - 0.5f;
-  }
-  return tensor;
+  _mm_mfence();
 }
 
 struct Shape {
@@ -114,7 +92,7 @@ class Convolution {
     plimsoll::graph::GraphBuilder builder;
     std::vector<plimsoll::graph::ValueId> ports;
     for (const Dims& one : dims) {
-      inputs_.push_back(Filled(one));
+      inputs_.push_back(FilledTensor(one));
       ports.push_back(builder.Input(
           "input" + std::to_string(ports.size()),
           plimsoll::graph::ValueType::Tensor(DataType::kFloat32, plimsoll::graph::ShapeOf(one))));
@@ -122,7 +100,7 @@ class Convolution {
     builder.Nodes("FusedConv", ports, 1, attributes, "plimsoll");
     graph_ = builder.Build();
     graph_.nodes[0].version = 1;
-    output_ = Filled(blocked(shape.filters));
+    output_ = FilledTensor(blocked(shape.filters));
   }
 
   KernelPointer Make(const std::string& name, std::vector<Trade>* trades) {
@@ -146,7 +124,7 @@ class Convolution {
   // Milliseconds of one run. Weights come from memory, as where there are more layers than caches
   // hold the weights of.
   double Time(const plimsoll::kernels::Kernel& kernel, const HostTensor& workspace) const {
-    weights_.Evict();
+    Evict(weights_);
     std::vector<const void*> from;
     for (const HostTensor& input : inputs_) from.push_back(input.data.get());
     void* const to[] = {output_.data.get()};

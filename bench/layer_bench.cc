@@ -10,6 +10,7 @@
 #include "graph/builder.h"
 #include "graph/infer_context.h"
 #include "graph/operator_row.h"
+#include "heap_weights.h"
 #include "kernels/blocking.h"
 #include "kernels/host_value.h"
 #include "kernels/kernel_table.h"
@@ -17,28 +18,14 @@
 
 namespace {
 
-using plimsoll::Bytes;
-using plimsoll::Result;
 using plimsoll::Status;
 using plimsoll::graph::Attributes;
 using plimsoll::graph::DataType;
 using plimsoll::kernels::AllocateOnHeap;
 using plimsoll::kernels::Dims;
+using plimsoll::kernels::FilledTensor;
+using plimsoll::kernels::HeapWeights;
 using plimsoll::kernels::HostTensor;
-
-class HeapWeights final : public plimsoll::kernels::PackedWeights {
- public:
-  Result<const void*> Pack(const void*, Bytes, std::string_view, Bytes packed,
-                           const Fill& fill) override {
-    forms_.push_back(*AllocateOnHeap(DataType::kUint8, {packed.value()}));
-    PLIMSOLL_TRY(fill(forms_.back().data.get()));
-    return static_cast<const void*>(forms_.back().data.get());
-  }
-  void Forget(const void*, Bytes) override {}
-
- private:
-  std::vector<HostTensor> forms_;
-};
 
 struct Layer {
   std::string name;
@@ -49,15 +36,6 @@ struct Layer {
   double operations = 0;  // multiplications and additions
 };
 
-HostTensor Filled(const Dims& dims) {
-  HostTensor tensor = *AllocateOnHeap(DataType::kFloat32, dims);
-  auto* const elements = static_cast<float*>(tensor.data.get());
-  for (int64_t i = 0; i < tensor.elements(); ++i) {
-    elements[i] = static_cast<float>(i * 37 % 101) * 0.01f - 0.5f;
-  }
-  return tensor;
-}
-
 // Milliseconds of processor time of the fastest of some rounds: waiting for the processor, which
 // others may use too, does not count.
 double Measure(const Layer& layer, int rounds, std::string& implementation) {
@@ -65,7 +43,7 @@ double Measure(const Layer& layer, int rounds, std::string& implementation) {
   std::vector<plimsoll::graph::ValueId> ports;
   std::vector<HostTensor> tensors;
   for (const Dims& dims : layer.inputs) {
-    tensors.push_back(Filled(dims));
+    tensors.push_back(FilledTensor(dims));
     ports.push_back(builder.Input(
         "input" + std::to_string(ports.size()),
         plimsoll::graph::ValueType::Tensor(DataType::kFloat32, plimsoll::graph::ShapeOf(dims))));
@@ -100,7 +78,7 @@ double Measure(const Layer& layer, int rounds, std::string& implementation) {
     std::exit(1);
   }
   implementation = std::string((**kernel).implementation());
-  const HostTensor output = Filled(site.outputs[0].dims);
+  const HostTensor output = FilledTensor(site.outputs[0].dims);
   const HostTensor workspace = *AllocateOnHeap(DataType::kUint8, {(**kernel).workspace().value()});
   void* const to[] = {output.data.get()};
   double best = 1e9;

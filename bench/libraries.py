@@ -25,7 +25,7 @@ def build(options, folder):
     root = pathlib.Path(__file__).resolve().parent.parent
     archives = [f"{options.build}/libplimsoll_{room}.a" for room in ("kernels", "graph", "base")]
     sides = {"onednn2": (["with_onednn.cc"], ["-ldnnl"], []),
-             "ours": (["with_ours.cc"], [archives[0], "-ldnnl", "-lhwy", "-lre2", *archives[1:]], [f"-I{root}/include", f"-I{root}/src"])}
+             "ours": (["with_ours.cc"], [archives[0], "-ldnnl", "-lhwy", "-lre2", *archives[1:]], [f"-I{root}/include", f"-I{root}/src", f"-I{root}/bench"])}
     if options.onednn3:
         library = folder_with(options.onednn3, "libdnnl.so.3")
         sides["onednn3"] = (["with_onednn.cc"], [f"-L{library}", "-l:libdnnl.so.3", f"-Wl,-rpath,{library}"],

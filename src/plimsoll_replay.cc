@@ -17,7 +17,8 @@ namespace {
 constexpr std::string_view kUsage =
     "usage: plimsoll-replay TRACE.csv [--allocator NAME] [--device cpu|cuda:N|fake|far]\n"
     "       [--capacity SIZE] [--granularity SIZE] [--repeat N] [--find-capacity]\n"
-    "       [--check-contents|--no-check-contents] [--no-offline-bound] [--json]\n";
+    "       [--check-contents|--no-check-contents] [--check-part K/N] [--no-offline-bound]\n"
+    "       [--json]\n";
 
 struct Arguments {
   std::string trace;
@@ -53,6 +54,8 @@ Result<Arguments> Parse(const std::vector<std::string_view>& words) {
       const auto number = ParseInteger(value);
       if (word == "--allocator") {
         arguments.options.allocator = value;
+      } else if (word == "--check-part") {
+        PLIMSOLL_ASSIGN(arguments.options.checked_part, ParseCheckedPart(value));
       } else if (word == "--device") {
         arguments.options.device = value;
       } else if (word == "--capacity" && size) {

@@ -10,7 +10,8 @@
 #   conformance  the suites of device, memory and replay by the real driver
 #   replays      each trace with contents checked
 #   costs        each trace without, six passes: memory and driver time, alone on the card
-#   memcheck     each trace's first SANITIZED_EVENTS (20000) under compute-sanitizer, which the CUDA toolkit has
+#   memcheck     each trace under compute-sanitizer, which the CUDA toolkit has, all at once: the whole of it, long ones by several
+#                replays that each look at their own part of the blocks (SANITIZED_SECONDS, 500)
 # Exits with 1 when anything failed.
 set -u
 programs=$1
@@ -19,7 +20,7 @@ parts=${PARTS:-growth conformance replays costs memcheck}
 work=$(mktemp -d)
 failed=0
 step_seconds=${STEP_SECONDS:-90}
-events=${SANITIZED_EVENTS:-20000}
+sanitized_seconds=${SANITIZED_SECONDS:-500}
 
 say() { printf '\n== %s s: %s\n' "$SECONDS" "$*"; }
 run() {  # a step of its own that may not hang
@@ -60,15 +61,26 @@ replay() {  # the trace, and options
   run "$programs/plimsoll-replay" "$trace" --device cuda:0 --no-offline-bound --json "$@"
 }
 
+# A part of about 40,000 blocks, for each trace as many as that takes.
 memcheck() {
-  local sanitizer
+  local sanitizer trace name parts part
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
   [ -n "$sanitizer" ] || { say "no compute-sanitizer here"; return; }
-  head -n "$events" "$1" >"$work/short"
-  say "compute-sanitizer, the first $events events of $(basename "$1")"
-  run "$sanitizer" --tool memcheck --error-exitcode 9 "$programs/plimsoll-replay" "$work/short" \
-    --device cuda:0 --no-offline-bound >"$work/said" 2>&1
-  tail -4 "$work/said"
+  say "compute-sanitizer, whole traces"
+  for trace in "$work"/*.csv; do
+    name=$(basename "$trace")
+    parts=$((1 + $(grep -c '^a' "$trace") / 40000))
+    for ((part = 1; part <= parts; ++part)); do
+      { timeout "$sanitized_seconds" "$sanitizer" --tool memcheck --error-exitcode 9 "$programs/plimsoll-replay" "$trace" \
+          --device cuda:0 --no-offline-bound --check-part $part/$parts
+        echo "exit $? after $SECONDS s"; } >"$work/said_${name}_$part" 2>&1 &
+    done
+  done
+  wait
+  for said in "$work"/said_*; do
+    echo "-- $(basename "$said"): $(grep -E 'ERROR SUMMARY|blocks as written|^exit' "$said" | tr '\n' ' ')"
+    grep -q '^exit 0' "$said" || { failed=1; tail -8 "$said"; }
+  done
 }
 
 nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used --format=csv,noheader
@@ -88,7 +100,7 @@ for part in $parts; do
     conformance) for program in device_test memory_test replay_test; do conformance $program; done ;;
     replays) for trace in "$work"/*.csv; do replay "$trace"; done ;;
     costs) for trace in "$work"/*.csv; do replay "$trace" --no-check-contents --repeat 6; done ;;
-    memcheck) for trace in "$work"/*.csv; do memcheck "$trace"; done ;;
+    memcheck) memcheck ;;
     *) echo "no such part: $part" >&2; failed=1 ;;
   esac
 done

@@ -3,6 +3,7 @@
 #include "graph/builder.h"
 #include "graph/infer_context.h"
 #include "graph/operator_row.h"
+#include "heap_weights.h"
 #include "kernels/blocking.h"
 #include "kernels/host_value.h"
 #include "kernels/kernel_table.h"
@@ -15,23 +16,10 @@ using graph::Attributes;
 using graph::DataType;
 using kernels::AllocateOnHeap;
 using kernels::Dims;
+using kernels::HeapWeights;
 using kernels::HostTensor;
 
 namespace {
-
-class HeapWeights final : public kernels::PackedWeights {
- public:
-  Result<const void*> Pack(const void*, Bytes, std::string_view, Bytes packed,
-                           const Fill& fill) override {
-    forms_.push_back(*AllocateOnHeap(DataType::kUint8, {packed.value()}));
-    PLIMSOLL_TRY(fill(forms_.back().data.get()));
-    return static_cast<const void*>(forms_.back().data.get());
-  }
-  void Forget(const void*, Bytes) override {}
-
- private:
-  std::vector<HostTensor> forms_;
-};
 
 struct Node {
   std::string op;

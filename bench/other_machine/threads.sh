@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # All models that ONNX Runtime can be fed at random, with 1, 4 and 16 threads beside it, each engine alone on its cores; at most SECONDS_IN_ALL
-# (570) seconds. With 1 and 4 threads four models at a time, on four cores of their own each. THREADS (16 1 4) says which. Packed by pack.sh beside this; run from the root
-# of a checkout with build/jobs/threads.
+# (570) seconds. With 1 and 4 threads LANES (4) models at a time, on four cores of their own each. THREADS (16 1 4) says which, ROUNDS (5) how
+# often at most, BY_OPERATOR of which models the operators' times are wanted. Packed by pack.sh beside this; run from the root of a checkout
+# with build/jobs/threads.
 set -u
 begin=$(date +%s)
 end=${SECONDS_IN_ALL:-570}
@@ -14,12 +15,14 @@ export LD_LIBRARY_PATH=$here/lib PYTHONUNBUFFERED=1
 mkdir -p models weighted
 tar -xJf "$root/tests/data/models.tar.xz" -C models
 find models -name '*.onnx' -not -name '*train*' | xargs -P 12 -n 1 python3 "$root/tests/data/materialize.py" -o weighted > /dev/null
-# The largest models first, in turn into four folders.
-rm -rf lanes; mkdir -p lanes/{0,1,2,3}
+# The largest models first, in turn into a folder for each lane.
+lanes=${LANES:-4}
+rm -rf lanes
+for ((lane = 0; lane < lanes; ++lane)); do mkdir -p lanes/$lane; done
 lane=0
 for data in $(ls -S weighted | grep '\.data$'); do
   ln -s "$here/weighted/$data" "$here/weighted/${data%.data}" lanes/$lane/
-  lane=$(((lane + 1) % 4))
+  lane=$(((lane + 1) % lanes))
 done
 grep -m1 "model name" /proc/cpuinfo; nproc; python3 -c "import onnxruntime; print('ONNX Runtime', onnxruntime.__version__)"
 ./plimsoll version
@@ -28,14 +31,14 @@ left() { echo $((end - $(date +%s) + begin)); }
 table() { timeout "$(left)" taskset -c "$1" python3 "$root/bench/threads.py" ./plimsoll "$2" --threads "$3" --rounds 1 --repeat "$4" > "$5" 2> "$5.errors"; }
 echo "prepared; seconds left: $(left)"
 mkdir -p tables
-for round in 1 2 3 4 5; do
+for ((round = 1; round <= ${ROUNDS:-5}; ++round)); do
   for threads in ${THREADS:-16 1 4}; do
     [ "$(left)" -lt 30 ] && break 2
     if [ "$threads" = 16 ]; then
       table 0-15 weighted 16 10 tables/16_$round.txt
       continue
     fi
-    for lane in 0 1 2 3; do table $((4 * lane))-$((4 * lane + 3)) lanes/$lane $threads 7 tables/${threads}_${round}_$lane.txt & done
+    for ((lane = 0; lane < lanes; ++lane)); do table $((4 * lane))-$((4 * lane + 3)) lanes/$lane $threads 7 tables/${threads}_${round}_$lane.txt & done
     wait
   done
   echo "round $round; seconds left: $(left)"

@@ -46,9 +46,10 @@ class Compilation {
   Compilation(const CompileOptions& options, Graph simplified, const FusionCounts& fusion)
       : options_(options), simplified_(std::move(simplified)), fusion_(fusion) {}
 
-  Result<CompiledModel> Run() {
+  // The layouts and slices to take. To be completed.
+  Result<Attempt> Search() {
     PLIMSOLL_ASSIGN(Attempt best, Try(GroupedChannels::kWherePossible));
-    const Bytes first = best.peak();
+    first_ = best.peak();
     const int possible = best.grouped;
     for (const GroupedChannels layouts :
          {GroupedChannels::kWhereFilled, GroupedChannels::kNowhere}) {
@@ -60,6 +61,10 @@ class Compilation {
       best.model.fusion.Declined(FusionPattern::kChannelGroup, possible);
     }
     PLIMSOLL_TRY(SliceAtPeak(best));
+    return best;
+  }
+
+  Result<CompiledModel> Complete(Attempt best) {
     PLIMSOLL_TRY(TradeMemory(best));
     if (options_.tuning.store != nullptr) {
       PLIMSOLL_TRY(TuneSubgraph(best));
@@ -69,12 +74,9 @@ class Compilation {
     PLIMSOLL_TRY(Finish(best));
     best.model.threads = options_.threads;
     if (options_.optimise) PLIMSOLL_TRY(PlanSideBySide(best.model));
-    AddTechniques(best, first, options_.plain_peak);
+    AddTechniques(best, first_, options_.plain_peak);
     return std::move(best.model);
   }
-
- private:
-  const compile::Target& device() const { return options_.plan.lifetimes.target; }
 
   // What kernels and layouts need not go below: nothing where memory comes first. Who forbids to
   // use memory again wants more than plain lives take.
@@ -84,6 +86,9 @@ class Compilation {
     if (reuse.disabled || !reuse.not_of.empty()) return Bytes(kSaturated);
     return options_.plain_peak.value_or(Bytes(kSaturated));
   }
+
+ private:
+  const compile::Target& device() const { return options_.plan.lifetimes.target; }
 
   Result<Attempt> Try(GroupedChannels layouts) const {
     Attempt attempt;
@@ -405,6 +410,7 @@ class Compilation {
   const CompileOptions& options_;
   Graph simplified_;
   const FusionCounts fusion_;
+  Bytes first_;  // the peak with grouped channels everywhere
 };
 
 std::optional<std::string> WhyNotPlannableItself(const Graph& graph, NodeId id) {
@@ -452,14 +458,58 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
   return std::nullopt;
 }
 
-Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options) {
-  const kernels::ThreadScope threads(options.threads);
+namespace {
+
+// Where neither float32 between nodes nor halves keep to the peak of plain lives, float32 may take
+// as much as halves do, with what each node widens for itself.
+Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
+                                  std::optional<Graph> halves) {
   FusionCounts fusion = options.found_before;
   const Target& target = options.plan.lifetimes.target;
   if (options.optimise) {
     PLIMSOLL_TRY(Simplify(graph, fusion, options.switches, *target.backend));
   }
-  PLIMSOLL_ASSIGN(CompiledModel model, Compilation(options, std::move(graph), fusion).Run());
+  Compilation wide(options, graph, fusion);
+  PLIMSOLL_ASSIGN(Attempt best, wide.Search());
+  if (!halves || best.peak() <= wide.Target()) return wide.Complete(std::move(best));
+  CompileOptions narrow_options = options;
+  narrow_options.switches.SwitchOff(FusionPattern::kHalfWiden);
+  FusionCounts narrow_fusion;
+  PLIMSOLL_TRY(Simplify(*halves, narrow_fusion, narrow_options.switches, *target.backend));
+  Compilation narrow(narrow_options, *std::move(halves), narrow_fusion);
+  PLIMSOLL_ASSIGN(Attempt other, narrow.Search());
+  Technique told;
+  told.name = "float32 between nodes over halves";
+  told.gained = other.peak() - best.peak();
+  if (told.gained < Bytes(0)) {
+    told.gained = Bytes(0);
+    told.declined = 1;
+    told.reason = StrCat("with it the peak would be ", FormatBytes(best.peak()));
+    best = {};
+    PLIMSOLL_ASSIGN(CompiledModel model, narrow.Complete(std::move(other)));
+    model.keeps_halves = true;
+    model.planned.techniques.push_back(std::move(told));
+    return model;
+  }
+  told.taken = 1;
+  CompileOptions bounded_options = options;
+  if (!options.plan.memory_priority) bounded_options.plain_peak = other.peak();
+  Compilation bounded(bounded_options, std::move(graph), fusion);
+  best = {};
+  other = {};
+  PLIMSOLL_ASSIGN(best, bounded.Search());
+  PLIMSOLL_ASSIGN(CompiledModel model, bounded.Complete(std::move(best)));
+  model.planned.techniques.push_back(std::move(told));
+  return model;
+}
+
+}  // namespace
+
+Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options,
+                                   std::optional<Graph> halves) {
+  const kernels::ThreadScope threads(options.threads);
+  PLIMSOLL_ASSIGN(CompiledModel model, CompileOnce(std::move(graph), options, std::move(halves)));
+  const Target& target = options.plan.lifetimes.target;
   model.plan_options.searches = nullptr;  // which may go before the model
   model.input_fusion_size = options.plan.input_fusion_size;
   model.transfers = CountHostTransfers(model.graph, target, options.plan.updates);

@@ -60,10 +60,11 @@ struct CompiledModel {
   PlannedModel planned;
   std::vector<SideBySide> side_by_side;  // by step
   HostTransfers transfers;               // between the device and the host, inside a run
-  PlanOptions plan_options;  // by which it was planned: kernels' workspaces are among them
-  FusionCounts fusion;       // what passes found, from loading on
-  Bytes input_fusion_size;   // as PlanOptions has it
-  int threads = 1;           // that a kernel may use when it runs, at most
+  PlanOptions plan_options;   // by which it was planned: kernels' workspaces are among them
+  FusionCounts fusion;        // what passes found, from loading on
+  Bytes input_fusion_size;    // as PlanOptions has it
+  bool keeps_halves = false;  // made of the graph in halves that CompileModel was given
+  int threads = 1;            // that a kernel may use when it runs, at most
 };
 
 // Why a graph cannot be planned as a whole before it runs (a size that only data tells, a value
@@ -75,6 +76,10 @@ std::optional<std::string> WhyNotPlannable(const graph::Graph& graph, graph::Nod
 // Compiles a graph that is plannable for the device options.plan.lifetimes.target. Fails where an
 // operator has no kernel (kUnsupported), where
 // constants are missing, or where a kernel refuses its site.
-Result<CompiledModel> CompileModel(graph::Graph graph, const CompileOptions& options);
+//
+// `halves` is the graph without the pass WidenHalves, where that has changed it: what is compiled
+// where the peak would be above the plain one with float32 between nodes, and is lower with halves.
+Result<CompiledModel> CompileModel(graph::Graph graph, const CompileOptions& options,
+                                   std::optional<graph::Graph> halves = std::nullopt);
 
 }  // namespace plimsoll::compile

@@ -6,6 +6,7 @@
 
 #include "base/must_for_tests.h"
 #include "compile/graph_for_tests.h"
+#include "compile/passes/pass.h"
 
 namespace plimsoll::compile {
 namespace compile_model_test {
@@ -73,6 +74,54 @@ TEST(CompileModelTest, TheReportNamesWhatWasSliced) {
   ASSERT_NE(slices, nullptr);
   EXPECT_GE(slices->taken, 1);
   EXPECT_GT(slices->gained, Bytes(0));
+}
+
+graph::Attributes ToHalves() { return With("to", static_cast<int64_t>(graph::DataType::kFloat16)); }
+
+ValueId HalfInput(GraphBuilder& builder, graph::Shape shape) {
+  return builder.Input("x", graph::ValueType::Tensor(graph::DataType::kFloat16, std::move(shape)));
+}
+
+// Whether a model was compiled with its halves, and its peak.
+std::pair<bool, Bytes> CompiledOfHalves(const Graph& halves, CompileOptions options) {
+  Graph wide = halves;
+  FusionCounts counts;
+  Must(Simplify(wide, counts));
+  EXPECT_GT(counts[FusionPattern::kHalfWiden].effects, 0);
+  const CompiledModel model = Must(CompileModel(wide, options, halves));
+  return {model.keeps_halves, FeatureMapPeak(model.planned)};
+}
+
+TEST(CompileModelTest, HalvesStayWhereFloat32WouldLiftThePeakAbovePlainLives) {
+  GraphBuilder builder;
+  const ValueId x = HalfInput(builder, {64, 256});
+  const ValueId left = builder.Node("Exp", {x});
+  const ValueId right = builder.Node("Softmax", {x}, With("axis", int64_t{0}));
+  builder.Output(builder.Node("ReduceMax", {builder.Node("Mul", {left, right})}));
+  const Graph graph = Inferred(builder);
+  CompileOptions options;
+  const auto [kept_without_bound, wide_peak] = CompiledOfHalves(graph, options);
+  EXPECT_FALSE(kept_without_bound);
+  options.plain_peak = PlainPeak(graph);
+  EXPECT_GT(wide_peak, *options.plain_peak);
+  const auto [kept, peak] = CompiledOfHalves(graph, options);
+  EXPECT_TRUE(kept);
+  EXPECT_LT(peak, wide_peak);
+}
+
+TEST(CompileModelTest, HalvesThatConvolutionsWouldWidenEachForItselfBecomeFloat32) {
+  GraphBuilder builder;
+  ValueId y = HalfInput(builder, {1, 16, 32, 32});
+  for (const std::string name : {"first", "second"}) {
+    const ValueId weights =
+        builder.Node("Cast", {Weights(builder, name, {16, 16, 3, 3})}, ToHalves());
+    y = builder.Node("Relu", {builder.Node("Conv", {y, weights}, SameSize())});
+  }
+  builder.Output(y);
+  const Graph graph = Inferred(builder);
+  CompileOptions options;
+  options.plain_peak = PlainPeak(graph);
+  EXPECT_FALSE(CompiledOfHalves(graph, options).first);
 }
 
 TEST(CompileModelTest, MemoryPriorityNeverTakesMore) {

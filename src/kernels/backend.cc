@@ -24,6 +24,7 @@ class CpuBackend final : public Backend {
     return graph::FactsOf(graph[node]).grows_over_first_input;
   }
   int channels_together() const override { return BlockSize(); }
+  bool works_in_float32() const override { return true; }
 };
 
 struct BackendTable {

@@ -38,6 +38,8 @@ class Backend {
   // The layout that convolutions prefer: channels that lie side by side (kernels/blocking.h); 1:
   // row-major, which every kernel takes.
   virtual int channels_together() const { return 1; }
+  // Whether its kernels work on halves (float16, bfloat16) by way of float32.
+  virtual bool works_in_float32() const { return false; }
 };
 
 // The CPU's, which has every operator: for whatever lies in memory of the host.

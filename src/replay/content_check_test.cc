@@ -126,6 +126,35 @@ TEST(ReplayOnDevices, BlocksAreLookedAtOnEveryKindThatHoldsBytes) {
   ASSERT_EQ(unsetenv("PLIMSOLL_CUDA_DRIVER"), 0);
 }
 
+TEST(ReplayOnDevices, PartsTogetherLookAtEveryBlockOnce) {
+  const Trace trace = GenerateTrace({.steps = 2, .layers = 3, .unit = KiB(64)});
+  int64_t checked = 0;
+  for (const char* part : {"1/3", "2/3", "3/3"}) {
+    ReplayOptions options;
+    options.device = "cpu";
+    options.check_contents = true;
+    options.checked_part = std::move(ParseCheckedPart(part)).value();
+    const auto result = Replay(trace, options);
+    ASSERT_TRUE(result.ok()) << result.error().Text();
+    EXPECT_LE(result->blocks_checked, int64_t{trace.blocks} / 3 + 1) << part;
+    checked += result->blocks_checked;
+  }
+  EXPECT_EQ(checked, int64_t{trace.blocks});
+}
+
+TEST(ReplayOnDevices, PartsThatAreNotThereAreRefused) {
+  for (const char* part : {"", "1", "0/3", "4/3", "1/0", "a/b", "1/3/3", "-1/3"}) {
+    const auto parsed = ParseCheckedPart(part);
+    ASSERT_FALSE(parsed.ok()) << part;
+    EXPECT_EQ(parsed.error().code, "replay.usage");
+  }
+  ReplayOptions options;
+  options.checked_part = {.part = 3, .of = 3};
+  const auto result = Replay(GenerateTrace({.steps = 1, .layers = 1}), options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, "replay.usage");
+}
+
 TEST(ReplayOnDevices, ContentsAreLookedAtOnCardsUnlessSaidOtherwise) {
   const bool card = device::TestsUseACard();
   ASSERT_EQ(setenv("PLIMSOLL_CUDA_DRIVER", card ? "" : device::StandinLibrary().c_str(), 1), 0);

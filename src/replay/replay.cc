@@ -50,6 +50,7 @@ struct Bench {
   std::shared_ptr<memory::PhysicalMemoryAllocator> physical;
   std::unique_ptr<Allocator> allocator;
   std::unique_ptr<ContentCheck> contents;  // null: nothing is looked at
+  ReplayOptions::CheckedPart checked_part;
 
   Bench() = default;
   Bench(Bench&&) = default;
@@ -121,6 +122,7 @@ Result<Bench> Prepare(const Trace& trace, const ReplayOptions& options, Bytes ca
                    "use cpu, far or cuda");
     }
     PLIMSOLL_ASSIGN(bench.contents, ContentCheck::Make(bench.under, bench.id));
+    bench.checked_part = options.checked_part;
   }
   bench.physical = std::make_shared<memory::PhysicalMemoryAllocator>(bench.device, bench.id);
   PLIMSOLL_ASSIGN(bench.allocator, MakeAllocator(AllocatorFor(trace, options), bench));
@@ -170,6 +172,10 @@ class Player {
  private:
   static constexpr uint64_t kMadeCalls = ~uint64_t{0};
 
+  bool IsLookedAt(uint32_t block) const {
+    return bench_.contents != nullptr && block % bench_.checked_part.of == bench_.checked_part.part;
+  }
+
   Status Allocate(const TraceEvent& event) {
     memory::Request request;
     request.size = event.bytes;
@@ -182,12 +188,12 @@ class Player {
     blocks_[event.block] = *block;
     streams_[event.block] = event.stream;
     ticks_[event.block] = bench_.device->total() == calls ? Net(end - start) : kMadeCalls;
-    if (bench_.contents == nullptr) return Status();
+    if (!IsLookedAt(event.block)) return Status();
     return bench_.contents->Write(*block, request.stream, event.block);
   }
 
   Status Free(uint32_t block) {
-    if (bench_.contents != nullptr) {
+    if (IsLookedAt(block)) {
       const device::StreamId stream = bench_.streams[streams_[block]];
       PLIMSOLL_TRY(bench_.contents->Look(blocks_[block], stream, block));
     }
@@ -245,6 +251,19 @@ std::vector<std::string> AllocatorNames() {
   return {std::string(kAutomatic), "scalable", "stream_ordered", "caching"};
 }
 
+Result<ReplayOptions::CheckedPart> ParseCheckedPart(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash != std::string_view::npos) {
+    const auto part = ParseInteger(text.substr(0, slash));
+    const auto of = ParseInteger(text.substr(slash + 1));
+    if (part && of && 1 <= *part && *part <= *of) {
+      return ReplayOptions::CheckedPart{.part = *part - 1, .of = *of};
+    }
+  }
+  return Usage("part of the blocks not understood", StrCat("'", text, "'"),
+               "write the part and how many there are, such as 2/8");
+}
+
 Result<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
   CycleClock clock;
   return TimedReplay(trace, options, clock);
@@ -255,6 +274,11 @@ Result<ReplayResult> TimedReplay(const Trace& trace, const ReplayOptions& option
   if (options.repeat < 1) {
     return Usage("cannot replay", StrCat("--repeat ", options.repeat, " is not positive"),
                  "repeat at least once");
+  }
+  const auto [part, parts] = options.checked_part;
+  if (part < 0 || part >= parts) {
+    return Usage("cannot check contents", StrCat("there is no part ", part, " of ", parts),
+                 "count parts from 0");
   }
   const bool fake = options.device.starts_with("fake");
   if (options.find_capacity && !fake) {

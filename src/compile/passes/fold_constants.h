@@ -12,8 +12,8 @@ namespace plimsoll::compile {
 // made when it is needed. Gives how many nodes became constants.
 FusionCounts FoldConstants(graph::Graph& graph, const FusionSwitches& switches = {});
 
-// The same, but leaves large Transposes that only matrix products read: a product takes them in,
-// and a copy of the weight is never made.
+// The same, but leaves large Transposes, and Casts of halves to float32, that only matrix products
+// read: a product takes them in, and a copy of the weight is never made.
 FusionCounts FoldBeforeFusing(graph::Graph& graph, const FusionSwitches& switches = {});
 
 }  // namespace plimsoll::compile

@@ -9,6 +9,7 @@
 #include "compile/passes/compact.h"
 #include "compile/passes/dead_code.h"
 #include "compile/passes/fold_constants.h"
+#include "compile/passes/forms/turn_convolutions.h"
 #include "compile/passes/fuse/fuse_activations.h"
 #include "compile/passes/fuse/fuse_attention.h"
 #include "compile/passes/fuse/fuse_convolutions.h"
@@ -24,6 +25,7 @@
 #include "compile/passes/merge_views.h"
 #include "compile/passes/no_ops.h"
 #include "compile/passes/overwrite_order.h"
+#include "compile/passes/precision/widen_halves.h"
 #include "compile/passes/sink_transposes.h"
 #include "compile/shapes/shapes.h"
 
@@ -52,6 +54,9 @@ constexpr Pass kCleaning[] = {
 };
 constexpr int kMostRounds = 8;
 
+// Before everything else, which knows float32 best.
+constexpr Pass kWidening[] = {{WidenHalves, {kHalfWiden}}};
+
 // Before constants are folded: weights stay bytes.
 constexpr Pass kQuantizing[] = {{FuseQuantized, {kQuantized}}};
 
@@ -60,6 +65,7 @@ constexpr Pass kQuantizing[] = {{FuseQuantized, {kQuantized}}};
 constexpr Pass kPatterns[] = {
     {FuseActivations, {kGelu, kSwish, kHardSwish}, 3},
     {FuseNormalizations, {kLayerNorm, kRmsNorm}, 2},
+    {TurnConvolutions, {kConvTurn}},
     {FusePads, {kWindowPad}},
     {TakeColumns, {kMatMulSplit}},
     {FuseAttention, {kAttention}, 1, "FusedAttention"},
@@ -123,6 +129,7 @@ class PassRunner {
 Status Simplify(Graph& graph, FusionCounts& counts, const FusionSwitches& switches,
                 const kernels::Backend& backend) {
   PassRunner passes(graph, counts, switches, backend);
+  if (backend.works_in_float32() && passes.Run(kWidening) > 0) PLIMSOLL_TRY(InferShapes(graph));
   if (passes.Run(kQuantizing) > 0) PLIMSOLL_TRY(InferShapes(graph));
   passes.Clean(kFoldingBeforeFusing);
   passes.Run(kPatterns);

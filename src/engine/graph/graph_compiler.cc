@@ -67,12 +67,23 @@ Result<std::unique_ptr<GraphCompiler>> GraphCompiler::Make(
 Status GraphCompiler::SimplifyGraph() {
   const std::vector<graph::ConstantTensor> before = graph_.constants;
   const LoadOptions& load = options_.load;
+  halves_ = graph_;
   PLIMSOLL_TRY(compile::Simplify(graph_, found_, load.switches, *options_.side.backend));
+  if (found_[compile::FusionPattern::kHalfWiden].effects == 0) halves_.reset();
   if (load.on_passes) load.on_passes(found_);
   std::vector<std::span<const std::byte>> read;
   for (const graph::ConstantTensor& constant : before) read.push_back(constant.bytes);
   DropMappedPages(read);
   return {};
+}
+
+// Other shapes stay with halves, as the first ones do.
+Status GraphCompiler::KeepHalves() {
+  graph_ = *std::exchange(halves_, std::nullopt);
+  options_.load.switches.SwitchOff(compile::FusionPattern::kHalfWiden);
+  found_ = {};
+  PLIMSOLL_TRY(SimplifyGraph());
+  return HoldConstants(graph_);
 }
 
 // Constants as files, where the session keeps them so. Addresses of those that are missing are
@@ -128,7 +139,15 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
   std::optional<StoredSearches> searches;
   DiskCache* const cache = packed_.disk_cache();
   if (cache != nullptr) options.plan.searches = &searches.emplace(*cache);
-  auto model = compile::CompileModel(std::move(graph), options);
+  std::optional<Graph> halves;
+  if (halves_) {
+    PLIMSOLL_ASSIGN(halves,
+                    WithShapes(options_.takes_one_shape ? *std::move(halves_) : *halves_, dims));
+    if (options_.takes_one_shape) halves_.reset();
+  }
+  auto model = compile::CompileModel(std::move(graph), options, std::move(halves));
+  if (halves_ && model.ok() && model->keeps_halves) PLIMSOLL_TRY(KeepHalves());
+  halves_.reset();
   if (model.ok() && load.on_passes) load.on_passes(model->fusion);
   if (cache == nullptr) return model;
   searches->Save();

@@ -50,8 +50,11 @@ class GraphCompiler {
   Result<std::vector<ShapeCache::Entry>> CompileGears();
 
   // Simplified; shapes as far as they hold for every run. Of a graph that takes one shape the
-  // constants are gone once that is compiled.
-  const graph::Graph& graph() const { return graph_; }
+  // constants are gone once that is compiled. Who has it may keep it: it stays what it is now.
+  const graph::Graph& graph() {
+    halves_.reset();
+    return graph_;
+  }
   PackedStore& constants() { return packed_; }
   const PackedStore& constants() const { return packed_; }
 
@@ -60,6 +63,7 @@ class GraphCompiler {
   Status SimplifyGraph();
   Status HoldConstants(graph::Graph& graph);
   compile::CompileOptions OptionsOfParts() const;
+  Status KeepHalves();
   Result<graph::Graph> GraphFor(const std::vector<kernels::Dims>& dims) const;
   Result<compile::CompiledModel> CompileGraph(graph::Graph graph,
                                               const std::vector<kernels::Dims>& dims,
@@ -69,6 +73,9 @@ class GraphCompiler {
   Options options_;
   const PlainGraph plain_;
   graph::Graph graph_;
+  // Before it was simplified, where nodes over halves then work on float32: until the first shapes
+  // have decided between the two.
+  std::optional<graph::Graph> halves_;
   compile::FusionCounts found_;  // by passes when the graph was simplified
   PackedStore packed_;
   std::vector<std::shared_ptr<const void>> assumed_;  // addresses of constants that are missing

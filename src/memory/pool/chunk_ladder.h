@@ -23,7 +23,7 @@ struct ChunkLadder {
   static constexpr Bytes kCoarsest = GiB(1);
   static constexpr int64_t kOfDevice = 1024;   // at most 1/1024 of the device
   static constexpr int64_t kStep = 1024;       // a growth adds at least 1/1024 of what is reserved,
-  static constexpr int64_t kSteadyStep = 512;  // or 1/512 where what is taken stays,
+  static constexpr int64_t kSteadyStep = 384;  // or 1/384 where what is taken stays,
   static constexpr Bytes kStepUnit = MiB(2);   // rounded down to this
 
   Bytes granularity;

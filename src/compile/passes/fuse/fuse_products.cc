@@ -114,6 +114,21 @@ class ProductFusing {
   void TakeOperands(NodeId id, Product& product) {
     TakeOperand(id, product.a, product.swap_a, product.alpha);
     TakeOperand(id, product.b, product.swap_b, product.alpha);
+    TakeHalves(product.b, product.swap_b);
+  }
+
+  // Constant weights stay halves, turned or not: the product widens them as it goes.
+  void TakeHalves(ValueId& operand, bool& swapped) {
+    const NodeId maker = graph_[operand].producer;
+    if (!maker.valid() || !IsWideningCast(graph_, graph_[maker])) return;
+    ValueId source = graph_[maker].inputs[0];
+    const NodeId turned = graph_[source].producer;
+    const bool swap = turned.valid() && IsSwap(turned) && switches_.IsOn(kMatMulTranspose);
+    if (swap) source = graph_[turned].inputs[0];
+    if (!graph_[source].constant.valid() || !switches_.IsOn(kHalfWiden)) return;
+    operand = source;
+    swapped ^= swap;
+    counts_.Took(kHalfWiden);
   }
 
   void TakeOperand(NodeId id, ValueId& operand, bool& swapped, double& alpha) {

@@ -94,6 +94,16 @@ bool IsFloat32(const Graph& graph, ValueId value) {
          graph[value].type.data_type == graph::DataType::kFloat32;
 }
 
+bool IsHalf(const graph::ValueType& type) {
+  return type.is_tensor() && (type.data_type == graph::DataType::kFloat16 ||
+                              type.data_type == graph::DataType::kBfloat16);
+}
+
+bool IsWideningCast(const Graph& graph, const Node& node) {
+  return Is(node, "Cast") && IsHalf(graph[node.inputs[0]].type) &&
+         IsFloat32(graph, node.outputs[0]);
+}
+
 graph::Node NewNode(const graph::Node& like, std::string op, std::vector<ValueId> inputs,
                     graph::Attributes attributes) {
   graph::Node node;

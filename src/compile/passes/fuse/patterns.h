@@ -38,6 +38,8 @@ std::optional<int64_t> DimOf(const graph::Graph& graph, graph::ValueId value, in
 bool SameShape(const graph::Graph& graph, graph::ValueId a, graph::ValueId b);
 bool SameType(const graph::Graph& graph, graph::ValueId a, graph::ValueId b);  // and element type
 bool IsFloat32(const graph::Graph& graph, graph::ValueId value);
+bool IsHalf(const graph::ValueType& type);  // a tensor of float16 or bfloat16
+bool IsWideningCast(const graph::Graph& graph, const graph::Node& node);  // halves to float32
 
 // A node of the standard at the version of `like`, named after it.
 graph::Node NewNode(const graph::Node& like, std::string op, std::vector<graph::ValueId> inputs,

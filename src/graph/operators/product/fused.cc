@@ -24,7 +24,7 @@
 //   FusedMatMul(A, B, bias?, residual?): alpha * A x B, plus the bias, one number per column, plus
 //     the residual, which is as the output; transA and transB exchange the last two axes. With
 //     `columns`, that many columns of the one matrix B are used from first_column on, and as many
-//     rows as A has columns from first_depth on
+//     rows as A has columns from first_depth on. B may be of halves where the others are float32
 namespace plimsoll::graph::operators {
 namespace {
 
@@ -148,13 +148,16 @@ std::optional<Shape> MatrixShape(const InferContext& context, size_t input,
 }
 
 Status InferFusedMatMul(InferContext& context) {
-  PLIMSOLL_TRY(CheckSameType(context, {0, 1, 2, 3}));
+  const DataType right = TypeOf(context, {1});
+  const bool halves = right == DataType::kFloat16 || right == DataType::kBfloat16;
+  if (!halves) PLIMSOLL_TRY(CheckSameType(context, {0, 1}));
+  PLIMSOLL_TRY(CheckSameType(context, {0, 2, 3}));
   PLIMSOLL_TRY(CheckRankAtLeast(context, 0, 2));
   PLIMSOLL_TRY(CheckRankAtLeast(context, 1, 2));
   const std::optional<Shape> a = MatrixShape(context, 0, "transA");
   const std::optional<Shape> b = MatrixShape(context, 1, "transB");
   if (!a || !b) {
-    context.SetOutputOfUnknownRank(0, TypeOf(context, {0, 1}));
+    context.SetOutputOfUnknownRank(0, TypeOf(context, {0}));
     return {};
   }
   const int64_t columns = context.attributes().Int("columns", 0);
@@ -172,7 +175,7 @@ Status InferFusedMatMul(InferContext& context) {
   }
   shape->push_back((*a)[a->size() - 2]);
   shape->push_back(columns == 0 ? b->back() : Dim(columns));
-  context.SetOutput(0, TypeOf(context, {0, 1}), *std::move(shape));
+  context.SetOutput(0, TypeOf(context, {0}), *std::move(shape));
   return {};
 }
 

@@ -150,7 +150,11 @@ class TiledConvolution final : public Kernel {
                                     const Tile& tile) {
     const FloatConvolution part = tile.Of(wanted);
     const ConvolutionForms forms = FormsOf(part);
+    // One thread runs a whole tile then, and what oneDNN cuts for many is slower in one.
+    std::optional<ThreadScope> alone;
+    if (tile.at_once > 1) alone.emplace(1);
     PLIMSOLL_ASSIGN(Primitive primitive, MakeConvolutionPrimitive(site, part, forms));
+    alone.reset();
     const bool fits = primitive.source() == forms.source &&
                       primitive.destination() == forms.destination &&
                       !primitive.MultipliesMatrices();

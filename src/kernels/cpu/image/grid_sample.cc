@@ -89,6 +89,17 @@ Taps TapsAt(const Sampling& sampling, double coordinate, size_t axis) {
     taps.offsets[taps.count] = pixel < 0 ? -1 : pixel * sampling.strides[axis];
     taps.weights[taps.count++] = weight;
   };
+  if (sampling.interpolation == Interpolation::kLinear && x >= 0 &&
+      x < static_cast<double>(length - 1)) {
+    const auto pixel = static_cast<int64_t>(x);
+    const double behind = x - static_cast<double>(pixel);
+    taps.count = 2;
+    taps.offsets[0] = pixel * sampling.strides[axis];
+    taps.offsets[1] = taps.offsets[0] + sampling.strides[axis];
+    taps.weights[0] = 1 - behind;
+    taps.weights[1] = behind;
+    return taps;
+  }
   const double first = std::floor(x);
   switch (sampling.interpolation) {
     case Interpolation::kNearest:
@@ -115,6 +126,22 @@ double Sampled(const T* image, std::span<const Taps> axes, int64_t offset) {
   return sum;
 }
 
+// Whether a sample lies between four pixels that all are there: most do.
+bool IsBetweenFour(std::span<const Taps> axes) {
+  return axes.size() == 2 && axes[0].count == 2 && axes[1].count == 2 &&
+         std::min(
+             {axes[0].offsets[0], axes[0].offsets[1], axes[1].offsets[0], axes[1].offsets[1]}) >= 0;
+}
+
+template <typename T>
+double SampledOfFour(const T* image, const Taps& down, const Taps& across) {
+  const auto row = [&](int64_t offset) {
+    return across.weights[0] * static_cast<double>(Wide<T>(image[offset + across.offsets[0]])) +
+           across.weights[1] * static_cast<double>(Wide<T>(image[offset + across.offsets[1]]));
+  };
+  return down.weights[0] * row(down.offsets[0]) + down.weights[1] * row(down.offsets[1]);
+}
+
 template <typename T>
 void RunGridSample(const Sampling& sampling, graph::DataType grid_type, const KernelCall& call) {
   const auto* from = static_cast<const T*>(call.inputs[0]);
@@ -131,9 +158,12 @@ void RunGridSample(const Sampling& sampling, graph::DataType grid_type, const Ke
       }
       const int64_t batch = point / sampling.points;
       const int64_t place = point % sampling.points;
+      const bool between_four = IsBetweenFour(std::span(taps, rank));
       for (int64_t c = 0; c < sampling.channels; ++c) {
         const int64_t image = batch * sampling.channels + c;
-        const double value = Sampled(from + image * channel, std::span(taps, rank), 0);
+        const T* const first = from + image * channel;
+        const double value = between_four ? SampledOfFour(first, taps[0], taps[1])
+                                          : Sampled(first, std::span(taps, rank), 0);
         to[image * sampling.points + place] = static_cast<T>(static_cast<Wide<T>>(value));
       }
     }

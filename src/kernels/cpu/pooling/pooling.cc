@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/elementwise/widened.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/pooling/byte_max.h"
 #include "kernels/cpu/pooling/pooling_loops.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
@@ -41,6 +42,9 @@ constexpr T kLeast = std::numeric_limits<T>::has_infinity ? -std::numeric_limits
 
 template <typename T>
 void MaxMap(const Window& window, const T* x, T* y) {
+  if constexpr (sizeof(T) == 1) {
+    if (FitsByteMax(window)) return MaxBytes(window, x, y);
+  }
   std::fill(y, y + window.OutputSize(), kLeast<T>);
   FoldWindows(window, x, y,
               [](T best, T candidate) { return candidate > best ? candidate : best; });

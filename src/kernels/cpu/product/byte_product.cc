@@ -102,6 +102,13 @@ Result<ByteProduct> ByteProduct::Make(const KernelSite& site, ProductShape shape
   return made;
 }
 
+BoundedWeights::Shape ByteProduct::PackedShape(int64_t columns) const {
+  return {.lines = columns,
+          .quads = QuadsOf(shape_.depth),
+          .columns = true,
+          .tiles = unit_ != TileUnit::kNone};
+}
+
 Status ByteProduct::PackBounded(const KernelSite& site, WorkspaceLayout& workspace) {
   const auto reader = [&](int32_t zero) -> BoundedWeights::ReadLine {
     return ColumnReader(site.inputs[ports_.b], shape_, zero);
@@ -109,8 +116,7 @@ Status ByteProduct::PackBounded(const KernelSite& site, WorkspaceLayout& workspa
   PLIMSOLL_ASSIGN(
       bounded_,
       BoundedWeights::Pack(
-          site, ports_.b, ports_.b_zero,
-          {.lines = shape_.columns, .quads = QuadsOf(shape_.depth), .columns = true},
+          site, ports_.b, ports_.b_zero, PackedShape(shape_.columns),
           StrCat("depth ", shape_.depth, shape_.b_column_stride == 1 ? "" : " turned"), reader));
   if (bounded_) biases_ = workspace.Take(Bytes(shape_.columns) * 4);
   return {};
@@ -135,10 +141,10 @@ Status ByteProduct::PackMatrices(const KernelSite& site, size_t b, size_t b_zero
     };
   };
   const int64_t lines = depth == 0 ? 0 : tensor.elements() / depth;
-  PLIMSOLL_ASSIGN(bounded_,
-                  BoundedWeights::Pack(
-                      site, b, b_zero, {.lines = lines, .quads = QuadsOf(depth), .columns = true},
-                      StrCat("matrices of ", columns, " columns, depth ", depth), reader));
+  PLIMSOLL_ASSIGN(
+      bounded_,
+      BoundedWeights::Pack(site, b, b_zero, PackedShape(lines),
+                           StrCat("matrices of ", columns, " columns, depth ", depth), reader));
   if (bounded_) biases_ = workspace.Take(Bytes(shape_.columns) * 4);
   return {};
 }
@@ -199,6 +205,9 @@ void ByteProduct::PlanBlocks(const KernelSite& site, bool one_row, WorkspaceLayo
   block_rows_ = one_row ? 1
                         : std::clamp<int64_t>(std::min(kMostBlockBytes / row_bytes, shape_.rows), 1,
                                               kMostBlockRows);
+  // Weights packed for tiles that a few rows meet without them need vectors that do the same.
+  tiles_ =
+      bounded_ && unit_ != TileUnit::kNone && (block_rows_ >= kLeastTileRows || !SumsQuadsWide());
   block_columns_ = std::min(kMostBlockColumns, ColumnGroups(shape_.columns) * kGroupColumns);
   block_columns_ = std::max(block_columns_, kGroupColumns);
   dots_ = !bounded_ && shape_.b_depth_stride == 1 && shape_.b_column_stride != 1 &&
@@ -208,27 +217,39 @@ void ByteProduct::PlanBlocks(const KernelSite& site, bool one_row, WorkspaceLayo
   const auto slot = [&] {
     return bounded_ ? Bytes() : GroupPairBytes(block_columns_, shape_.depth).RoundUp(64);
   };
-  const auto needed = [&] { return Bytes(block_rows_ * row_bytes).RoundUp(64) + slot() * slots_; };
+  const auto needed = [&] { return RowBytes().RoundUp(64) + slot() * slots_; };
   while (needed() > site.most_workspace && (block_rows_ > 6 || block_columns_ > 16)) {
     block_rows_ = std::max<int64_t>(block_rows_ / 2, std::min<int64_t>(block_rows_, 6));
     block_columns_ = std::max(block_columns_ / 2, kGroupColumns);
   }
   if (needed() > site.most_workspace) slots_ = 1;
-  rows_ = workspace.Take(Bytes(block_rows_ * row_bytes));
+  rows_ = workspace.Take(RowBytes());
   slot_size_ = slot();
   groups_ = workspace.Take(slot_size_ * slots_);
 }
 
-// A row of A as unsigned bytes, which signed ones become by 128 more.
+Bytes ByteProduct::RowBytes() const {
+  const int64_t rows = tiles_ ? ColumnGroups(block_rows_) * kGroupColumns : block_rows_;
+  return Bytes(rows * std::max<int64_t>(RowWords(), 1)) * 4;
+}
+
+// A row of A as unsigned bytes, which signed ones become by 128 more; for tiles in pieces.
 template <typename A>
-void ByteProduct::CopyRow(const A* from, uint8_t* to) const {
+void ByteProduct::CopyRow(const A* from, int64_t row, int32_t* words) const {
   constexpr uint8_t kFlip = std::is_signed_v<A> ? 0x80 : 0;
   const bool as_it_lies = kFlip == 0 && shape_.a_depth_stride == 1;
-  if (as_it_lies) std::copy_n(from, shape_.depth, to);
-  for (int64_t d = 0; !as_it_lies && d < shape_.depth; ++d) {
-    to[d] = static_cast<uint8_t>(from[d * shape_.a_depth_stride]) ^ kFlip;
+  const int64_t piece = tiles_ ? kTileQuads : RowWords();
+  for (int64_t quad = 0; quad < RowWords(); quad += piece) {
+    auto* const to = reinterpret_cast<uint8_t*>(
+        words + (tiles_ ? RowTilePlace(row, quad, RowWords()) : row * RowWords()));
+    const int64_t first = quad * 4;
+    const int64_t count = std::clamp<int64_t>(shape_.depth - first, 0, piece * 4);
+    if (as_it_lies) std::copy_n(from + first, count, to);
+    for (int64_t d = 0; !as_it_lies && d < count; ++d) {
+      to[d] = static_cast<uint8_t>(from[(first + d) * shape_.a_depth_stride]) ^ kFlip;
+    }
+    std::fill(to + count, to + piece * 4, uint8_t{0});
   }
-  std::fill(to + shape_.depth, to + QuadsOf(shape_.depth) * 4, uint8_t{0});
 }
 
 template <typename A, typename ZeroOfRow>
@@ -239,11 +260,11 @@ void ByteProduct::WidenRowsOf(const A* a, int64_t row, int64_t rows, const ZeroO
   ParallelFor(rows, 8, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const A* const from = a + (row + r) * shape_.a_row_stride;
-      int32_t* const to = words + r * stride;
       if (bounded_) {
-        CopyRow(from, reinterpret_cast<uint8_t*>(to));
+        CopyRow(from, r, words);
         continue;
       }
+      int32_t* const to = words + r * stride;
       if (shape_.a_depth_stride == 1) {
         WidenRow(from, shape_.depth, zero(row + r), to);
         continue;
@@ -324,7 +345,7 @@ void ByteProduct::DotColumns(const B* b, const B* zeros, int64_t zero_count, int
               DotPairs(left, b + column * shape_.b_column_stride, shape_.depth,
                        zeros == nullptr ? 0 : zeros[column % zero_count]);
         }
-        FinishSums(sums.data(), count, finish.At(row, first));
+        FinishSums(sums.data(), count, 1, count, finish.At(row, first));
       }
     }
   });
@@ -361,8 +382,14 @@ void ByteProduct::MultiplyBounded(int32_t a_zero, int64_t first_column, int64_t 
   ParallelFor(blocks, 1, [&](int64_t begin, int64_t end) {
     const int64_t first = begin * block_columns_;
     const int64_t count = std::min(end * block_columns_, shape_.columns) - first;
-    MultiplyQuadColumns(rows, count, RowWords(), At<int32_t>(workspace, rows_),
-                        bounded_->At(first_column + first), finish.At(0, first));
+    const QuadWeights weights = bounded_->At(first_column + first);
+    const auto* const left = At<int32_t>(workspace, rows_);
+    if (tiles_) {
+      const TileShare share(unit_);
+      MultiplyTileColumns(unit_, rows, count, RowWords(), left, weights, finish.At(0, first));
+    } else {
+      MultiplyQuadColumns(rows, count, RowWords(), left, weights, finish.At(0, first));
+    }
   });
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/cpu/product/product_shape.h"
 #include "kernels/cpu/quantization/bounded_weights.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
+#include "kernels/cpu/quantization/byte_tiles.h"
 #include "kernels/cpu/workspace.h"
 #include "kernels/kernel.h"
 
@@ -63,16 +64,20 @@ class ByteProduct {
   void RunOn(const Operands& operands, void* workspace, const PairFinish& finish) const;
 
  private:
+  BoundedWeights::Shape PackedShape(int64_t columns) const;
   Status PackBounded(const KernelSite& site, WorkspaceLayout& workspace);
   Status PackMatrices(const KernelSite& site, size_t b, size_t b_zero, WorkspaceLayout& workspace);
   Status TurnRound(const KernelSite& site);
   void PlanBlocks(const KernelSite& site, bool one_row, WorkspaceLayout& workspace);
   void WidenRows(const KernelCall& call, int64_t result, int64_t row, int64_t rows) const;
   int64_t RowWords() const {  // of a row of A, in the workspace
-    return bounded_ ? QuadsOf(shape_.depth) : PairsOf(shape_.depth);
+    if (!bounded_) return PairsOf(shape_.depth);
+    const int64_t quads = QuadsOf(shape_.depth);
+    return unit_ == TileUnit::kNone ? quads : WholeTileQuads(quads);
   }
+  Bytes RowBytes() const;  // of a block of rows
   template <typename A>
-  void CopyRow(const A* from, uint8_t* to) const;
+  void CopyRow(const A* from, int64_t row, int32_t* words) const;
   template <typename A, typename ZeroOfRow>
   void WidenRowsOf(const A* a, int64_t row, int64_t rows, const ZeroOfRow& zero,
                    int32_t* words) const;
@@ -97,7 +102,9 @@ class ByteProduct {
   int64_t a_zeros_ = 1;
   int64_t b_zeros_ = 1;
   std::optional<BoundedWeights> bounded_;
-  const void* turned_ = nullptr;  // B with consecutive rows
+  TileUnit unit_ = UsableTiles();  // that B is packed for
+  bool tiles_ = false;             // rows of A meet it by tiles
+  const void* turned_ = nullptr;   // B with consecutive rows
   int64_t block_rows_ = 1;
   int64_t block_columns_ = 0;
   int64_t slots_ = 1;  // threads that work at once

@@ -1,12 +1,14 @@
 #include "kernels/cpu/product/float_product.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
-#include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/panel_product.h"
 #include "kernels/cpu/product/product_shares.h"
 #include "kernels/cpu/vector/float_rows.h"
+#include "kernels/cpu/vector/half_rows.h"
+#include "kernels/element_types.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
@@ -19,12 +21,15 @@ constexpr int64_t kFewRowsForDots = 4;
 // Of B, packed at once in a run: with fewer columns A is read too often.
 constexpr Bytes kPieceBytes = Bytes(1 << 20);
 constexpr int64_t kPieceColumns = 128;
+// Of all that threads pack at once, each of another matrix.
+constexpr Bytes kSlotsBytes = Bytes(2 << 20);
 // Of a constant that is packed: read, then let go.
 constexpr int64_t kSliceElements = int64_t{1} << 21;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
-// Where each thread has less than so many times that, a region of threads costs a part of it.
-constexpr int64_t kLightRegion = 4;
+// Those in whose time threads begin and end to share out a matrix, and one element is packed.
+constexpr int64_t kSharingWork = int64_t{1} << 17;
+constexpr int64_t kPackingWork = 8;
 
 // c = addend, or c += addend.
 void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, bool onto,
@@ -47,6 +52,7 @@ void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, 
 struct FloatProduct::Part {
   const float* a = nullptr;
   PanelMatrix b;
+  const uint16_t* halves = nullptr;  // the panels of B, where these are halves
   float* c = nullptr;
   Addend bias;
   Addend other;
@@ -57,6 +63,13 @@ struct FloatProduct::Part {
   int64_t from = 0;  // of the depth
   int64_t depth = 0;
 };
+
+bool FloatProduct::PacksHalves(const KernelSite& site, size_t b,
+                               const std::optional<MatrixPart>& part) {
+  const TensorInfo& tensor = site.inputs[b];
+  return tensor.constant && site.packed_weights != nullptr && tensor.elements() > 0 &&
+         (!part || part->first_column % kPanelWidth == 0);
+}
 
 Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, ProductShape shape,
                                         float scale, const FusedActivation& activation,
@@ -72,32 +85,40 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   const MatrixPart& used = product.part_;
   const int64_t elements = PanelElements(used.all_depth, used.all_columns);
   const TensorInfo& tensor = site.inputs[b];
-  const Bytes packed_size(own.b_count * elements * int64_t{sizeof(float)});
+  product.element_ = tensor.type;
+  const bool halves = tensor.type != graph::DataType::kFloat32;
+  const Bytes packed_size = graph::SizeOf(tensor.type, own.b_count * elements);
   product.ChooseAlternative(site, tensor.constant && site.packed_weights != nullptr);
   const Bytes panels = product.ChooseUnpacked(site.most_workspace - workspace.total());
-  const bool packs = product.packs_constant_ && tensor.constant && site.packed_weights != nullptr &&
-                     tensor.elements() > 0 && used.first_column % kPanelWidth == 0 &&
-                     site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels);
-  product.PlanSlots(packs, packs ? Bytes() : panels, site.most_workspace - workspace.total());
-  if (!packs) {
-    if (panels > Bytes(0)) product.panels_ = workspace.Take(panels * product.slots_);
-    return product;
+  const bool packs =
+      product.packs_constant_ && PacksHalves(site, b, part) &&
+      (halves || site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels));
+  const bool packs_panels = !packs || halves;  // in each run
+  product.PlanSlots(packs_panels ? panels : Bytes(), site.most_workspace - workspace.total());
+  if (packs_panels && panels > Bytes(0)) {
+    product.panels_ = workspace.Take(panels * product.slots_);
   }
-  product.way_ = Way::kPacked;
+  if (!packs) return product;
+  product.way_ = halves ? Way::kHalves : Way::kPacked;
   const std::string layout =
       StrCat("panels ", own.b_count, "x", used.all_depth, "x", used.all_columns, "/",
-             own.b_depth_stride, "/", own.b_column_stride);
+             own.b_depth_stride, "/", own.b_column_stride, halves ? " of halves" : "");
+  const auto pack = [&]<typename Element>(const void* from, void* to) {
+    for (int64_t i = 0; i < own.b_count; ++i) {
+      product.PackConstant(static_cast<const Element*>(from) + i * own.b_size(),
+                           static_cast<Element*>(to) + i * elements, *site.packed_weights);
+    }
+  };
   PLIMSOLL_ASSIGN(
-      const void* const packed,
+      product.packed_,
       site.packed_weights->Pack(tensor.data, tensor.size(), layout, packed_size, [&](void* to) {
-        for (int64_t i = 0; i < own.b_count; ++i) {
-          product.PackConstant(static_cast<const float*>(tensor.data) + i * own.b_size(),
-                               static_cast<float*>(to) + i * elements, *site.packed_weights);
+        if (halves) {
+          pack.template operator()<uint16_t>(tensor.data, to);
+        } else {
+          pack.template operator()<float>(tensor.data, to);
         }
         return Status();
       }));
-  product.packed_ = static_cast<const float*>(packed) + used.first_column * used.all_depth +
-                    used.first_depth * kPanelWidth;
   return product;
 }
 
@@ -111,8 +132,9 @@ void FloatProduct::ChooseAlternative(const KernelSite& site, bool constant) {
   constexpr Block kBlocks[] = {{"blocks 96x1024", 96, 1024}, {"blocks 384x256", 384, 256}};
   const bool splits = Threads() > 1 && shape_.rows >= Threads();
   const bool large = shape_.rows > block_rows_ || shape_.columns > block_columns_;
-  const bool rows_follow = shape_.b_column_stride == 1 && shape_.columns >= kPanelWidth;
-  if (constant && site.alternatives.Offer("unpacked")) packs_constant_ = false;
+  const bool halves = element_ != graph::DataType::kFloat32;
+  const bool rows_follow = !halves && shape_.b_column_stride == 1 && shape_.columns >= kPanelWidth;
+  if (constant && !halves && site.alternatives.Offer("unpacked")) packs_constant_ = false;
   if (rows_follow && shape_.rows > kFewRows && site.alternatives.Offer("in place")) {
     packs_constant_ = false;
     in_place_ = true;
@@ -128,7 +150,9 @@ void FloatProduct::ChooseAlternative(const KernelSite& site, bool constant) {
 // How to read B as it is; gives what that takes of the workspace.
 Bytes FloatProduct::ChooseUnpacked(Bytes room) {
   way_ = Way::kPack;
-  if (shape_.columns == 1 && shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1) {
+  if (element_ != graph::DataType::kFloat32) {
+    // Nothing reads halves as they lie.
+  } else if (shape_.columns == 1 && shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1) {
     way_ = Way::kDots;
   } else if (in_place_ || (shape_.b_column_stride == 1 && shape_.rows <= kFewRows)) {
     way_ = Way::kInPlace;
@@ -160,22 +184,20 @@ void FloatProduct::PlanPieces(Bytes room) {
   piece_columns_ = std::clamp(columns_of_depth(depth), std::min(kPanelWidth, all), all);
 }
 
-// Many matrices, each too small for two threads, are shared out whole. A few over packed constants,
-// as the gates of a recurrent layer are, are shared out in one region with their columns cut.
-void FloatProduct::PlanSlots(bool packs, Bytes panels, Bytes room) {
+// Matrices are shared out whole where that takes less time than all threads on one after the other.
+void FloatProduct::PlanSlots(Bytes panels, Bytes room) {
   const auto matrices = static_cast<int64_t>(shape_.a_matrices.size());
   const int64_t work = shape_.rows * shape_.columns * std::max<int64_t>(shape_.depth, 1);
   slot_floats_ = panels.value() / int64_t{sizeof(float)};
-  const bool light = work < kLightRegion * Threads() * kThreadWork;
-  if (packs && light && matrices > 1 && work >= 2 * kThreadWork && Threads() >= 2 * matrices) {
-    slots_ = matrices;
-    cuts_ = std::min(Threads() / matrices, work / kThreadWork);
-    return;
+  int64_t slots = std::min<int64_t>({Threads(), matrices, matrices * work / kThreadWork});
+  if (panels > Bytes()) {
+    slots = std::min(slots, std::min(room, kSlotsBytes).value() / panels.value());
   }
-  if (work >= 2 * kThreadWork) return;
-  slots_ = std::min<int64_t>({Threads(), matrices, matrices * work / kThreadWork});
-  if (panels > Bytes()) slots_ = std::min(slots_, room.value() / panels.value());
-  slots_ = std::max<int64_t>(slots_, 1);
+  if (slots <= 1) return;
+  const int64_t threads = std::clamp<int64_t>(work / kThreadWork, 1, Threads());
+  const int64_t whole = (matrices + slots - 1) / slots * work;
+  const int64_t one_by_one = matrices * (work / threads + (threads > 1 ? kSharingWork : 0));
+  if (whole < one_by_one) slots_ = slots;
 }
 
 // A piece of the columns, packed part by part of the depth. `packed`: it is in the panels already.
@@ -192,10 +214,12 @@ void FloatProduct::RunPacking(const Part& piece, const float* b, float* panels, 
 }
 
 void FloatProduct::PackPiece(const Part& piece, const float* b, float* panels) const {
+  if (piece.halves != nullptr) return WidenPiece(piece, panels);
   const float* const first =
       b + piece.from * shape_.b_depth_stride + piece.first_column * shape_.b_column_stride;
   const int64_t count = PanelColumns(piece.columns) / kPanelWidth;
-  const int64_t grain = std::max<int64_t>(kThreadWork / (piece.depth * kPanelWidth + 1), 1);
+  const int64_t panel_work = piece.depth * kPanelWidth * kPackingWork + 1;
+  const int64_t grain = std::max<int64_t>(kThreadWork / panel_work, 1);
   ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
     const int64_t column = begin * kPanelWidth;
     const int64_t last = std::min(end * kPanelWidth, piece.columns);
@@ -204,8 +228,26 @@ void FloatProduct::PackPiece(const Part& piece, const float* b, float* panels) c
   });
 }
 
+void FloatProduct::WidenPiece(const Part& piece, float* panels) const {
+  const int64_t stride = part_.all_depth * kPanelWidth;
+  const int64_t length = piece.depth * kPanelWidth;
+  const uint16_t* const first =
+      piece.halves + piece.first_column / kPanelWidth * stride + piece.from * kPanelWidth;
+  const int64_t count = PanelColumns(piece.columns) / kPanelWidth;
+  const int64_t grain = std::max<int64_t>(kThreadWork / (length + 1), 1);
+  VisitType<HalfFloats>(element_, [&]<typename Half>() {
+    ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t panel = begin; panel < end; ++panel) {
+        WidenRow(reinterpret_cast<const Half*>(first + panel * stride), length,
+                 panels + panel * length);
+      }
+    });
+  });
+}
+
 // Slice by slice, and what has been read is let go: a large weight never lies in memory twice.
-void FloatProduct::PackConstant(const float* b, float* panels, PackedWeights& store) const {
+template <typename Element>
+void FloatProduct::PackConstant(const Element* b, Element* panels, PackedWeights& store) const {
   const bool by_columns = shape_.b_depth_stride == 1;
   const int64_t depth = part_.all_depth;
   const int64_t lines = by_columns ? part_.all_columns : depth;
@@ -215,68 +257,92 @@ void FloatProduct::PackConstant(const float* b, float* panels, PackedWeights& st
       kPanelWidth;
   for (int64_t first = 0; first < lines; first += step) {
     const int64_t count = std::min(step, lines - first);
-    const float* const slice = b + first * length;
+    const Element* const slice = b + first * length;
     if (by_columns) {
       PackPanels(slice, 1, length, 0, depth, first, count, depth, panels);
     } else {
       PackPanels(slice, length, 1, first, count, 0, part_.all_columns, depth, panels);
     }
-    store.Forget(slice, Bytes(count * length * int64_t{sizeof(float)}));
+    store.Forget(slice, Bytes(count * length * int64_t{sizeof(Element)}));
   }
 }
 
 void FloatProduct::Run(const float* a, const float* b, const Addend& bias, const Addend& other,
                        float* c, void* workspace) const {
   float* const panels = At<float>(workspace, panels_);
-  const int64_t step = std::max<int64_t>(way_ == Way::kPack ? piece_columns_ : shape_.columns, 1);
+  const bool in_pieces = way_ == Way::kPack || way_ == Way::kHalves;
+  const int64_t step = std::max<int64_t>(in_pieces ? piece_columns_ : shape_.columns, 1);
   const size_t matrices = shape_.a_matrices.size();
-  const int64_t tile_width = GemmTileHere().panels * kPanelWidth;
-  const int64_t tiles = (shape_.columns + tile_width - 1) / tile_width;
-  ParallelFor(slots_ * cuts_, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t part = begin; part < end; ++part) {
-      const int64_t slot = part / cuts_;
+  ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t slot = begin; slot < end; ++slot) {
       const auto first_of = [&](int64_t number) {
         return matrices * static_cast<size_t>(number) / static_cast<size_t>(slots_);
       };
-      const auto column_of = [&](int64_t cut) {
-        return std::min(tiles * cut / cuts_ * tile_width, shape_.columns);
-      };
-      RunMatrices(first_of(slot), first_of(slot + 1), step, column_of(part % cuts_),
-                  column_of(part % cuts_ + 1), a, b, bias, other, c, panels + slot * slot_floats_);
+      RunMatrices(first_of(slot), first_of(slot + 1), step, a, b, bias, other, c,
+                  panels + slot * slot_floats_);
     }
   });
 }
 
-void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t step,
-                               int64_t first_column, int64_t end_column, const float* a,
+FloatProduct::Part FloatProduct::PartOf(size_t i, const float* a, const Addend& bias,
+                                        const Addend& other, float* c) const {
+  Part part{.a = a + shape_.a_matrices[i] * shape_.a_size(),
+            .b = {},
+            .c = c + static_cast<int64_t>(i) * shape_.c_size(),
+            .bias = bias,
+            .other = other,
+            .rows = shape_.rows,
+            .columns = shape_.columns,
+            .depth = shape_.depth};
+  for (Addend* addend : {&part.bias, &part.other}) {
+    if (addend->data != nullptr) addend->data += static_cast<int64_t>(i) * addend->matrix_stride;
+  }
+  return part;
+}
+
+int64_t FloatProduct::PackedAt(size_t i) const {
+  return shape_.b_matrices[i] * PanelElements(part_.all_depth, part_.all_columns) +
+         part_.first_column * part_.all_depth + part_.first_depth * kPanelWidth;
+}
+
+PanelMatrix FloatProduct::PackedMatrix(size_t i) const {
+  return {static_cast<const float*>(packed_) + PackedAt(i), kPanelWidth,
+          part_.all_depth * kPanelWidth};
+}
+
+void FloatProduct::RunBlock(const ProductBlock& block, const float* a, const Addend& bias,
+                            const Addend& other, float* c) const {
+  assert(packed() && block.first_column % kPanelWidth == 0);
+  for (size_t i = 0; i < shape_.a_matrices.size(); ++i) {
+    Part part = PartOf(i, a, bias, other, c);
+    part.b = PackedMatrix(i);
+    part.first_row = block.first_row;
+    part.rows = block.rows;
+    part.first_column = block.first_column;
+    part.columns = block.columns;
+    RunPart(part);
+  }
+}
+
+void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t step, const float* a,
                                const float* b, const Addend& bias, const Addend& other, float* c,
                                float* panels) const {
-  const int64_t elements = PanelElements(part_.all_depth, part_.all_columns);
   const int64_t first_of_b =
       part_.first_depth * shape_.b_depth_stride + part_.first_column * shape_.b_column_stride;
-  for (int64_t first = first_column; first < end_column; first += step) {
+  for (int64_t first = 0; first < shape_.columns; first += step) {
     int64_t in_panels = -1;
     for (size_t i = first_matrix; i < end_matrix; ++i) {
       const float* const matrix = b + shape_.b_matrices[i] * shape_.b_size() + first_of_b;
-      Part part{.a = a + shape_.a_matrices[i] * shape_.a_size(),
-                .b = {},
-                .c = c + static_cast<int64_t>(i) * shape_.c_size(),
-                .bias = bias,
-                .other = other,
-                .rows = shape_.rows,
-                .first_column = first,
-                .columns = std::min(step, end_column - first),
-                .depth = shape_.depth};
-      for (Addend* addend : {&part.bias, &part.other}) {
-        if (addend->data != nullptr) {
-          addend->data += static_cast<int64_t>(i) * addend->matrix_stride;
-        }
-      }
+      Part part = PartOf(i, a, bias, other, c);
+      part.first_column = first;
+      part.columns = std::min(step, shape_.columns - first);
       switch (way_) {
         case Way::kPacked:
-          part.b = {packed_ + shape_.b_matrices[i] * elements, kPanelWidth,
-                    part_.all_depth * kPanelWidth};
+          part.b = PackedMatrix(i);
           break;
+        case Way::kHalves:
+          part.halves = static_cast<const uint16_t*>(packed_) + PackedAt(i);
+          [[fallthrough]];
         case Way::kPack:
           RunPacking(part, matrix, panels, piece_parts_ == 1 && in_panels == shape_.b_matrices[i]);
           in_panels = shape_.b_matrices[i];
@@ -302,27 +368,19 @@ void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t s
 
 void FloatProduct::RunMatrix(const Part& whole) const {
   if (whole.rows == 0 || whole.columns == 0) return;
-  const GemmTile tile = GemmTileHere();
-  const int64_t tile_width = tile.panels * kPanelWidth;
-  const int64_t tile_rows = (whole.rows + tile.rows - 1) / tile.rows;
-  const int64_t tile_columns = (whole.columns + tile_width - 1) / tile_width;
+  const ProductTiles tiles = TilesOfProduct(whole.rows, whole.columns);
   const int64_t work = whole.rows * whole.columns * std::max<int64_t>(whole.depth, 1);
   const int64_t most = std::clamp<int64_t>(work / kThreadWork, 1, Threads());
-  const ProductShares shares = by_rows_ ? ProductShares{.rows = std::min(most, tile_rows)}
-                                        : SharesOfProduct(tile_rows, tile_columns, most);
+  const ProductShares shares = by_rows_ ? ProductShares{.rows = std::min(most, tiles.rows)}
+                                        : SharesOfProduct(tiles.rows, tiles.columns, most);
   ParallelFor(shares.rows * shares.columns, 1, [&](int64_t begin, int64_t end) {
     for (int64_t share = begin; share < end; ++share) {
-      const int64_t down = share / shares.columns;
-      const int64_t across = share % shares.columns;
-      const int64_t row = tile_rows * down / shares.rows * tile.rows;
-      const int64_t last_row = tile_rows * (down + 1) / shares.rows * tile.rows;
-      const int64_t column = tile_columns * across / shares.columns * tile_width;
-      const int64_t last_column = tile_columns * (across + 1) / shares.columns * tile_width;
+      const ProductBlock block = BlockOfShare(shares, whole.rows, whole.columns, share);
       Part part = whole;
-      part.first_row += row;
-      part.rows = std::min(last_row, whole.rows) - row;
-      part.first_column += column;
-      part.columns = std::min(last_column, whole.columns) - column;
+      part.first_row += block.first_row;
+      part.rows = block.rows;
+      part.first_column += block.first_column;
+      part.columns = block.columns;
       RunPart(part);
     }
   });

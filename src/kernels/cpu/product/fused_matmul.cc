@@ -1,6 +1,7 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/cpu/elementwise/widened.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/product/float_product.h"
 #include "plimsoll/base/text.h"
@@ -51,6 +52,9 @@ Result<KernelPointer> MakeFusedMatMul(KernelSite& site) {
   const bool transpose_a = site.attributes().Int("transA", 0) != 0;
   const bool transpose_b = site.attributes().Int("transB", 0) != 0;
   PLIMSOLL_ASSIGN(const PartOfB part, ReadPart(site, transpose_a, transpose_b));
+  if (HasHalves(site) && !FloatProduct::PacksHalves(site, 1, part.matrix)) {
+    return MakeWidened(site, MakeFusedMatMul);
+  }
   PLIMSOLL_ASSIGN(ProductShape shape,
                   ReadProduct(site, site.inputs[0].dims, part.dims, transpose_a, transpose_b));
   if (part.matrix) {

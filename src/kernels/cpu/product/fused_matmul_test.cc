@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/prepared_node_for_tests.h"
 #include "kernels/parallel.h"
+#include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
 namespace fused_matmul_test {
@@ -194,6 +195,64 @@ TEST(FusedMatMulTest, APartOfTheRightMatrixIsReadWhereItLies) {
             << (transposed ? " transposed" : "");
       }
     }
+  }
+}
+
+// A matrix rounded to halves, and the same numbers as float32.
+template <typename Half>
+std::pair<HostTensor, HostTensor> Rounded(const HostTensor& matrix) {
+  std::vector<Half> halves;
+  Floats floats;
+  for (const float element : ElementsOf<float>(matrix)) {
+    halves.emplace_back(element);
+    floats.push_back(halves.back());
+  }
+  return {Numbers<Half>(matrix.dims, halves), Numbers<float>(matrix.dims, floats)};
+}
+
+template <typename Half>
+void ExpectHalvesLikeFloats(OneNode node, const HostTensor& a, const HostTensor& b,
+                            const std::string& name) {
+  const auto [halves, floats] = Rounded<Half>(b);
+  HeapPackedWeights packing;
+  const auto wide = Prepare(node, {a, floats}, {1}, &packing);
+  ASSERT_TRUE(wide.ok()) << wide.error().Text();
+  const Floats expected = *wide->Run();
+  for (const bool constant : {false, true}) {
+    const auto prepared =
+        Prepare(node, {a, halves}, constant ? std::set<size_t>{1} : std::set<size_t>{}, &packing);
+    ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
+    if (!constant) {
+      EXPECT_THAT(*prepared->Run(), Pointwise(FloatNear(1e-4f), expected)) << name;
+      continue;
+    }
+    EXPECT_EQ(*prepared->Run(), expected) << name << " packed";
+    EXPECT_LE(prepared->kernel->workspace(), MiB(1)) << name << ": never widened as a whole";
+  }
+}
+
+TEST(FusedMatMulTest, ARightMatrixOfHalvesIsWidenedPieceByPiece) {
+  for (const ProductCase& one : {ProductCase{1, 37, 50, 70, false, false, true},
+                                 ProductCase{2, 13, 400, 33, false, false, false},
+                                 ProductCase{3, 20, 24, 40, false, true, false},
+                                 ProductCase{1, 1, 64, 200, false, false, true},
+                                 ProductCase{1, 1, 64, 1, false, false, true},
+                                 ProductCase{1, 9, 1000, 700, false, true, true},
+                                 ProductCase{1, 2, 3000, 500, false, false, true}}) {
+    const HostTensor a = Matrix(one, one.rows, one.depth, one.transpose_a, false, 1);
+    const HostTensor b = Matrix(one, one.depth, one.columns, one.transpose_b, one.shared_b, 2);
+    const std::string name = StrCat(one.rows, "x", one.depth, "x", one.columns);
+    ExpectHalvesLikeFloats<Float16>(Product(one), a, b, name);
+    ExpectHalvesLikeFloats<Bfloat16>(Product(one), a, b, name);
+    const ThreadScope scope(3);
+    ExpectHalvesLikeFloats<Float16>(Product(one), a, b, name + " by threads");
+  }
+  for (const int64_t first_column : {32, 5}) {
+    OneNode node = Product({1, 20, 40, 48, false, false, true});
+    node.attributes.emplace_back("first_depth", int64_t{7});
+    node.attributes.emplace_back("first_column", first_column);
+    node.attributes.emplace_back("columns", int64_t{48});
+    ExpectHalvesLikeFloats<Float16>(node, Wavy({1, 20, 40}, 1), Wavy({50, 96}, 2), "a part");
   }
 }
 

@@ -111,56 +111,82 @@ HWY_INLINE void TileOf(const Gemm& gemm, const Block& block, int64_t row, int64_
                                      block.c + row * gemm.c_stride + column);
 }
 
+// What a tile reads is fetched as fast without, where no other tile has use for it; vectors as wide
+// as a panel go through panels too quickly.
+constexpr bool kFetchesForOneTile = kVectors == 1;
+
 // kPanels panels of a block from `column` on: the rows that fill tiles, then the kRest behind them.
-// The first tile has the panels behind it fetched, which would else be waited for.
+// The first of several tiles has the panels behind it fetched, which would else be waited for.
 template <int kRest, int kPanels>
 void Panels(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t column) {
   constexpr int kWidth = std::min(kPanels, kMostPanels);
+  const bool fetches = kFetchesForOneTile || full_rows > kMostRows;
   for (int i = 0; i < kPanels && full_rows > 0; i += kWidth) {
     const int64_t first = column + i * kPanelWidth;
-    TileOf<kMostRows, kWidth, true>(gemm, block, 0, first);
-    for (int64_t row = kMostRows; row < full_rows; row += kMostRows) {
+    if (fetches) TileOf<kMostRows, kWidth, true>(gemm, block, 0, first);
+    for (int64_t row = fetches ? kMostRows : 0; row < full_rows; row += kMostRows) {
       TileOf<kMostRows, kWidth, false>(gemm, block, row, first);
     }
   }
   if constexpr (kRest > 0) {
-    // What one or two rows read comes as fast as it can without.
-    TileOf<kRest, kPanels, (kRest > 2)>(gemm, block, full_rows, column);
+    TileOf<kRest, kPanels, kFetchesForOneTile && (kRest > 2)>(gemm, block, full_rows, column);
   }
 }
 
-// All columns of a block whose last `rest` rows, at most kRest, fill no tile.
+// Some rows of C, and some of the parts that sums are broken into.
+struct RowsAndParts {
+  int64_t row = 0;
+  int64_t full_rows = 0;  // that fill tiles
+  int64_t rest = 0;
+  int64_t first_part = 0;
+  int64_t end_part = 0;
+};
+
+Block BlockOf(const Gemm& gemm, int64_t row, int64_t part) {
+  const int64_t parts = GemmDepthParts(gemm.depth);
+  const int64_t from = gemm.depth * part / parts;
+  return {.depth = gemm.depth * (part + 1) / parts - from,
+          .a = gemm.a + row * gemm.a_row_stride + from * gemm.a_depth_stride,
+          .b = gemm.b.data + from * gemm.b.row_stride,
+          .accumulate = gemm.accumulate || from > 0,
+          .c = gemm.c + row * gemm.c_stride};
+}
+
+// All columns of rows whose last `rest`, at most kRest, fill no tile.
 template <int kRest = kMostRows - 1>
-void Columns(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t rest) {
+void Columns(const Gemm& gemm, const RowsAndParts& which) {
   if constexpr (kRest > 0) {
-    if (rest < kRest) return Columns<kRest - 1>(gemm, block, full_rows, rest);
+    if (which.rest < kRest) return Columns<kRest - 1>(gemm, which);
   }
   constexpr int kPanels = kRest == 0 ? kMostPanels : PanelsAtOnce(kRest);
   int64_t column = 0;
   for (; column + (kPanels - 1) * kPanelWidth < gemm.columns; column += kPanels * kPanelWidth) {
-    Panels<kRest, kPanels>(gemm, block, full_rows, column);
+    for (int64_t part = which.first_part; part < which.end_part; ++part) {
+      Panels<kRest, kPanels>(gemm, BlockOf(gemm, which.row, part), which.full_rows, column);
+    }
   }
   if constexpr (kPanels > 1) {
     for (; column < gemm.columns; column += kPanelWidth) {
-      Panels<kRest, 1>(gemm, block, full_rows, column);
+      for (int64_t part = which.first_part; part < which.end_part; ++part) {
+        Panels<kRest, 1>(gemm, BlockOf(gemm, which.row, part), which.full_rows, column);
+      }
     }
   }
 }
 
+// Many rows go through the panels part by part, so that what they read of both stays in the caches.
+// A few read every element of the panels once, and do so in the order in which they lie.
 void Multiply(const Gemm& gemm) {
   const int64_t parts = GemmDepthParts(gemm.depth);
   for (int64_t row = 0; row < gemm.rows; row += kRowBlock) {
-    const int64_t last = std::min(row + kRowBlock, gemm.rows);
-    for (int64_t part = 0; part < parts; ++part) {
-      const int64_t from = gemm.depth * part / parts;
-      const int64_t full_rows = (last - row) / kMostRows * kMostRows;
-      Columns(gemm,
-              {.depth = gemm.depth * (part + 1) / parts - from,
-               .a = gemm.a + row * gemm.a_row_stride + from * gemm.a_depth_stride,
-               .b = gemm.b.data + from * gemm.b.row_stride,
-               .accumulate = gemm.accumulate || from > 0,
-               .c = gemm.c + row * gemm.c_stride},
-              full_rows, last - row - full_rows);
+    const int64_t rows = std::min(kRowBlock, gemm.rows - row);
+    const int64_t at_once = rows <= kMostRows ? parts : 1;
+    for (int64_t part = 0; part < parts; part += at_once) {
+      Columns(gemm, {.row = row,
+                     .full_rows = rows / kMostRows * kMostRows,
+                     .rest = rows % kMostRows,
+                     .first_part = part,
+                     .end_part = part + at_once});
     }
   }
 }

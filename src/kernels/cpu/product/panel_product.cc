@@ -153,19 +153,23 @@ void MultiplyPanels(int64_t rows, int64_t columns, int64_t used, const double* a
   }
 }
 
-void PackPanels(const float* b, int64_t row_stride, int64_t column_stride, int64_t first_row,
-                int64_t rows, int64_t first_column, int64_t columns, int64_t depth, float* panels) {
+namespace {
+
+template <typename Element>
+void PackPanelsOf(const Element* b, int64_t row_stride, int64_t column_stride, int64_t first_row,
+                  int64_t rows, int64_t first_column, int64_t columns, int64_t depth,
+                  Element* panels) {
   const int64_t end = first_column + columns;
   for (int64_t column = first_column; column < end;) {
     const int64_t width = std::min(kPanelWidth - column % kPanelWidth, end - column);
-    const float* from = b + (column - first_column) * column_stride;
-    float* to = panels + PanelOffset(depth, column) + first_row * kPanelWidth;
-    if (row_stride == 1) {
+    const Element* from = b + (column - first_column) * column_stride;
+    Element* to = panels + PanelOffset(depth, column) + first_row * kPanelWidth;
+    if (sizeof(Element) == sizeof(uint32_t) && row_stride == 1) {
       TransposeWords(reinterpret_cast<const uint32_t*>(from), column_stride,
                      reinterpret_cast<uint32_t*>(to), kPanelWidth, rows, width);
     } else if (column_stride == 1 && width == kPanelWidth) {
       for (int64_t d = 0; d < rows; ++d) {
-        std::memcpy(to + d * kPanelWidth, from + d * row_stride, kPanelWidth * sizeof(float));
+        std::memcpy(to + d * kPanelWidth, from + d * row_stride, kPanelWidth * sizeof(Element));
       }
     } else {
       for (int64_t d = 0; d < rows; ++d) {
@@ -178,8 +182,21 @@ void PackPanels(const float* b, int64_t row_stride, int64_t column_stride, int64
   }
   const int64_t unused = PanelColumns(end) - end;
   for (int64_t d = first_row; unused > 0 && d < first_row + rows; ++d) {
-    std::fill_n(panels + PanelOffset(depth, end) + d * kPanelWidth, unused, 0.0f);
+    std::fill_n(panels + PanelOffset(depth, end) + d * kPanelWidth, unused, Element(0));
   }
+}
+
+}  // namespace
+
+void PackPanels(const float* b, int64_t row_stride, int64_t column_stride, int64_t first_row,
+                int64_t rows, int64_t first_column, int64_t columns, int64_t depth, float* panels) {
+  PackPanelsOf(b, row_stride, column_stride, first_row, rows, first_column, columns, depth, panels);
+}
+
+void PackPanels(const uint16_t* b, int64_t row_stride, int64_t column_stride, int64_t first_row,
+                int64_t rows, int64_t first_column, int64_t columns, int64_t depth,
+                uint16_t* panels) {
+  PackPanelsOf(b, row_stride, column_stride, first_row, rows, first_column, columns, depth, panels);
 }
 
 }  // namespace plimsoll::kernels::cpu

@@ -28,6 +28,10 @@ constexpr int64_t PanelOffset(int64_t depth, int64_t column) {
 // last one, up to the panel's end, become zero.
 void PackPanels(const float* b, int64_t row_stride, int64_t column_stride, int64_t first_row,
                 int64_t rows, int64_t first_column, int64_t columns, int64_t depth, float* panels);
+// The same of halves, as bits.
+void PackPanels(const uint16_t* b, int64_t row_stride, int64_t column_stride, int64_t first_row,
+                int64_t rows, int64_t first_column, int64_t columns, int64_t depth,
+                uint16_t* panels);
 
 // c = factor * (a * B): `rows` rows of A, `stride_a` apart, and as many of C, `stride_c` apart, of
 // which `columns` are written. Only the first `used` of B's `depth` rows take part.

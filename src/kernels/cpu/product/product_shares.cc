@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/product/gemm.h"
+#include "kernels/cpu/product/panel_product.h"
+
 namespace plimsoll::kernels::cpu {
 
 ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t most) {
@@ -19,6 +22,30 @@ ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t m
     least = size;
   }
   return best;
+}
+
+ProductTiles TilesOfProduct(int64_t rows, int64_t columns) {
+  const GemmTile tile = GemmTileHere();
+  const int64_t width = tile.panels * kPanelWidth;
+  return {.rows = (rows + tile.rows - 1) / tile.rows, .columns = (columns + width - 1) / width};
+}
+
+ProductBlock BlockOfShare(const ProductShares& shares, int64_t rows, int64_t columns,
+                          int64_t number) {
+  const GemmTile tile = GemmTileHere();
+  const ProductTiles tiles = TilesOfProduct(rows, columns);
+  const auto row_of = [&](int64_t down) {
+    return std::min(tiles.rows * down / shares.rows * tile.rows, rows);
+  };
+  const auto column_of = [&](int64_t across) {
+    return std::min(tiles.columns * across / shares.columns * tile.panels * kPanelWidth, columns);
+  };
+  const int64_t down = number / shares.columns;
+  const int64_t across = number % shares.columns;
+  return {.first_row = row_of(down),
+          .rows = row_of(down + 1) - row_of(down),
+          .first_column = column_of(across),
+          .columns = column_of(across + 1) - column_of(across)};
 }
 
 }  // namespace plimsoll::kernels::cpu

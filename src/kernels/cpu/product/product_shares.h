@@ -14,4 +14,24 @@ struct ProductShares {
 // columns alone do as well, rows stay whole, so that each part of B is read by one thread.
 ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t most);
 
+// A rectangle of a matrix of results.
+struct ProductBlock {
+  int64_t first_row = 0;
+  int64_t rows = 0;
+  int64_t first_column = 0;  // a multiple of kPanelWidth
+  int64_t columns = 0;
+};
+
+// The tiles of the machine (GemmTileHere) that a matrix is made of.
+struct ProductTiles {
+  int64_t rows = 0;
+  int64_t columns = 0;
+};
+ProductTiles TilesOfProduct(int64_t rows, int64_t columns);
+
+// The rectangle that is share `number`, from 0 on, of a matrix of that size; whole tiles but at the
+// matrix's end.
+ProductBlock BlockOfShare(const ProductShares& shares, int64_t rows, int64_t columns,
+                          int64_t number);
+
 }  // namespace plimsoll::kernels::cpu

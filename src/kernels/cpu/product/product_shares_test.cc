@@ -1,9 +1,13 @@
 #include "kernels/cpu/product/product_shares.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
+#include <vector>
+
+#include "kernels/cpu/product/panel_product.h"
 
 namespace plimsoll::kernels::cpu::product_shares_test {
 namespace {
@@ -44,6 +48,27 @@ TEST(ProductSharesDrawnTest, SharesAreWithinTheMatrixAndNeverWorseThanColumnsAlo
     const auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
     ASSERT_LE(up(rows, shares.rows) * up(columns, shares.columns),
               rows * up(columns, std::min(most, columns)));
+  }
+}
+
+TEST(ProductSharesDrawnTest, TheBlocksOfSharesMakeUpTheMatrix) {
+  std::mt19937_64 draw(21);
+  for (int turn = 0; turn < 300; ++turn) {
+    const auto rows = static_cast<int64_t>(draw() % 70 + 1);
+    const auto columns = static_cast<int64_t>(draw() % 300 + 1);
+    const ProductTiles tiles = TilesOfProduct(rows, columns);
+    const ProductShares shares =
+        SharesOfProduct(tiles.rows, tiles.columns, static_cast<int64_t>(draw() % 20 + 1));
+    std::vector<int> covered(static_cast<size_t>(rows * columns));
+    for (int64_t share = 0; share < shares.rows * shares.columns; ++share) {
+      const ProductBlock block = BlockOfShare(shares, rows, columns, share);
+      ASSERT_EQ(block.first_column % kPanelWidth, 0);
+      for (int64_t i = 0; i < block.rows * block.columns; ++i) {
+        const int64_t row = block.first_row + i / block.columns;
+        ++covered[static_cast<size_t>(row * columns + block.first_column + i % block.columns)];
+      }
+    }
+    ASSERT_THAT(covered, testing::Each(1)) << rows << " x " << columns;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "kernels/cpu/quantization/byte_tiles.h"
 #include "kernels/cpu/quantization/quantized_operand.h"
 #include "plimsoll/base/text.h"
 
@@ -34,6 +35,8 @@ class Line {
       if (steps == QuadSteps::kTwo) {
         BoundPlaces<4>({at, at + 1, at + 4, at + 5}, rest);
         BoundPlaces<4>({at + 2, at + 3, at + 6, at + 7}, rest);
+      } else if (steps == QuadSteps::kWide) {
+        for (int64_t place = at; place < at + kTwoQuads; ++place) BoundPlaces<1>({place}, rest);
       } else {
         for (int64_t pair = at; pair < at + kTwoQuads; pair += 2) {
           BoundPlaces<2>({pair, pair + 1}, rest);
@@ -73,6 +76,18 @@ std::optional<int32_t> OneZero(const KernelSite& site, size_t zeros) {
   return static_cast<int32_t>(all[0]);
 }
 
+std::string_view StepsName(QuadSteps steps) {
+  switch (steps) {
+    case QuadSteps::kOne:
+      return "one at a time";
+    case QuadSteps::kTwo:
+      return "two at a time";
+    case QuadSteps::kWide:
+      return "in 32 bits";
+  }
+  return "";
+}
+
 int64_t CountRests(const BoundedWeights::Shape& shape, const BoundedWeights::ReadLine& read,
                    QuadSteps steps, int64_t most) {
   int64_t rests = 0;
@@ -103,8 +118,42 @@ void BoundSum(std::span<int32_t> weights) {
 }
 
 int64_t BoundedWeights::Lines() const {
-  return shape_.columns ? ColumnGroups(shape_.lines) * kGroupColumns : shape_.lines;
+  return shape_.columns || shape_.tiles ? ColumnGroups(shape_.lines) * kGroupColumns : shape_.lines;
 }
+
+int64_t BoundedWeights::Quads() const {
+  return shape_.tiles ? WholeTileQuads(shape_.quads) : shape_.quads;
+}
+
+int64_t BoundedWeights::PlaceOf(int64_t line) const {
+  if (shape_.columns) {
+    return line / kGroupColumns * kGroupColumns * Quads() + line % kGroupColumns;
+  }
+  return shape_.tiles ? RowTilePlace(line, 0, Quads()) : line * Quads();
+}
+
+// The way to bound weights that leaves the fewest rests aside; nothing where these are too many.
+struct BoundedWeights::Bounding {
+  QuadSteps steps = QuadSteps::kOne;
+  int64_t rests = 0;
+
+  static std::optional<Bounding> Of(const TensorInfo& weights, const Shape& shape,
+                                    const ReadLine& read) {
+    const bool wide = shape.tiles || SumsQuadsWide();
+    if (weights.assumed) return Bounding{.steps = wide ? QuadSteps::kWide : QuadSteps::kOne};
+    const auto bounding = [&](QuadSteps steps, int64_t weights_per_rest) {
+      const int64_t most = weights.elements() / weights_per_rest;
+      const int64_t rests = CountRests(shape, read, steps, most);
+      return rests <= most ? std::optional(Bounding{steps, rests}) : std::nullopt;
+    };
+    if (wide) return bounding(QuadSteps::kWide, kWeightsPerRest);
+    if (!shape.columns) {
+      const std::optional<Bounding> two = bounding(QuadSteps::kTwo, kWeightsPerRestOfTwo);
+      if (two) return two;
+    }
+    return bounding(QuadSteps::kOne, kWeightsPerRest);
+  }
+};
 
 Result<std::optional<BoundedWeights>> BoundedWeights::Pack(
     const KernelSite& site, size_t weights, size_t zeros, const Shape& shape,
@@ -117,19 +166,10 @@ Result<std::optional<BoundedWeights>> BoundedWeights::Pack(
   const ReadLine line = read(*zero);
   BoundedWeights made;
   made.shape_ = shape;
-  int64_t rests = 0;
-  if (!tensor.assumed) {
-    const int64_t few = shape.columns ? -1 : tensor.elements() / kWeightsPerRestOfTwo;
-    made.steps_ = QuadSteps::kTwo;
-    if (few >= 0) rests = CountRests(shape, line, QuadSteps::kTwo, few);
-    if (few < 0 || rests > few) {
-      made.steps_ = QuadSteps::kOne;
-      const int64_t most = tensor.elements() / kWeightsPerRest;
-      rests = CountRests(shape, line, QuadSteps::kOne, most);
-      if (rests > most) return std::optional<BoundedWeights>();
-    }
-  }
-  const Bytes size = made.QuadBytes() + Bytes(made.Lines() * 2 + 1 + rests) * 4;
+  const std::optional<Bounding> bounding = Bounding::Of(tensor, shape, line);
+  if (!bounding) return std::optional<BoundedWeights>();
+  made.steps_ = bounding->steps;
+  const Bytes size = made.QuadBytes() + Bytes(made.Lines() * 2 + 1 + bounding->rests) * 4;
   if (!site.packed_weights->Wants(tensor.data, tensor.size(), size, Bytes())) {
     return std::optional<BoundedWeights>();
   }
@@ -137,24 +177,26 @@ Result<std::optional<BoundedWeights>> BoundedWeights::Pack(
     made.Fill(line, packed);
     return Status();
   };
-  PLIMSOLL_ASSIGN(
-      made.packed_,
-      site.packed_weights->Pack(
-          tensor.data, tensor.size(),
-          StrCat("bounded ", order, shape.columns ? " columns of " : " rows of ", shape.quads,
-                 " quads, ", made.steps_ == QuadSteps::kTwo ? "two" : "one", " at a time, zero ",
-                 *zero),
-          size, fill));
+  PLIMSOLL_ASSIGN(made.packed_,
+                  site.packed_weights->Pack(
+                      tensor.data, tensor.size(),
+                      StrCat("bounded ", order, shape.columns ? " columns of " : " rows of ",
+                             shape.quads, " quads", shape.tiles ? " in tiles" : "", ", ",
+                             StepsName(made.steps_), ", zero ", *zero),
+                      size, fill));
   return std::optional(made);
 }
 
 void BoundedWeights::Fill(const ReadLine& read, void* packed) const {
   auto* const quads = static_cast<int32_t*>(packed);
-  int32_t* const sums = quads + Lines() * shape_.quads;
+  int32_t* const sums = quads + Lines() * Quads();
   int32_t* const first = sums + Lines();
   auto* const rests = reinterpret_cast<WeightRest*>(first + Lines() + 1);
   int32_t count = 0;
-  Line line(shape_.quads);
+  const int64_t step = shape_.columns ? kGroupColumns : 1;
+  // From the end of a row's part of a tile to its part of the next.
+  const int64_t tile_step = shape_.tiles && !shape_.columns ? kTileQuads * (kTileQuads - 1) : 0;
+  Line line(Quads());
   for (int64_t i = 0; i < Lines(); ++i) {
     if (i < shape_.lines) {
       read(i, line.data());
@@ -167,14 +209,12 @@ void BoundedWeights::Fill(const ReadLine& read, void* packed) const {
     line.Bound(steps_, [&](int64_t place, int32_t value) {
       rests[count++] = {static_cast<uint16_t>(place), static_cast<int16_t>(value)};
     });
-    const int64_t step = shape_.columns ? kGroupColumns : 1;
-    int32_t* to = shape_.columns
-                      ? quads + i / kGroupColumns * kGroupColumns * shape_.quads + i % kGroupColumns
-                      : quads + i * shape_.quads;
     const int16_t* from = line.data();
-    for (int64_t q = 0; q < shape_.quads; ++q, from += 4, to += step) {
+    int32_t* to = quads + PlaceOf(i);
+    for (int64_t q = 0; q < Quads(); ++q, from += 4, to += step) {
+      if (q != 0 && q % kTileQuads == 0) to += tile_step;
       const auto byte = [&](int k) { return static_cast<uint32_t>(from[k] & 0xff) << (8 * k); };
-      *to = static_cast<int32_t>(byte(0) | byte(1) | byte(2) | byte(3));
+      *to = q >= shape_.quads ? 0 : static_cast<int32_t>(byte(0) | byte(1) | byte(2) | byte(3));
     }
   }
   first[Lines()] = count;
@@ -182,15 +222,15 @@ void BoundedWeights::Fill(const ReadLine& read, void* packed) const {
 
 QuadWeights BoundedWeights::At(int64_t line) const {
   const auto* const quads = static_cast<const int32_t*>(packed_);
-  const int32_t* const first = quads + Lines() * shape_.quads + Lines();
+  const int32_t* const first = quads + Lines() * Quads() + Lines();
   return {.steps = steps_,
-          .quads = quads + line * shape_.quads,
+          .quads = quads + line * Quads(),
           .first_rest = first + line,
           .rests = reinterpret_cast<const WeightRest*>(first + Lines() + 1)};
 }
 
 const int32_t* BoundedWeights::sums() const {
-  return static_cast<const int32_t*>(packed_) + Lines() * shape_.quads;
+  return static_cast<const int32_t*>(packed_) + Lines() * Quads();
 }
 
 }  // namespace plimsoll::kernels::cpu

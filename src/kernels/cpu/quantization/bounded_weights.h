@@ -25,6 +25,7 @@ class BoundedWeights {
     int64_t lines = 0;
     int64_t quads = 0;
     bool columns = false;  // lines are columns of groups, else rows
+    bool tiles = false;    // for products by tiles (byte_tiles.h): rows as tiles, or whole steps
   };
   // Elements of a line in the order of the depth, `quads` * 4 of them, 0 where there is none, less
   // their zero point.
@@ -37,14 +38,17 @@ class BoundedWeights {
       const KernelSite& site, size_t weights, size_t zeros, const Shape& shape,
       const std::string& order, const std::function<ReadLine(int32_t zero)>& read);
 
-  // From a line on; of columns, one that begins a group.
+  // From a line on; of columns and of tiles, one that begins a group of kGroupColumns.
   QuadWeights At(int64_t line) const;
   // The sum of each line.
   const int32_t* sums() const;
 
  private:
-  int64_t Lines() const;  // columns: of all groups
-  Bytes QuadBytes() const { return Bytes(Lines() * shape_.quads) * 4; }
+  struct Bounding;
+  int64_t Lines() const;                // columns and tiles: of all groups
+  int64_t Quads() const;                // tiles: of all steps
+  int64_t PlaceOf(int64_t line) const;  // of its first quad
+  Bytes QuadBytes() const { return Bytes(Lines() * Quads()) * 4; }
   void Fill(const ReadLine& read, void* packed) const;
 
   Shape shape_;

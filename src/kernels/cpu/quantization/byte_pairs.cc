@@ -145,36 +145,49 @@ void MultiplyRows(int64_t rows, int64_t columns, int64_t pairs, const int32_t* r
   }
 }
 
+template <PairFinish::Kind kKind, bool kByColumns>
+HWY_INLINE void FinishRow(const int32_t* sums, int64_t row, int64_t columns,
+                          const PairFinish& finish) {
+  const auto group = [&](const int32_t* from, int64_t column, int64_t count) {
+    Sums vectors[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) vectors[v] = hn::LoadU(kSums, from + v * kLanes);
+    StoreRow<kKind, kByColumns>(vectors, row, column, count, finish);
+  };
+  int64_t column = 0;
+  for (; column + kGroupColumns <= columns; column += kGroupColumns) {
+    group(sums + column, column, kGroupColumns);
+  }
+  if (column == columns) return;
+  HWY_ALIGN int32_t rest[kGroupColumns] = {};
+  std::copy_n(sums + column, columns - column, rest);
+  group(rest, column, columns - column);
+}
+
 template <PairFinish::Kind kKind>
-HWY_INLINE void FinishOf(const int32_t* sums, int64_t columns, const PairFinish& finish) {
-  for (int64_t column = 0; column < columns; column += kGroupColumns) {
-    const int64_t count = std::min(kGroupColumns, columns - column);
-    HWY_ALIGN int32_t rest[kGroupColumns] = {};
-    const int32_t* from = sums + column;
-    if (count < kGroupColumns) {
-      std::copy_n(from, count, rest);
-      from = rest;
-    }
-    Sums group[kVectors];
-    for (int v = 0; v < kVectors; ++v) group[v] = hn::LoadU(kSums, from + v * kLanes);
+HWY_INLINE void FinishOf(const int32_t* sums, int64_t stride, int64_t rows, int64_t columns,
+                         const PairFinish& finish) {
+  for (int64_t row = 0; row < rows; ++row) {
     if (finish.by_columns) {
-      StoreRow<kKind, true>(group, 0, column, count, finish);
+      FinishRow<kKind, true>(sums + row * stride, row, columns, finish);
     } else {
-      StoreRow<kKind, false>(group, 0, column, count, finish);
+      FinishRow<kKind, false>(sums + row * stride, row, columns, finish);
     }
   }
 }
 
-void Finish(const int32_t* sums, int64_t columns, const PairFinish& finish) {
+void Finish(const int32_t* sums, int64_t stride, int64_t rows, int64_t columns,
+            const PairFinish& given) {
+  const PairFinish finish = given;
   switch (finish.kind) {
     case PairFinish::Kind::kInt32:
-      return FinishOf<PairFinish::Kind::kInt32>(sums, columns, finish);
+      return FinishOf<PairFinish::Kind::kInt32>(sums, stride, rows, columns, finish);
     case PairFinish::Kind::kFloat32:
-      return FinishOf<PairFinish::Kind::kFloat32>(sums, columns, finish);
+      return FinishOf<PairFinish::Kind::kFloat32>(sums, stride, rows, columns, finish);
     case PairFinish::Kind::kUint8:
-      return FinishOf<PairFinish::Kind::kUint8>(sums, columns, finish);
+      return FinishOf<PairFinish::Kind::kUint8>(sums, stride, rows, columns, finish);
     case PairFinish::Kind::kInt8:
-      return FinishOf<PairFinish::Kind::kInt8>(sums, columns, finish);
+      return FinishOf<PairFinish::Kind::kInt8>(sums, stride, rows, columns, finish);
   }
 }
 
@@ -315,8 +328,9 @@ int32_t DotPairs(const int32_t* row_pairs, const int8_t* bytes, int64_t count, i
   return HWY_DYNAMIC_DISPATCH(DotSigned)(row_pairs, bytes, count, zero);
 }
 
-void FinishSums(const int32_t* sums, int64_t columns, const PairFinish& finish) {
-  HWY_DYNAMIC_DISPATCH(Finish)(sums, columns, finish);
+void FinishSums(const int32_t* sums, int64_t stride, int64_t rows, int64_t columns,
+                const PairFinish& finish) {
+  HWY_DYNAMIC_DISPATCH(Finish)(sums, stride, rows, columns, finish);
 }
 
 }  // namespace plimsoll::kernels::cpu

@@ -74,7 +74,8 @@ void MultiplyPairs(int64_t rows, int64_t columns, int64_t pairs, const int32_t* 
 int32_t DotPairs(const int32_t* row_pairs, const uint8_t* bytes, int64_t count, int32_t zero);
 int32_t DotPairs(const int32_t* row_pairs, const int8_t* bytes, int64_t count, int32_t zero);
 
-// Finishes one row of sums that are there already.
-void FinishSums(const int32_t* sums, int64_t columns, const PairFinish& finish);
+// Finishes sums that are there already, a row of them every `stride`.
+void FinishSums(const int32_t* sums, int64_t stride, int64_t rows, int64_t columns,
+                const PairFinish& finish);
 
 }  // namespace plimsoll::kernels::cpu

@@ -1,6 +1,7 @@
 #include "kernels/cpu/quantization/byte_quads.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/cpu/vector/hot_targets.h"
 
@@ -22,31 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int kQuadRows = kVectors >= 4 ? 2 : 8 / kVectors;
 constexpr int64_t kBlockRows = 48;
 
-// sum + the products of the unsigned bytes of x with the signed ones of w.
-HWY_INLINE Sums AddQuads(Sums sum, Sums x, Sums w) {
-#if HWY_TARGET == HWY_AVX2
-  const __m256i pairs = _mm256_maddubs_epi16(x.raw, w.raw);
-  return Sums{_mm256_add_epi32(sum.raw, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))};
-#elif HWY_TARGET == HWY_AVX3
-  const __m512i pairs = _mm512_maddubs_epi16(x.raw, w.raw);
-  return Sums{_mm512_add_epi32(sum.raw, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))};
-#else
-  // Bytes 0 and 2, then 1 and 3, as 16-bit numbers.
-  const auto low = [](Sums v) {
-    const Sums first = hn::And(hn::ShiftRight<24>(hn::ShiftLeft<24>(v)), hn::Set(kSums, 0xffff));
-    return hn::Or(first, hn::ShiftLeft<16>(hn::ShiftRight<24>(hn::ShiftLeft<8>(v))));
-  };
-  const auto high = [&](Sums v) {
-    const Sums first = hn::And(hn::ShiftRight<24>(hn::ShiftLeft<16>(v)), hn::Set(kSums, 0xffff));
-    return hn::Or(first, hn::ShiftLeft<16>(hn::ShiftRight<24>(v)));
-  };
-  const Sums bytes = hn::Set(kSums, 0x00ff00ff);
-  const Sums odd = hn::And(hn::ShiftRight<8>(x), bytes);
-  return AddProducts(AddProducts(sum, hn::And(x, bytes), low(w)), odd, high(w));
-#endif
-}
-
-// The same for two quads, whose products 16 bits add up.
+// AddQuads of two quads, whose products 16 bits add up.
 HWY_INLINE Sums AddQuadPair(Sums sum, Sums x, Sums w, Sums next_x, Sums next_w) {
 #if HWY_TARGET == HWY_AVX2
   const __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(x.raw, w.raw),
@@ -100,22 +77,6 @@ enum class QuadForm {
 constexpr bool HasWeightColumns(QuadForm form) {
   return form == QuadForm::kWeightColumns || form == QuadForm::kWeightColumnsVnni;
 }
-
-#if HWY_TARGET == HWY_AVX3
-// Whether the processor has AVX-512's VNNI, which not every one with AVX-512 has.
-bool HasVnni() {
-  static const bool has = __builtin_cpu_supports("avx512vnni") != 0;
-  return has;
-}
-
-// As AddQuads, in one instruction.
-HWY_INLINE Sums AddQuadsVnni(Sums sum, Sums x, Sums w) {
-  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(w.raw));
-  return sum;
-}
-#else
-HWY_INLINE Sums AddQuadsVnni(Sums sum, Sums x, Sums w) { return AddQuads(sum, x, w); }
-#endif
 
 template <QuadForm kForm>
 HWY_INLINE Sums AddFormQuads(Sums sum, Sums row, Sums column) {
@@ -263,16 +224,14 @@ HWY_INLINE void MultiplyQuads(int64_t rows, int64_t columns, int64_t quads,
   }
 }
 
+bool SumsWide() { return HasVnni(); }
+
 void WeightRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights& weights,
                 const int32_t* groups, const PairFinish& finish) {
-#if HWY_TARGET == HWY_AVX3
   if (HasVnni()) {
     MultiplyQuads<QuadForm::kWeightRowsVnni>(rows, columns, quads, weights.quads, groups, weights,
                                              finish);
-    return;
-  }
-#endif
-  if (weights.steps == QuadSteps::kTwo) {
+  } else if (weights.steps == QuadSteps::kTwo) {
     MultiplyQuads<QuadForm::kWeightRowsTwoSteps>(rows, columns, quads, weights.quads, groups,
                                                  weights, finish);
   } else {
@@ -282,15 +241,13 @@ void WeightRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights&
 }
 void WeightColumns(int64_t rows, int64_t columns, int64_t quads, const int32_t* row_quads,
                    const QuadWeights& weights, const PairFinish& finish) {
-#if HWY_TARGET == HWY_AVX3
   if (HasVnni()) {
     MultiplyQuads<QuadForm::kWeightColumnsVnni>(rows, columns, quads, row_quads, weights.quads,
                                                 weights, finish);
-    return;
+  } else {
+    MultiplyQuads<QuadForm::kWeightColumns>(rows, columns, quads, row_quads, weights.quads, weights,
+                                            finish);
   }
-#endif
-  MultiplyQuads<QuadForm::kWeightColumns>(rows, columns, quads, row_quads, weights.quads, weights,
-                                          finish);
 }
 
 int64_t FindUnbounded(const int16_t* elements, int64_t from, int64_t count, QuadSteps steps) {
@@ -304,6 +261,12 @@ int64_t FindUnbounded(const int16_t* elements, int64_t from, int64_t count, Quad
   const Sums most = hn::Set(kSums, kMostOfPair);
   for (int64_t i = from / kAtOnce * kAtOnce; i < count; i += kAtOnce) {
     const auto some = hn::LoadU(halves, elements + i);
+    if (steps == QuadSteps::kWide) {
+      const bool bytes = hn::AllFalse(halves, hn::Gt(some, hn::Set(halves, 127))) &&
+                         hn::AllFalse(halves, hn::Lt(some, hn::Set(halves, -128)));
+      if (!bytes) return std::max(i, from);
+      continue;
+    }
     const auto sum = [&](auto part) {
       const Sums pairs = AddProducts(hn::Zero(kSums), hn::BitCast(kSums, part), ones);
       // Halves of 16 bytes are quads, the first and the second of two.
@@ -341,15 +304,39 @@ void Interleave(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, ui
     QuadGroup(rows, column, flip, quads);
   }
   if (column == count) return;
-  uint8_t rest[4][kGroupColumns];
+  // The last columns, as many as a group has where there are so many, before those beyond.
+  uint8_t rest[4][2 * kGroupColumns];
   const uint8_t* from[4] = {};
   for (int i = 0; i < 4; ++i) {
     if (rows[i] == nullptr) continue;
-    std::fill_n(rest[i], kGroupColumns, beyond);
-    std::copy_n(rows[i] + column, count - column, rest[i]);
-    from[i] = rest[i];
+    if (count >= kGroupColumns) {
+      std::memcpy(rest[i], rows[i] + count - kGroupColumns, kGroupColumns);
+      std::memset(rest[i] + kGroupColumns, beyond, kGroupColumns);
+      from[i] = rest[i] + kGroupColumns - (count - column);
+    } else {
+      std::memset(rest[i], beyond, kGroupColumns);
+      std::copy_n(rows[i], count, rest[i]);
+      from[i] = rest[i];
+    }
   }
   QuadGroup(from, 0, flip, quads);
+}
+
+void InterleavePlanes(const uint8_t* rows, int64_t stride, int64_t channels, int64_t count,
+                      uint8_t flip, uint8_t beyond, int32_t* quads) {
+  // So many groups that the cache holds one quad of each, wherever they lie.
+  constexpr int64_t kColumns = 8 * kGroupColumns;
+  const int64_t words = QuadsOf(channels);
+  for (int64_t column = 0; column < count; column += kColumns) {
+    for (int64_t word = 0; word < words; ++word) {
+      const uint8_t* some[4] = {};
+      for (int64_t i = 0; i < std::min<int64_t>(4, channels - 4 * word); ++i) {
+        some[i] = rows + (4 * word + i) * stride + column;
+      }
+      Interleave(some, std::min(kColumns, count - column), flip, beyond,
+                 quads + column * words + word * kGroupColumns, words * kGroupColumns);
+    }
+  }
 }
 
 void Less(const int32_t* bias, const int32_t* sums, int64_t count, int32_t factor,
@@ -387,10 +374,14 @@ namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(FindUnbounded);
 HWY_EXPORT(Interleave);
+HWY_EXPORT(InterleavePlanes);
 HWY_EXPORT(Less);
 HWY_EXPORT(Split);
+HWY_EXPORT(SumsWide);
 HWY_EXPORT(WeightRows);
 HWY_EXPORT(WeightColumns);
+
+bool SumsQuadsWide() { return HWY_DYNAMIC_DISPATCH(SumsWide)(); }
 
 int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, QuadSteps steps) {
   return HWY_DYNAMIC_DISPATCH(FindUnbounded)(elements, from, count, steps);
@@ -399,6 +390,11 @@ int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, Qua
 void QuadRows(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
               int32_t* quads, int64_t group_stride) {
   HWY_DYNAMIC_DISPATCH(Interleave)(rows, count, flip, beyond, quads, group_stride);
+}
+
+void QuadPlanes(const uint8_t* rows, int64_t stride, int64_t channels, int64_t count, uint8_t flip,
+                uint8_t beyond, int32_t* quads) {
+  HWY_DYNAMIC_DISPATCH(InterleavePlanes)(rows, stride, channels, count, flip, beyond, quads);
 }
 
 void LessSums(const int32_t* bias, const int32_t* sums, int64_t count, int32_t factor,

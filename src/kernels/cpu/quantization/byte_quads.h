@@ -30,12 +30,16 @@ struct WeightRest {
 };
 
 // How many quads' products 16 bits add up: neighbours of a quad, and those of the quad behind it.
-enum class QuadSteps { kOne, kTwo };
+// kWide: none, 32 bits add up all, so that every signed byte is bounded.
+enum class QuadSteps { kOne, kTwo, kWide };
+
+// The processor has an instruction (AVX-512's VNNI) for weights that are bounded for kWide.
+bool SumsQuadsWide();
 
 // Bounded weights, as rows [row][quad] or as groups of columns [group of kGroupColumns][quad]
 // [column], and their rests: those of row or column i are rests[first_rest[i], first_rest[i + 1]).
 struct QuadWeights {
-  QuadSteps steps = QuadSteps::kOne;  // of rows; columns take one
+  QuadSteps steps = QuadSteps::kOne;  // columns take one, or kWide
   const int32_t* quads = nullptr;
   const int32_t* first_rest = nullptr;
   const WeightRest* rests = nullptr;
@@ -50,6 +54,10 @@ int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, Qua
 // the last group beyond `count` are `beyond` xor `flip`.
 void QuadRows(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
               int32_t* quads, int64_t group_stride);
+
+// The same of all `channels` rows, one every `stride` bytes: [group of columns][quad][column].
+void QuadPlanes(const uint8_t* rows, int64_t stride, int64_t channels, int64_t count, uint8_t flip,
+                uint8_t beyond, int32_t* quads);
 
 // bias - factor * sums of `count` columns; a bias that is null is 0.
 void LessSums(const int32_t* bias, const int32_t* sums, int64_t count, int32_t factor,

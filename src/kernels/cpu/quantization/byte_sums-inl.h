@@ -42,6 +42,50 @@ HWY_INLINE Sums AddProducts(Sums sum, Sums a, Sums b) {
 #endif
 }
 
+// sum + the products of the unsigned bytes of x with the signed ones of w.
+HWY_INLINE Sums AddQuads(Sums sum, Sums x, Sums w) {
+#if HWY_TARGET == HWY_AVX2
+  const __m256i pairs = _mm256_maddubs_epi16(x.raw, w.raw);
+  return Sums{_mm256_add_epi32(sum.raw, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))};
+#elif HWY_TARGET == HWY_AVX3
+  const __m512i pairs = _mm512_maddubs_epi16(x.raw, w.raw);
+  return Sums{_mm512_add_epi32(sum.raw, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))};
+#else
+  // Bytes 0 and 2, then 1 and 3, as 16-bit numbers.
+  const auto low = [](Sums v) {
+    const Sums first = hn::And(hn::ShiftRight<24>(hn::ShiftLeft<24>(v)), hn::Set(kSums, 0xffff));
+    return hn::Or(first, hn::ShiftLeft<16>(hn::ShiftRight<24>(hn::ShiftLeft<8>(v))));
+  };
+  const auto high = [&](Sums v) {
+    const Sums first = hn::And(hn::ShiftRight<24>(hn::ShiftLeft<16>(v)), hn::Set(kSums, 0xffff));
+    return hn::Or(first, hn::ShiftLeft<16>(hn::ShiftRight<24>(v)));
+  };
+  const Sums bytes = hn::Set(kSums, 0x00ff00ff);
+  const Sums odd = hn::And(hn::ShiftRight<8>(x), bytes);
+  return AddProducts(AddProducts(sum, hn::And(x, bytes), low(w)), odd, high(w));
+#endif
+}
+
+// Whether the processor has AVX-512's VNNI, which not every one with AVX-512 has.
+HWY_INLINE bool HasVnni() {
+#if HWY_TARGET == HWY_AVX3
+  static const bool has = __builtin_cpu_supports("avx512vnni") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+
+#if HWY_TARGET == HWY_AVX3
+// As AddQuads, in one instruction.
+HWY_INLINE Sums AddQuadsVnni(Sums sum, Sums x, Sums w) {
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(w.raw));
+  return sum;
+}
+#else
+HWY_INLINE Sums AddQuadsVnni(Sums sum, Sums x, Sums w) { return AddQuads(sum, x, w); }
+#endif
+
 // One a column, from `place` on, or the same for all.
 template <bool kByColumns>
 HWY_INLINE Sums IntegersAt(const int32_t* from, int64_t place) {
@@ -100,7 +144,10 @@ HWY_INLINE void Store(Sums sum, int64_t row, int64_t column, const PairFinish& f
   }
 }
 
-#if HWY_TARGET == HWY_AVX2
+constexpr int64_t ElementSize(PairFinish::Kind kind) {
+  return kind == PairFinish::Kind::kInt32 || kind == PairFinish::Kind::kFloat32 ? 4 : 1;
+}
+
 // `count` bytes, fewer than 16, by copies of a fixed size that may overlap.
 HWY_INLINE void CopyFew(const char* from, int64_t count, char* to) {
   const auto both_ends = [&](auto size) {
@@ -116,20 +163,22 @@ HWY_INLINE void CopyFew(const char* from, int64_t count, char* to) {
   }
 }
 
-// A whole group as bytes at once.
+// A whole group as bytes.
 template <PairFinish::Kind kKind, bool kByColumns>
 HWY_INLINE void StoreByteGroup(const Sums* sums, int64_t row, int64_t column,
                                const PairFinish& finish, void* to) {
+#if HWY_TARGET == HWY_AVX2
   _mm_storeu_si128(
       static_cast<__m128i*>(to),
       NarrowToBytes<kKind == PairFinish::Kind::kInt8>(
           Scaled<kByColumns>(sums[0], row, column, finish).raw,
           Scaled<kByColumns>(sums[1], row, column + kLanes, finish).raw, finish.zero_point));
-}
+#else
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    Store<kKind, kByColumns>(sums[v], row, column + v * kLanes, finish, v * kLanes, to);
+  }
 #endif
-
-constexpr int64_t ElementSize(PairFinish::Kind kind) {
-  return kind == PairFinish::Kind::kInt32 || kind == PairFinish::Kind::kFloat32 ? 4 : 1;
 }
 
 // The end of a row, of which `columns` columns of a group count: what lies behind it is not ours,
@@ -172,14 +221,12 @@ template <PairFinish::Kind kKind, bool kByColumns>
 HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t columns,
                          const PairFinish& finish) {
   if (columns == kGroupColumns) {
-#if HWY_TARGET == HWY_AVX2
-    if constexpr (kKind == PairFinish::Kind::kUint8 || kKind == PairFinish::Kind::kInt8) {
+    if constexpr (ElementSize(kKind) == 1) {
       StoreByteGroup<kKind, kByColumns>(
           sums, row, column, finish,
           static_cast<char*>(finish.to) + row * finish.row_stride + column);
       return;
     }
-#endif
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       Store<kKind, kByColumns>(sums[v], row, column + v * kLanes, finish,
@@ -187,16 +234,12 @@ HWY_INLINE void StoreRow(const Sums* sums, int64_t row, int64_t column, int64_t 
     }
     return;
   }
-#if HWY_TARGET == HWY_AVX2
-  if constexpr (kKind == PairFinish::Kind::kUint8 || kKind == PairFinish::Kind::kInt8) {
-    if constexpr (!kByColumns) {
-      HWY_ALIGN char bytes[kGroupColumns];
-      StoreByteGroup<kKind, kByColumns>(sums, row, column, finish, bytes);
-      CopyFew(bytes, columns, static_cast<char*>(finish.to) + row * finish.row_stride + column);
-      return;
-    }
+  if constexpr (ElementSize(kKind) == 1 && !kByColumns) {
+    HWY_ALIGN char bytes[kGroupColumns];
+    StoreByteGroup<kKind, kByColumns>(sums, row, column, finish, bytes);
+    CopyFew(bytes, columns, static_cast<char*>(finish.to) + row * finish.row_stride + column);
+    return;
   }
-#endif
   HWY_ALIGN int32_t plain[kGroupColumns];
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v], kSums, plain + v * kLanes);

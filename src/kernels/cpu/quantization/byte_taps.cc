@@ -21,43 +21,48 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-// The sums of eight columns, in two halves of 16 bytes of a line each.
-HWY_INLINE __m256i AddTapQuad(__m256i sum, const uint8_t* from, int64_t stride, __m256i order,
-                              __m256i weights) {
-  const auto half = [&](int64_t column) {
+// What columns from `from` on see of a line, 16 bytes for each four of them: a vector of sums.
+HWY_INLINE Sums LoadTaps(const uint8_t* from, int64_t stride) {
+  const auto four = [&](int64_t column) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + column * stride));
   };
-  const __m256i bytes = _mm256_inserti128_si256(_mm256_castsi128_si256(half(0)), half(4), 1);
-  const __m256i pairs = _mm256_maddubs_epi16(_mm256_shuffle_epi8(bytes, order), weights);
-  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-
-HWY_INLINE __m256i LoadOrder(const TapRows& rows) {
-  return _mm256_broadcastsi128_si256(
-      _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows.order->data())));
-}
-
-HWY_INLINE void SumTapGroup(const TapRows& rows, __m256i order, const uint8_t* line, Sums* sums) {
-  __m256i low = _mm256_setzero_si256();
-  __m256i high = low;
-  for (int64_t q = 0; q < rows.quads; ++q) {
-    const __m256i weights = _mm256_set1_epi32(rows.weights[q]);
-    const uint8_t* const from = line + rows.offsets[q];
-    low = AddTapQuad(low, from, rows.stride, order, weights);
-    high = AddTapQuad(high, from + 8 * rows.stride, rows.stride, order, weights);
-  }
 #if HWY_TARGET == HWY_AVX2
-  sums[0] = Sums{low};
-  sums[1] = Sums{high};
+  return Sums{_mm256_inserti128_si256(_mm256_castsi128_si256(four(0)), four(4), 1)};
 #else
-  sums[0] = Sums{_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1)};
+  const __m512i half = _mm512_inserti32x4(_mm512_castsi128_si512(four(0)), four(4), 1);
+  return Sums{_mm512_inserti32x4(_mm512_inserti32x4(half, four(8), 2), four(12), 3)};
 #endif
+}
+
+HWY_INLINE Sums LoadOrder(const TapRows& rows) {
+  const hn::Repartition<uint8_t, decltype(kSums)> bytes;
+  return hn::BitCast(kSums, hn::LoadDup128(bytes, rows.order->data()));
+}
+
+template <bool kVnni>
+HWY_INLINE void SumTapGroup(const TapRows& rows, Sums order, const uint8_t* line, Sums* sums) {
+  Sums made[kVectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) made[v] = hn::Zero(kSums);
+  for (int64_t q = 0; q < rows.quads; ++q) {
+    const Sums weights = hn::Set(kSums, rows.weights[q]);
+    const uint8_t* const from = line + rows.offsets[q];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      const Sums taps =
+          hn::TableLookupBytes(LoadTaps(from + v * kLanes * rows.stride, rows.stride), order);
+      made[v] = kVnni ? AddQuadsVnni(made[v], taps, weights) : AddQuads(made[v], taps, weights);
+    }
+  }
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) sums[v] = made[v];
 }
 
 #else
 
 HWY_INLINE const TapOrder& LoadOrder(const TapRows& rows) { return *rows.order; }
 
+template <bool kVnni>
 HWY_INLINE void SumTapGroup(const TapRows& rows, const TapOrder& order, const uint8_t* line,
                             Sums* sums) {
   HWY_ALIGN int32_t plain[kGroupColumns] = {};
@@ -76,7 +81,7 @@ HWY_INLINE void SumTapGroup(const TapRows& rows, const TapOrder& order, const ui
 
 #endif
 
-template <PairFinish::Kind kKind>
+template <PairFinish::Kind kKind, bool kVnni>
 HWY_INLINE void AddTapsOf(const TapRows& rows, PairFinish finish) {
   char* const first = static_cast<char*>(finish.to);
   const auto& order = LoadOrder(rows);
@@ -85,8 +90,7 @@ HWY_INLINE void AddTapsOf(const TapRows& rows, PairFinish finish) {
     finish.to = first + row * rows.result_step * ElementSize(kKind);
     for (int64_t column = 0; column < rows.columns; column += kGroupColumns) {
       Sums sums[kVectors];
-      SumTapGroup(rows, order, line + column * rows.stride, sums);
-#if HWY_TARGET == HWY_AVX2
+      SumTapGroup<kVnni>(rows, order, line + column * rows.stride, sums);
       if constexpr (ElementSize(kKind) == 1) {
         // What a row's last group writes beyond it is the next rows', which follow.
         const int64_t left = (rows.rows - row) * rows.columns - column;
@@ -96,24 +100,28 @@ HWY_INLINE void AddTapsOf(const TapRows& rows, PairFinish finish) {
           continue;
         }
       }
-#endif
       StoreRow<kKind, false>(sums, 0, column, std::min(kGroupColumns, rows.columns - column),
                              finish);
     }
   }
 }
 
-void AddTaps(const TapRows& rows, const PairFinish& finish) {
+template <bool kVnni>
+HWY_INLINE void AddTapsWith(const TapRows& rows, const PairFinish& finish) {
   switch (finish.kind) {
     case PairFinish::Kind::kInt32:
-      return AddTapsOf<PairFinish::Kind::kInt32>(rows, finish);
+      return AddTapsOf<PairFinish::Kind::kInt32, kVnni>(rows, finish);
     case PairFinish::Kind::kFloat32:
-      return AddTapsOf<PairFinish::Kind::kFloat32>(rows, finish);
+      return AddTapsOf<PairFinish::Kind::kFloat32, kVnni>(rows, finish);
     case PairFinish::Kind::kUint8:
-      return AddTapsOf<PairFinish::Kind::kUint8>(rows, finish);
+      return AddTapsOf<PairFinish::Kind::kUint8, kVnni>(rows, finish);
     case PairFinish::Kind::kInt8:
-      return AddTapsOf<PairFinish::Kind::kInt8>(rows, finish);
+      return AddTapsOf<PairFinish::Kind::kInt8, kVnni>(rows, finish);
   }
+}
+
+void AddTaps(const TapRows& rows, const PairFinish& finish) {
+  HasVnni() ? AddTapsWith<true>(rows, finish) : AddTapsWith<false>(rows, finish);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,43 +1,15 @@
-#include <cstring>
 #include <optional>
 
 #include "kernels/cpu/elementwise/widened.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/recurrent/quantized_gates.h"
+#include "kernels/cpu/recurrent/data_sums.h"
 #include "kernels/cpu/recurrent/recurrent_cells.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
+#include "kernels/threads/phases.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
-
-Result<RecurrentShape> ReadRecurrentShape(const KernelSite& site, int64_t gates, bool quantized) {
-  using Ports = RecurrentPorts;
-  RecurrentShape shape;
-  const std::string direction = site.attributes().String("direction", "forward");
-  shape.gates = gates;
-  shape.batch_first = site.node().version >= 14 && site.attributes().Int("layout", 0) != 0;
-  const Dims& data = site.inputs[Ports::kData].dims;
-  shape.sequence = data[shape.batch_first ? 1 : 0];
-  shape.batch = data[shape.batch_first ? 0 : 1];
-  shape.features = data[2];
-  // Quantised weights are transposed.
-  const size_t rows = quantized ? 2 : 1;
-  shape.hidden = site.inputs[Ports::kRecurrence].dims[3 - rows];
-  shape.directions = direction == "bidirectional" ? 2 : 1;
-  shape.reversed = direction == "reverse";
-  shape.clip = site.attributes().Float("clip", 0);
-  for (const size_t input : {Ports::kWeights, Ports::kRecurrence}) {
-    const Dims& weights = site.inputs[input].dims;
-    if (weights[0] != shape.directions || weights[rows] != gates * shape.hidden) {
-      return site.BadInput(StrCat("weights ", graph::Text(graph::ShapeOf(weights)), " are not for ",
-                                  shape.directions, " directions and ", gates, " gates of ",
-                                  shape.hidden));
-    }
-  }
-  return shape;
-}
-
 namespace {
 
 using Ports = RecurrentPorts;
@@ -56,37 +28,36 @@ std::span<const std::string_view> DefaultsOf(Cell cell) {
   return std::span(kDefaults).first(cell == Cell::kGru ? 2 : 3);
 }
 
+// What one direction does with its states.
 template <typename T>
 struct Direction {
-  GateProduct<T> data;                        // all gates, the times of a stretch
   GateProduct<T> state;                       // gates that take the state itself
   std::optional<GateProduct<T>> reset_state;  // GRU: the last gate takes the reset state
-  QuantizedGates quantized_data;              // in place of the first two
-  QuantizedGates quantized_state;
+  QuantizedGates quantized_state;             // in place of the first
   std::vector<RecurrentActivation> functions;
 };
 
-// What the data adds to the gates is worked out for a stretch of steps at once: enough rows for a
-// product to pay, and no more than stay in the second cache. Weights that push each other out of
-// the caches between stretches may have longer ones, of a small part of their size.
-constexpr Bytes kStretchBytes = Bytes(256 << 10);
-constexpr int64_t kStretchRows = 48;
-constexpr int64_t kWeightsOfAStretch = 8;
-// Multiplications that take as long as handing the work of a gate to threads.
+// Multiplications of a step that are worth a thread of their own, and of a whole layer.
+constexpr int64_t kShareWork = int64_t{1} << 16;
 constexpr int64_t kRegionWork = 100'000;
+
 // Where the parts of one direction lie in the workspace.
 struct DirectionPlaces {
+  int64_t bias = 0;
   int64_t sums = 0;
   int64_t rows = 0;
   int64_t gates = 0;
-  int64_t hidden = 0;
+  int64_t hidden[2] = {};
   int64_t cell = 0;
   int64_t reset = 0;
 };
 
 // RNN, GRU and LSTM with every attribute of the standard, over float or double. What the data adds
 // to the gates is worked out for a stretch of steps at once, the states' part step by step. The
-// workspace does not grow with the sequence.
+// workspace does not grow with the sequence. Threads share out the rows and columns of every step
+// in one region: who works on a column of a gate works on that column of all gates and of the
+// states, so that steps wait for each other once, or twice in a GRU with an early reset. Every
+// number is the same however many threads there are.
 template <typename T>
 class RecurrentKernel final : public Kernel {
  public:
@@ -99,34 +70,23 @@ class RecurrentKernel final : public Kernel {
     kernel->couples_ = site.attributes().Int("input_forget", 0) != 0;
     kernel->has_lengths_ = site.has_input(Ports::kLengths);
     const RecurrentShape& shape = kernel->shape_;
-    const bool reverses = shape.reversed || shape.directions == 2;
-    kernel->gathers_ = (shape.batch_first && shape.batch > 1) || (kernel->has_lengths_ && reverses);
     WorkspaceLayout workspace;
-    const auto take = [&](int64_t elements) {
-      return workspace.Take(Bytes(elements) * int64_t{sizeof(T)});
-    };
-    const bool carries = cell == Cell::kGru && kernel->late_reset_;
-    const int64_t slots = DirectionsAtOnce(site, shape);
-    for (int64_t slot = 0; slot < slots; ++slot) {
-      DirectionPlaces places;
-      places.gates = take((shape.gates + (carries ? 1 : 0)) * shape.StateSize());
-      places.hidden = take(shape.StateSize());
-      if (cell == Cell::kLstm) places.cell = take(shape.StateSize());
-      if (cell == Cell::kGru && !carries) places.reset = take(shape.StateSize());
-      kernel->places_.push_back(places);
-    }
     PLIMSOLL_TRY(kernel->PlanStates(site, workspace));
-    const int64_t row =
-        shape.gates * shape.hidden + (kernel->gathers_ ? shape.features : int64_t{0});
-    const Bytes room = site.most_workspace - workspace.total();
-    kernel->PlanStretch(Bytes(row) * int64_t{sizeof(T)}, Bytes(room.value() / slots));
-    PLIMSOLL_TRY(kernel->PlanData(site, workspace));
+    const int64_t lanes = kernel->DirectionsAtOnce(site);
+    kernel->PlaceStates(lanes, site.has_input(Ports::kBias), workspace);
+    const bool reverses = shape.reversed || shape.directions == 2;
+    const bool gathers =
+        (shape.batch_first && shape.batch > 1) || (kernel->has_lengths_ && reverses);
+    const Bytes room((site.most_workspace - workspace.total()).value() / lanes);
+    kernel->data_.emplace(shape, gathers, quantized, room);
+    PLIMSOLL_TRY(kernel->data_->MakeProducts(site, workspace));
     for (DirectionPlaces& places : kernel->places_) {
       // The sums of one step lie as its gates do, and become them.
-      places.sums = kernel->stretch_ > 1 ? take(shape.gates * kernel->stretch_ * shape.StateSize())
-                                         : places.gates;
-      if (kernel->gathers_) places.rows = take(kernel->stretch_ * shape.batch * shape.features);
+      places.sums =
+          kernel->data_->stretch() > 1 ? Take(kernel->data_->sums_size(), workspace) : places.gates;
+      places.rows = Take(kernel->data_->rows_size(), workspace);
     }
+    kernel->ShareOut();
     kernel->workspace_ = workspace.total();
     return KernelPointer(std::move(kernel));
   }
@@ -142,64 +102,45 @@ class RecurrentKernel final : public Kernel {
     if (T* const all = Output(call, Ports::kAll); all != nullptr && has_lengths_) {
       std::fill_n(all, shape_.sequence * shape_.directions * shape_.StateSize(), T(0));
     }
-    ParallelFor(static_cast<int64_t>(places_.size()), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t slot = begin; slot < end; ++slot) {
-        for (int64_t number = slot; number < shape_.directions;
-             number += static_cast<int64_t>(places_.size())) {
-          RunDirection(call, number, places_[static_cast<size_t>(slot)]);
-        }
-      }
-    });
+    const auto lanes = static_cast<int>(places_.size());
+    const int64_t phases = data_->stretches() * data_->phases() + shape_.sequence * PhasesOfAStep();
+    for (int64_t first = 0; first < shape_.directions; first += lanes) {
+      for (int lane = 0; lane < lanes; ++lane) Begin(call, first + lane, MemoryOf(call, lane));
+      RunPhases({.lanes = lanes, .shares = static_cast<int>(shares_), .count = phases},
+                [&](int lane, int64_t phase, int share) {
+                  RunPhase(call, first + lane, phase, share, MemoryOf(call, lane));
+                });
+      for (int lane = 0; lane < lanes; ++lane) End(call, first + lane, MemoryOf(call, lane));
+    }
     return {};
   }
 
  private:
+  // The parts of one direction.
+  struct Memory {
+    DataSums<T>::Memory data;
+    T* bias = nullptr;
+    T* gates = nullptr;  // of a GRU with a late reset: and what the state adds to the last one
+    T* hidden[2] = {};   // before and after each step by turns
+    T* cell = nullptr;
+    T* reset = nullptr;
+  };
+
   static const T* Input(const KernelCall& call, size_t port) {
     return port < call.inputs.size() ? static_cast<const T*>(call.inputs[port]) : nullptr;
   }
   static T* Output(const KernelCall& call, size_t port) {
     return port < call.outputs.size() ? static_cast<T*>(call.outputs[port]) : nullptr;
   }
-
-  // Two directions run side by side where that is quicker than to share out each step of one after
-  // the other.
-  static int64_t DirectionsAtOnce(const KernelSite& site, const RecurrentShape& shape) {
-    const int64_t threads = Threads();
-    const Bytes states = Bytes((shape.gates + 3) * shape.StateSize()) * int64_t{sizeof(T)};
-    const bool fits = states * 2 <= site.most_workspace && !site.deterministic;
-    if (threads < 2 || shape.directions < 2 || !fits) return 1;
-    const int64_t step = shape.gates * shape.batch * shape.hidden * shape.hidden;
-    const int64_t saved = step - 2 * step / threads;
-    return saved <= 2 * shape.gates * kRegionWork ? 2 : 1;
+  static int64_t Take(int64_t elements, WorkspaceLayout& workspace) {
+    return workspace.Take(Bytes(elements) * int64_t{sizeof(T)});
   }
 
-  // How many steps are prepared at once: stretches of equal length, so that none is much shorter.
-  void PlanStretch(Bytes row, Bytes room) {
-    const int64_t row_bytes = std::max<int64_t>(row.value(), 1);
-    const Bytes weights = Bytes(shape_.gates * shape_.hidden * (shape_.features + shape_.hidden)) *
-                          int64_t{sizeof(T)};
-    const int64_t bytes = std::max(kStretchBytes.value(), weights.value() / kWeightsOfAStretch);
-    const int64_t wanted = std::max(bytes / row_bytes, kStretchRows);
-    const int64_t rows = std::min(wanted, std::max<int64_t>(room.value(), 0) / row_bytes);
-    const int64_t most = std::max<int64_t>(rows / std::max<int64_t>(shape_.batch, 1), 1);
-    const int64_t stretches = (shape_.sequence + most - 1) / most;
-    stretch_ = stretches == 0 ? 0 : (shape_.sequence + stretches - 1) / stretches;
-  }
-
-  Status PlanData(const KernelSite& site, WorkspaceLayout& workspace) {
-    for (int64_t d = 0; d < shape_.directions; ++d) {
-      if (quantized_) {
-        PLIMSOLL_ASSIGN(directions_[static_cast<size_t>(d)].quantized_data,
-                        QuantizedGates::Make(site, Ports::kWeights, Ports::kWeightsScale, shape_, d,
-                                             stretch_ * shape_.batch, workspace));
-        continue;
-      }
-      PLIMSOLL_ASSIGN(directions_[static_cast<size_t>(d)].data,
-                      GateProduct<T>::Make(site, Ports::kWeights, shape_, d, 0, shape_.gates,
-                                           stretch_ * shape_.batch, workspace));
-    }
-    return {};
-  }
+  bool resets_early() const { return cell_ == Cell::kGru && !late_reset_; }
+  bool resets_late() const { return cell_ == Cell::kGru && late_reset_; }
+  int64_t PhasesOfAStep() const { return resets_early() ? 2 : 1; }
+  // Of all gates and all columns.
+  int64_t StepWork() const { return shape_.gates * shape_.batch * shape_.hidden * shape_.hidden; }
 
   Status PlanStates(const KernelSite& site, WorkspaceLayout& workspace) {
     const int64_t state_gates = cell_ == Cell::kGru ? 2 : shape_.gates;
@@ -226,23 +167,70 @@ class RecurrentKernel final : public Kernel {
     return {};
   }
 
-  int64_t Length(const KernelCall& call, int64_t item) const {
-    if (!has_lengths_) return shape_.sequence;
-    return static_cast<const int32_t*>(call.inputs[Ports::kLengths])[item];
+  // Whether threads can share out the columns of a step; where the weights are not packed, each
+  // product is shared out for itself.
+  bool has_blocks() const {
+    return !quantized_ && std::ranges::all_of(directions_, [](const Direction<T>& direction) {
+      return direction.state.has_blocks() &&
+             (!direction.reset_state || direction.reset_state->has_blocks());
+    });
   }
 
-  // What lies behind it decides no scale of quantised layers.
-  int64_t LongestLength(const KernelCall& call) const {
-    int64_t longest = 0;
-    for (int64_t item = 0; item < shape_.batch; ++item) {
-      longest = std::max(longest, Length(call, item));
+  // Two directions run side by side where threads need not wait for each other in every step, or
+  // where that is quicker than to share out each product of one after the other.
+  int64_t DirectionsAtOnce(const KernelSite& site) const {
+    const int64_t threads = Threads();
+    const Bytes states = Bytes((shape_.gates + 3) * shape_.StateSize()) * int64_t{sizeof(T)};
+    const bool fits = states * 2 <= site.most_workspace && !site.deterministic;
+    if (threads < 2 || shape_.directions < 2 || !fits) return 1;
+    if (StepWork() * shape_.sequence < kRegionWork) return 1;
+    const int64_t saved = StepWork() - 2 * StepWork() / threads;
+    return has_blocks() || saved <= 2 * shape_.gates * kRegionWork ? 2 : 1;
+  }
+
+  void PlaceStates(int64_t lanes, bool has_bias, WorkspaceLayout& workspace) {
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      DirectionPlaces places;
+      if (has_bias) places.bias = Take(shape_.gates * shape_.hidden, workspace);
+      places.gates = Take((shape_.gates + (resets_late() ? 1 : 0)) * shape_.StateSize(), workspace);
+      for (int64_t& hidden : places.hidden) hidden = Take(shape_.StateSize(), workspace);
+      if (cell_ == Cell::kLstm) places.cell = Take(shape_.StateSize(), workspace);
+      if (resets_early()) places.reset = Take(shape_.StateSize(), workspace);
+      places_.push_back(places);
     }
-    return longest;
+  }
+
+  void ShareOut() {
+    const auto lanes = static_cast<int64_t>(places_.size());
+    const int64_t most =
+        std::min<int64_t>((Threads() + lanes - 1) / lanes, kMostPhaseShares / lanes);
+    const int64_t wanted = std::min(most, StepWork() / kShareWork);
+    if (wanted < 2 || !has_blocks() || !data_->has_blocks()) return;
+    const ProductTiles tiles = TilesOfProduct(shape_.batch, shape_.hidden);
+    cut_ = SharesOfProduct(tiles.rows, tiles.columns, wanted);
+    shares_ = cut_.rows * cut_.columns;
+    data_->ShareOut(shares_);
+  }
+
+  Memory MemoryOf(const KernelCall& call, int lane) const {
+    const DirectionPlaces& places = places_[static_cast<size_t>(lane)];
+    const auto at = [&](int64_t place) { return At<T>(call.workspace, place); };
+    T* const bias = Input(call, Ports::kBias) == nullptr ? nullptr : at(places.bias);
+    return {.data = {.bias = bias, .sums = at(places.sums), .rows = at(places.rows)},
+            .bias = bias,
+            .gates = at(places.gates),
+            .hidden = {at(places.hidden[0]), at(places.hidden[1])},
+            .cell = at(places.cell),
+            .reset = at(places.reset)};
+  }
+
+  const int32_t* Lengths(const KernelCall& call) const {
+    return has_lengths_ ? static_cast<const int32_t*>(call.inputs[Ports::kLengths]) : nullptr;
   }
 
   Status CheckLengths(const KernelCall& call) const {
-    for (int64_t item = 0; item < shape_.batch; ++item) {
-      const int64_t length = Length(call, item);
+    for (int64_t item = 0; has_lengths_ && item < shape_.batch; ++item) {
+      const int64_t length = Lengths(call)[item];
       if (length >= 0 && length <= shape_.sequence) continue;
       return Error{.kind = ErrorKind::kRunFailed,
                    .code = "kernel.input",
@@ -255,71 +243,23 @@ class RecurrentKernel final : public Kernel {
     return {};
   }
 
-  // The first step of the stretch that `step` begins; the last stretch reaches back.
-  int64_t StretchOf(int64_t step) const { return std::min(step, shape_.sequence - stretch_); }
-
-  // Rows of data for the steps of the stretch from `base` on. As they lie: by time, which runs
-  // against the steps in a reversed direction. Gathered: by step.
-  const T* DataRows(const KernelCall& call, int64_t number, int64_t base,
-                    const DirectionPlaces& places) const {
-    const T* const data = Input(call, Ports::kData);
-    const int64_t features = shape_.features;
-    if (!gathers_) {
-      const int64_t time = shape_.IsReversed(number) ? shape_.sequence - stretch_ - base : base;
-      return data + time * shape_.batch * features;
-    }
-    T* const rows = At<T>(call.workspace, places.rows);
-    for (int64_t i = 0; i < stretch_ * shape_.batch; ++i) {
-      const int64_t item = i % shape_.batch;
-      const int64_t time = TimeOf(call, number, base + i / shape_.batch, item);
-      std::copy_n(data + shape_.Row(std::max<int64_t>(time, 0), item) * features, features,
-                  rows + i * features);
-    }
-    return rows;
-  }
-
-  // Which of those rows a step has for an item.
-  int64_t RowOf(int64_t number, int64_t base, int64_t step, int64_t item) const {
-    const bool backwards = !gathers_ && shape_.IsReversed(number);
-    const int64_t place = backwards ? stretch_ - 1 - (step - base) : step - base;
-    return place * shape_.batch + item;
-  }
-
-  // What the data and the biases add to every gate in a stretch, [gate][row][hidden]. Biases of
+  // What is there before the first step: states, and what the biases add to each gate. Biases of
   // quantised layers come last of all.
-  void SumData(const KernelCall& call, int64_t number, int64_t base,
-               const DirectionPlaces& places) const {
-    T* const sums = At<T>(call.workspace, places.sums);
+  void Begin(const KernelCall& call, int64_t number, const Memory& memory) const {
+    LoadState(Input(call, Ports::kHidden), number, memory.hidden[0]);
+    if (cell_ == Cell::kLstm) LoadState(Input(call, Ports::kCell), number, memory.cell);
     const T* const bias = Input(call, Ports::kBias);
-    const int64_t rows = stretch_ * shape_.batch;
-    for (int64_t gate = 0; gate < shape_.gates; ++gate) {
-      T* const to = sums + gate * rows * shape_.hidden;
-      if (bias == nullptr || rows == 0 || quantized_) {
-        std::fill_n(to, rows * shape_.hidden, T(0));
-        continue;
-      }
-      const T* const own = bias + (2 * number * shape_.gates + gate) * shape_.hidden;
-      const T* const other = own + shape_.gates * shape_.hidden;
+    for (int64_t i = 0; bias != nullptr && i < shape_.gates * shape_.hidden; ++i) {
+      const T* const own = bias + 2 * number * shape_.gates * shape_.hidden + i;
       // With a late reset the state's bias of the last gate is reset too, and comes later.
-      const bool both = !(cell_ == Cell::kGru && late_reset_ && gate == 2);
-      for (int64_t i = 0; i < shape_.hidden; ++i) to[i] = own[i] + (both ? other[i] : T(0));
-      for (int64_t row = 1; row < rows; ++row) {
-        std::copy_n(to, shape_.hidden, to + row * shape_.hidden);
-      }
+      const bool both = !resets_late() || i < 2 * shape_.hidden;
+      memory.bias[i] = own[0] + (both ? own[shape_.gates * shape_.hidden] : T(0));
     }
-    const Direction<T>& direction = directions_[static_cast<size_t>(number)];
-    if constexpr (std::is_same_v<T, float>) {
-      if (quantized_) {
-        direction.quantized_data.AddTo(
-            call, DataRows(call, number, base, places),
-            RangeOfFloats(Input(call, Ports::kData),
-                          LongestLength(call) * shape_.batch * shape_.features),
-            sums);
-        return;
-      }
-    }
-    direction.data.AddTo(DataRows(call, number, base, places), Input(call, Ports::kWeights), sums,
-                         call.workspace);
+  }
+
+  void End(const KernelCall& call, int64_t number, const Memory& memory) const {
+    StoreState(memory.hidden[shape_.sequence % 2], number, Output(call, Ports::kLastHidden));
+    if (cell_ == Cell::kLstm) StoreState(memory.cell, number, Output(call, Ports::kLastCell));
   }
 
   void LoadState(const T* initial, int64_t number, T* state) const {
@@ -340,52 +280,68 @@ class RecurrentKernel final : public Kernel {
     }
   }
 
-  void RunDirection(const KernelCall& call, int64_t number, const DirectionPlaces& places) const {
-    T* const hidden = At<T>(call.workspace, places.hidden);
-    T* const cell = At<T>(call.workspace, places.cell);
-    LoadState(Input(call, Ports::kHidden), number, hidden);
-    if (cell_ == Cell::kLstm) LoadState(Input(call, Ports::kCell), number, cell);
-    for (int64_t step = 0; step < shape_.sequence; ++step) {
-      if (step % stretch_ == 0) SumData(call, number, StretchOf(step), places);
-      RunStep(call, number, StretchOf(step / stretch_ * stretch_), step, places);
+  // A stretch has phases for its data, then those of its steps.
+  void RunPhase(const KernelCall& call, int64_t number, int64_t phase, int64_t share,
+                const Memory& memory) const {
+    const int64_t in_stretch = data_->phases() + data_->stretch() * PhasesOfAStep();
+    const int64_t stretch = phase / in_stretch;
+    const int64_t place = phase % in_stretch - data_->phases();
+    if (place < 0) {
+      data_->RunPhase(call, number, stretch, place + data_->phases(), share, memory.data);
+      return;
     }
-    StoreState(hidden, number, Output(call, Ports::kLastHidden));
-    if (cell_ == Cell::kLstm) StoreState(cell, number, Output(call, Ports::kLastCell));
+    const int64_t step = stretch * data_->stretch() + place / PhasesOfAStep();
+    const GateAddend<T> sums = data_->OfStep(number, stretch, step, memory.data.sums);
+    const ProductBlock block = BlockOfShare(cut_, shape_.batch, shape_.hidden, share);
+    if (place % PhasesOfAStep() == 0) {
+      SumStates(call, number, step, block, sums, memory);
+      if (cell_ == Cell::kGru) PrepareGru(call, number, step, block, sums, memory);
+      if (resets_early()) return;
+    } else {
+      SumResetStates(call, number, block, sums, memory);
+    }
+    for (int64_t item = block.first_row; item < block.first_row + block.rows; ++item) {
+      StepItem(call, number, step, item, block, memory);
+    }
   }
 
-  // The time that an item is at in a step; -1 when it has ended.
-  int64_t TimeOf(const KernelCall& call, int64_t number, int64_t step, int64_t item) const {
-    const int64_t length = Length(call, item);
-    if (step >= length) return -1;
-    return shape_.IsReversed(number) ? length - 1 - step : step;
+  void Multiply(const KernelCall& call, const GateProduct<T>& product, const ProductBlock& block,
+                const T* a, const GateAddend<T>& addend, T* c) const {
+    if (shares_ > 1) {
+      product.RunBlock(block, a, addend, c);
+    } else {
+      product.Run(a, Input(call, Ports::kRecurrence), addend, c, call.workspace);
+    }
   }
 
-  void RunStep(const KernelCall& call, int64_t number, int64_t base, int64_t step,
-               const DirectionPlaces& places) const {
+  void SumStates(const KernelCall& call, int64_t number, int64_t step, const ProductBlock& block,
+                 const GateAddend<T>& sums, const Memory& memory) const {
     const Direction<T>& direction = directions_[static_cast<size_t>(number)];
-    const T* const recurrence = Input(call, Ports::kRecurrence);
-    const T* const sums = At<T>(call.workspace, places.sums);
-    T* const gates = At<T>(call.workspace, places.gates);
-    T* const hidden = At<T>(call.workspace, places.hidden);
-    T* const carried = gates + shape_.gates * shape_.StateSize();
-    for (int64_t item = 0; stretch_ > 1 && item < shape_.batch; ++item) {
-      for (int64_t gate = 0; gate < shape_.gates; ++gate) {
-        const int64_t row = gate * stretch_ * shape_.batch + RowOf(number, base, step, item);
-        std::copy_n(sums + row * shape_.hidden, shape_.hidden,
-                    gates + (gate * shape_.batch + item) * shape_.hidden);
-      }
-    }
+    const T* const before = memory.hidden[step % 2];
     if constexpr (std::is_same_v<T, float>) {
       if (quantized_) {
-        direction.quantized_state.AddTo(call, hidden, RangeOfStates(call, step, hidden), gates);
+        for (int64_t gate = 0; gate < shape_.gates; ++gate) {
+          CopyUnlessThere(sums.data + gate * sums.gate_stride, shape_.StateSize(),
+                          memory.gates + gate * shape_.StateSize());
+        }
+        direction.quantized_state.AddTo(call, before, RangeOfStates(call, step, before),
+                                        memory.gates);
+        return;
       }
     }
-    if (!quantized_) direction.state.AddTo(hidden, recurrence, gates, call.workspace);
-    if (cell_ == Cell::kGru) PrepareGru(call, number, gates, carried, places);
-    for (int64_t item = 0; item < shape_.batch; ++item) {
-      const int64_t time = TimeOf(call, number, step, item);
-      if (time >= 0) StepItem(call, number, time, item, places);
-    }
+    Multiply(call, direction.state, block, before, sums, memory.gates);
+  }
+
+  // Of a GRU with an early reset: what the reset state adds to the last gate.
+  void SumResetStates(const KernelCall& call, int64_t number, const ProductBlock& block,
+                      GateAddend<T> sums, const Memory& memory) const {
+    sums.data += 2 * sums.gate_stride;
+    Multiply(call, *directions_[static_cast<size_t>(number)].reset_state, block, memory.reset, sums,
+             memory.gates + 2 * shape_.StateSize());
+  }
+
+  static void CopyUnlessThere(const T* from, int64_t count, T* to) {
+    if (from != to) std::copy_n(from, count, to);
   }
 
   // Of quantised layers: an item that had ended before the last step is left out.
@@ -393,7 +349,7 @@ class RecurrentKernel final : public Kernel {
     if (!has_lengths_) return RangeOfFloats(hidden, shape_.StateSize());
     FloatRange range;
     for (int64_t item = 0; item < shape_.batch; ++item) {
-      if (step > 0 && step > Length(call, item)) continue;
+      if (step > 0 && step > Lengths(call)[item]) continue;
       const FloatRange own = RangeOfFloats(hidden + item * shape_.hidden, shape_.hidden);
       range.least = std::min(range.least, own.least);
       range.most = std::max(range.most, own.most);
@@ -401,56 +357,63 @@ class RecurrentKernel final : public Kernel {
     return range;
   }
 
-  // Activates z and r, and works out what the state adds to h: into it, or into `carried`.
-  void PrepareGru(const KernelCall& call, int64_t number, T* gates, T* carried,
-                  const DirectionPlaces& places) const {
+  // Activates z and r, and works out what the last gate takes: the reset state, or with a late
+  // reset what the state adds to it.
+  void PrepareGru(const KernelCall& call, int64_t number, int64_t step, const ProductBlock& block,
+                  const GateAddend<T>& sums, const Memory& memory) const {
     const Direction<T>& direction = directions_[static_cast<size_t>(number)];
-    const T* const recurrence = Input(call, Ports::kRecurrence);
-    const T* const hidden = At<T>(call.workspace, places.hidden);
+    const T* const before = memory.hidden[step % 2];
     const int64_t size = shape_.StateSize();
-    const CellStep<T> step{.size = 2 * size, .clip = static_cast<T>(shape_.clip)};
-    step.Activate(gates, direction.functions[0]);
-    if (!late_reset_) {
-      T* const reset = At<T>(call.workspace, places.reset);
-      for (int64_t i = 0; i < size; ++i) reset[i] = gates[size + i] * hidden[i];
-      direction.reset_state->AddTo(reset, recurrence, gates + 2 * size, call.workspace);
-      return;
-    }
-    const T* const bias = Input(call, Ports::kBias);
-    for (int64_t item = 0; item < shape_.batch; ++item) {
-      T* const to = carried + item * shape_.hidden;
-      if (bias == nullptr) {
-        std::fill_n(to, shape_.hidden, T(0));
-      } else {
-        std::copy_n(bias + (6 * number + 5) * shape_.hidden, shape_.hidden, to);
+    const CellStep<T> cell{.size = block.columns, .clip = static_cast<T>(shape_.clip)};
+    for (int64_t item = block.first_row; item < block.first_row + block.rows; ++item) {
+      const int64_t first = item * shape_.hidden + block.first_column;
+      for (const int64_t gate : {0, 1}) {
+        cell.Activate(memory.gates + gate * size + first, direction.functions[0]);
       }
+      for (int64_t i = first; resets_early() && i < first + block.columns; ++i) {
+        memory.reset[i] = memory.gates[size + i] * before[i];
+      }
+      if (!resets_late()) continue;
+      CopyUnlessThere(sums.data + 2 * sums.gate_stride + first, block.columns,
+                      memory.gates + 2 * size + first);
     }
-    direction.reset_state->AddTo(hidden, recurrence, carried, call.workspace);
+    if (!resets_late()) return;
+    GateAddend<T> bias{.data = Input(call, Ports::kBias)};
+    if (bias.data != nullptr) bias.data += (6 * number + 5) * shape_.hidden;
+    Multiply(call, *direction.reset_state, block, before, bias, memory.gates + 3 * size);
   }
 
-  void StepItem(const KernelCall& call, int64_t number, int64_t time, int64_t item,
-                const DirectionPlaces& places) const {
+  // The columns of a block of what a step makes of an item.
+  void StepItem(const KernelCall& call, int64_t number, int64_t step, int64_t item,
+                const ProductBlock& block, const Memory& memory) const {
     const std::vector<RecurrentActivation>& functions =
         directions_[static_cast<size_t>(number)].functions;
-    const int64_t offset = item * shape_.hidden;
-    T* const gates = At<T>(call.workspace, places.gates);
-    const T* const peepholes = cell_ == Cell::kLstm ? Input(call, Ports::kPeepholes) : nullptr;
-    CellStep<T> step{.gates = gates + offset,
+    const int64_t column = block.first_column;
+    const int64_t offset = item * shape_.hidden + column;
+    const int64_t time = shape_.TimeOf(Lengths(call), number, step, item);
+    CellStep<T> cell{.gates = memory.gates + offset,
                      .stride = shape_.StateSize(),
-                     .hidden = At<T>(call.workspace, places.hidden) + offset,
-                     .cell = At<T>(call.workspace, places.cell) + offset,
-                     .size = shape_.hidden,
+                     .before = memory.hidden[step % 2] + offset,
+                     .hidden = memory.hidden[(step + 1) % 2] + offset,
+                     .cell = memory.cell + offset,
+                     .size = block.columns,
+                     .whole = shape_.hidden,
                      .clip = static_cast<T>(shape_.clip)};
-    if (const T* const bias = Input(call, Ports::kBias); quantized_ && bias != nullptr) {
-      step.late_bias = bias + 2 * number * shape_.gates * shape_.hidden;
+    if (time < 0) {
+      std::copy_n(cell.before, cell.size, cell.hidden);
+      return;
     }
-    if (peepholes != nullptr) step.peepholes = peepholes + 3 * number * shape_.hidden;
-    if (late_reset_) step.carried = gates + shape_.gates * shape_.StateSize() + offset;
-    if (cell_ == Cell::kRnn) StepRnn(step, functions);
-    if (cell_ == Cell::kGru) StepGru(step, functions);
-    if (cell_ == Cell::kLstm) StepLstm(step, functions, couples_);
+    if (const T* const bias = Input(call, Ports::kBias); quantized_ && bias != nullptr) {
+      cell.late_bias = bias + 2 * number * shape_.gates * shape_.hidden + column;
+    }
+    const T* const peepholes = cell_ == Cell::kLstm ? Input(call, Ports::kPeepholes) : nullptr;
+    if (peepholes != nullptr) cell.peepholes = peepholes + 3 * number * shape_.hidden + column;
+    if (resets_late()) cell.carried = cell.gate(3);
+    if (cell_ == Cell::kRnn) StepRnn(cell, functions);
+    if (cell_ == Cell::kGru) StepGru(cell, functions);
+    if (cell_ == Cell::kLstm) StepLstm(cell, functions, couples_);
     if (T* const all = Output(call, Ports::kAll)) {
-      std::copy_n(step.hidden, shape_.hidden, all + shape_.AllOffset(time, number, item));
+      std::copy_n(cell.hidden, cell.size, all + shape_.AllOffset(time, number, item) + column);
     }
   }
 
@@ -460,10 +423,11 @@ class RecurrentKernel final : public Kernel {
   bool late_reset_ = false;  // GRU: linear_before_reset
   bool couples_ = false;     // LSTM: input_forget
   bool has_lengths_ = false;
-  bool gathers_ = false;  // rows of data do not lie as steps take them
-  int64_t stretch_ = 0;   // steps whose data is worked on at once
+  std::optional<DataSums<T>> data_;
   std::vector<Direction<T>> directions_;
   std::vector<DirectionPlaces> places_;  // of the directions that run side by side
+  int64_t shares_ = 1;                   // of each phase
+  ProductShares cut_;                    // of a step
   Bytes workspace_;
 };
 

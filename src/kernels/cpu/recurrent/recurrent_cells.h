@@ -3,22 +3,25 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/recurrent/recurrent_layer.h"
+#include "kernels/cpu/recurrent/recurrent_activation.h"
 
 // What one step makes of the gates' sums, for each kind of cell. A cell is given the sums of one
-// item, gate by gate `stride` elements apart, and its states, which it renews.
+// item, or some columns of them, gate by gate `stride` elements apart, and its states, which it
+// renews.
 namespace plimsoll::kernels::cpu {
 
 template <typename T>
 struct CellStep {
   T* gates = nullptr;
-  int64_t stride = 0;  // from one gate to the next
-  T* hidden = nullptr;
+  int64_t stride = 0;            // from one gate to the next
+  const T* before = nullptr;     // the hidden state of the step before
+  T* hidden = nullptr;           // becomes that of this step
   T* cell = nullptr;             // LSTM
-  const T* peepholes = nullptr;  // LSTM: of this direction, or null
+  const T* peepholes = nullptr;  // LSTM: of this direction and column, or null
   const T* carried = nullptr;    // GRU: what the state adds to the last gate
   const T* late_bias = nullptr;  // LSTM: of the data, then of the state, or null: is in the sums
-  int64_t size = 0;
+  int64_t size = 0;              // columns
+  int64_t whole = 0;             // columns of the layer
   T clip = 0;
 
   T* gate(int64_t number) const { return gates + number * stride; }
@@ -27,8 +30,8 @@ struct CellStep {
   }
   void AddLateBias(int64_t number) const {
     if (late_bias == nullptr) return;
-    const T* const data = late_bias + number * size;
-    const T* const state = data + 4 * size;
+    const T* const data = late_bias + number * whole;
+    const T* const state = data + 4 * whole;
     for (int64_t i = 0; i < size; ++i) gate(number)[i] += data[i] + state[i];
   }
   void Activate(T* row, const RecurrentActivation& activation) const {
@@ -54,7 +57,7 @@ void StepGru(const CellStep<T>& step, const std::vector<RecurrentActivation>& fu
   }
   step.Activate(candidate, functions[1]);
   for (int64_t i = 0; i < step.size; ++i) {
-    step.hidden[i] = (1 - update[i]) * candidate[i] + update[i] * step.hidden[i];
+    step.hidden[i] = (1 - update[i]) * candidate[i] + update[i] * step.before[i];
   }
 }
 
@@ -70,7 +73,7 @@ void StepLstm(const CellStep<T>& step, const std::vector<RecurrentActivation>& f
   const T* const peep = step.peepholes;
   for (int64_t i = 0; peep != nullptr && i < step.size; ++i) {
     input[i] += peep[i] * cell[i];
-    forget[i] += peep[2 * step.size + i] * cell[i];
+    forget[i] += peep[2 * step.whole + i] * cell[i];
   }
   for (const int64_t number : {0, 2, 3}) step.AddLateBias(number);
   step.Activate(input, functions[0]);
@@ -82,7 +85,7 @@ void StepLstm(const CellStep<T>& step, const std::vector<RecurrentActivation>& f
   step.Activate(candidate, functions[1]);
   for (int64_t i = 0; i < step.size; ++i) cell[i] = forget[i] * cell[i] + input[i] * candidate[i];
   for (int64_t i = 0; peep != nullptr && i < step.size; ++i) {
-    output[i] += peep[step.size + i] * cell[i];
+    output[i] += peep[step.whole + i] * cell[i];
   }
   step.AddLateBias(1);
   step.Activate(output, functions[0]);

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <utility>
-#include <vector>
-
-#include "kernels/cpu/product/float_product.h"
-#include "kernels/cpu/recurrent/recurrent_activation.h"
+#include "kernels/kernel.h"
 
 namespace plimsoll::kernels::cpu {
 
@@ -53,57 +49,16 @@ struct RecurrentShape {
   int64_t LastOffset(int64_t direction, int64_t item) const {
     return (batch_first ? item * directions + direction : direction * batch + item) * hidden;
   }
+  // The time that an item is at in a step, of `lengths` or, where null, of the whole sequence; -1
+  // when it has ended.
+  int64_t TimeOf(const int32_t* lengths, int64_t direction, int64_t step, int64_t item) const {
+    const int64_t length = lengths == nullptr ? sequence : lengths[item];
+    if (step >= length) return -1;
+    return IsReversed(direction) ? length - 1 - step : step;
+  }
 };
 
 Result<RecurrentShape> ReadRecurrentShape(const KernelSite& site, int64_t gates,
                                           bool quantized = false);
-
-// The products of some gates' weights (an input [directions, gates * hidden, depth]) with rows of
-// data: c += a x weights^T for each gate, results one behind the other.
-template <typename T>
-class GateProduct {
- public:
-  static Result<GateProduct> Make(const KernelSite& site, size_t weights,
-                                  const RecurrentShape& shape, int64_t direction,
-                                  int64_t first_gate, int64_t gates, int64_t rows,
-                                  WorkspaceLayout& workspace) {
-    GateProduct made;
-    const int64_t depth = site.inputs[weights].dims[2];
-    ProductShape product{.rows = rows,
-                         .columns = shape.hidden,
-                         .depth = depth,
-                         .a_row_stride = depth,
-                         .a_depth_stride = 1,
-                         .b_depth_stride = 1,
-                         .b_column_stride = depth,
-                         .a_matrices = std::vector<int64_t>(static_cast<size_t>(gates), 0),
-                         .b_matrices = {},
-                         .b_count = shape.directions * shape.gates};
-    for (int64_t gate = 0; gate < gates; ++gate) {
-      product.b_matrices.push_back(direction * shape.gates + first_gate + gate);
-    }
-    if constexpr (std::is_same_v<T, float>) {
-      PLIMSOLL_ASSIGN(made.product_,
-                      FloatProduct::Make(site, weights, std::move(product), 1, {}, workspace));
-    } else {
-      made.product_ = std::move(product);
-    }
-    return made;
-  }
-
-  void AddTo(const T* a, const T* weights, T* c, void* workspace) const {
-    if constexpr (std::is_same_v<T, float>) {
-      const ProductShape& shape = product_.shape();
-      product_.Run(a, weights, {},
-                   {.data = c, .row_stride = shape.columns, .matrix_stride = shape.c_size()}, c,
-                   workspace);
-    } else {
-      MultiplyMatrices(product_, a, weights, c, /*onto=*/true);
-    }
-  }
-
- private:
-  std::conditional_t<std::is_same_v<T, float>, FloatProduct, ProductShape> product_;
-};
 
 }  // namespace plimsoll::kernels::cpu

@@ -8,6 +8,7 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/quantization/bounded_weights.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
+#include "kernels/cpu/quantization/byte_tiles.h"
 #include "kernels/cpu/quantization/quantized_operand.h"
 #include "kernels/cpu/workspace.h"
 #include "plimsoll/base/text.h"
@@ -65,13 +66,28 @@ class IntegerConvolution {
   int64_t words() const { return window_.ChannelWordCount() * shape_.window.KernelSize(); }
 
   void RunDepthwise(const KernelCall& call, const PairFinish& finish) const;
+  void ChooseTiles();
   Status PackBounded(const KernelSite& site, WorkspaceLayout& workspace);
   Status PackPairs(const KernelSite& site);
   void CutForThreads();
+  // What a stretch looks at.
+  Bytes ColumnBytes() const {
+    const Bytes size = WordBytes(stretch_, words());
+    return tiles_ == TileUnit::kNone ? size : size + TileOverread();
+  }
   // Independent pieces of work: images, groups, stretches of places, parts of a group's filters.
   int64_t Stretches() const { return (shape_.window.OutputSize() + stretch_ - 1) / stretch_; }
   int64_t Parts() const { return (shape_.GroupFilters() + part_ - 1) / part_; }
   int64_t Units() const { return shape_.batch * shape_.groups * Stretches() * Parts(); }
+  void MultiplyBounded(int64_t filter, int64_t filters, int64_t places, const int32_t* columns,
+                       const PairFinish& finish) const {
+    const QuadWeights weights = bounded_->At(filter);
+    if (tiles_ == TileUnit::kNone) {
+      MultiplyQuadRows(filters, places, words(), weights, columns, finish);
+    } else {
+      MultiplyTileRows(tiles_, filters, places, words(), weights, columns, finish);
+    }
+  }
   template <typename X>
   PairFinish WithoutZero(const KernelCall& call, PairFinish finish) const;
   template <typename X, typename W>
@@ -96,6 +112,7 @@ class IntegerConvolution {
   int64_t scratch_ = 0;  // in the workspace
   std::optional<ByteDepthwise> depthwise_;
   WordWindow window_;
+  TileUnit tiles_ = TileUnit::kNone;  // of bounded weights
   std::optional<BoundedWeights> bounded_;
   int64_t biases_ = 0;            // of bounded weights, in the workspace: one a filter
   const void* packed_ = nullptr;  // other weights in the order of pairs
@@ -140,8 +157,10 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
   made.pointwise_ = window.KernelSize() == 1 && window.strides == Window::Sizes{1, 1, 1} &&
                     window.begin == Window::Sizes{0, 0, 0} && window.input == window.output;
   made.window_ = WordWindow(made.shape_, ChannelWords::kQuads);
+  made.ChooseTiles();
   PLIMSOLL_TRY(made.PackBounded(site, workspace));
   if (!made.bounded_) {
+    made.tiles_ = TileUnit::kNone;
     made.window_ = WordWindow(made.shape_, ChannelWords::kPairs);
     PLIMSOLL_TRY(made.PackPairs(site));
   }
@@ -153,7 +172,7 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
   made.block_ = std::clamp<int64_t>(kMostFilterBytes / (words * 4) / 12 * 12, 12, kMostFilters);
   made.block_ = std::min(made.block_, std::max<int64_t>(made.shape_.GroupFilters(), 1));
   const auto slot = [&] {
-    Bytes size = WordBytes(made.stretch_, words);
+    Bytes size = made.ColumnBytes();
     if (!made.bounded_) size += WordBytes(made.block_, words);
     if (!made.pointwise_) size += made.window_.size(made.stretch_).RoundUp(64);
     return size;
@@ -169,15 +188,37 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
   return made;
 }
 
-// Small images have fewer stretches than there are threads. Each part of the filters gathers the
-// places again, so shorter stretches come first, down to a quarter of the threads.
+// Stretches of places, and parts of the filters, that take several threads the least time: each
+// part gathers its places again, and threads wait for the one that has most to do.
 void IntegerConvolution::CutForThreads() {
-  part_ = std::max<int64_t>(shape_.GroupFilters(), 1);
-  while (Units() * 4 < Threads() && stretch_ > kGroupColumns) {
-    stretch_ = std::max(stretch_ / 2 / kGroupColumns * kGroupColumns, kGroupColumns);
+  const int64_t filters = std::max<int64_t>(shape_.GroupFilters(), 1);
+  part_ = filters;
+  if (Threads() == 1) return;
+  // Of gathering a group of places, in filters that it meets in the same time.
+  const int64_t gathering = tiles_ == TileUnit::kNone ? 8 : 40;
+  int64_t least = kSaturated;
+  int64_t best_stretch = stretch_;
+  int64_t best_part = part_;
+  for (; stretch_ >= kGroupColumns; stretch_ -= kGroupColumns) {
+    for (int64_t parts = 1; parts * kLeastPart < filters + kLeastPart; ++parts) {
+      part_ = ColumnGroups((filters + parts - 1) / parts) * kGroupColumns;
+      const int64_t turns = (Units() + Threads() - 1) / Threads();
+      const int64_t time = turns * stretch_ * (gathering + part_);
+      if (time >= least) continue;
+      least = time;
+      best_stretch = stretch_;
+      best_part = part_;
+    }
   }
-  const int64_t parts = std::max<int64_t>(Threads() / std::max<int64_t>(Units(), 1), 1);
-  part_ = std::max((part_ + parts - 1) / parts, kLeastPart);
+  stretch_ = best_stretch;
+  part_ = best_part;
+}
+
+// A few filters meet bytes faster without tiles, and each group of filters begins a tile.
+void IntegerConvolution::ChooseTiles() {
+  const int64_t filters = shape_.GroupFilters();
+  const bool whole = shape_.groups == 1 || filters % kGroupColumns == 0;
+  tiles_ = whole && filters >= kLeastTileRows ? UsableTiles() : TileUnit::kNone;
 }
 
 // Constant weights that bytes meet as they are, where the site has a place for them.
@@ -200,9 +241,11 @@ Status IntegerConvolution::PackBounded(const KernelSite& site, WorkspaceLayout& 
       });
     };
   };
-  PLIMSOLL_ASSIGN(bounded_, BoundedWeights::Pack(site, ports_.weights, ports_.weights_zero,
-                                                 {.lines = shape_.filters, .quads = words()},
-                                                 StrCat("filters of ", taps, " taps"), reader));
+  PLIMSOLL_ASSIGN(
+      bounded_, BoundedWeights::Pack(
+                    site, ports_.weights, ports_.weights_zero,
+                    {.lines = shape_.filters, .quads = words(), .tiles = tiles_ != TileUnit::kNone},
+                    StrCat("filters of ", taps, " taps"), reader));
   if (bounded_) biases_ = workspace.Take(Bytes(shape_.filters) * 4);
   return {};
 }
@@ -260,10 +303,10 @@ void IntegerConvolution::WidenFilter(const W* weights, int64_t filter, int32_t z
 template <typename X>
 void IntegerConvolution::GatherPlaces(const X* x, int64_t first, int64_t count, X zero,
                                       int32_t* lines, int32_t* columns) const {
-  if (!pointwise_) return window_.Gather(x, first, count, zero, lines, columns);
-  for (int64_t word = 0; word < words(); ++word) {
-    window_.ReadWords(x, word, first, count, zero, columns + word * kGroupColumns,
-                      words() * kGroupColumns);
+  if (pointwise_) {
+    window_.ReadPlaces(x, first, count, zero, columns);
+  } else {
+    window_.Gather(x, first, count, zero, lines, columns);
   }
 }
 
@@ -293,10 +336,11 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& given) 
   const int64_t places = shape_.window.OutputSize();
   const int64_t filters = shape_.GroupFilters();
   ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
+    const TileShare share(tiles_);
     for (int64_t slot = begin; slot < end; ++slot) {
       char* memory = At<char>(call.workspace, scratch_ + slot * slot_size_.value());
       auto* const columns = reinterpret_cast<int32_t*>(memory);
-      memory += WordBytes(stretch_, words()).value();
+      memory += ColumnBytes().value();
       auto* const rows = reinterpret_cast<int32_t*>(memory);
       if (!bounded_) memory += WordBytes(block_, words()).value();
       auto* const lines = reinterpret_cast<int32_t*>(memory);
@@ -320,8 +364,7 @@ void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& given) 
         };
         if (bounded_) {
           const int64_t filter = group * filters + begin_filter;
-          MultiplyQuadRows(end_filter - begin_filter, count, words(), bounded_->At(filter), columns,
-                           part(filter));
+          MultiplyBounded(filter, end_filter - begin_filter, count, columns, part(filter));
           continue;
         }
         for (int64_t done = begin_filter; done < end_filter; done += block_) {

@@ -56,8 +56,9 @@ Bytes WordWindow::size(int64_t places) const {
   if (shape_.window.OutputSize() == 0) return {};
   const int64_t rows = (places + shape_.window.output[2] - 2) / shape_.window.output[2] + 1;
   const int64_t channels = ChannelWordCount();
-  // A line in the input's order, and what the last group of a line writes beyond it.
-  const int64_t more = shape_.window.input[2] + 2 * kGroupColumns;
+  // Lines in the input's order, and what the last group of a line writes beyond it.
+  const int64_t read = Narrow() ? std::min(LinesFor(rows), shape_.window.input[1]) : 1;
+  const int64_t more = read * shape_.window.input[2] + 2 * kGroupColumns;
   return Bytes(LinesFor(rows) * channels * line_ + more) * 4;
 }
 
@@ -78,38 +79,87 @@ void WordWindow::ReadWords(const X* x, int64_t word, int64_t first, int64_t coun
   QuadRows(rows, count, kFlip<X>, static_cast<uint8_t>(zero), to, group_stride);
 }
 
-template void WordWindow::ReadWords(const uint8_t*, int64_t, int64_t, int64_t, uint8_t, int32_t*,
-                                    int64_t) const;
-template void WordWindow::ReadWords(const int8_t*, int64_t, int64_t, int64_t, int8_t, int32_t*,
-                                    int64_t) const;
-
-// A line of the input with its padding; one outside of the input (-1) is padding.
 template <typename X>
-void WordWindow::ReadLine(const X* x, int64_t word, int64_t line, X zero, int32_t* scratch,
-                          int32_t* to) const {
+void WordWindow::ReadPlaces(const X* x, int64_t first, int64_t count, X zero,
+                            int32_t* columns) const {
+  if (words_ == ChannelWords::kQuads) {
+    QuadPlanes(reinterpret_cast<const uint8_t*>(x) + first, shape_.window.InputSize(),
+               shape_.GroupChannels(), count, kFlip<X>, static_cast<uint8_t>(zero), columns);
+    return;
+  }
+  const int64_t words = ChannelWordCount();
+  for (int64_t word = 0; word < words; ++word) {
+    ReadWords(x, word, first, count, zero, columns + word * kGroupColumns, words * kGroupColumns);
+  }
+}
+
+template void WordWindow::ReadPlaces(const uint8_t*, int64_t, int64_t, uint8_t, int32_t*) const;
+template void WordWindow::ReadPlaces(const int8_t*, int64_t, int64_t, int8_t, int32_t*) const;
+
+// Most groups of columns of such a line would be half empty.
+bool WordWindow::Narrow() const { return shape_.window.input[2] < 2 * kGroupColumns; }
+
+// Spreads a line of words over the phases of the stride.
+void WordWindow::PlaceLine(const int32_t* words, int32_t* to) const {
   const Window& window = shape_.window;
-  const uint8_t padding = static_cast<uint8_t>(zero) ^ kFlip<X>;
-  std::fill_n(to, line_,
-              words_ == ChannelWords::kPairs ? 0 : static_cast<int32_t>(padding * 0x01010101U));
-  if (line < 0) return;
   const int64_t width = window.input[2];
   const int64_t before = window.begin[2];
   const int64_t stride = window.strides[2];
   if (stride == 1) {
-    ReadWords(x, word, line * width, width, zero, to + before, kGroupColumns);
+    for (int64_t column = 0; column < width; column += kGroupColumns) {
+      CopyWords(words + column, std::min(kGroupColumns, width - column), to + before + column);
+    }
     return;
   }
-  ReadWords(x, word, line * width, width, zero, scratch, kGroupColumns);
   if (stride == 2 && before >= 0) {
     // Places of the first column's phase begin there, those of the other one place on or off.
     int32_t* const first = to + before % 2 * phase_ + before / 2;
     int32_t* const second = to + (before + 1) % 2 * phase_ + (before + 1) / 2;
-    SplitWords(scratch, width, first, second);
+    SplitWords(words, width, first, second);
     return;
   }
   for (int64_t column = 0; column < width; ++column) {
     const int64_t place = column + before;
-    to[place % stride * phase_ + place / stride] = scratch[column];
+    to[place % stride * phase_ + place / stride] = words[column];
+  }
+}
+
+// Lines [first, first + count), of which those outside of the input are padding.
+struct WordWindow::Lines {
+  int64_t plane;  // of the input; outside of it all lines are padding
+  int64_t first;
+  int64_t count;
+};
+
+template <typename X>
+void WordWindow::ReadLines(const X* x, int64_t word, const Lines& lines, X zero, int32_t* scratch,
+                           int32_t* to) const {
+  const Window& window = shape_.window;
+  const int64_t width = window.input[2];
+  const uint8_t padding = static_cast<uint8_t>(zero) ^ kFlip<X>;
+  const int32_t padded =
+      words_ == ChannelWords::kPairs ? 0 : static_cast<int32_t>(padding * 0x01010101U);
+  const bool outside = lines.plane < 0 || lines.plane >= window.input[0];
+  const int64_t begin = outside ? 0 : std::max<int64_t>(lines.first, 0);
+  const int64_t end = outside ? 0 : std::min(lines.first + lines.count, window.input[1]);
+  const auto read = [&](int64_t line, int64_t count, int32_t* words) {
+    ReadWords(x, word, (lines.plane * window.input[1] + line) * width, count * width, zero, words,
+              kGroupColumns);
+  };
+  if (Narrow() && begin < end) read(begin, end - begin, scratch);
+  for (int64_t i = 0; i < lines.count; ++i, to += line_) {
+    if (!Sees(i)) continue;
+    std::fill_n(to, line_, padded);
+    const int64_t line = lines.first + i;
+    if (line < begin || line >= end) continue;
+    if (Narrow()) {
+      PlaceLine(scratch + (line - begin) * width, to);
+    } else if (window.strides[2] == 1) {
+      read(line, 1, to + window.begin[2]);
+    } else {
+      read(line, 1, scratch);
+      PlaceLine(scratch, to);
+    }
   }
 }
 
@@ -144,14 +194,13 @@ void WordWindow::GatherOf(const X* x, int64_t first, int64_t count, X zero, int3
     const int64_t seen = (rows - 1) * window.strides[1] + window.Extent(1);
     const int64_t channel_step = window.kernel[0] * seen * line_;
     for (int64_t channel = 0; channel < channels; ++channel) {
-      for (int64_t i = 0; i < window.kernel[0] * seen; ++i) {
-        if (!Sees(i % seen)) continue;
-        const int64_t z =
-            plane * window.strides[0] - window.begin[0] + i / seen * window.dilations[0];
-        const int64_t y = top * window.strides[1] - window.begin[1] + i % seen;
-        const bool inside = z >= 0 && z < window.input[0] && y >= 0 && y < window.input[1];
-        ReadLine(x, channel, inside ? z * window.input[1] + y : -1, zero, scratch,
-                 lines + channel * channel_step + i * line_);
+      for (int64_t tap = 0; tap < window.kernel[0]; ++tap) {
+        const Lines own{
+            .plane = plane * window.strides[0] - window.begin[0] + tap * window.dilations[0],
+            .first = top * window.strides[1] - window.begin[1],
+            .count = seen};
+        ReadLines(x, channel, own, zero, scratch,
+                  lines + channel * channel_step + tap * seen * line_);
       }
     }
     const int64_t begin = std::max(first, row * width);

@@ -10,9 +10,9 @@ namespace plimsoll::kernels::cpu {
 enum class ChannelWords : int64_t { kPairs = 2, kQuads = 4 };
 
 // What output places of a convolution of bytes look at, as groups of columns of words: the word of
-// channels, then the tap. The input lines that some places need become words once, with their
-// padding, channels by channels; columns that a stride keeps apart lie apart. Places are then
-// copied tap by tap.
+// channels, then the tap. The input lines that some places need become words once, narrow ones all
+// at a time, with their padding, channels by channels; columns that a stride keeps apart lie apart.
+// Places are then copied tap by tap.
 class WordWindow {
  public:
   WordWindow() = default;
@@ -29,19 +29,25 @@ class WordWindow {
               int32_t* columns) const;
   void Gather(const int8_t* x, int64_t first, int64_t count, int8_t zero, int32_t* lines,
               int32_t* columns) const;
+  // The same where an output place looks at the input place of its number alone.
+  template <typename X>
+  void ReadPlaces(const X* x, int64_t first, int64_t count, X zero, int32_t* columns) const;
+
+ private:
   // Places [first, first + count) of the input of the channels of one word, whole groups of columns
   // at a time, each `group_stride` words behind the other.
   template <typename X>
   void ReadWords(const X* x, int64_t word, int64_t first, int64_t count, X zero, int32_t* to,
                  int64_t group_stride) const;
-
- private:
   template <typename X>
   void GatherOf(const X* x, int64_t first, int64_t count, X zero, int32_t* lines,
                 int32_t* columns) const;
+  struct Lines;  // of one plane of the input
   template <typename X>
-  void ReadLine(const X* x, int64_t word, int64_t line, X zero, int32_t* scratch,
-                int32_t* to) const;
+  void ReadLines(const X* x, int64_t word, const Lines& lines, X zero, int32_t* scratch,
+                 int32_t* to) const;
+  void PlaceLine(const int32_t* words, int32_t* to) const;
+  bool Narrow() const;
   bool Sees(int64_t line) const;
   int64_t LinesFor(int64_t rows) const;  // at most, of the input for so many rows of output
 

@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t kDirectThreadWork = int64_t{1} << 18;
 // Results whose activation follows while they are in the second cache.
 constexpr int64_t kDirectPieceFloats = int64_t{1} << 15;
+constexpr int64_t kDirectPiecesOfThread = 3;
 constexpr int64_t kMostDirectPlaces = 16;
 constexpr int64_t kMostDirectTaps = 49;
 // Of all taps, those that must meet padding.
@@ -43,10 +44,9 @@ class DirectConvolution final : public Kernel {
   Status Run(const KernelCall& call) const override {
     const int64_t rows = shape_.window.output[1];
     const int64_t row_work = shape_.window.output[2] * kDirectFilters * Depth();
-    const int64_t piece = std::clamp<int64_t>(
-        kDirectPieceFloats / (shape_.window.output[2] * kDirectFilters), 1, rows);
-    const int64_t pieces = DivideUp(rows, piece);
     const int64_t panels = DivideUp(shape_.filters, kDirectFilters);
+    const int64_t piece = RowsOfPiece(panels);
+    const int64_t pieces = DivideUp(rows, piece);
     const int64_t grain = std::max<int64_t>(kDirectThreadWork / (piece * row_work), 1);
     ParallelFor(shape_.batch * panels * pieces, grain, [&](int64_t begin, int64_t end) {
       for (int64_t part = begin; part < end;) {
@@ -61,6 +61,14 @@ class DirectConvolution final : public Kernel {
   }
 
  private:
+  // Few enough that every thread has some pieces, since padding makes them unequal.
+  int64_t RowsOfPiece(int64_t panels) const {
+    const int64_t rows = shape_.window.output[1];
+    const int64_t fit = kDirectPieceFloats / (shape_.window.output[2] * kDirectFilters);
+    const int64_t share = shape_.batch * panels * rows / (kDirectPiecesOfThread * Threads());
+    return std::clamp<int64_t>(Threads() > 1 ? std::min(fit, share) : fit, 1, rows);
+  }
+
   DirectConvolution(const KernelSite& site, const FloatConvolution& wanted)
       : shape_(wanted.shape),
         block_(BlockSize()),
