@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/code_pages.h"
 #include "base/mapped_pages.h"
 #include "compile/tuning/tuning.h"
 #include "plimsoll/base/text.h"
@@ -11,6 +12,9 @@ namespace plimsoll::engine {
 namespace {
 
 constexpr std::string_view kPlainLayout = "plain";
+// Packed before the code that it took, much of which is not used again, is given back: the system
+// maps 64 KiB around each place, some 10 MB for a model of any size.
+constexpr Bytes kPackedForCode = MiB(8);
 constexpr Bytes kLeastKeptOnDisk = KiB(64);  // smaller forms are made as fast as a file is opened
 
 }  // namespace
@@ -47,6 +51,11 @@ Result<std::shared_ptr<void>> PackedStore::MakeForm(std::span<const std::byte> c
   if (session_->cache() != nullptr) PLIMSOLL_TRY(session_->cache()->CheckConstant(constant));
   PLIMSOLL_TRY(session_->memory().Fill(memory.get(), size, fill));
   Drop(constant);
+  packed_since_ += size;
+  if (packed_since_ >= kPackedForCode) {
+    packed_since_ = Bytes();
+    GiveBackCode("libdnnl");
+  }
   return memory;
 }
 

@@ -96,6 +96,7 @@ class PackedStore : public kernels::PackedWeights {
   mutable std::mutex mutex_;
   std::string node_;         // that is prepared, as HeldWeight calls it
   bool past_cache_ = false;  // forms of the node that is prepared are not asked of the disk cache
+  Bytes packed_since_;       // code was given back
   std::set<const void*> lasting_;
   std::map<const void*, WeightHash> counted_;  // constants that would be files
   // Before the forms: a shared form must go before the weight that others compare theirs with.

@@ -20,6 +20,8 @@ using onednn::Primitive;
 constexpr Bytes kMostTileBytes = Bytes(1 << 20);
 // Multiplications in whose time one element is moved, and those of one call of a primitive.
 constexpr double kMoveCost = 8;
+// Columns in whose time a row of a tile is begun.
+constexpr double kRowColumns = 4;
 constexpr double kCallCost = 60'000;
 // What a product needs for a multiplication of a primitive, and for one element that it gathers.
 constexpr double kProductCost = 1.5;
@@ -75,7 +77,7 @@ double CostOf(const ConvolutionShape& shape, bool has_residual, const Tile& tile
   const int64_t channels = shape.groups == 1 ? Rounded(shape.channels) : shape.GroupChannels();
   return static_cast<double>(channels * shape.window.KernelSize()) *
              static_cast<double>(Rounded(shape.filters)) +
-         kMoveCost *
+         kMoveCost * (1 + kRowColumns / static_cast<double>(tile.columns)) *
              (gathered * static_cast<double>(shape.channels) + filters * (has_residual ? 2 : 1)) +
          kCallCost * static_cast<double>(tile.pieces) / places;
 }
@@ -141,6 +143,21 @@ std::optional<Tile> ChooseTile(const ConvolutionShape& shape, bool has_residual,
     }
   }
   return best;
+}
+
+// A convolution of single places sees an image as one long row: its tiles are long too.
+FloatConvolution AsOneRow(FloatConvolution whole) {
+  Window& window = whole.shape.window;
+  if (window.input[0] != 1) return whole;
+  for (const size_t axis : {size_t{1}, size_t{2}}) {
+    const bool plain = window.kernel[axis] == 1 && window.strides[axis] == 1 &&
+                       window.begin[axis] == 0 && window.input[axis] == window.output[axis];
+    if (!plain) return whole;
+  }
+  for (Window::Sizes* const sizes : {&window.input, &window.output}) {
+    *sizes = {1, 1, (*sizes)[1] * (*sizes)[2]};
+  }
+  return whole;
 }
 
 // See MakeTiledConvolution.
@@ -368,7 +385,8 @@ class TiledConvolution final : public Kernel {
 
 }  // namespace
 
-Result<KernelPointer> MakeTiledConvolution(const KernelSite& site, const FloatConvolution& wanted) {
+Result<KernelPointer> MakeTiledConvolution(const KernelSite& site, const FloatConvolution& given) {
+  const FloatConvolution wanted = AsOneRow(given);
   const Window& window = wanted.shape.window;
   const bool planes = window.kernel[0] == 1 && window.input[0] == 1 && window.output[0] == 1 &&
                       window.begin[0] == 0;

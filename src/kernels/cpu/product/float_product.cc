@@ -24,7 +24,7 @@ constexpr int64_t kPieceColumns = 128;
 // Of all that threads pack at once, each of another matrix.
 constexpr Bytes kSlotsBytes = Bytes(2 << 20);
 // Of a constant that is packed: read, then let go.
-constexpr int64_t kSliceElements = int64_t{1} << 21;
+constexpr int64_t kSliceElements = int64_t{1} << 18;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
 // Those in whose time threads begin and end to share out a matrix, and one element is packed.
@@ -371,8 +371,10 @@ void FloatProduct::RunMatrix(const Part& whole) const {
   const ProductTiles tiles = TilesOfProduct(whole.rows, whole.columns);
   const int64_t work = whole.rows * whole.columns * std::max<int64_t>(whole.depth, 1);
   const int64_t most = std::clamp<int64_t>(work / kThreadWork, 1, Threads());
-  const ProductShares shares = by_rows_ ? ProductShares{.rows = std::min(most, tiles.rows)}
-                                        : SharesOfProduct(tiles.rows, tiles.columns, most);
+  // What two threads read comes from each other's caches: better the smaller of A and B.
+  const ProductShares shares =
+      by_rows_ ? ProductShares{.rows = std::min(most, tiles.rows)}
+               : SharesOfProduct(tiles.rows, tiles.columns, most, whole.rows > whole.columns);
   ParallelFor(shares.rows * shares.columns, 1, [&](int64_t begin, int64_t end) {
     for (int64_t share = begin; share < end; ++share) {
       const ProductBlock block = BlockOfShare(shares, whole.rows, whole.columns, share);

@@ -13,7 +13,7 @@ using onednn::Primitive;
 namespace {
 
 // Of a constant that is packed: read, then let go.
-constexpr int64_t kSliceBytes = int64_t{4} << 20;
+constexpr int64_t kSliceBytes = int64_t{1} << 20;
 constexpr int64_t kSliceEntries = 64;  // whole blocks, whatever their size
 
 bool IsPackedOnce(const KernelSite& site, size_t input) {

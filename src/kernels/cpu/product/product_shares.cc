@@ -7,7 +7,11 @@
 
 namespace plimsoll::kernels::cpu {
 
-ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t most) {
+ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t most, bool by_rows) {
+  if (by_rows) {
+    const ProductShares turned = SharesOfProduct(tile_columns, tile_rows, most);
+    return {.rows = turned.columns, .columns = turned.rows};
+  }
   const auto largest = [&](const ProductShares& shares) {
     return ((tile_rows + shares.rows - 1) / shares.rows) *
            ((tile_columns + shares.columns - 1) / shares.columns);

@@ -11,8 +11,10 @@ struct ProductShares {
 };
 
 // For a matrix of so many tiles, at most `most` shares: those whose largest is smallest. Where
-// columns alone do as well, rows stay whole, so that each part of B is read by one thread.
-ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t most);
+// columns alone do as well, rows stay whole, so that each part of B is read by one thread; or where
+// rows alone do and `by_rows`, columns stay whole, and so does what each thread reads of A.
+ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t most,
+                              bool by_rows = false);
 
 // A rectangle of a matrix of results.
 struct ProductBlock {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/product/panel_product.h"
@@ -32,6 +33,15 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ProductSharesTest,
                                          SharesCase{11, 24, 16, 2, 8},  // columns alone: 24 / 16
                                          SharesCase{100, 3, 2, 2, 1}, SharesCase{100, 4, 2, 1, 2},
                                          SharesCase{7, 1, 4, 4, 1}, SharesCase{5, 5, 1, 1, 1}));
+
+TEST(ProductSharesByRowsTest, RowsComeFirstWhereTheyDoAsWell) {
+  const auto by_rows = [](int64_t rows, int64_t columns, int64_t most) {
+    const ProductShares shares = SharesOfProduct(rows, columns, most, /*by_rows=*/true);
+    return std::pair(shares.rows, shares.columns);
+  };
+  EXPECT_EQ(by_rows(24, 12, 2), std::pair(int64_t{2}, int64_t{1}));
+  EXPECT_EQ(by_rows(3, 100, 2), std::pair(int64_t{1}, int64_t{2})) << "rows alone: 2 / 1";
+}
 
 TEST(ProductSharesDrawnTest, SharesAreWithinTheMatrixAndNeverWorseThanColumnsAlone) {
   std::mt19937_64 draw(20);

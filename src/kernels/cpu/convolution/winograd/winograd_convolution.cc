@@ -28,6 +28,8 @@ constexpr int64_t kLeastBlock = 8;
 constexpr int64_t kMostBlock = 16;
 constexpr std::array<float, kMostBlock> kZeros = {};
 constexpr int64_t kMostTileFloats = kMostWinogradInputs * kMostWinogradInputs * kMostBlock;
+// Of the weights, transformed and let go at once.
+constexpr int64_t kWeightSlice = int64_t{1} << 18;
 // Of the time by the definition: estimates are not exact.
 constexpr double kLeastSaved = 0.1;
 constexpr int64_t kMostResultFloats =
@@ -96,21 +98,32 @@ class WinogradConvolution final : public Kernel {
 
   Status PackWeights(const KernelSite& site) {
     const TensorInfo& tensor = site.inputs[kConvolutionWeights];
-    const auto* const plain = static_cast<const float*>(tensor.data);
-    if (!tensor.assumed && !std::all_of(plain, plain + tensor.elements(),
-                                        [](float one) { return std::isfinite(one); })) {
-      return site.Unsupported("a weight is not finite");
-    }
-    PLIMSOLL_ASSIGN(
-        const void* const packed,
-        site.packed_weights->Pack(tensor.data, tensor.size(),
-                                  StrCat("winograd ", weights_.results, " of ", shape_.filters, "x",
-                                         shape_.channels, " in ", weights_.rounded_channels),
-                                  Bytes(sizeof(float)) * weights_.Elements(), [&](void* to) {
-                                    weights_.Transform(plain, static_cast<float*>(to));
-                                    return Status();
-                                  }));
+    PLIMSOLL_ASSIGN(const void* const packed,
+                    site.packed_weights->Pack(
+                        tensor.data, tensor.size(),
+                        StrCat("winograd ", weights_.results, " of ", shape_.filters, "x",
+                               shape_.channels, " in ", weights_.rounded_channels),
+                        Bytes(sizeof(float)) * weights_.Elements(),
+                        [&](void* to) { return TransformWeights(site, static_cast<float*>(to)); }));
     packed_ = static_cast<const float*>(packed);
+    return {};
+  }
+
+  // Slice by slice, and what has been read is let go: the plain form is never there as a whole.
+  Status TransformWeights(const KernelSite& site, float* to) const {
+    const auto* const plain = static_cast<const float*>(site.inputs[kConvolutionWeights].data);
+    const int64_t filter = shape_.channels * shape_.window.KernelSize();
+    const int64_t step = std::max<int64_t>(kWeightSlice / (filter * kWinogradFilters), 1);
+    for (int64_t first = 0; first < weights_.Panels(); first += step) {
+      const int64_t last = std::min(first + step, weights_.Panels());
+      const float* const slice = plain + first * kWinogradFilters * filter;
+      const float* const end = plain + std::min(last * kWinogradFilters, shape_.filters) * filter;
+      if (!std::all_of(slice, end, [](float one) { return std::isfinite(one); })) {
+        return site.Unsupported("a weight is not finite");
+      }
+      weights_.Transform(plain, first, last, to);
+      site.packed_weights->Forget(slice, Bytes((end - slice) * int64_t{sizeof(float)}));
+    }
     return {};
   }
 

@@ -72,11 +72,14 @@ void TransformTaps(const WeightTransform& transform, const float* taps, float* t
 
 }  // namespace
 
-void WinogradWeights::Transform(const float* plain, float* packed) const {
+void WinogradWeights::Transform(const float* plain, int64_t first, int64_t last,
+                                float* packed) const {
   const WeightTransform& transform = TransformFor(results);
   const int64_t position_stride = rounded_channels * kWinogradFilters;
   constexpr int64_t kTaps = kWinogradTaps * kWinogradTaps;
-  ParallelFor(Panels(), 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(last - first, 1, [&](int64_t begin, int64_t end) {
+    begin += first;
+    end += first;
     std::fill(packed + begin * PanelElements(), packed + end * PanelElements(), 0.0f);
     for (int64_t filter = begin * kWinogradFilters;
          filter < std::min(end * kWinogradFilters, filters); ++filter) {

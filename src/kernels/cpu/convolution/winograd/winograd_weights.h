@@ -22,8 +22,8 @@ struct WinogradWeights {
   int64_t PanelElements() const { return Positions() * rounded_channels * kWinogradFilters; }
   int64_t Elements() const { return Panels() * PanelElements(); }
 
-  // In the threads of the calling one.
-  void Transform(const float* plain, float* packed) const;
+  // Panels [begin, end) of all, in the threads of the calling one.
+  void Transform(const float* plain, int64_t begin, int64_t end, float* packed) const;
 
   // The plain weights of one channel of a panel, [tap][filter], as far as rounding has left them.
   using Taps = std::array<std::array<float, kWinogradFilters>, kWinogradTaps * kWinogradTaps>;
