@@ -206,5 +206,40 @@ def unrolled_cell(g):
     return g.dense(h, r.choice([2, 30]))
 
 
+def counted_padding(g):
+    """Convolutions behind Pads that are counted in floats from the data's Shape, so that strides meet its edges as TensorFlow's do."""
+    r = g.r
+    t = g.input([1, 3, r.choice([45, 64, 97]), r.choice([48, 61])])
+    for _ in range(r.randint(2, 5)):
+        kernel, stride = r.choice([3, 5]), r.choice([1, 2, 2])
+        shape, sides = g.node("Shape", [t]), []
+        for axis in (2, 3):
+            size = g.node("Cast", [g.node("Gather", [shape, g.constant(np.array([axis]))])], to=TensorProto.FLOAT)
+            steps = g.node("Sub", [g.node("Ceil", [g.node("Div", [size, g.constant(np.float32(stride))])]), g.constant(np.float32(1))])
+            reach = g.node("Add", [g.node("Mul", [steps, g.constant(np.float32(stride))]), g.constant(np.float32(kernel))])
+            whole = g.node("Clip", [g.node("Sub", [reach, size]), g.constant(np.float32(0))])
+            half = g.node("Cast", [g.node("Div", [whole, g.constant(np.float32(2))])], to=TensorProto.INT64)
+            sides.append((half, g.node("Sub", [g.node("Cast", [whole], to=TensorProto.INT64), half])))
+        none = g.constant(np.array([0, 0]))
+        n, c, *dims = g.dims(t)
+        t = g.node("Pad", [t, g.node("Concat", [none, *(side[0] for side in sides), none, *(side[1] for side in sides)], axis=0)])
+        g.shapes[t] = [n, c, *(dim + max((-(-dim // stride) - 1) * stride + kernel - dim, 0) for dim in dims)]
+        t = g.act(g.conv(t, r.choice([16, 24, 40]), kernel, stride=stride, pads="VALID"))
+    return g.dense(g.reshape(g.node("GlobalAveragePool", [t]), [1, -1]), r.choice([10, 100]))
+
+
+def pooled_regions(g):
+    """Regions of an image that the caller names, pooled to one size by RoiAlign, and a head over each."""
+    r = g.r
+    t = g.act(g.conv(g.input([1, 3, 96, r.choice([96, 128])]), r.choice([32, 64]), 3, stride=2))
+    t = g.act(g.conv(t, r.choice([64, 96]), 3, stride=2))
+    count, side = r.choice([8, 50, 200]), r.choice([5, 7, 14])
+    corners = g.node("Mul", [g.node("Sigmoid", [g.input([count, 2])]), g.constant(np.float32(48))])
+    sizes = g.node("Mul", [g.node("Sigmoid", [g.input([count, 2])]), g.constant(np.float32(64))])
+    boxes = g.node("Concat", [corners, g.node("Add", [corners, sizes])], axis=1)
+    pooled = g.node("RoiAlign", [t, boxes, g.constant(np.zeros(count, np.int64))], output_height=side, output_width=side, sampling_ratio=r.choice([0, 2]), spatial_scale=0.25)
+    return g.dense(g.act(g.dense(g.reshape(pooled, [count, -1]), 64)), r.choice([4, 21]))
+
+
 FAMILIES = (tensorflow_image, tensorflow_1d, separable_1d, one_hot_tables, masked_tokens, scaled_convolutions, strided_slices, odd_softmax,
-            resized_pyramid, unrolled_cell)
+            resized_pyramid, unrolled_cell, counted_padding, pooled_regions)

@@ -3,9 +3,9 @@
 
 Models with their weights (tests/data/materialize.py), and networks of all families that the seeds give (drawn_networks.py), are made float16 by
 ONNX Runtime's own tool: NAME_f16 with inputs and outputs of float16, NAME_f16_io with those of float32 and Casts behind them. What is
-there already is not made again. Each is raced (`plimsoll bench --against ort`, turns interleaved); --exact N also asks how far each
-engine is from the answer in doubles (tests/exact_reference.py), for N drawn inputs of NAME_f16. A network that ONNX Runtime refuses is named and
-left out. Open sizes are those below. Needs numpy, onnx and onnxruntime in the Python that runs this."""
+there already is not made again. Each is raced (`plimsoll bench --against ort`, turns interleaved). --exact also tells, of the second form,
+how far each engine is from the model whose weights are rounded to halves and nothing else is. A network that ONNX Runtime refuses is
+named and left out. Open sizes are those below. Needs numpy, onnx and onnxruntime in the Python that runs this."""
 import argparse
 import json
 import math
@@ -19,12 +19,10 @@ import tempfile
 import numpy as np
 import onnx
 import onnxruntime
+from onnx import numpy_helper
 from onnxruntime.transformers.float16 import convert_float_to_float16
 
 import drawn_networks
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
-from exact_reference import evaluate  # noqa: E402
 
 SIZES = {"batch": 1, "seq": 128, "past": 64, "N": 1, "height": 224, "width": 224}
 
@@ -59,37 +57,46 @@ def race(program, path, threads, repeat):
     return json.loads(done.stdout)["models"][0]
 
 
-def drawn(model, rng):
+def rounded(source, target):
+    """The model with constants rounded to halves that are float32 again: what the halves' model says where nothing else is rounded."""
+    model = onnx.load(source)
+    constants = [*model.graph.initializer, *(one.t for node in model.graph.node if node.op_type == "Constant" for one in node.attribute if one.name == "value")]
+    for tensor in constants:
+        if tensor.data_type == onnx.TensorProto.FLOAT:
+            halves = np.clip(numpy_helper.to_array(tensor), -65504, 65504).astype(np.float16)
+            tensor.CopyFrom(numpy_helper.from_array(halves.astype(np.float32), tensor.name))
+    onnx.save(model, target, save_as_external_data=True, location=f"{target.name}.data")
+
+
+def drawn(session, rng):
+    """Numbers that are halves, words and masks."""
     feeds = {}
-    for value in model.graph.input:
-        kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-        shape = [dim.dim_value or SIZES.get(dim.dim_param, 1) for dim in value.type.tensor_type.shape.dim]
-        whole = kind in (np.int64, np.int32)
-        feeds[value.name] = (rng.integers(0, 20, shape) if whole else rng.standard_normal(shape) > -1 if kind == bool else rng.standard_normal(shape)).astype(kind)
+    for port in session.get_inputs():
+        shape = [dim if isinstance(dim, int) else SIZES.get(dim, 1) for dim in port.shape]
+        if "int" in port.type:
+            feeds[port.name] = rng.integers(0, 20, shape).astype(np.int32 if "32" in port.type else np.int64)
+        elif "bool" in port.type:
+            feeds[port.name] = rng.standard_normal(shape) > -1
+        else:
+            feeds[port.name] = rng.standard_normal(shape).astype(np.float16).astype(np.float32)
     return feeds
 
 
-def from_exact(program, path, draws):
-    """The largest relative distances from the answer in doubles, over all outputs: ours, ONNX Runtime's."""
-    model, rng = onnx.load(path, load_external_data=False), np.random.default_rng(7)
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    names = [port.name for port in session.get_outputs()]
-    far = [0.0, 0.0]
-    for _ in range(draws):
-        feeds = drawn(model, rng)
-        exact = evaluate(path, feeds)
-        with tempfile.TemporaryDirectory() as scratch:
-            command = [program, "run", path, "--output", scratch]
-            for key, array in feeds.items():
-                np.save(f"{scratch}/{key}.npy", array)
-                command += ["--input", f"{key}={scratch}/{key}.npy"]
-            subprocess.run(command, check=True, capture_output=True)
-            ours = [np.load(f"{scratch}/{name}.npy") for name in names]
-        for side, outputs in enumerate((ours, session.run(names, feeds))):
-            for name, output in zip(names, outputs):
-                wanted = np.asarray(exact[name], np.float64)
-                far[side] = max(far[side], float(np.linalg.norm(output - wanted) / max(np.linalg.norm(wanted), 1e-30)))
-    return far
+def from_exact(program, source, path):
+    """The largest relative distances (L2) of an output from that of `rounded` in float32: ours, ONNX Runtime's. For models of float32 inputs and outputs."""
+    with tempfile.TemporaryDirectory() as scratch:
+        rounded(source, pathlib.Path(scratch) / "rounded.onnx")
+        exact, peer = (onnxruntime.InferenceSession(str(one), providers=["CPUExecutionProvider"]) for one in (f"{scratch}/rounded.onnx", path))
+        feeds = drawn(exact, np.random.default_rng(7))
+        command = [program, "run", path, "--output", scratch]
+        for key, array in feeds.items():
+            np.save(f"{scratch}/{key}.npy", array)
+            command += ["--input", f"{key}={scratch}/{key}.npy"]
+        subprocess.run(command, check=True, capture_output=True)
+        names = [port.name for port in peer.get_outputs()]
+        wanted = exact.run(names, feeds)
+        sides = [np.load(f"{scratch}/{name}.npy") for name in names], peer.run(names, feeds)
+    return [max(float(np.linalg.norm(one - right) / max(np.linalg.norm(right), 1e-30)) for one, right in zip(side, wanted)) for side in sides]
 
 
 def main():
@@ -101,7 +108,7 @@ def main():
     parser.add_argument("--families", default="", help="of the seeds, comma-separated; all of them where nothing is said")
     parser.add_argument("--threads", default="1")
     parser.add_argument("--repeat", type=int, default=10)
-    parser.add_argument("--exact", type=int, default=0, metavar="N")
+    parser.add_argument("--exact", action="store_true")
     options = parser.parse_args()
     onnxruntime.set_default_logger_severity(4)
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +121,7 @@ def main():
     print("| model | threads | ours ms | ORT ms | ratio | ours MiB | ORT MiB | memory | plan MiB | distance | from exact: ours, ORT |")
     print("|---" * 11 + "|")
     ratios, memories = [], []
-    for path in (made for source in sources for made in convert(source, options.folder)):
+    for source, path in ((source, made) for source in sources for made in convert(source, options.folder)):
         for threads in map(int, options.threads.split(",")):
             try:
                 one = race(options.plimsoll, path, threads, options.repeat)
@@ -123,8 +130,8 @@ def main():
                 break
             peer = one["peer"]
             ours, theirs = (side["resident_above_base_bytes"] / 2**20 for side in (one, peer))
-            asks = options.exact and threads == 1 and path.stem.endswith("_f16")  # the tool leaves the others' nodes in an order that the reference cannot run
-            far = ", ".join(f"{far:.1e}" for far in from_exact(options.plimsoll, path, options.exact)) if asks else ""
+            asks = options.exact and path.stem.endswith("_io")
+            far = ", ".join(f"{far:.1e}" for far in from_exact(options.plimsoll, source, path)) if asks else ""
             print(f"| {path.stem} | {threads} | {one['latency_ms']['p50']:.1f} | {peer['latency_ms']['p50']:.1f} | {peer['ratio']:.2f} | {ours:.1f} | {theirs:.1f} | "
                   f"{ours / theirs:.2f} | {one['planned_peak_bytes'] / 2**20:.1f} | {peer['output_distance']:.1e} | {far} |", flush=True)
             ratios.append(peer["ratio"])

@@ -9,6 +9,7 @@ from onnx import AttributeProto, TensorProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 LIMITS = {np.dtype(np.uint8): (0, 255), np.dtype(np.int8): (-128, 127)}
 
 
@@ -227,14 +228,14 @@ NEW_OPERATORS = [QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, Conv, 
 
 
 def doubled(tensor):
-    return numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float64), tensor.name) if tensor.data_type == TensorProto.FLOAT else tensor
+    return numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float64), tensor.name) if tensor.data_type in FLOATS else tensor
 
 
 def make_double(graph):
     for tensor in graph.initializer:
         tensor.CopyFrom(doubled(tensor))
     for port in [*graph.input, *graph.output, *graph.value_info]:
-        if port.type.tensor_type.elem_type == TensorProto.FLOAT:
+        if port.type.tensor_type.elem_type in FLOATS:
             port.type.tensor_type.elem_type = TensorProto.DOUBLE
     for node in graph.node:
         for attribute in node.attribute:
@@ -242,7 +243,7 @@ def make_double(graph):
                 attribute.t.CopyFrom(doubled(attribute.t))
             if attribute.type == AttributeProto.GRAPH:
                 make_double(attribute.g)
-            if node.op_type == "Cast" and attribute.name == "to" and attribute.i == TensorProto.FLOAT:
+            if node.op_type == "Cast" and attribute.name == "to" and attribute.i in FLOATS:
                 attribute.i = TensorProto.DOUBLE
 
 
@@ -250,6 +251,6 @@ def evaluate(path, feeds):
     """Outputs by name. NotImplementedError, or what the evaluator raises, where an operator has no such form."""
     model = onnx.load(path)
     make_double(model.graph)
-    given = {name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in feeds.items()}
+    given = {name: array.astype(np.float64) if array.dtype in (np.float16, np.float32) else array for name, array in feeds.items()}
     outputs = [port.name for port in model.graph.output]
     return dict(zip(outputs, ReferenceEvaluator(model, new_ops=NEW_OPERATORS).run(outputs, given)))

@@ -460,8 +460,8 @@ std::optional<std::string> WhyNotPlannable(const Graph& graph) {
 
 namespace {
 
-// Where neither float32 between nodes nor halves keep to the peak of plain lives, float32 may take
-// as much as halves do, with what each node widens for itself.
+// Halves are kept where they keep to the peak of plain lives and float32 between nodes does not.
+// Where neither does, float32 may take as much as halves do, with what each node widens for itself.
 Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
                                   std::optional<Graph> halves) {
   FusionCounts fusion = options.found_before;
@@ -483,11 +483,11 @@ Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
   PLIMSOLL_TRY(Simplify(*halves, narrow_fusion, narrow_options.switches, *target.backend));
   Compilation narrow(narrow_options, *std::move(halves), narrow_fusion);
   PLIMSOLL_ASSIGN(Attempt other, narrow.Search());
+  const bool lower = other.peak() < best.peak();
+  const bool keeps = other.peak() <= narrow.Target() || (options.plan.memory_priority && lower);
   Technique told;
   told.name = "float32 between nodes over halves";
-  told.gained = other.peak() - best.peak();
-  if (told.gained < Bytes(0)) {
-    told.gained = Bytes(0);
+  if (keeps) {
     told.declined = 1;
     told.reason = StrCat("with it the peak would be ", FormatBytes(best.peak()));
     best = {};
@@ -497,8 +497,12 @@ Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
     return model;
   }
   told.taken = 1;
+  told.gained = other.peak() - best.peak();
+  if (lower) told.reason = "nodes over halves would widen what they read, and round what they make";
   CompileOptions bounded_options = options;
-  if (!options.plan.memory_priority) bounded_options.plain_peak = other.peak();
+  if (!options.plan.memory_priority) {
+    bounded_options.plain_peak = std::max(best.peak(), other.peak());
+  }
   Compilation bounded(bounded_options, std::move(graph), fusion);
   best = {};
   other = {};

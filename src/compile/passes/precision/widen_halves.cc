@@ -120,7 +120,9 @@ class HalfWidening {
     if (!alike) {
       graph_[id] = before;
       for (size_t i = 0; i < made.size(); ++i) {
-        if (before.outputs[i].valid()) graph_[before.outputs[i]] = made[i];
+        if (!before.outputs[i].valid()) continue;
+        graph_[before.outputs[i]] = made[i];
+        if (IsHalf(made[i].type)) SetTwinType(before.outputs[i]);
       }
       return false;
     }
@@ -143,13 +145,18 @@ class HalfWidening {
   ValueId TwinOf(ValueId half) {
     if (twins_[half.index()].valid()) return twins_[half.index()];
     const ValueId twin = AddValue(StrCat(graph_[half].name, "/float32"), graph_[half].home);
-    graph_[twin].type = graph_[half].type;
-    graph_[twin].type.data_type = DataType::kFloat32;
     twins_[half.index()] = twin;
+    SetTwinType(half);
     if (!graph_[half].producer.valid()) {
       first_casts_[graph_[half].home.index()].push_back(AddCast(half, twin));
     }
     return twin;
+  }
+
+  void SetTwinType(ValueId half) {
+    graph::Value& twin = graph_[twins_[half.index()]];
+    twin.type = graph_[half].type;
+    twin.type.data_type = DataType::kFloat32;
   }
 
   ValueId AddValue(std::string name, SubgraphId home) {

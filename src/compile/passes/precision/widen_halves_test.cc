@@ -97,6 +97,22 @@ TEST(WidenHalvesTest, ACacheThatIsReturnedGrowsAsHalves) {
       << "what is small is cast, not what was there before";
 }
 
+TEST(WidenHalvesTest, ACastThatMakesHalvesStillRounds) {
+  for (const DataType between : {DataType::kFloat16, DataType::kBfloat16}) {
+    const Graph after = Widened(
+        [&](GraphBuilder& b) {
+          const ValueId x = Halves(b, b.Input("x", FloatTensor({2, 8})));
+          const ValueId cast = Halves(b, b.Node("Exp", {x}), between);
+          b.Output(b.Node("Add", {cast, cast}));
+        },
+        1e-2);
+    EXPECT_EQ(OperatorsOf(after), between == DataType::kFloat16
+                                      ? "Cast Cast Exp Cast Cast Add Cast"
+                                      : "Cast Cast Exp Cast Cast Cast Add Cast");
+    EXPECT_EQ(after[after.root().outputs[0]].type.data_type, between);
+  }
+}
+
 TEST(WidenHalvesTest, NodesThatDrawAtRandomStay) {
   GraphBuilder b;
   const ValueId x = Halves(b, b.Input("x", FloatTensor({2, 8})));

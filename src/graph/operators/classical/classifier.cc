@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "graph/operators/agreement.h"
@@ -47,13 +48,20 @@ Status InferLinearClassifier(InferContext& context) {
       intercepts != nullptr ? std::optional<size_t>(intercepts->size()) : std::nullopt);
 }
 
-// Without probabilities, more than two classes are scored in pairs or one by one.
+// Classes that have support vectors are scored in pairs where there are no probabilities.
 Status InferSvmClassifier(InferContext& context) {
   const Labels labels = ReadLabels(context, "classlabels_ints");
   const std::vector<double>* probabilities = context.attributes().Floats("prob_a");
-  const bool by_class = (probabilities != nullptr && !probabilities->empty()) || labels.count == 2;
+  const std::vector<int64_t>* vectors = context.attributes().Ints("vectors_per_class");
+  const bool has_vectors = vectors != nullptr && std::any_of(vectors->begin(), vectors->end(),
+                                                             [](int64_t n) { return n > 0; });
+  size_t scores = has_vectors ? vectors->size() : labels.count;
+  if (has_vectors && (probabilities == nullptr || probabilities->empty())) {
+    scores = scores * (scores - 1) / 2;
+    if (scores == 1 && labels.count == 2) scores = 2;
+  }
   return SetClasses(context, labels.type,
-                    by_class ? std::optional<size_t>(labels.count) : std::nullopt);
+                    scores > 0 ? std::optional<size_t>(scores) : std::nullopt);
 }
 
 Status InferTreeClassifier(InferContext& context) {

@@ -24,22 +24,42 @@ Status InferRelu(InferContext& context) {
   return {};
 }
 
-// The bounds became inputs in version 11. Integers are clipped when they are sizes.
-void ClipContent(InferContext& context) {
-  const Content* content = KnownContent(context, 0);
-  if (content == nullptr || content->dims() == nullptr) return;
-  std::vector<Dim> made = *content->dims();
+// Where one is given, a bound of sizes must be known.
+void ClipSizes(InferContext& context, std::vector<Dim> sizes) {
   for (const size_t bound : {1, 2}) {
     if (!context.has_input(bound)) continue;
     const std::optional<Dim> limit = ScalarOf(context, bound);
     if (!limit) return;
-    for (Dim& element : made) {
-      element = bound == 1 ? Dim::Max(element, *limit) : Dim::Min(element, *limit);
+    for (Dim& size : sizes) {
+      size = bound == 1 ? Dim::Max(size, *limit) : Dim::Min(size, *limit);
     }
   }
-  OfferContent(context, 0, context.input_data_type(0), Content{std::move(made)});
+  OfferContent(context, 0, context.input_data_type(0), Content{std::move(sizes)});
 }
 
+// The same of floats: exporters count how far to pad an image with them. NaN stays.
+void ClipFloats(InferContext& context, std::vector<double> floats) {
+  for (const size_t bound : {1, 2}) {
+    if (!context.has_input(bound)) continue;
+    const Content* content = KnownContent(context, bound);
+    const std::vector<double>* limit = content != nullptr ? content->doubles() : nullptr;
+    if (limit == nullptr || limit->size() != 1) return;
+    for (double& element : floats) {
+      const bool outside = bound == 1 ? element < limit->front() : element > limit->front();
+      if (outside) element = limit->front();
+    }
+  }
+  OfferContent(context, 0, context.input_data_type(0), Content{std::move(floats)});
+}
+
+void ClipContent(InferContext& context) {
+  const Content* content = KnownContent(context, 0);
+  if (content == nullptr) return;
+  if (const std::vector<Dim>* sizes = content->dims()) return ClipSizes(context, *sizes);
+  ClipFloats(context, *content->doubles());
+}
+
+// The bounds became inputs in version 11.
 Status InferClip(InferContext& context) {
   PLIMSOLL_ASSIGN(const DataType type, CommonType(context, 0, 3));
   for (const size_t bound : {1, 2}) {

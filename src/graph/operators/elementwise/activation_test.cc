@@ -32,6 +32,9 @@ TEST(ActivationTest, ClipTakesBoundsAsAttributesThenAsInputs) {
        {},
        {"int64[2]{min(2, n) + 3,5}"}},
       {"Clip", 12, {"int64[1]{9}", "int64[]", "int64[]{5}"}, {}, {"int64[1]"}},
+      {"Clip", 12, {"float32[3]{-2,1.5,9}", "float32[]{0}"}, {}, {"float32[3]{0,1.5,9}"}},
+      {"Clip", 12, {"float32[3]{-2,1.5,9}", "", "float32[1]{4}"}, {}, {"float32[3]{-2,1.5,4}"}},
+      {"Clip", 12, {"float32[1]{9}", "float32[]", "float32[]{5}"}, {}, {"float32[1]"}},
       {"Clip", 12, {"float32[n]", "float64[]"}, {}, {"fails: must have one type"}},
       {"Clip", 12, {"float32[n]", "float32[2]"}, {}, {"fails: is no scalar: [2]"}},
   });

@@ -105,6 +105,88 @@ OneNode FlatTree(const Ints& true_nodes, const Ints& true_leaves, const Ints& ro
           5};
 }
 
+// Chains of nodes that look at feature 0: a row leaves chain c at node n where its value is at most
+// n + c / 10, and that leaf votes n; one chain compares otherwise. 11 trees, so that walks are cut.
+OneNode Chains(const std::string& mode, const std::string& odd_mode, bool nan_is_true) {
+  constexpr int64_t kTrees = 11;
+  constexpr int64_t kLength = 6;
+  Ints trees, ids, true_ids, false_ids, missing, vote_trees, vote_ids, vote_targets;
+  Floats values, weights;
+  Words modes;
+  for (int64_t tree = 0; tree < kTrees; ++tree) {
+    for (int64_t id = 0; id <= 2 * kLength; ++id) {
+      const bool is_leaf = id % 2 == 1 || id == 2 * kLength;
+      trees.push_back(tree);
+      ids.push_back(id);
+      modes.push_back(is_leaf ? "LEAF" : tree == 3 ? odd_mode : mode);
+      values.push_back(static_cast<double>(id / 2) + static_cast<double>(tree) / 10);
+      true_ids.push_back(is_leaf ? 0 : id + 1);
+      false_ids.push_back(is_leaf ? 0 : id + 2);
+      missing.push_back(nan_is_true && id == 4 ? 1 : 0);
+      if (!is_leaf) continue;
+      vote_trees.push_back(tree);
+      vote_ids.push_back(id);
+      vote_targets.push_back(0);
+      weights.push_back(static_cast<double>(id));
+    }
+  }
+  return {"TreeEnsembleRegressor",
+          {{"nodes_treeids", trees},
+           {"nodes_nodeids", ids},
+           {"nodes_featureids", Ints(trees.size(), 0)},
+           {"nodes_modes", modes},
+           {"nodes_values", values},
+           {"nodes_truenodeids", true_ids},
+           {"nodes_falsenodeids", false_ids},
+           {"nodes_missing_value_tracks_true", missing},
+           {"target_treeids", vote_trees},
+           {"target_nodeids", vote_ids},
+           {"target_ids", vote_targets},
+           {"target_weights", weights}},
+          1,
+          kDomain,
+          3};
+}
+
+// What one row of Chains adds up to.
+float ChainSum(double value, bool less, bool odd_less, bool nan_is_true) {
+  double sum = 0;
+  for (int tree = 0; tree < 11; ++tree) {
+    int id = 0;
+    for (; id < 12; id += 2) {
+      const double split = id / 2 + tree / 10.0;
+      const bool goes = (tree == 3 ? odd_less : less) ? value < split : value >= split;
+      if (goes || (nan_is_true && id == 4 && std::isnan(value))) break;
+    }
+    sum += id < 12 ? id + 1 : id;
+  }
+  return static_cast<float>(sum);
+}
+
+// Rows go through trees in groups, of which the last is not whole; alone a row goes through several
+// trees at once.
+TEST(TreeEnsembleTest, EachRowComesToItsLeavesWhateverIsBesideIt) {
+  std::vector<float> values;
+  for (int i = 0; i < 45; ++i) values.push_back(static_cast<float>(i % 15) * 0.5f - 0.25f);
+  values[7] = std::nanf("");
+  values[44] = std::nanf("");
+  for (const bool mixed : {false, true}) {
+    for (const bool nan_is_true : {false, true}) {
+      const OneNode node = Chains("BRANCH_LT", mixed ? "BRANCH_GTE" : "BRANCH_LT", nan_is_true);
+      for (const size_t rows : {1, 3, 4, 16, 45}) {
+        const std::vector<float> some(values.end() - static_cast<int64_t>(rows), values.end());
+        const auto made = node.Run({Numbers<float>({static_cast<int64_t>(rows), 1}, some)});
+        ASSERT_TRUE(made.ok()) << made.error().Text();
+        const std::vector<float> sums = ElementsOf<float>((*made)[0]);
+        for (size_t row = 0; row < rows; ++row) {
+          EXPECT_EQ(sums[row], ChainSum(some[row], true, !mixed, nan_is_true))
+              << rows << " rows, value " << some[row] << (mixed ? ", mixed" : "");
+        }
+      }
+    }
+  }
+}
+
 TEST(TreeEnsembleTest, FlatTreesThatTurnInACircleAreRefused) {
   const HostTensor row = Numbers<float>({1, 1}, {-1});
   EXPECT_TRUE(FlatTree({1, 0}, {0, 1}, {0}).Run({row}).ok());
@@ -148,6 +230,51 @@ TEST(SupportVectorTest, RegressionWeighsWhatIsAlike) {
   ASSERT_TRUE(made.ok()) << made.error().Text();
   EXPECT_NEAR(ElementsOf<float>((*made)[0]).at(0), 2 - std::exp(-1) + 0.5, 1e-6);
   EXPECT_FALSE(machine.Run({Numbers<float>({1, 3}, {0, 0, 0})}).ok());
+}
+
+// 11 vectors of 3 features, which are no whole panels, and degrees with and without a power by
+// multiplication.
+TEST(SupportVectorTest, LikenessIsThatOfEachVector) {
+  constexpr size_t kVectors = 11;
+  constexpr size_t kFeatures = 3;
+  Floats vectors, weights;
+  for (size_t i = 0; i < kVectors * kFeatures; ++i) {
+    vectors.push_back(0.25 * static_cast<double>(i % 7) - 0.5);
+  }
+  for (size_t i = 0; i < kVectors; ++i) weights.push_back(0.5 + static_cast<double>(i));
+  const std::vector<float> row = {0.5f, -1.25f, 2};
+  for (const std::string kind : {"LINEAR", "POLY", "RBF", "SIGMOID"}) {
+    for (const double degree : {0.0, 3.0, 2.5}) {
+      const OneNode node{"SVMRegressor",
+                         {{"kernel_type", kind},
+                          {"kernel_params", Floats{0.125, 4, degree}},
+                          {"n_supports", int64_t{kVectors}},
+                          {"support_vectors", vectors},
+                          {"coefficients", weights},
+                          {"rho", Floats{0.5}}},
+                         1,
+                         kDomain,
+                         1};
+      double expected = 0.5;
+      for (size_t i = 0; i < kVectors; ++i) {
+        double dot = 0;
+        double apart = 0;
+        for (size_t j = 0; j < kFeatures; ++j) {
+          dot += row[j] * vectors[i * kFeatures + j];
+          apart += std::pow(row[j] - vectors[i * kFeatures + j], 2);
+        }
+        expected += weights[i] * (kind == "LINEAR" ? dot
+                                  : kind == "POLY" ? std::pow(0.125 * dot + 4, degree)
+                                  : kind == "RBF"  ? std::exp(-0.125 * apart)
+                                                   : std::tanh(0.125 * dot + 4));
+      }
+      const auto made = node.Run({Numbers<float>({1, 3}, row)});
+      ASSERT_TRUE(made.ok()) << made.error().Text();
+      EXPECT_THAT(ElementsOf<float>((*made)[0]),
+                  ElementsAre(testing::FloatEq(static_cast<float>(expected))))
+          << kind << " " << degree;
+    }
+  }
 }
 
 TEST(LabelEncoderTest, TheLastOfEqualKeysCountsAndAllNanAreOne) {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "graph/operator_row.h"
 #include "kernels/cpu/classical/class_scores.h"
+#include "kernels/cpu/classical/row_slots.h"
 #include "kernels/cpu/families.h"
 #include "plimsoll/base/text.h"
 
@@ -15,10 +15,15 @@ std::vector<double> Floats(const KernelSite& site, std::string_view name) {
   return list != nullptr ? *list : std::vector<double>();
 }
 
+// Four sums, which do not wait for each other.
 double Dot(const double* a, const double* b, int64_t count) {
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
+  double sums[4] = {};
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    for (int64_t lane = 0; lane < 4; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  }
+  for (; i < count; ++i) sums[0] += a[i] * b[i];
+  return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
 // How alike two rows of features are.
@@ -46,16 +51,32 @@ struct Likeness {
     return likeness;
   }
 
-  double Of(const double* a, const double* b, int64_t count) const {
-    if (kind == Kind::kRadial) {
-      double distance = 0;
-      for (int64_t i = 0; i < count; ++i) distance += (a[i] - b[i]) * (a[i] - b[i]);
-      return std::exp(-gamma * distance);
+  // From the squared distance of two rows where the kind is radial, else from their product.
+  double Of(double sum) const {
+    switch (kind) {
+      case Kind::kRadial:
+        return std::exp(-gamma * sum);
+      case Kind::kPolynomial:
+        return Power(gamma * sum + offset, degree);
+      case Kind::kSigmoid:
+        return std::tanh(gamma * sum + offset);
+      case Kind::kLinear:
+        return sum;
     }
-    const double dot = Dot(a, b, count);
-    if (kind == Kind::kPolynomial) return std::pow(gamma * dot + offset, degree);
-    if (kind == Kind::kSigmoid) return std::tanh(gamma * dot + offset);
-    return dot;
+    return sum;
+  }
+
+ private:
+  static double Power(double base, double exponent) {
+    constexpr double kMost = 64;
+    if (!(exponent >= 0 && exponent <= kMost && exponent == std::trunc(exponent))) {
+      return std::pow(base, exponent);
+    }
+    double power = 1;
+    for (auto rest = static_cast<unsigned>(exponent); rest != 0; rest >>= 1U, base *= base) {
+      if ((rest & 1U) != 0) power *= base;
+    }
+    return power;
   }
 };
 
@@ -64,7 +85,7 @@ struct SupportVectors {
   FeatureRows rows;
   Likeness likeness;
   int64_t count = 0;
-  std::vector<double> vectors;  // [count, features]
+  std::vector<double> panels;  // [count / kLanes, features, kLanes], zeros behind the last
   std::vector<double> weights;
   std::vector<double> rho;
 
@@ -73,21 +94,58 @@ struct SupportVectors {
     PLIMSOLL_ASSIGN(model.rows, FeatureRows::Of(site));
     PLIMSOLL_ASSIGN(model.likeness, Likeness::Read(site));
     model.count = count;
-    model.vectors = Floats(site, "support_vectors");
+    const std::vector<double> vectors = Floats(site, "support_vectors");
     model.weights = Floats(site, "coefficients");
     model.rho = Floats(site, "rho");
     if (model.rho.empty()) return site.BadInput("attribute rho is missing");
     if (SaturatingMultiply(count, model.rows.features) !=
-        static_cast<int64_t>(count > 0 ? model.vectors.size() : 0)) {
-      return site.BadInput(StrCat("support_vectors has ", model.vectors.size(), " numbers for ",
-                                  count, " vectors of ", model.rows.features, " features"));
+        static_cast<int64_t>(count > 0 ? vectors.size() : 0)) {
+      return site.BadInput(StrCat("support_vectors has ", vectors.size(), " numbers for ", count,
+                                  " vectors of ", model.rows.features, " features"));
     }
+    model.Pack(vectors);
     return model;
   }
 
+  int64_t padded() const { return (count + kLanes - 1) / kLanes * kLanes; }
+  int64_t row_work() const { return (padded() + 1) * (rows.features + kLikenessWork); }
+
+  // `likenesses` has room for padded().
   void Compare(const double* row, double* likenesses) const {
+    const double* panel = panels.data();
+    for (int64_t first = 0; first < count; first += kLanes, panel += rows.features * kLanes) {
+      double sums[kLanes] = {};
+      if (likeness.kind == Likeness::Kind::kRadial) {
+        for (int64_t i = 0; i < rows.features; ++i) {
+          for (int64_t lane = 0; lane < kLanes; ++lane) {
+            const double apart = row[i] - panel[i * kLanes + lane];
+            sums[lane] += apart * apart;
+          }
+        }
+      } else {
+        for (int64_t i = 0; i < rows.features; ++i) {
+          for (int64_t lane = 0; lane < kLanes; ++lane) {
+            sums[lane] += row[i] * panel[i * kLanes + lane];
+          }
+        }
+      }
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        likenesses[first + lane] = likeness.Of(sums[lane]);
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kLanes = 8;          // sums that do not wait for each other
+  static constexpr int64_t kLikenessWork = 16;  // of one likeness after its sum
+
+  void Pack(const std::vector<double>& vectors) {
+    panels.resize(static_cast<size_t>(padded() * rows.features));
     for (int64_t i = 0; i < count; ++i) {
-      likenesses[i] = likeness.Of(row, vectors.data() + i * rows.features, rows.features);
+      for (int64_t feature = 0; feature < rows.features; ++feature) {
+        const int64_t at = (i / kLanes * rows.features + feature) * kLanes + i % kLanes;
+        panels[static_cast<size_t>(at)] = vectors[static_cast<size_t>(i * rows.features + feature)];
+      }
     }
   }
 };
@@ -103,24 +161,26 @@ Result<KernelPointer> MakeSvmRegressor(KernelSite& site) {
         StrCat("it has ", model.weights.size(), " coefficients where ", needed, " belong"));
   }
   const bool one_class = site.attributes().Int("one_class", 0) != 0;
-  const Bytes workspace = Bytes(sizeof(double)) * SaturatingAdd(model.rows.features, count);
+  const RowSlots slots(model.rows.rows, model.row_work(),
+                       Bytes(sizeof(double)) * SaturatingAdd(model.rows.features, model.padded()));
   return MakeKernel(
-      [model = std::move(model), transform, one_class](const KernelCall& call) {
-        auto* features = static_cast<double*>(call.workspace);
-        double* const likenesses = features + model.rows.features;
-        auto* out = static_cast<float*>(call.outputs[0]);
-        for (int64_t row = 0; row < model.rows.rows; ++row) {
-          model.rows.Load(call, row, features);
-          model.Compare(features, likenesses);
-          double score = model.rho[0];
-          score += model.count > 0 ? Dot(likenesses, model.weights.data(), model.count)
-                                   : Dot(features, model.weights.data(), model.rows.features);
-          if (one_class) score = score > 0 ? 1 : -1;
-          Transform(transform, {&score, 1});
-          out[row] = static_cast<float>(score);
-        }
+      [model = std::move(model), transform, one_class, slots](const KernelCall& call) {
+        slots.Run(call.workspace, [&](int64_t begin, int64_t end, void* scratch) {
+          auto* features = static_cast<double*>(scratch);
+          double* const likenesses = features + model.rows.features;
+          for (int64_t row = begin; row < end; ++row) {
+            model.rows.Load(call, row, features);
+            model.Compare(features, likenesses);
+            double score = model.rho[0];
+            score += model.count > 0 ? Dot(likenesses, model.weights.data(), model.count)
+                                     : Dot(features, model.weights.data(), model.rows.features);
+            if (one_class) score = score > 0 ? 1 : -1;
+            Transform(transform, {&score, 1});
+            static_cast<float*>(call.outputs[0])[row] = static_cast<float>(score);
+          }
+        });
       },
-      workspace);
+      slots.workspace());
 }
 
 // Each two classes judge a row between them; without support vectors each class has a line.
@@ -161,6 +221,31 @@ struct SupportClassifier {
     return classifier;
   }
 
+  // One row. `features` has room for them, for likenesses, and for what classes and pairs need.
+  void Classify(const KernelCall& call, int64_t row, const ClassWriter& writer,
+                double* features) const {
+    double* const likenesses = features + model.rows.features;
+    double* const wins = likenesses + model.padded();
+    double* const margins = wins + classes;
+    double* const pairwise = margins + std::max(pairs(), writer.columns());
+    double* const chances = pairwise + classes * classes;
+    const auto columns = static_cast<size_t>(writer.columns());
+    model.rows.Load(call, row, features);
+    if (per_class.empty()) {
+      for (int64_t i = 0; i < classes; ++i) {
+        const double* line = model.weights.data() + i * model.rows.features;
+        margins[i] = model.rho[0] + Dot(features, line, model.rows.features);
+      }
+      return writer.Write(call, row, {margins, columns});
+    }
+    model.Compare(features, likenesses);
+    Judge(likenesses, margins, wins);
+    const auto winner = static_cast<size_t>(std::max_element(wins, wins + classes) - wins);
+    if (has_probabilities()) Probabilities(margins, pairwise, chances);
+    writer.Write(call, row, {has_probabilities() ? chances : margins, columns}, winner);
+  }
+
+ private:
   // The margins of all pairs of classes, the first against the second; and who wins how often.
   void Judge(const double* likenesses, double* margins, double* wins) const {
     std::fill_n(wins, classes, 0);
@@ -200,7 +285,6 @@ struct SupportClassifier {
     Couple(pairwise, probabilities);
   }
 
- private:
   // Minimises p'Qp over distributions p, with Q(i,i) = sum of r(j,i)^2 and Q(i,j) = -r(j,i) r(i,j).
   void Couple(const double* r, double* p) const {
     const auto q = [r, n = classes](int64_t i, int64_t j) {
@@ -249,42 +333,20 @@ Result<KernelPointer> MakeSvmClassifier(KernelSite& site) {
   PLIMSOLL_ASSIGN(ClassWriter writer, ClassWriter::Make(site, std::move(labels),
                                                         classifier.model.rows.rows, scores, lone));
   const int64_t doubles =
-      SaturatingAdd(SaturatingAdd(classifier.model.rows.features, classifier.model.count),
+      SaturatingAdd(SaturatingAdd(classifier.model.rows.features, classifier.model.padded()),
                     SaturatingMultiply(classes + 2, classes + 2) * 3);
+  const RowSlots slots(classifier.model.rows.rows, classifier.model.row_work(),
+                       Bytes(sizeof(double)) * doubles);
   return MakeKernel(
-      [classifier = std::move(classifier), writer = std::move(writer), linear,
-       classes](const KernelCall& call) {
-        const SupportVectors& model = classifier.model;
-        auto* features = static_cast<double*>(call.workspace);
-        double* const likenesses = features + model.rows.features;
-        double* const wins = likenesses + model.count;
-        double* const margins = wins + classes;
-        double* const pairwise = margins + std::max(classifier.pairs(), writer.columns());
-        double* const chances = pairwise + classes * classes;
-        const auto columns = static_cast<size_t>(writer.columns());
-        for (int64_t row = 0; row < model.rows.rows; ++row) {
-          model.rows.Load(call, row, features);
-          if (linear) {
-            for (int64_t i = 0; i < classes; ++i) {
-              margins[i] =
-                  model.rho[0] + Dot(features, model.weights.data() + i * model.rows.features,
-                                     model.rows.features);
-            }
-            writer.Write(call, row, {margins, columns});
-            continue;
+      [classifier = std::move(classifier), writer = std::move(writer),
+       slots](const KernelCall& call) {
+        slots.Run(call.workspace, [&](int64_t begin, int64_t end, void* scratch) {
+          for (int64_t row = begin; row < end; ++row) {
+            classifier.Classify(call, row, writer, static_cast<double*>(scratch));
           }
-          model.Compare(features, likenesses);
-          classifier.Judge(likenesses, margins, wins);
-          const auto winner = static_cast<size_t>(std::max_element(wins, wins + classes) - wins);
-          if (classifier.has_probabilities()) {
-            classifier.Probabilities(margins, pairwise, chances);
-            writer.Write(call, row, {chances, columns}, winner);
-          } else {
-            writer.Write(call, row, {margins, columns}, winner);
-          }
-        }
+        });
       },
-      Bytes(sizeof(double)) * doubles);
+      slots.workspace());
 }
 
 constexpr KernelRow kSupportVectorsRows[] = {

@@ -1,8 +1,9 @@
 #include "kernels/cpu/classical/tree_ensemble.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
+#include "plimsoll/base/bytes.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
@@ -17,6 +18,10 @@ bool IsPart(int64_t begin, int64_t end, size_t size) {
 }  // namespace
 
 std::optional<std::string> TreeEnsemble::Fault(int64_t features) const {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (SaturatingAdd(std::ssize(nodes), std::ssize(leaves)) >= kMost || features > kMost) {
+    return StrCat("more than ", kMost, " nodes or features");
+  }
   const auto lost = [this](const Child& child) {
     return !Within(child.at, child.is_leaf ? leaves.size() : nodes.size());
   };
@@ -70,61 +75,6 @@ bool TreeEnsemble::HasCycle() const {
     }
   }
   return false;
-}
-
-bool TreeEnsemble::Goes(const Node& node, double value) const {
-  if (node.missing_is_true && std::isnan(value)) return true;
-  switch (node.branch) {
-    case Branch::kLessEqual:
-      return value <= node.split;
-    case Branch::kLess:
-      return value < node.split;
-    case Branch::kGreaterEqual:
-      return value >= node.split;
-    case Branch::kGreater:
-      return value > node.split;
-    case Branch::kEqual:
-      return value == node.split;
-    case Branch::kNotEqual:
-      return value != node.split;
-    case Branch::kMember:
-      return std::find(members.begin() + node.members_begin, members.begin() + node.members_end,
-                       value) != members.begin() + node.members_end;
-  }
-  return false;
-}
-
-void TreeEnsemble::Count(const Vote& vote, std::span<double> scores, std::span<double> seen) const {
-  const auto target = static_cast<size_t>(vote.target);
-  double& score = scores[target];
-  if (aggregate == Aggregate::kMin && seen[target] != 0) {
-    score = std::min(score, vote.weight);
-  } else if (aggregate == Aggregate::kMax && seen[target] != 0) {
-    score = std::max(score, vote.weight);
-  } else {
-    score += vote.weight;
-  }
-  seen[target] = 1;
-}
-
-void TreeEnsemble::Score(std::span<const double> row, std::span<double> scores,
-                         std::span<double> seen) const {
-  std::fill(scores.begin(), scores.end(), 0);
-  std::fill(seen.begin(), seen.end(), 0);
-  for (Child at : roots) {
-    while (!at.is_leaf) {
-      const Node& node = nodes[static_cast<size_t>(at.at)];
-      at = Goes(node, row[static_cast<size_t>(node.feature)]) ? node.when_true : node.when_false;
-    }
-    const Leaf& leaf = leaves[static_cast<size_t>(at.at)];
-    for (int64_t vote = leaf.begin; vote < leaf.end; ++vote) {
-      Count(votes[static_cast<size_t>(vote)], scores, seen);
-    }
-  }
-  if (aggregate == Aggregate::kAverage && !roots.empty()) {
-    for (double& score : scores) score /= static_cast<double>(roots.size());
-  }
-  for (size_t target = 0; target < base.size(); ++target) scores[target] += base[target];
 }
 
 }  // namespace plimsoll::kernels::cpu

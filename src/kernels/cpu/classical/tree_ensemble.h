@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +27,7 @@ enum class Aggregate { kAverage, kSum, kMin, kMax };
 
 // Decision trees over rows of doubles. Filled in by whoever reads the attributes, then checked: a
 // checked ensemble reads nothing out of bounds and comes to a leaf in every tree, whatever the row.
+// TreeWalk takes rows through it.
 struct TreeEnsemble {
   struct Child {
     bool is_leaf = false;
@@ -60,13 +60,8 @@ struct TreeEnsemble {
   // What is wrong with it for rows of `features`, or nothing.
   std::optional<std::string> Fault(int64_t features) const;
 
-  // The scores of one row. `seen` has room for a flag a target.
-  void Score(std::span<const double> row, std::span<double> scores, std::span<double> seen) const;
-
  private:
-  bool Goes(const Node& node, double value) const;
   bool HasCycle() const;
-  void Count(const Vote& vote, std::span<double> scores, std::span<double> seen) const;
 };
 
 }  // namespace plimsoll::kernels::cpu

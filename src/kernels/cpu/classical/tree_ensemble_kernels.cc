@@ -2,7 +2,9 @@
 
 #include "graph/operator_row.h"
 #include "kernels/cpu/classical/class_scores.h"
+#include "kernels/cpu/classical/row_slots.h"
 #include "kernels/cpu/classical/tree_ensemble_attributes.h"
+#include "kernels/cpu/classical/tree_walk.h"
 #include "kernels/cpu/families.h"
 #include "kernels/element_types.h"
 
@@ -14,57 +16,79 @@ Status Check(const KernelSite& site, const TreeEnsemble& trees, const FeatureRow
   return {};
 }
 
-// The parts of the workspace: a row of features, scores (with room for a second one), flags.
-struct Scratch {
-  std::span<double> features;
-  std::span<double> scores;
-  std::span<double> seen;
+// Rows that go through trees in blocks.
+class TreeRows {
+ public:
+  TreeRows(const TreeEnsemble& trees, const FeatureRows& rows)
+      : walk_(trees),
+        rows_(rows),
+        features_(std::max<int64_t>(rows.features, 1)),
+        slots_(rows.rows, walk_.row_work(),
+               Bytes(sizeof(double)) * kBlock * SaturatingAdd(features_, 2 * (trees.targets + 1))) {
+  }
 
-  static Bytes Size(const FeatureRows& rows, const TreeEnsemble& trees) {
-    return Bytes(sizeof(double)) * rows.features + Bytes(sizeof(double)) * trees.targets * 2 +
-           Bytes(sizeof(double));
+  Bytes workspace() const { return slots_.workspace(); }
+  int64_t targets() const { return walk_.targets(); }
+
+  // Calls `take(row, scores)` for each row; there is room for one score more.
+  template <typename Take>
+  void Run(const KernelCall& call, const Take& take) const {
+    slots_.Run(call.workspace, [&](int64_t begin, int64_t end, void* scratch) {
+      const int64_t stride = targets() + 1;
+      auto* const features = static_cast<double*>(scratch);
+      double* const scores = features + kBlock * features_;
+      for (int64_t first = begin; first < end; first += kBlock) {
+        const int64_t count = std::min(kBlock, end - first);
+        for (int64_t row = 0; row < count; ++row) {
+          rows_.Load(call, first + row, features + row * features_);
+        }
+        walk_.Score(features, count, features_, scores, scores + kBlock * stride);
+        for (int64_t row = 0; row < count; ++row) {
+          take(first + row, std::span(scores + row * stride, static_cast<size_t>(stride)));
+        }
+      }
+    });
   }
-  Scratch(const KernelCall& call, const FeatureRows& rows, const TreeEnsemble& trees) {
-    auto* next = static_cast<double*>(call.workspace);
-    const auto targets = static_cast<size_t>(trees.targets);
-    features = {next, static_cast<size_t>(rows.features)};
-    scores = {features.data() + features.size(), targets + 1};
-    seen = {scores.data() + scores.size(), targets};
-  }
+
+ private:
+  static constexpr int64_t kBlock = TreeWalk::kBlockRows;
+
+  TreeWalk walk_;
+  FeatureRows rows_;
+  int64_t features_;  // of a row, one at least: leaves look at the first
+  RowSlots slots_;
 };
 
-Result<KernelPointer> MakeScores(KernelSite& site, TreeEnsemble trees) {
+Result<KernelPointer> MakeScores(KernelSite& site, const TreeEnsemble& trees) {
   PLIMSOLL_ASSIGN(const FeatureRows rows, FeatureRows::Of(site));
   PLIMSOLL_ASSIGN(const PostTransform transform, ReadPostTransform(site));
   PLIMSOLL_TRY(Check(site, trees, rows));
-  const Bytes workspace = Scratch::Size(rows, trees);
+  TreeRows walked(trees, rows);
+  const Bytes workspace = walked.workspace();
   return MakeKernel(
-      [trees = std::move(trees), rows, transform,
-       type = site.outputs[0].type](const KernelCall& call) {
-        const Scratch scratch(call, rows, trees);
-        const auto scores = scratch.scores.first(static_cast<size_t>(trees.targets));
-        for (int64_t row = 0; row < rows.rows; ++row) {
-          rows.Load(call, row, scratch.features.data());
-          trees.Score(scratch.features, scores, scratch.seen);
+      [walked = std::move(walked), transform, type = site.outputs[0].type](const KernelCall& call) {
+        const int64_t targets = walked.targets();
+        walked.Run(call, [&](int64_t row, std::span<double> scores) {
+          scores = scores.first(static_cast<size_t>(targets));
           Transform(transform, scores);
-          for (int64_t target = 0; target < trees.targets; ++target) {
-            StoreDouble(type, call.outputs[0], row * trees.targets + target,
+          for (int64_t target = 0; target < targets; ++target) {
+            StoreDouble(type, call.outputs[0], row * targets + target,
                         scores[static_cast<size_t>(target)]);
           }
-        }
+        });
       },
       workspace);
 }
 
 Result<KernelPointer> MakeTreeEnsemble(KernelSite& site) {
-  PLIMSOLL_ASSIGN(TreeEnsemble trees, ReadFlatTrees(site));
-  return MakeScores(site, std::move(trees));
+  PLIMSOLL_ASSIGN(const TreeEnsemble trees, ReadFlatTrees(site));
+  return MakeScores(site, trees);
 }
 
 Result<KernelPointer> MakeTreeEnsembleRegressor(KernelSite& site) {
-  PLIMSOLL_ASSIGN(TreeEnsemble trees,
+  PLIMSOLL_ASSIGN(const TreeEnsemble trees,
                   ReadTreesById(site, "target", site.attributes().Int("n_targets", 1)));
-  return MakeScores(site, std::move(trees));
+  return MakeScores(site, trees);
 }
 
 // Where all votes go to one of two classes their sum is a lone score: for the second class.
@@ -96,16 +120,12 @@ Result<KernelPointer> MakeTreeEnsembleClassifier(KernelSite& site) {
   PLIMSOLL_TRY(Check(site, trees, rows));
   PLIMSOLL_ASSIGN(ClassWriter writer,
                   ClassWriter::Make(site, std::move(labels), rows.rows, trees.targets, lone));
-  const Bytes workspace = Scratch::Size(rows, trees);
+  TreeRows walked(trees, rows);
+  const Bytes workspace = walked.workspace();
   return MakeKernel(
-      [trees = std::move(trees), writer = std::move(writer), rows](const KernelCall& call) {
-        const Scratch scratch(call, rows, trees);
-        for (int64_t row = 0; row < rows.rows; ++row) {
-          rows.Load(call, row, scratch.features.data());
-          trees.Score(scratch.features, scratch.scores.first(static_cast<size_t>(trees.targets)),
-                      scratch.seen);
-          writer.Write(call, row, scratch.scores);
-        }
+      [walked = std::move(walked), writer = std::move(writer)](const KernelCall& call) {
+        walked.Run(call,
+                   [&](int64_t row, std::span<double> scores) { writer.Write(call, row, scores); });
       },
       workspace);
 }

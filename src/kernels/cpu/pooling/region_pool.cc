@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
@@ -61,6 +63,12 @@ struct Corners {
 struct Cell {
   double top, left, height, width;
   int64_t rows, columns;
+
+  // Where a sample is: down, across.
+  std::pair<double, double> SampleAt(int64_t row, int64_t column) const {
+    return {top + (static_cast<double>(row) + 0.5) * height / static_cast<double>(rows),
+            left + (static_cast<double>(column) + 0.5) * width / static_cast<double>(columns)};
+  }
 };
 
 // The standard's maximum is that of the weighted pixels, not of their sums.
@@ -69,11 +77,8 @@ double PoolCell(const Pooling& pooling, const T* image, const Cell& cell) {
   double sum = 0;
   double largest = 0;
   for (int64_t row = 0; row < cell.rows; ++row) {
-    const double y =
-        cell.top + (static_cast<double>(row) + 0.5) * cell.height / static_cast<double>(cell.rows);
     for (int64_t column = 0; column < cell.columns; ++column) {
-      const double x = cell.left + (static_cast<double>(column) + 0.5) * cell.width /
-                                       static_cast<double>(cell.columns);
+      const auto [y, x] = cell.SampleAt(row, column);
       const Corners corners(y, x, pooling.height, pooling.width);
       for (int i = 0; i < 4; ++i) {
         const double value =
@@ -87,36 +92,137 @@ double PoolCell(const Pooling& pooling, const T* image, const Cell& cell) {
   return cell.rows * cell.columns == 0 ? 0 : sum / static_cast<double>(cell.rows * cell.columns);
 }
 
+// Two rows of two pixels side by side around a point of an image, and their weights: zero far
+// outside.
+template <typename Sum>
+struct Sample {
+  int64_t top, bottom;  // where the rows begin
+  Sum weights[4];
+
+  Sample() {}  // NOLINT: an array of them is not cleared
+  Sample(const Pooling& pooling, double y, double x) {
+    const Corners corners(y, x, pooling.height, pooling.width);
+    top = corners.offsets[0];
+    bottom = corners.offsets[2];
+    // At the right edge both pixels are the last one: the pair begins before it.
+    const auto last = static_cast<int64_t>(top == corners.offsets[1] && top > 0);
+    top -= last;
+    bottom -= last;
+    for (int i = 0; i < 4; i += 2) {
+      const double both = corners.weights[i] + corners.weights[i + 1];
+      weights[i] = static_cast<Sum>(last != 0 ? 0 : corners.weights[i]);
+      weights[i + 1] = static_cast<Sum>(last != 0 ? both : corners.weights[i + 1]);
+    }
+  }
+
+  template <typename T>
+  void AddTo(Sum* sums, const T* image) const {
+    sums[0] += weights[0] * static_cast<Sum>(Wide<T>(image[top]));
+    sums[1] += weights[1] * static_cast<Sum>(Wide<T>(image[top + 1]));
+    sums[2] += weights[2] * static_cast<Sum>(Wide<T>(image[bottom]));
+    sums[3] += weights[3] * static_cast<Sum>(Wide<T>(image[bottom + 1]));
+  }
+};
+
+// The grid of one region.
+struct Grid {
+  double top, left, cell_height, cell_width;
+  int64_t rows, columns;  // samples of a cell
+
+  template <typename T>
+  Grid(const Pooling& pooling, const T* corners) {
+    const double offset = pooling.half_pixel ? 0.5 : 0;
+    const auto corner = [&](int i) {
+      return static_cast<double>(Wide<T>(corners[i])) * pooling.scale - offset;
+    };
+    top = corner(1);
+    left = corner(0);
+    const double least = pooling.half_pixel ? -std::numeric_limits<double>::infinity() : 1;
+    cell_height = std::max(corner(3) - top, least) / static_cast<double>(pooling.pooled_height);
+    cell_width = std::max(corner(2) - left, least) / static_cast<double>(pooling.pooled_width);
+    const auto samples = [&](double size) {
+      constexpr double kMost = 1 << 20;
+      const double wanted = std::isnan(size) ? 0 : std::clamp(std::ceil(size), 0.0, kMost);
+      return pooling.samples > 0 ? pooling.samples : static_cast<int64_t>(wanted);
+    };
+    rows = samples(cell_height);
+    columns = samples(cell_width);
+  }
+
+  Cell CellAt(int64_t row, int64_t column) const {
+    return {top + static_cast<double>(row) * cell_height,
+            left + static_cast<double>(column) * cell_width,
+            cell_height,
+            cell_width,
+            rows,
+            columns};
+  }
+};
+
+// Means of cells, of which several have their samples prepared at once, for all channels.
+template <typename T>
+class MeanCells {
+ public:
+  static bool Takes(const Pooling& pooling, const Grid& grid) {
+    return !pooling.maximum && pooling.width > 1 && grid.rows <= kMost && grid.columns <= kMost &&
+           grid.rows * grid.columns <= kMost;
+  }
+
+  static void Run(const Pooling& pooling, const Grid& grid, const T* images, T* to) {
+    const int64_t cells = pooling.pooled_height * pooling.pooled_width;
+    const int64_t per_cell = grid.rows * grid.columns;
+    const int64_t at_once = per_cell == 0 ? cells : kMost / per_cell;
+    const Sum part = per_cell == 0 ? 0 : static_cast<Sum>(1.0 / static_cast<double>(per_cell));
+    for (int64_t first = 0; first < cells; first += at_once) {
+      const int64_t last = std::min(first + at_once, cells);
+      MeanCells prepared;
+      for (int64_t cell = first; cell < last; ++cell) {
+        prepared.Prepare(pooling,
+                         grid.CellAt(cell / pooling.pooled_width, cell % pooling.pooled_width));
+      }
+      for (int64_t channel = 0; channel < pooling.channels; ++channel) {
+        const T* image = images + channel * pooling.height * pooling.width;
+        const Place* sample = prepared.samples_;
+        for (int64_t cell = first; cell < last; ++cell) {
+          Sum sums[4] = {};
+          for (int64_t i = 0; i < per_cell; ++i) (sample++)->AddTo(sums, image);
+          const Sum mean = ((sums[0] + sums[1]) + (sums[2] + sums[3])) * part;
+          to[channel * cells + cell] = static_cast<T>(static_cast<Wide<T>>(mean));
+        }
+      }
+    }
+  }
+
+ private:
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Place = Sample<Sum>;
+  static constexpr int64_t kMost = 256;
+
+  MeanCells() = default;
+
+  void Prepare(const Pooling& pooling, const Cell& cell) {
+    for (int64_t row = 0; row < cell.rows; ++row) {
+      for (int64_t column = 0; column < cell.columns; ++column) {
+        const auto [y, x] = cell.SampleAt(row, column);
+        samples_[count_++] = Place(pooling, y, x);
+      }
+    }
+  }
+
+  int64_t count_ = 0;
+  Place samples_[kMost];
+};
+
 template <typename T>
 void AlignRegion(const Pooling& pooling, const T* images, const T* corners, T* to) {
-  const double offset = pooling.half_pixel ? 0.5 : 0;
-  const auto corner = [&](int i) {
-    return static_cast<double>(Wide<T>(corners[i])) * pooling.scale - offset;
-  };
-  double width = corner(2) - corner(0);
-  double height = corner(3) - corner(1);
-  if (!pooling.half_pixel) {
-    width = std::max(width, 1.0);
-    height = std::max(height, 1.0);
-  }
-  const double cell_height = height / static_cast<double>(pooling.pooled_height);
-  const double cell_width = width / static_cast<double>(pooling.pooled_width);
-  const auto samples = [&](double size) {
-    constexpr double kMost = 1 << 20;
-    const double wanted = std::isnan(size) ? 0 : std::clamp(std::ceil(size), 0.0, kMost);
-    return pooling.samples > 0 ? pooling.samples : static_cast<int64_t>(wanted);
-  };
+  const Grid grid(pooling, corners);
+  if (MeanCells<T>::Takes(pooling, grid)) return MeanCells<T>::Run(pooling, grid, images, to);
   for (int64_t channel = 0; channel < pooling.channels; ++channel) {
+    const T* image = images + channel * pooling.height * pooling.width;
     for (int64_t row = 0; row < pooling.pooled_height; ++row) {
       for (int64_t column = 0; column < pooling.pooled_width; ++column) {
-        const Cell cell{corner(1) + static_cast<double>(row) * cell_height,
-                        corner(0) + static_cast<double>(column) * cell_width,
-                        cell_height,
-                        cell_width,
-                        samples(cell_height),
-                        samples(cell_width)};
-        const T* image = images + channel * pooling.height * pooling.width;
-        *to++ = static_cast<T>(static_cast<Wide<T>>(PoolCell(pooling, image, cell)));
+        const double pooled = PoolCell(pooling, image, grid.CellAt(row, column));
+        *to++ = static_cast<T>(static_cast<Wide<T>>(pooled));
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/vector/hot_targets.h"
 
@@ -45,8 +46,8 @@ FloatRange Range(const float* data, int64_t count) {
 // What is not a number becomes the lowest one.
 template <typename T>
 HWY_INLINE hn::Vec<hn::Rebind<T, decltype(kWide)>> ToBytes(WideVector x, int32_t zero_point) {
-  constexpr float kLow = std::is_signed_v<T> ? -128 : 0;
-  constexpr float kHigh = std::is_signed_v<T> ? 127 : 255;
+  constexpr float kLow = std::numeric_limits<T>::min();
+  constexpr float kHigh = std::numeric_limits<T>::max();
   const auto zero = static_cast<float>(zero_point);
   const WideVector kept =
       hn::Min(hn::Max(x, hn::Set(kWide, kLow - zero)), hn::Set(kWide, kHigh - zero));
@@ -61,10 +62,12 @@ HWY_INLINE int64_t StoreWholeVectors(int64_t count, int32_t zero_point, const Va
   const auto lanes = static_cast<int64_t>(hn::Lanes(kWide));
   int64_t i = 0;
 #if HWY_TARGET == HWY_AVX2
-  for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    _mm_storeu_si128(
-        reinterpret_cast<__m128i*>(out + i),
-        NarrowToBytes<std::is_signed_v<T>>(value(i).raw, value(i + lanes).raw, zero_point));
+  if constexpr (sizeof(T) == 1) {
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      _mm_storeu_si128(
+          reinterpret_cast<__m128i*>(out + i),
+          NarrowToBytes<std::is_signed_v<T>>(value(i).raw, value(i + lanes).raw, zero_point));
+    }
   }
 #endif
   const hn::Rebind<T, decltype(kWide)> bytes;
@@ -105,16 +108,28 @@ HWY_INLINE void Dequantize(const T* x, int64_t count, float scale, int32_t zero_
   }
 }
 
-void QuantizeUnsigned(const float* x, int64_t count, float scale, int32_t zero, uint8_t* out) {
+void QuantizeToBytes(const float* x, int64_t count, float scale, int32_t zero, uint8_t* out) {
   Quantize(x, count, scale, zero, out);
 }
-void QuantizeSigned(const float* x, int64_t count, float scale, int32_t zero, int8_t* out) {
+void QuantizeToSignedBytes(const float* x, int64_t count, float scale, int32_t zero, int8_t* out) {
   Quantize(x, count, scale, zero, out);
 }
-void DequantizeUnsigned(const uint8_t* x, int64_t count, float scale, int32_t zero, float* out) {
+void QuantizeToWords(const float* x, int64_t count, float scale, int32_t zero, uint16_t* out) {
+  Quantize(x, count, scale, zero, out);
+}
+void QuantizeToSignedWords(const float* x, int64_t count, float scale, int32_t zero, int16_t* out) {
+  Quantize(x, count, scale, zero, out);
+}
+void DequantizeBytes(const uint8_t* x, int64_t count, float scale, int32_t zero, float* out) {
   Dequantize(x, count, scale, zero, out);
 }
-void DequantizeSigned(const int8_t* x, int64_t count, float scale, int32_t zero, float* out) {
+void DequantizeSignedBytes(const int8_t* x, int64_t count, float scale, int32_t zero, float* out) {
+  Dequantize(x, count, scale, zero, out);
+}
+void DequantizeWords(const uint16_t* x, int64_t count, float scale, int32_t zero, float* out) {
+  Dequantize(x, count, scale, zero, out);
+}
+void DequantizeSignedWords(const int16_t* x, int64_t count, float scale, int32_t zero, float* out) {
   Dequantize(x, count, scale, zero, out);
 }
 
@@ -172,10 +187,14 @@ HWY_AFTER_NAMESPACE();
 namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(Range);
-HWY_EXPORT(QuantizeUnsigned);
-HWY_EXPORT(QuantizeSigned);
-HWY_EXPORT(DequantizeUnsigned);
-HWY_EXPORT(DequantizeSigned);
+HWY_EXPORT(QuantizeToBytes);
+HWY_EXPORT(QuantizeToSignedBytes);
+HWY_EXPORT(QuantizeToWords);
+HWY_EXPORT(QuantizeToSignedWords);
+HWY_EXPORT(DequantizeBytes);
+HWY_EXPORT(DequantizeSignedBytes);
+HWY_EXPORT(DequantizeWords);
+HWY_EXPORT(DequantizeSignedWords);
 HWY_EXPORT(Combine);
 
 FloatRange RangeOfFloats(const float* data, int64_t count) {
@@ -188,17 +207,29 @@ DynamicScale DynamicScaleOf(const FloatRange& range) {
   return {.scale = scale, .zero_point = static_cast<uint8_t>(zero)};
 }
 
-void QuantizeBytes(const float* x, int64_t count, float scale, int32_t zero_point, uint8_t* out) {
-  HWY_DYNAMIC_DISPATCH(QuantizeUnsigned)(x, count, scale, zero_point, out);
+void QuantizeRun(const float* x, int64_t count, float scale, int32_t zero_point, uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeToBytes)(x, count, scale, zero_point, out);
 }
-void QuantizeBytes(const float* x, int64_t count, float scale, int32_t zero_point, int8_t* out) {
-  HWY_DYNAMIC_DISPATCH(QuantizeSigned)(x, count, scale, zero_point, out);
+void QuantizeRun(const float* x, int64_t count, float scale, int32_t zero_point, int8_t* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeToSignedBytes)(x, count, scale, zero_point, out);
 }
-void DequantizeBytes(const uint8_t* x, int64_t count, float scale, int32_t zero_point, float* out) {
-  HWY_DYNAMIC_DISPATCH(DequantizeUnsigned)(x, count, scale, zero_point, out);
+void QuantizeRun(const float* x, int64_t count, float scale, int32_t zero_point, uint16_t* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeToWords)(x, count, scale, zero_point, out);
 }
-void DequantizeBytes(const int8_t* x, int64_t count, float scale, int32_t zero_point, float* out) {
-  HWY_DYNAMIC_DISPATCH(DequantizeSigned)(x, count, scale, zero_point, out);
+void QuantizeRun(const float* x, int64_t count, float scale, int32_t zero_point, int16_t* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeToSignedWords)(x, count, scale, zero_point, out);
+}
+void DequantizeRun(const uint8_t* x, int64_t count, float scale, int32_t zero_point, float* out) {
+  HWY_DYNAMIC_DISPATCH(DequantizeBytes)(x, count, scale, zero_point, out);
+}
+void DequantizeRun(const int8_t* x, int64_t count, float scale, int32_t zero_point, float* out) {
+  HWY_DYNAMIC_DISPATCH(DequantizeSignedBytes)(x, count, scale, zero_point, out);
+}
+void DequantizeRun(const uint16_t* x, int64_t count, float scale, int32_t zero_point, float* out) {
+  HWY_DYNAMIC_DISPATCH(DequantizeWords)(x, count, scale, zero_point, out);
+}
+void DequantizeRun(const int16_t* x, int64_t count, float scale, int32_t zero_point, float* out) {
+  HWY_DYNAMIC_DISPATCH(DequantizeSignedWords)(x, count, scale, zero_point, out);
 }
 void CombineBytes(const ByteOperands& operands, int64_t count, void* out) {
   HWY_DYNAMIC_DISPATCH(Combine)(operands, count, out);

@@ -4,7 +4,7 @@
 
 #include "kernels/kernel.h"
 
-// Loops over runs of elements between floats and 8-bit integers.
+// Loops over runs of elements between floats and integers of 8 or 16 bits.
 namespace plimsoll::kernels::cpu {
 
 // The smallest and the largest of some floats, 0 being one of them.
@@ -22,12 +22,16 @@ struct DynamicScale {
 DynamicScale DynamicScaleOf(const FloatRange& range);
 
 // x / scale, rounded to the nearest even number, plus the zero point, kept to the type's range.
-void QuantizeBytes(const float* x, int64_t count, float scale, int32_t zero_point, uint8_t* out);
-void QuantizeBytes(const float* x, int64_t count, float scale, int32_t zero_point, int8_t* out);
+void QuantizeRun(const float* x, int64_t count, float scale, int32_t zero_point, uint8_t* out);
+void QuantizeRun(const float* x, int64_t count, float scale, int32_t zero_point, int8_t* out);
+void QuantizeRun(const float* x, int64_t count, float scale, int32_t zero_point, uint16_t* out);
+void QuantizeRun(const float* x, int64_t count, float scale, int32_t zero_point, int16_t* out);
 
 // (x - zero point) * scale.
-void DequantizeBytes(const uint8_t* x, int64_t count, float scale, int32_t zero_point, float* out);
-void DequantizeBytes(const int8_t* x, int64_t count, float scale, int32_t zero_point, float* out);
+void DequantizeRun(const uint8_t* x, int64_t count, float scale, int32_t zero_point, float* out);
+void DequantizeRun(const int8_t* x, int64_t count, float scale, int32_t zero_point, float* out);
+void DequantizeRun(const uint16_t* x, int64_t count, float scale, int32_t zero_point, float* out);
+void DequantizeRun(const int16_t* x, int64_t count, float scale, int32_t zero_point, float* out);
 
 // Two quantised operands and how they become a result: round(factor_a * a + (factor_b * b +
 // offset)) for a sum, round(factor_a * ((a - zero_a) * (b - zero_b)) + offset) for a product, kept

@@ -29,17 +29,6 @@ struct DequantizeRule {
 
 // The usual case: integers of whole bytes to float32, one scale for the row.
 template <typename T>
-void DequantizeRun(const T* in, int64_t count, float scale, int32_t zero, float* out) {
-  if constexpr (sizeof(T) == 1) {
-    DequantizeBytes(in, count, scale, zero, out);
-  } else {
-    for (int64_t i = 0; i < count; ++i) {
-      out[i] = static_cast<float>(static_cast<int32_t>(in[i]) - zero) * scale;
-    }
-  }
-}
-
-template <typename T>
 KernelPointer MakeToFloat32(const ScaleLayout& layout, bool has_zero) {
   return MakeKernel([=](const KernelCall& call) {
     ForEachPiece(layout, [&](const ScaleLayout::Row& row) {

@@ -155,7 +155,7 @@ void SoftmaxRow(const T* x, const SoftmaxRows& rows, const std::array<float, 256
     for (int64_t i = 0; i < count; ++i) {
       some[static_cast<size_t>(i)] = powers[most - x[(first + i) * rows.inner]];
     }
-    QuantizeBytes(some.data(), count, sum * y_scale, y_zero, bytes.data());
+    QuantizeRun(some.data(), count, sum * y_scale, y_zero, bytes.data());
     for (int64_t i = 0; i < count; ++i) y[(first + i) * rows.inner] = bytes[static_cast<size_t>(i)];
   }
 }

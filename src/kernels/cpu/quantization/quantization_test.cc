@@ -37,6 +37,30 @@ TEST(QuantizeTest, HalvesRoundToEvenAndWhatDoesNotFitSaturates) {
       ElementsAre(10, 12, 12, 0, 255, 0));
 }
 
+// 21 elements are no whole vectors.
+TEST(QuantizeTest, ElementsOfTwoBytesRoundAndSaturateLikeThoseOfOne) {
+  std::vector<float> numbers = {0.25f, 0.75f, 1.25f, -99999, 99999, NAN, 20000.3f};
+  while (numbers.size() < 21) numbers.push_back(static_cast<float>(numbers.size()) - 12.75f);
+  const auto x = Numbers<float>({21}, numbers);
+  const auto half = Numbers<float>({}, {0.5f});
+  const auto round = [&](size_t i, double zero, double low, double high) {
+    const double moved = std::nearbyint(static_cast<double>(numbers[i]) * 2) + zero;
+    return moved > low ? std::min(moved, high) : low;
+  };
+  const auto words =
+      Made(Node("QuantizeLinear"), {x, half, Numbers<uint16_t>({}, {uint16_t{30000}})})[0];
+  const auto signed_words =
+      Made(Node("QuantizeLinear"), {x, half, Numbers<int16_t>({}, {int16_t{-7}})})[0];
+  const auto back = ElementsOf<float>(
+      Made(Node("DequantizeLinear"), {words, half, Numbers<uint16_t>({}, {uint16_t{30000}})})[0]);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const double word = round(i, 30000, 0, 65535);
+    EXPECT_EQ(ElementsOf<uint16_t>(words)[i], word) << numbers[i];
+    EXPECT_EQ(ElementsOf<int16_t>(signed_words)[i], round(i, -7, -32768, 32767)) << numbers[i];
+    EXPECT_EQ(back[i], (word - 30000) / 2) << numbers[i];
+  }
+}
+
 TEST(QuantizeTest, AScaleStandsForTheTensorASliceOrABlock) {
   const auto quantize = [](std::vector<std::pair<std::string, graph::Attribute>> attributes,
                            const HostTensor& scale) {

@@ -69,15 +69,15 @@ struct QuantizeRule {
   }
 };
 
-// The usual case: float32 to bytes, one scale for the row.
+// The usual case: float32 to whole bytes, one scale for the row.
 template <typename T>
-KernelPointer MakeToBytes(const ScaleLayout& layout, bool has_zero) {
+KernelPointer MakeFromFloat32(const ScaleLayout& layout, bool has_zero) {
   return MakeKernel([=](const KernelCall& call) {
     ForEachPiece(layout, [&](const ScaleLayout::Row& row) {
       const auto zero = has_zero ? static_cast<const T*>(call.inputs[2])[row.scale] : T(0);
-      QuantizeBytes(static_cast<const float*>(call.inputs[0]) + row.first, row.length,
-                    static_cast<const float*>(call.inputs[1])[row.scale], zero,
-                    static_cast<T*>(call.outputs[0]) + row.first);
+      QuantizeRun(static_cast<const float*>(call.inputs[0]) + row.first, row.length,
+                  static_cast<const float*>(call.inputs[1])[row.scale], zero,
+                  static_cast<T*>(call.outputs[0]) + row.first);
     });
   });
 }
@@ -95,8 +95,12 @@ Result<KernelPointer> MakeQuantize(KernelSite& site) {
   if (precision != 0) rule.precision = static_cast<DataType>(precision);
   const bool plain = rule.from == DataType::kFloat32 && rule.precision == DataType::kFloat32 &&
                      rule.scale == DataType::kFloat32 && layout.At(0).step == 0;
-  if (plain && rule.to == DataType::kUint8) return MakeToBytes<uint8_t>(layout, has_zero);
-  if (plain && rule.to == DataType::kInt8) return MakeToBytes<int8_t>(layout, has_zero);
+  KernelPointer kernel;
+  if (plain) {
+    VisitType<TypeList<int8_t, uint8_t, int16_t, uint16_t>>(
+        rule.to, [&]<typename T>() { kernel = MakeFromFloat32<T>(layout, has_zero); });
+  }
+  if (kernel != nullptr) return kernel;
   if (rule.to == DataType::kFloat8E8M0 || graph::Bits(rule.to) > 16 || graph::Bits(rule.to) == 0) {
     return NoKernelForType(site, rule.to);
   }
@@ -120,7 +124,7 @@ Result<KernelPointer> MakeDynamicQuantize(KernelSite& site) {
     *static_cast<uint8_t*>(call.outputs[2]) = fit.zero_point;
     auto* const out = static_cast<uint8_t*>(call.outputs[0]);
     ParallelFor(count, kElementGrain, [&](int64_t begin, int64_t end) {
-      QuantizeBytes(x + begin, end - begin, fit.scale, fit.zero_point, out + begin);
+      QuantizeRun(x + begin, end - begin, fit.scale, fit.zero_point, out + begin);
     });
   });
 }

@@ -49,7 +49,7 @@ void QuantizedGates::AddTo(const KernelCall& call, const float* a, const FloatRa
   const ProductShape& shape = product_->shape();
   const DynamicScale quantized = DynamicScaleOf(range);
   auto* const bytes = At<uint8_t>(call.workspace, bytes_);
-  QuantizeBytes(a, shape.rows * shape.depth, quantized.scale, quantized.zero_point, bytes);
+  QuantizeRun(a, shape.rows * shape.depth, quantized.scale, quantized.zero_point, bytes);
   auto* const scales = At<float>(call.workspace, scales_);
   auto* const sums = At<float>(call.workspace, sums_);
   const auto* const weights = static_cast<const std::byte*>(call.inputs[weights_]) +

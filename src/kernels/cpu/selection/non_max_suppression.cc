@@ -3,17 +3,12 @@
 
 #include "kernels/cpu/elementwise/element_order.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/selection/kept_boxes.h"
 #include "kernels/element_types.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
 namespace {
-
-struct Box {
-  float top, left, bottom, right;
-
-  float area() const { return (bottom - top) * (right - left); }
-};
 
 Box ReadBox(const float* numbers, bool by_center) {
   if (by_center) {
@@ -26,21 +21,16 @@ Box ReadBox(const float* numbers, bool by_center) {
           std::max(numbers[0], numbers[2]), std::max(numbers[1], numbers[3])};
 }
 
-// The part of both boxes' area that they share.
-float Overlap(const Box& a, const Box& b) {
-  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
-  if (!(height > 0 && width > 0)) return 0;
-  const float shared = height * width;
-  const float whole = a.area() + b.area() - shared;
-  return whole > 0 ? shared / whole : 0;
-}
-
 struct Suppression {
   int64_t batches;
   int64_t classes;
   int64_t boxes;
   bool by_center;
+
+  // Places of boxes in order, and those kept.
+  Bytes workspace() const {
+    return Bytes(boxes) * int64_t{sizeof(int64_t)} + KeptBoxes::Size(boxes);
+  }
 };
 
 // What the optional inputs 2 to 4 say.
@@ -67,9 +57,11 @@ Limits ReadLimits(std::span<const void* const> inputs) {
 
 // Keeps boxes by falling score, equal scores by place, unless a box kept before overlaps too much.
 // Writes a row (batch, class, box) for each of the first `most` that are kept and gives how many
-// there are. `order` has room for all boxes of an image.
+// there are.
 int64_t Select(const Suppression& what, const Limits& limits, const float* boxes,
-               const float* scores, int64_t* order, int64_t most, int64_t* rows) {
+               const float* scores, void* workspace, int64_t most, int64_t* rows) {
+  auto* const order = static_cast<int64_t*>(workspace);
+  KeptBoxes kept_boxes(reinterpret_cast<float*>(order + what.boxes), what.boxes);
   int64_t found = 0;
   for (int64_t image = 0; image < what.batches * what.classes; ++image) {
     const int64_t batch = image / what.classes;
@@ -85,19 +77,17 @@ int64_t Select(const Suppression& what, const Limits& limits, const float* boxes
       if (ComesBefore(score[b], score[a])) return true;
       return !ComesBefore(score[a], score[b]) && a < b;
     });
-    // The boxes kept are gathered at the front of the candidates, which are read from there on.
+    kept_boxes.Begin(candidates, [&](int64_t i) { return box_at(order[i]); });
     int64_t kept = 0;
     for (int64_t i = 0; i < candidates && kept < limits.per_class; ++i) {
       const Box box = box_at(order[i]);
-      const bool suppressed = std::any_of(order, order + kept, [&](int64_t other) {
-        return Overlap(box, box_at(other)) > limits.overlap;
-      });
-      if (suppressed) continue;
-      order[kept++] = order[i];
+      if (kept_boxes.Overlaps(box, limits.overlap)) continue;
+      kept_boxes.Add(box);
+      ++kept;
       if (found < most) {
         rows[found * 3] = batch;
         rows[found * 3 + 1] = image % what.classes;
-        rows[found * 3 + 2] = order[kept - 1];
+        rows[found * 3 + 2] = order[i];
       }
       ++found;
     }
@@ -115,8 +105,8 @@ int64_t CountSelected(const KernelSite& site, const Suppression& what) {
   }
   std::vector<const void*> inputs;
   for (const TensorInfo& input : site.inputs) inputs.push_back(input.data);
-  std::vector<int64_t> order(static_cast<size_t>(what.boxes));
-  return Select(what, ReadLimits(inputs), numbers[0].data(), numbers[1].data(), order.data(), 0,
+  std::vector<int64_t> workspace(static_cast<size_t>(what.workspace().value()) / sizeof(int64_t));
+  return Select(what, ReadLimits(inputs), numbers[0].data(), numbers[1].data(), workspace.data(), 0,
                 nullptr);
 }
 
@@ -140,10 +130,10 @@ Result<KernelPointer> MakeNonMaxSuppression(KernelSite& site) {
   return MakeKernel(
       [what, most = site.outputs[0].dims[0]](const KernelCall& call) {
         Select(what, ReadLimits(call.inputs), static_cast<const float*>(call.inputs[0]),
-               static_cast<const float*>(call.inputs[1]), static_cast<int64_t*>(call.workspace),
-               most, static_cast<int64_t*>(call.outputs[0]));
+               static_cast<const float*>(call.inputs[1]), call.workspace, most,
+               static_cast<int64_t*>(call.outputs[0]));
       },
-      Bytes(what.boxes * int64_t{sizeof(int64_t)}), "boxes in order");
+      what.workspace(), "boxes in order, and those kept");
 }
 
 constexpr KernelRow kNonMaxSuppressionRows[] = {
