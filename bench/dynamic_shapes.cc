@@ -25,7 +25,6 @@
 namespace plimsoll {
 namespace {
 
-using engine::Tensor;
 using kernels::HostTensor;
 using kernels::HostValue;
 using Sizes = std::map<std::string, int64_t>;

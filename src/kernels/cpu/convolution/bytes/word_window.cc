@@ -9,6 +9,9 @@
 namespace plimsoll::kernels::cpu {
 namespace {
 
+// Of the input, that lie in the scratch at a time: half of a second cache.
+constexpr int64_t kMostLineWords = int64_t{1} << 16;
+
 // `count` (at most kGroupColumns) words, by copies of a fixed size that may overlap.
 inline void CopyWords(const int32_t* from, int64_t count, int32_t* to) {
   if (count >= 8) {
@@ -55,11 +58,15 @@ int64_t WordWindow::LinesFor(int64_t rows) const {
 Bytes WordWindow::size(int64_t places) const {
   if (shape_.window.OutputSize() == 0) return {};
   const int64_t rows = (places + shape_.window.output[2] - 2) / shape_.window.output[2] + 1;
-  const int64_t channels = ChannelWordCount();
+  const int64_t lines = LinesFor(rows) * line_;
   // Lines in the input's order, and what the last group of a line writes beyond it.
   const int64_t read = Narrow() ? std::min(LinesFor(rows), shape_.window.input[1]) : 1;
   const int64_t more = read * shape_.window.input[2] + 2 * kGroupColumns;
-  return Bytes(LinesFor(rows) * channels * line_ + more) * 4;
+  return Bytes(std::min(lines * ChannelWordCount(), std::max(lines, kMostLineWords)) + more) * 4;
+}
+
+int64_t WordWindow::ChannelsAtOnce(int64_t rows) const {
+  return std::clamp<int64_t>(kMostLineWords / (LinesFor(rows) * line_), 1, ChannelWordCount());
 }
 
 template <typename X>
@@ -124,6 +131,19 @@ void WordWindow::PlaceLine(const int32_t* words, int32_t* to) const {
   }
 }
 
+// Rows of the output, all of one plane, and the first of their places that is gathered.
+struct WordWindow::Rows {
+  int64_t first;
+  int64_t count;
+  int64_t begin;  // counted from the first place of all that are gathered
+};
+
+// Words of channels.
+struct WordWindow::Channels {
+  int64_t first;
+  int64_t count;
+};
+
 // Lines [first, first + count), of which those outside of the input are padding.
 struct WordWindow::Lines {
   int64_t plane;  // of the input; outside of it all lines are padding
@@ -178,60 +198,64 @@ void WordWindow::GatherOf(const X* x, int64_t first, int64_t count, X zero, int3
                           int32_t* columns) const {
   const Window& window = shape_.window;
   const int64_t width = window.output[2];
-  const int64_t taps = window.KernelSize();
-  const int64_t channels = ChannelWordCount();
-  const int64_t pairs = channels * taps;
   const int64_t first_row = first / width;
   const int64_t last_row = (first + count - 1) / width;
+  const int64_t channels = ChannelWordCount();
+  const int64_t at_once = ChannelsAtOnce(last_row - first_row + 1);
   int32_t* const scratch =
-      lines + channels * line_ * LinesFor(last_row - first_row + 1) + kGroupColumns;
+      lines + at_once * line_ * LinesFor(last_row - first_row + 1) + kGroupColumns;
   // Rows of one plane of the output at a time: for each plane of the kernel the lines that they
   // see.
   for (int64_t row = first_row; row <= last_row;) {
-    const int64_t plane = row / window.output[1];
     const int64_t top = row % window.output[1];
-    const int64_t rows = std::min(last_row - row + 1, window.output[1] - top);
-    const int64_t seen = (rows - 1) * window.strides[1] + window.Extent(1);
-    const int64_t channel_step = window.kernel[0] * seen * line_;
-    for (int64_t channel = 0; channel < channels; ++channel) {
-      for (int64_t tap = 0; tap < window.kernel[0]; ++tap) {
-        const Lines own{
-            .plane = plane * window.strides[0] - window.begin[0] + tap * window.dilations[0],
-            .first = top * window.strides[1] - window.begin[1],
-            .count = seen};
-        ReadLines(x, channel, own, zero, scratch,
-                  lines + channel * channel_step + tap * seen * line_);
+    const Rows rows{.first = row,
+                    .count = std::min(last_row - row + 1, window.output[1] - top),
+                    .begin = std::max(first, row * width) - first};
+    const int64_t end = std::min(first + count, (row + rows.count) * width) - first;
+    const int64_t seen = (rows.count - 1) * window.strides[1] + window.Extent(1);
+    for (int64_t channel = 0; channel < channels; channel += at_once) {
+      const int64_t some = std::min(at_once, channels - channel);
+      for (int64_t i = 0; i < some * window.kernel[0]; ++i) {
+        const int64_t tap = i % window.kernel[0];
+        const Lines own{.plane = row / window.output[1] * window.strides[0] - window.begin[0] +
+                                 tap * window.dilations[0],
+                        .first = top * window.strides[1] - window.begin[1],
+                        .count = seen};
+        ReadLines(x, channel + i / window.kernel[0], own, zero, scratch, lines + i * seen * line_);
       }
+      CopyPlaces(rows, first, end, {channel, some}, lines, columns);
     }
-    const int64_t begin = std::max(first, row * width);
-    const int64_t end = std::min(first + count, (row + rows) * width);
-    for (int64_t place = begin; place < end;) {
-      const int64_t at = place - first;
-      const int64_t x_place = place % width;
-      const int64_t some =
-          std::min({width - x_place, kGroupColumns - at % kGroupColumns, end - place});
-      const int64_t down = (place / width - row) * window.strides[1];
-      int32_t* const to = columns + at / kGroupColumns * pairs * kGroupColumns + at % kGroupColumns;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        const int64_t over = tap % window.kernel[2] * window.dilations[2];
-        const int64_t below = tap / window.kernel[2] % window.kernel[1] * window.dilations[1];
-        const int64_t behind = tap / window.kernel[2] / window.kernel[1];
-        const int32_t* const from = lines + (behind * seen + down + below) * line_ +
-                                    over % window.strides[2] * phase_ + over / window.strides[2] +
-                                    x_place;
-        for (int64_t channel = 0; channel < channels; ++channel) {
-          CopyWords(from + channel * channel_step, some,
-                    to + (channel * taps + tap) * kGroupColumns);
-        }
-      }
-      place += some;
-    }
-    row += rows;
+    row += rows.count;
   }
-  // Columns beyond the last place.
-  for (int64_t at = count; at % kGroupColumns != 0; ++at) {
-    int32_t* const to = columns + at / kGroupColumns * pairs * kGroupColumns + at % kGroupColumns;
-    for (int64_t p = 0; p < pairs; ++p) to[p * kGroupColumns] = 0;
+}
+
+void WordWindow::CopyPlaces(const Rows& rows, int64_t first, int64_t end, const Channels& channels,
+                            const int32_t* lines, int32_t* columns) const {
+  const Window& window = shape_.window;
+  const int64_t width = window.output[2];
+  const int64_t taps = window.KernelSize();
+  const int64_t pairs = ChannelWordCount() * taps;
+  const int64_t seen = (rows.count - 1) * window.strides[1] + window.Extent(1);
+  const int64_t channel_step = window.kernel[0] * seen * line_;
+  for (int64_t at = rows.begin; at < end;) {
+    const int64_t place = first + at;
+    const int64_t x_place = place % width;
+    const int64_t some = std::min({width - x_place, kGroupColumns - at % kGroupColumns, end - at});
+    const int64_t down = (place / width - rows.first) * window.strides[1];
+    int32_t* const to = columns + at / kGroupColumns * pairs * kGroupColumns + at % kGroupColumns +
+                        channels.first * taps * kGroupColumns;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t over = tap % window.kernel[2] * window.dilations[2];
+      const int64_t below = tap / window.kernel[2] % window.kernel[1] * window.dilations[1];
+      const int64_t behind = tap / window.kernel[2] / window.kernel[1];
+      const int32_t* const from = lines + (behind * seen + down + below) * line_ +
+                                  over % window.strides[2] * phase_ + over / window.strides[2] +
+                                  x_place;
+      for (int64_t channel = 0; channel < channels.count; ++channel) {
+        CopyWords(from + channel * channel_step, some, to + (channel * taps + tap) * kGroupColumns);
+      }
+    }
+    at += some;
   }
 }
 

@@ -11,7 +11,8 @@ enum class ChannelWords : int64_t { kPairs = 2, kQuads = 4 };
 
 // What output places of a convolution of bytes look at, as groups of columns of words: the word of
 // channels, then the tap. The input lines that some places need become words once, narrow ones all
-// at a time, with their padding, channels by channels; columns that a stride keeps apart lie apart.
+// at a time, with their padding, channels by channels, as many as the second cache holds; columns
+// that a stride keeps apart lie apart.
 // Places are then copied tap by tap.
 class WordWindow {
  public:
@@ -43,6 +44,11 @@ class WordWindow {
   void GatherOf(const X* x, int64_t first, int64_t count, X zero, int32_t* lines,
                 int32_t* columns) const;
   struct Lines;  // of one plane of the input
+  struct Rows;
+  struct Channels;
+  // Places of `rows` up to `end` from the lines of some channels.
+  void CopyPlaces(const Rows& rows, int64_t first, int64_t end, const Channels& channels,
+                  const int32_t* lines, int32_t* columns) const;
   template <typename X>
   void ReadLines(const X* x, int64_t word, const Lines& lines, X zero, int32_t* scratch,
                  int32_t* to) const;
@@ -50,6 +56,8 @@ class WordWindow {
   bool Narrow() const;
   bool Sees(int64_t line) const;
   int64_t LinesFor(int64_t rows) const;  // at most, of the input for so many rows of output
+  // Words of channels whose lines, of so many rows of output, lie in the scratch at a time.
+  int64_t ChannelsAtOnce(int64_t rows) const;
 
   ConvolutionShape shape_;
   ChannelWords words_ = ChannelWords::kPairs;
