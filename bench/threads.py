@@ -61,7 +61,7 @@ def peer(model, threads, repeat):
         elif "bool" in port.type:
             feed[port.name] = numpy.ones(shape, bool)
         else:
-            feed[port.name] = draw.integers(0, 20, shape).astype(numpy.int64 if "64" in port.type else numpy.int32)
+            feed[port.name] = draw.integers(0, 10, shape).astype(numpy.int64 if "64" in port.type else numpy.int32)
     for _ in range(2):
         session.run(None, feed)
     times = []
