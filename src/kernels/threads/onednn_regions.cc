@@ -6,6 +6,7 @@
 
 #include "kernels/parallel.h"
 #include "kernels/threads/library_imports.h"
+#include "kernels/threads/onednn_heap.h"
 #include "kernels/threads/spin.h"
 
 // The thread sanitizer does not see what oneDNN's own code orders.
@@ -70,7 +71,10 @@ void RunPartOfRegion(int part, const void* given) {
   const int outer_part = part_of_region;
   region = static_cast<const OpenRegion*>(given);
   part_of_region = part;
-  region->body(region->data);
+  {
+    const OneDnnHeap kept;  // a body makes small objects for its part
+    region->body(region->data);
+  }
   region = outer;
   part_of_region = outer_part;
 }
