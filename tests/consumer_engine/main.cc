@@ -25,7 +25,7 @@ Status LookAt(const Model& model) {
 }
 
 Result<Bytes> PeakOf(const Model& model, int64_t batch) {
-  PLIMSOLL_ASSIGN(Session session, Session::Create({.only_plan = true}));
+  PLIMSOLL_ASSIGN(Session session, Session::Create({.threads = 2, .only_plan = true}));
   PLIMSOLL_ASSIGN(const GraphId graph, session.Add(model));
   PLIMSOLL_ASSIGN(const std::vector<Tensor> inputs,
                   session.MakeInputs(graph, {{"batch", {batch}}}));
