@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // clang-format on
+#include "kernels/cpu/vector/registers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plimsoll::kernels::cpu {
@@ -50,25 +51,29 @@ HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT 
 #pragma GCC unroll 16
     for (int v = 0; v < kWidth; ++v) totals[r][v] = hn::Zero(kLanes);
   }
+  RowPointers<kGemmRows> rows(a, row_stride);
+  const float* next = OwnPointer(b + kPanels * gemm.b.panel_stride);
   for (int64_t d = 0; d < depth; ++d) {
 #pragma GCC unroll 16
     for (int p = 0; kFetches && p < kPanels; ++p) {
-      __builtin_prefetch(b + (kPanels + p) * gemm.b.panel_stride, 0, 2);
+      __builtin_prefetch(next + p * gemm.b.panel_stride, 0, 2);
     }
     Vector row[kWidth];
 #pragma GCC unroll 16
     for (int v = 0; v < kWidth; ++v) {
       row[v] =
           hn::LoadU(kLanes, b + v / kVectors * gemm.b.panel_stride + v % kVectors * kLaneCount);
+      if (kGemmRows < 4) HoldInRegister(row[v]);
     }
 #pragma GCC unroll 16
     for (int r = 0; r < kGemmRows; ++r) {
-      const Vector element = hn::Set(kLanes, a[r * row_stride]);
+      const Vector element = hn::Set(kLanes, rows.At(r, row_stride));
 #pragma GCC unroll 16
       for (int v = 0; v < kWidth; ++v) totals[r][v] = hn::MulAdd(element, row[v], totals[r][v]);
     }
-    a += depth_stride;
+    rows.Advance(depth_stride);
     b += gemm.b.row_stride;
+    next += gemm.b.row_stride;
   }
   const Vector scale = hn::Set(kLanes, gemm.scale);
   const bool whole = last_columns == kPanelWidth;

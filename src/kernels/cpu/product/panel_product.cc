@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // clang-format on
+#include "kernels/cpu/vector/registers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plimsoll::kernels::cpu {
@@ -49,21 +50,24 @@ HWY_INLINE void Tile(const PanelProduct& product, const float* a, const float* p
 #pragma GCC unroll 4
     for (int v = 0; v < kUsed; ++v) totals[r][v] = hn::Zero(kLanes);
   }
+  RowPointers<kPanelProductRows> rows(a, stride_a);
   for (int64_t d = 0; d < product.used; ++d) {
     Vector row[kUsed];
 #pragma GCC unroll 4
     for (int v = 0; v < kUsed; ++v) {
-      row[v] = hn::LoadU(kLanes, panel + v / kVectors * panel_stride + d * kPanelWidth +
-                                     v % kVectors * kLaneCount);
+      row[v] = hn::LoadU(kLanes, panel + v / kVectors * panel_stride + v % kVectors * kLaneCount);
+      if (kPanelProductRows < 4) HoldInRegister(row[v]);
     }
 #pragma GCC unroll 12
     for (int r = 0; r < kPanelProductRows; ++r) {
-      const Vector element = hn::Set(kLanes, a[r * stride_a + d]);
+      const Vector element = hn::Set(kLanes, rows.At(r, stride_a));
 #pragma GCC unroll 4
       for (int v = 0; v < kUsed; ++v) {
         totals[r][v] = hn::MulAdd(element, row[v], totals[r][v]);
       }
     }
+    rows.Advance(1);
+    panel += kPanelWidth;
   }
   const Vector times = hn::Set(kLanes, product.factor);
 #pragma GCC unroll 12
