@@ -10,6 +10,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // clang-format on
+#include "kernels/cpu/vector/registers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plimsoll::kernels::cpu {
@@ -66,6 +67,7 @@ HWY_INLINE void SumPlaces(const DirectTile& tile) {
         for (int v = 0; v < kWidth; ++v) {
           row[v] = hn::LoadU(kDirectLanes, weights + v / kDirectVectors * tile.panel_stride +
                                                v % kDirectVectors * kDirectVector);
+          if (kPlaces < 4) HoldInRegister(row[v]);
         }
 #pragma GCC unroll 16
         for (int p = 0; p < kPlaces; ++p) {
