@@ -15,6 +15,7 @@
 #include "kernels/cpu/convolution/tiled_convolution.h"
 #include "kernels/cpu/convolution/winograd/winograd_convolution.h"
 #include "kernels/cpu/product/packed_operand.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
@@ -76,6 +77,19 @@ std::vector<Division> Divisions(const ConvolutionShape& shape) {
 // Taps of all channels whose weights, for a few filters, stay in the second cache.
 constexpr int64_t kMostRowTaps = 1 << 13;
 
+// Whether our loop over the results, which are still in the caches, takes less time than oneDNN's
+// code within the convolution: a swish takes 0.3 nanoseconds for 0.65 with AVX-512 and as long
+// with AVX2, a hyperbolic tangent 0.5 for 2.3 with AVX2. All of these keep the zeros of empty
+// channels.
+bool ActivatesApart(const FusedActivation& activation, Bytes results) {
+  constexpr Bytes kMostInCaches = Bytes(4 << 20);
+  constexpr int kBlockOfAvx512 = 16;
+  using Kind = FusedActivation::Kind;
+  if (results > kMostInCaches) return false;
+  if (activation.kind == Kind::kSwish) return BlockSize() == kBlockOfAvx512;
+  return activation.kind == Kind::kTanh || activation.kind == Kind::kGeluTanh;
+}
+
 // A convolution over oneDNN that is planned but for its weights, which would be packed by now.
 struct Plan {
   Division division;
@@ -84,6 +98,7 @@ struct Plan {
   Primitive primitive;
   std::optional<Primitive> unpack = {};         // from the primitive's form to the node's
   std::optional<Primitive> pack_residual = {};  // the other way
+  FusedActivation activation = {};              // that the primitive does not apply
   Bytes workspace = {};
 
   bool CutsSource() const { return cuts_source && division.pieces > 1; }
@@ -96,13 +111,18 @@ struct Plan {
 };
 
 Result<Plan> MakePlan(const KernelSite& site, const FloatConvolution& whole, Division division) {
-  const FloatConvolution wanted = division.Of(whole);
+  FloatConvolution wanted = division.Of(whole);
   const ConvolutionForms forms = FormsOf(wanted);
+  FusedActivation apart;
+  if (ActivatesApart(wanted.activation, forms.destination.size())) {
+    std::swap(apart, wanted.activation);
+  }
   PLIMSOLL_ASSIGN(Primitive made, MakeConvolutionPrimitive(site, wanted, forms));
   Plan plan{.division = division,
             .cuts_source = whole.shape.groups > 1,
             .forms = forms,
-            .primitive = std::move(made)};
+            .primitive = std::move(made),
+            .activation = apart};
   const Form& destination = plan.primitive.destination();
   WorkspaceLayout workspace;
   if (destination != forms.destination) {
@@ -168,6 +188,7 @@ class FloatConvolutionKernel final : public Kernel {
       : plan_(std::move(plan)),
         source_(std::move(source)),
         weights_(std::move(weights)),
+        activation_(plan_.activation.Float32Loop()),
         has_bias_(site.has_input(kConvolutionBias)),
         has_residual_(site.has_input(kConvolutionResidual)) {
     if (has_bias_) bias_piece_ = site.inputs[kConvolutionBias].elements() / plan_.division.pieces;
@@ -192,10 +213,19 @@ class FloatConvolutionKernel final : public Kernel {
                                       .bias = bias,
                                       .destination = made,
                                       .scratchpad = At(call.workspace, scratchpad_)}));
+    Activate(static_cast<float*>(made));
     if (!plan_.unpack) return {};
     return plan_.unpack->Run({.source = made,
                               .destination = output,
                               .scratchpad = At(call.workspace, reorder_scratchpad_)});
+  }
+
+  void Activate(float* made) const {
+    if (activation_ == nullptr) return;
+    const int64_t count = plan_.primitive.destination().size().value() / int64_t{sizeof(float)};
+    ParallelFor(count, kElementGrain, [&](int64_t begin, int64_t end) {
+      activation_(made + begin, made + begin, end - begin, plan_.activation.coefficients());
+    });
   }
 
   Status BringResidual(const KernelCall& call, int64_t offset, void* made) const {
@@ -216,6 +246,7 @@ class FloatConvolutionKernel final : public Kernel {
   Plan plan_;
   PackedOperand source_;
   PackedOperand weights_;
+  UnaryLoop activation_;  // null: none
   bool has_bias_;
   bool has_residual_;
   int64_t bias_piece_ = 0;

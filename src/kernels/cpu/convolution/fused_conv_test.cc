@@ -118,6 +118,10 @@ TEST(FusedConvTest, AppliesEachActivationAsTheStandardDefinesIt) {
       {"HardSigmoid", 0.2, 0.5, [](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
       {"HardSwish", 0, 0, [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
       {"Gelu", 0, 0, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }},
+      {"GeluTanh", 0, 0,
+       [](double x) {
+         return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+       }},
       {"Mish", 0, 0, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
   };
   const ConvolutionCase shape{16, 12, 1, 3, 1, true, true};

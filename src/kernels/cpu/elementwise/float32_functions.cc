@@ -77,14 +77,14 @@ void GeluRun(const void* from, void* to, int64_t count, const Coefficients&) {
 // x (1 + tanh u) / 2 is x sigmoid(2 u), with u = sqrt(2 / pi) (x + 0.044715 x^3).
 void TanhGeluRun(const void* from, void* to, int64_t count, const Coefficients&) {
   Transform(from, to, count, [](auto d, auto x) HWY_ATTR {
-    const auto cube = hn::Mul(hn::Set(d, 0.044715f * 1.59576912f), hn::Mul(x, hn::Mul(x, x)));
-    return hn::Mul(x, Sigmoid(d, hn::MulAdd(hn::Set(d, 1.59576912f), x, cube)));
+    const auto cube = hn::Mul(hn::Set(d, -0.044715f * 1.59576912f), hn::Mul(x, hn::Mul(x, x)));
+    return TimesSigmoid(d, x, hn::MulAdd(hn::Set(d, -1.59576912f), x, cube));
   });
 }
 
 void SwishRun(const void* from, void* to, int64_t count, const Coefficients& c) {
   Transform(from, to, count, [&c](auto d, auto x) HWY_ATTR {
-    return hn::Mul(x, Sigmoid(d, hn::Mul(hn::Set(d, static_cast<float>(c.alpha)), x)));
+    return TimesSigmoid(d, x, hn::Mul(hn::Set(d, static_cast<float>(-c.alpha)), x));
   });
 }
 

@@ -47,26 +47,47 @@ HWY_INLINE V ExpMinusOneOfRest(D d, V x, V whole) {
   return hn::MulAdd(hn::Mul(r, r), Polynomial(d, r, kTerms), r);
 }
 
-// No smaller than `least`. Comparisons are false for NaN, so it stays; Max may lose it.
+// Whether Max and Min give their second operand where one of them is NaN.
+constexpr bool kBoundsKeepNan = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2;
+
+// No smaller than `least`; NaN stays NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V AtLeast(D d, float least, V x) {
-  return hn::IfThenElse(hn::Lt(x, hn::Set(d, least)), hn::Set(d, least), x);
+  const V bound = hn::Set(d, least);
+  return kBoundsKeepNan ? hn::Max(bound, x) : hn::IfThenElse(hn::Lt(x, bound), bound, x);
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V AtMost(D d, float most, V x) {
-  return hn::IfThenElse(hn::Gt(x, hn::Set(d, most)), hn::Set(d, most), x);
+  const V bound = hn::Set(d, most);
+  return kBoundsKeepNan ? hn::Min(bound, x) : hn::IfThenElse(hn::Gt(x, bound), bound, x);
+}
+
+// Whether TimesPowerOfTwo reaches every result, rounded once.
+constexpr bool kScalesToAnyNumber = HWY_TARGET == HWY_AVX3;
+
+// x times 2^n for whole n, elsewhere from -126 to 127, and infinity for 128.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V TimesPowerOfTwo(D d, V x, V n) {
+#if HWY_TARGET == HWY_AVX3
+  static_cast<void>(d);
+  if constexpr (sizeof(V) == sizeof(__m512)) return V{_mm512_scalef_ps(x.raw, n.raw)};
+  if constexpr (sizeof(V) == sizeof(__m256)) return V{_mm256_scalef_ps(x.raw, n.raw)};
+  if constexpr (sizeof(V) == sizeof(__m128)) return V{_mm_scalef_ps(x.raw, n.raw)};
+#else
+  return hn::Mul(x, PowerOfTwo(d, hn::ConvertTo(hn::RebindToSigned<D>(), n)));
+#endif
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp(D d, V x) {
-  const hn::RebindToSigned<D> di;
   const V bounded = AtLeast(d, -104.0f, x);
   // Beyond 129 the rest is no longer small, but then the result is infinite anyway.
   const V whole = hn::Min(WholePowers(d, bounded), hn::Set(d, 129.0f));
   const V y = hn::Add(ExpMinusOneOfRest(d, bounded, whole), hn::Set(d, 1.0f));
+  if (kScalesToAnyNumber) return TimesPowerOfTwo(d, y, whole);
   // In two steps, so that results beyond the normal numbers are reached.
-  const auto n = hn::ConvertTo(di, whole);
+  const auto n = hn::ConvertTo(hn::RebindToSigned<D>(), whole);
   const auto half = hn::ShiftRight<1>(n);
   return hn::Mul(hn::Mul(y, PowerOfTwo(d, half)), PowerOfTwo(d, hn::Sub(n, half)));
 }
@@ -75,8 +96,7 @@ HWY_INLINE V Exp(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ExpOfNormal(D d, V x) {
   const V whole = hn::Min(WholePowers(d, x), hn::Set(d, 128.0f));
-  const V scale = PowerOfTwo(d, hn::ConvertTo(hn::RebindToSigned<D>(), whole));
-  return hn::Mul(hn::Add(ExpMinusOneOfRest(d, x, whole), hn::Set(d, 1.0f)), scale);
+  return TimesPowerOfTwo(d, hn::Add(ExpMinusOneOfRest(d, x, whole), hn::Set(d, 1.0f)), whole);
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -85,16 +105,21 @@ HWY_INLINE V Tanh(D d, V x) {
   // From 10 on the result is 1.
   const V doubled = hn::Mul(AtMost(d, 10.0f, hn::Abs(x)), two);
   const V whole = WholePowers(d, doubled);
-  const V scale = PowerOfTwo(d, hn::ConvertTo(hn::RebindToSigned<D>(), whole));
-  const V minus_one =
-      hn::MulAdd(ExpMinusOneOfRest(d, doubled, whole), scale, hn::Sub(scale, hn::Set(d, 1.0f)));
+  const V one = hn::Set(d, 1.0f);
+  const V scale = TimesPowerOfTwo(d, one, whole);
+  const V minus_one = hn::MulAdd(ExpMinusOneOfRest(d, doubled, whole), scale, hn::Sub(scale, one));
   return hn::CopySign(hn::Div(minus_one, hn::Add(minus_one, two)), x);
+}
+
+// y / (1 + e^minus_x).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V TimesSigmoid(D d, V y, V minus_x) {
+  return hn::Div(y, hn::Add(hn::Set(d, 1.0f), ExpOfNormal(d, AtLeast(d, -87.0f, minus_x))));
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Sigmoid(D d, V x) {
-  const V one = hn::Set(d, 1.0f);
-  return hn::Div(one, hn::Add(one, ExpOfNormal(d, AtLeast(d, -87.0f, hn::Neg(x)))));
+  return TimesSigmoid(d, hn::Set(d, 1.0f), hn::Neg(x));
 }
 
 // erfc(a) e^(a^2) for a from 0 to 10.5. Error 2e-8.
