@@ -82,3 +82,11 @@ def zero_of(rng, signed, shape=()):
 
 def scale_of(rng, shape=()):
     return rng.uniform(0.005, 0.05, shape).astype(np.float32)
+
+
+def related_scales(rng, count):
+    """Scales of several tensors; in one draw of four they are simple multiples of each other, so that many results lie at or beside a tie."""
+    if rng.random() < 0.75:
+        return [scale_of(rng) for _ in range(count)]
+    one = scale_of(rng)
+    return [np.asarray(one * np.float32(ratio)) for ratio in rng.choice([0.5, 0.75, 0.9, 1, 1.2, 1.5, 2], count)]

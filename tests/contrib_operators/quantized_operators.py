@@ -1,7 +1,7 @@
 """Operators over bytes, and products with weights of few bits."""
 import numpy as np
 
-from .drawing import BYTES, FLOATS, SAME, Drawn, bytes_of, floats, maybe, scale_of, size, zero_of
+from .drawing import BYTES, FLOATS, SAME, Drawn, bytes_of, floats, maybe, related_scales, scale_of, size, zero_of
 from .float_operators import window
 
 DYNAMIC = {"rtol": 1e-2, "atol": 3e-2}  # a sum of rounding: an element may fall on the other byte
@@ -86,8 +86,9 @@ def binary(op):
         b = [one if rng.random() < 0.7 else 1 for one in a][size(rng, len(a) - 1, 0) if len(a) > 1 else 0:]
         sides = [a, b]
         rng.shuffle(sides)
-        return Drawn(op, [bytes_of(rng, sides[0], signed), scale_of(rng), maybe(rng, lambda: zero_of(rng, signed), 0.8), bytes_of(rng, sides[1], signed), scale_of(rng),
-                          maybe(rng, lambda: zero_of(rng, signed), 0.8), rng.uniform(0.02, 0.1, ()).astype(np.float32), maybe(rng, lambda: zero_of(rng, signed), 0.8)],
+        scales = related_scales(rng, 3)
+        return Drawn(op, [bytes_of(rng, sides[0], signed), scales[0], maybe(rng, lambda: zero_of(rng, signed), 0.8), bytes_of(rng, sides[1], signed), scales[1],
+                          maybe(rng, lambda: zero_of(rng, signed), 0.8), scales[2], maybe(rng, lambda: zero_of(rng, signed), 0.8)],
                      tolerance=SAME, constants=[1, 2, 4, 5, 6, 7])
     return draw
 
@@ -140,14 +141,16 @@ def qlinear_average_pool(rng):
     attributes.update(channels_last=last, count_include_pad=int(rng.integers(2)))
     if any(attributes["pads"][i] >= attributes["kernel_shape"][i % 2] for i in range(4)):
         attributes["pads"] = [0, 0, 0, 0]
-    return Drawn("QLinearAveragePool", [bytes_of(rng, shape, signed), scale_of(rng), zero_of(rng, signed), scale_of(rng), zero_of(rng, signed)], attributes, tolerance=SAME,
+    x_scale, y_scale = related_scales(rng, 2)
+    return Drawn("QLinearAveragePool", [bytes_of(rng, shape, signed), x_scale, zero_of(rng, signed), y_scale, zero_of(rng, signed)], attributes, tolerance=SAME,
                  constants=[1, 2, 3, 4])
 
 
 def qlinear_global_average_pool(rng):
     signed, last = rng.random() < 0.5, int(rng.integers(2))
     _, shape = image(rng, last)
-    return Drawn("QLinearGlobalAveragePool", [bytes_of(rng, shape, signed), scale_of(rng), zero_of(rng, signed), scale_of(rng), zero_of(rng, signed)], {"channels_last": last},
+    x_scale, y_scale = related_scales(rng, 2)
+    return Drawn("QLinearGlobalAveragePool", [bytes_of(rng, shape, signed), x_scale, zero_of(rng, signed), y_scale, zero_of(rng, signed)], {"channels_last": last},
                  tolerance=SAME, constants=[1, 2, 3, 4])
 
 

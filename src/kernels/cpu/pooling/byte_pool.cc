@@ -129,9 +129,8 @@ struct PoolScales {
     const void* const zero = input < call.inputs.size() ? call.inputs[input] : nullptr;
     return zero == nullptr ? 0 : LoadInteger(type, zero, 0);
   }
-  static double Factor(const KernelCall& call) {
-    return static_cast<double>(*static_cast<const float*>(call.inputs[1])) /
-           *static_cast<const float*>(call.inputs[3]);
+  static float Scale(const KernelCall& call, size_t input) {
+    return *static_cast<const float*>(call.inputs[input]);
   }
 };
 
@@ -145,9 +144,10 @@ Result<KernelPointer> MakeQLinearAveragePool(KernelSite& site) {
   const ImageLayout in = ImageLayout::Of(data[0], data[1], window.InputSize(), last);
   const ImageLayout out = ImageLayout::Of(data[0], data[1], window.OutputSize(), last);
   return MakeKernel([=](const KernelCall& call) {
-    const double factor = PoolScales::Factor(call);
+    const float x_scale = PoolScales::Scale(call, 1);
+    const float y_scale = PoolScales::Scale(call, 3);
     const int64_t x_zero = scales.Zero(call, 2);
-    const int64_t y_zero = scales.Zero(call, 4);
+    const auto y_zero = static_cast<float>(scales.Zero(call, 4));
     VisitType<PooledBytes>(scales.type, [&]<typename T>() {
       ParallelFor(in.batch * in.channels, 1, [&](int64_t begin, int64_t end) {
         for (int64_t map = begin; map < end; ++map) {
@@ -157,16 +157,17 @@ Result<KernelPointer> MakeQLinearAveragePool(KernelSite& site) {
                              image * in.channels * window.InputSize() + channel * in.channel_step;
           const int64_t to = image * in.channels * window.OutputSize() + channel * out.channel_step;
           for (int64_t place = 0; place < window.OutputSize(); ++place) {
-            int64_t sum = 0;
+            float sum = 0;
             int64_t taps = 0;
             ForEachTap(window, place, [&](int64_t at) {
-              sum += x[at * in.place_step] - x_zero;
+              sum += x_scale * static_cast<float>(x[at * in.place_step] - x_zero);
               ++taps;
             });
             if (with_pads) taps = PaddedTaps(window, place);
-            const double mean =
-                taps == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(taps);
-            StoreQuantized(scales.type, mean * factor, y_zero, call.outputs[0],
+            const float mean = taps == 0 ? 0 : sum / static_cast<float>(taps);
+            // ONNX Runtime adds the zero point in float and rounds then: a mean that lies half a
+            // last bit beside a tie becomes one.
+            StoreQuantized(scales.type, mean / y_scale + y_zero, 0, call.outputs[0],
                            to + place * out.place_step);
           }
         }
@@ -183,7 +184,9 @@ Result<KernelPointer> MakeQLinearGlobalAveragePool(KernelSite& site) {
   const ImageLayout in =
       ImageLayout::Of(data[0], data[1], places, site.attributes().Int("channels_last", 0) != 0);
   return MakeKernel([=](const KernelCall& call) {
-    const double factor = PoolScales::Factor(call) / static_cast<double>(places);
+    // Rounded to float, as ONNX Runtime has it, for sums that lie beside a tie.
+    const float factor =
+        PoolScales::Scale(call, 1) / (PoolScales::Scale(call, 3) * static_cast<float>(places));
     const int64_t x_zero = scales.Zero(call, 2);
     const int64_t y_zero = scales.Zero(call, 4);
     VisitType<PooledBytes>(scales.type, [&]<typename T>() {
@@ -194,7 +197,7 @@ Result<KernelPointer> MakeQLinearGlobalAveragePool(KernelSite& site) {
                              map % in.channels * in.channel_step;
           int64_t sum = 0;
           for (int64_t place = 0; place < places; ++place) sum += x[place * in.place_step];
-          StoreQuantized(scales.type, static_cast<double>(sum - places * x_zero) * factor, y_zero,
+          StoreQuantized(scales.type, static_cast<float>(sum - places * x_zero) * factor, y_zero,
                          call.outputs[0], map);
         }
       });
