@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/registered_operators.h"
+#include "onnx/contributed/blocked_functions.h"
 #include "onnx/contributed/contributed_functions.h"
 #include "onnx/graph_assembler.h"
 #include "plimsoll/base/text.h"
@@ -14,6 +15,13 @@ using graph::ValueId;
 // Metadata of a call that makes sense for each node that the call expands to.
 bool PassesOn(std::string_view key) {
   return key == "plimsoll.stream" || key == "plimsoll.batch_label";
+}
+
+Result<std::optional<FunctionRecord>> FunctionOf(const NodeRecord& node, const BlockedNode* blocked,
+                                                 const graph::Attributes& attributes) {
+  if (blocked == nullptr) return ContributedFunction(node, attributes);
+  PLIMSOLL_ASSIGN(FunctionRecord function, BlockedFunction(node, *blocked, attributes));
+  return std::optional<FunctionRecord>(std::move(function));
 }
 
 }  // namespace
@@ -101,7 +109,9 @@ Status GraphAssembler::Expand(const FunctionTable::Entry& function, const Site& 
 
 Result<bool> GraphAssembler::ExpandContributed(const Site& site) {
   const NodeRecord& record = site.record;
-  if (!IsContributedFunction(record)) return false;
+  const BlockedNode* const blocked = blocks_.Of(record);
+  const int version = OpsetsOf(site.body).Find(record.domain).value_or(1);
+  if (blocked == nullptr && !IsContributedFunction(record, version)) return false;
   // An operator that the program brings along goes before our composition.
   if (graph::FindRegisteredOperator(record.domain, record.op, 1) != nullptr) return false;
   graph::Attributes attributes;
@@ -110,7 +120,7 @@ Result<bool> GraphAssembler::ExpandContributed(const Site& site) {
     if (!bound || bound->record->kind != AttributeRecord::Kind::kValue) continue;
     attributes.Set(std::string(attribute.name), bound->record->value);
   }
-  auto function = ContributedFunction(record, attributes);
+  auto function = FunctionOf(record, blocked, attributes);
   if (!function.ok()) {
     return source_.Unsupported(function.error().code, Where(site), function.error().why);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "onnx/contributed/channel_blocks.h"
 #include "onnx/function_table.h"
 #include "onnx/name_maker.h"
 #include "onnx/opset_table.h"
@@ -20,7 +21,8 @@ namespace plimsoll::onnx {
 
 // Turns the records of a model into a graph: names become ids, bodies see the names around them,
 // calls of the model's functions are replaced by what the functions hold, and operators of
-// com.microsoft that are compositions by what they are composed of. One object makes one graph.
+// com.microsoft that are compositions, and those over blocks of channels, by what they are composed
+// of. One object makes one graph.
 //
 // The nodes of an expanded call are named "call/node", its inner values "call/value"; the values
 // that the call makes keep the names that the caller gives them. Types that a function declares for
@@ -30,8 +32,13 @@ namespace plimsoll::onnx {
 class GraphAssembler {
  public:
   GraphAssembler(const Source& source, const ModelRecord& model, const OpsetTable& opsets,
-                 const FunctionTable& functions, Budget& budget)
-      : source_(source), model_(model), opsets_(opsets), functions_(functions), budget_(budget) {}
+                 const FunctionTable& functions, const ChannelBlocks& blocks, Budget& budget)
+      : source_(source),
+        model_(model),
+        opsets_(opsets),
+        functions_(functions),
+        blocks_(blocks),
+        budget_(budget) {}
 
   Result<graph::Graph> Assemble();
 
@@ -91,7 +98,7 @@ class GraphAssembler {
   Status SetMemory(const Site& site, graph::NodeId id);
 
   Status Expand(const FunctionTable::Entry& function, const Site& site);
-  // Whether the node was an operator of com.microsoft that stands for others, which are there now.
+  // Whether the node was an operator of ONNX Runtime's that stands for others, which are there now.
   Result<bool> ExpandContributed(const Site& site);
   Status CheckCall(const FunctionRecord& function, const Site& site) const;
   Result<Call> MakeCall(const FunctionTable::Entry& function, const Site& site);
@@ -112,6 +119,7 @@ class GraphAssembler {
   const ModelRecord& model_;
   const OpsetTable& opsets_;
   const FunctionTable& functions_;
+  const ChannelBlocks& blocks_;
   Budget& budget_;
   NameMaker names_;
   bool names_taken_ = false;  // the file's, by names_

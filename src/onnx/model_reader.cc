@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "onnx/contributed/channel_blocks.h"
 #include "onnx/function_table.h"
 #include "onnx/graph_assembler.h"
 #include "onnx/opset_table.h"
@@ -71,7 +72,8 @@ Result<graph::Graph> Read(const Source& source, ExternalFiles files) {
   PLIMSOLL_TRY(CheckVersion(source, model));
   PLIMSOLL_ASSIGN(const OpsetTable opsets, OpsetTable::Make(source, model.opsets));
   PLIMSOLL_ASSIGN(const FunctionTable functions, FunctionTable::Make(source, model, opsets));
-  return GraphAssembler(source, model, opsets, functions, budget).Assemble();
+  PLIMSOLL_ASSIGN(const ChannelBlocks blocks, ChannelBlocks::Find(source, model));
+  return GraphAssembler(source, model, opsets, functions, blocks, budget).Assemble();
 }
 
 constexpr std::string_view kWhat = "cannot read the model";

@@ -14,15 +14,6 @@ namespace {
 using Name = FunctionWriter::Name;
 using NamedAttributes = FunctionWriter::NamedAttributes;
 
-Error CannotWrite(std::string why) {
-  return {.kind = ErrorKind::kUnsupported,
-          .code = "onnx.contributed",
-          .what = "",
-          .where = "",
-          .why = std::move(why),
-          .remedy = ""};
-}
-
 // ---- Activations ----
 
 Status WriteGelu(FunctionWriter& f) {
@@ -101,6 +92,15 @@ Status WriteSimplifiedLayerNormalization(FunctionWriter& f) {
   return {};
 }
 
+// Of operator sets before 17, which do not have it: ONNX Runtime's fusions write it all the same.
+Status WriteLayerNormalization(FunctionWriter& f) {
+  NamedAttributes attributes;
+  for (const std::string_view name : {"axis", "epsilon", "stash_type"}) f.PassOn(attributes, name);
+  f.Add("LayerNormalization", {f.in(0), f.in(1), f.in(2)}, {f.out(0), f.out(1), f.out(2)},
+        std::move(attributes));
+  return {};
+}
+
 // ---- Embeddings ----
 
 // Rows of a table, and a second one of a quantised table that turns them into floats.
@@ -172,24 +172,32 @@ Status WriteFusedMatMul(FunctionWriter& f) {
   return {};
 }
 
-Status WriteFusedConv(FunctionWriter& f) {
+// Parameters of the activation have its name in front: activation_alpha.
+Status WriteFusedGemm(FunctionWriter& f) {
   NamedAttributes attributes;
-  for (const std::string_view name :
-       {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides", "activation"}) {
+  for (const std::string_view name : {"alpha", "beta", "transA", "transB"}) {
     f.PassOn(attributes, name);
   }
-  if (const std::vector<double>* parameters = f.given().Floats("activation_params")) {
-    constexpr std::string_view kNames[] = {"activation_alpha", "activation_beta"};
-    if (parameters->size() > std::size(kNames)) {
-      return CannotWrite(StrCat("there are ", parameters->size(), " parameters of an activation"));
-    }
-    for (size_t i = 0; i < parameters->size(); ++i) {
-      attributes.emplace_back(kNames[i], (*parameters)[i]);
+  const graph::Attribute* given = f.given().Find("activation");
+  const std::string* activation = given == nullptr ? nullptr : std::get_if<std::string>(given);
+  const graph::OperatorRow* row =
+      activation == nullptr ? nullptr : graph::FindOperator("", *activation, kNewestOpset);
+  if (row == nullptr || !row->facts.elementwise || row->max_inputs != 1) {
+    return CannotWrite("its activation is not known");
+  }
+  const Name product = f.Make("Gemm", {f.in(0), f.in(1), f.in(2)}, std::move(attributes));
+  NamedAttributes parameters;
+  for (const std::string_view name : {"alpha", "beta", "gamma"}) {
+    if (const graph::Attribute* value = f.given().Find(StrCat("activation_", name))) {
+      parameters.emplace_back(name, *value);
     }
   }
-  f.Add("FusedConv", {f.in(0), f.in(1), f.in(2), f.in(3)}, {f.out(0)}, std::move(attributes),
-        "plimsoll");
+  f.Add(*activation, {product}, {f.out(0)}, std::move(parameters));
   return {};
+}
+
+Status WriteFusedConv(FunctionWriter& f) {
+  return AddConvolution(f, {f.in(0), f.in(1), f.in(2), f.in(3)}, f.given().Int("group", 1));
 }
 
 Status WriteDynamicQuantizeMatMul(FunctionWriter& f) {
@@ -361,6 +369,7 @@ struct Composition {
   size_t max_inputs;
   size_t max_outputs;
   Status (*write)(FunctionWriter& f);
+  int until = graph::kNewest;  // last operator set without such an operator of its own
 };
 
 constexpr std::string_view kMicrosoft = graph::kContributedDomain;
@@ -374,10 +383,12 @@ constexpr Composition kCompositions[] = {
     {kMicrosoft, "SkipSimplifiedLayerNormalization", 3, 4, 4,
      WriteSkipSimplifiedLayerNormalization},
     {"", "SimplifiedLayerNormalization", 2, 2, 2, WriteSimplifiedLayerNormalization},
+    {"", "LayerNormalization", 2, 3, 3, WriteLayerNormalization, 16},
     {kMicrosoft, "SimplifiedLayerNormalization", 2, 2, 2, WriteSimplifiedLayerNormalization},
     {kMicrosoft, "EmbedLayerNormalization", 7, 9, 3, WriteEmbedLayerNormalization},
     {kMicrosoft, "QEmbedLayerNormalization", 18, 18, 2, WriteQEmbedLayerNormalization},
     {kMicrosoft, "FusedMatMul", 2, 2, 1, WriteFusedMatMul},
+    {kMicrosoft, "FusedGemm", 2, 3, 1, WriteFusedGemm},
     {kMicrosoft, "FusedConv", 2, 4, 1, WriteFusedConv},
     {kMicrosoft, "DynamicQuantizeMatMul", 3, 5, 1, WriteDynamicQuantizeMatMul},
     {kMicrosoft, "Attention", 2, 7, 2, WriteAttention},
@@ -395,20 +406,25 @@ bool IsComposed(const NodeRecord& node, const graph::Attributes& attributes) {
   return attributes.Int("transBatchA", 0) == 0 && attributes.Int("transBatchB", 0) == 0;
 }
 
-const Composition* FindComposition(const NodeRecord& node) {
+const Composition* FindComposition(const NodeRecord& node, int version) {
   for (const Composition& composition : kCompositions) {
-    if (composition.op == node.op && composition.domain == node.domain) return &composition;
+    if (composition.op == node.op && composition.domain == node.domain &&
+        version <= composition.until) {
+      return &composition;
+    }
   }
   return nullptr;
 }
 
 }  // namespace
 
-bool IsContributedFunction(const NodeRecord& node) { return FindComposition(node) != nullptr; }
+bool IsContributedFunction(const NodeRecord& node, int version) {
+  return FindComposition(node, version) != nullptr;
+}
 
 Result<std::optional<FunctionRecord>> ContributedFunction(const NodeRecord& node,
                                                           const graph::Attributes& attributes) {
-  const Composition* const found = FindComposition(node);
+  const Composition* const found = FindComposition(node, 1);
   if (found == nullptr || !IsComposed(node, attributes)) {
     return std::optional<FunctionRecord>();
   }

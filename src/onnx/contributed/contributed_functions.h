@@ -8,8 +8,9 @@
 
 namespace plimsoll::onnx {
 
-// Whether an operator is one of those that ContributedFunction knows, whatever its attributes.
-bool IsContributedFunction(const NodeRecord& node);
+// Whether an operator is one of those that ContributedFunction knows, whatever its attributes, in
+// an operator set of its domain. Some of the standard's domain are its own in later ones.
+bool IsContributedFunction(const NodeRecord& node, int version);
 
 // What an operator of com.microsoft means where it is a composition of others: a function for this
 // very node, with the inputs and outputs that it has. Nothing where the operator is no such

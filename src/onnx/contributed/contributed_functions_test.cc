@@ -49,6 +49,20 @@ TEST(ContributedFunctionsTest, ANodeBecomesWhatItsInputsAsk) {
   EXPECT_EQ(BodyOf(NodeOf("Unique", {"x"}, {"y", "i", "c"})), "Unique(in0)->out0,,out1,out2");
 }
 
+TEST(ContributedFunctionsTest, AnActivationFollowsItsProduct) {
+  const NodeRecord node = NodeOf("FusedGemm", {"a", "b", "c"}, {"y"});
+  EXPECT_EQ(BodyOf(node, {{"activation", std::string("Relu")}}),
+            "Gemm(in0,in1,in2)->t0; Relu(t0)->out0");
+  EXPECT_EQ(BodyOf(node, {{"activation", std::string("Softmax")}}), "its activation is not known");
+}
+
+TEST(ContributedFunctionsTest, ALayerNormalizationIsTheStandardsWhereThatHasIt) {
+  const NodeRecord node = NodeOf("LayerNormalization", {"x", "g"}, {"y"}, "");
+  EXPECT_TRUE(IsContributedFunction(node, 16));
+  EXPECT_FALSE(IsContributedFunction(node, 17));
+  EXPECT_EQ(BodyOf(node), "LayerNormalization(in0,in1)->out0");
+}
+
 TEST(ContributedFunctionsTest, AProductWhoseBatchesComeLaterIsNoComposition) {
   const NodeRecord node = NodeOf("FusedMatMul", {"a", "b"}, {"y"});
   EXPECT_EQ(BodyOf(node, {{"transB", int64_t{1}}}), "FusedMatMul(in0,in1)->out0");

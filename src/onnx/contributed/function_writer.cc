@@ -4,6 +4,8 @@
 #include <cassert>
 #include <string>
 
+#include "plimsoll/base/text.h"
+
 namespace plimsoll::onnx {
 namespace {
 
@@ -84,6 +86,34 @@ FunctionWriter::Name FunctionWriter::Float32(double element) {
 
 void FunctionWriter::PassOn(NamedAttributes& attributes, std::string_view name) const {
   if (const graph::Attribute* value = given_.Find(name)) attributes.emplace_back(name, *value);
+}
+
+Error CannotWrite(std::string why) {
+  return {.kind = ErrorKind::kUnsupported,
+          .code = "onnx.contributed",
+          .what = "",
+          .where = "",
+          .why = std::move(why),
+          .remedy = ""};
+}
+
+Status AddConvolution(FunctionWriter& f, std::vector<FunctionWriter::Name> inputs, int64_t groups) {
+  FunctionWriter::NamedAttributes attributes{{"group", groups}};
+  for (const std::string_view name :
+       {"auto_pad", "dilations", "kernel_shape", "pads", "strides", "activation"}) {
+    f.PassOn(attributes, name);
+  }
+  if (const std::vector<double>* parameters = f.given().Floats("activation_params")) {
+    constexpr std::string_view kNames[] = {"activation_alpha", "activation_beta"};
+    if (parameters->size() > std::size(kNames)) {
+      return CannotWrite(StrCat("there are ", parameters->size(), " parameters of an activation"));
+    }
+    for (size_t i = 0; i < parameters->size(); ++i) {
+      attributes.emplace_back(kNames[i], (*parameters)[i]);
+    }
+  }
+  f.Add("FusedConv", std::move(inputs), {f.out(0)}, std::move(attributes), "plimsoll");
+  return {};
 }
 
 }  // namespace plimsoll::onnx

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "graph/attribute.h"
 #include "onnx/wire/records.h"
+#include "plimsoll/base/status.h"
 
 namespace plimsoll::onnx {
 
@@ -52,5 +54,12 @@ class FunctionWriter {
   FunctionRecord function_;
   size_t names_ = 0;
 };
+
+// Why a node has no function. Who asked for it knows the place.
+Error CannotWrite(std::string why);
+
+// A convolution with the node's window and activation: data, filter, bias, and what is added before
+// the activation; the last two may be empty.
+Status AddConvolution(FunctionWriter& f, std::vector<FunctionWriter::Name> inputs, int64_t groups);
 
 }  // namespace plimsoll::onnx
