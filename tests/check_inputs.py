@@ -77,6 +77,8 @@ def arrays(folder):
         check(np.array_equal(made(folder, model, "--input", f"x={folder / 'only.npz'}")[0], values), f"{save.__name__}: the only array")
         save(folder / "all.npz", x=values)
         check(np.array_equal(made(folder, model, "--input", folder / "all.npz")[0], values), f"{save.__name__}: an archive by itself")
+    compared = subprocess.run([PROGRAM, "compare", model, "--engine", "plimsoll", "--against", "plain", "--input", folder / "all.npz"], capture_output=True, text=True, timeout=120)
+    check(compared.returncode == 0, f"compare takes an archive too: {compared.stderr.strip()[:300]}")
     check("input.name" in made(folder, model, "--input", folder / "named.npz", code=2)[1], "an array that is no input")
     np.savez(folder / "others.npz", a=values, b=values)
     check("it holds a, b, but no 'x'" in made(folder, model, "--input", f"x={folder / 'others.npz'}", code=6)[1], "an archive without it")

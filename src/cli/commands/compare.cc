@@ -85,11 +85,7 @@ Result<std::string> BatchFor(graph::Graph& graph, const std::vector<HostValue>& 
 }
 
 Result<ComparedModel> ReadCompared(const CompareArguments& options, const std::string& file) {
-  std::vector<InputArgument> arguments;
-  for (const std::string& text : options.inputs) {
-    PLIMSOLL_ASSIGN(InputArgument argument, ParseInputArgument(text));
-    arguments.push_back(std::move(argument));
-  }
+  PLIMSOLL_ASSIGN(const std::vector<InputArgument> arguments, ParseInputArguments(options.inputs));
   std::vector<compile::ShapeArgument> shapes;
   for (const std::string& text : options.shapes) {
     PLIMSOLL_ASSIGN(compile::ShapeArgument shape, compile::ParseShapeArgument(text));
