@@ -5,7 +5,7 @@ Each file is a network of bench/drawn_networks.py that onnxruntime.quantization 
 operators, or dynamic; activations and weights of either sign where the tool has such a form; scales by channel or not; reduced ranges;
 with or without the tool's optimisation before. Outputs on two drawn inputs must agree with ONNX Runtime's as those of wild_models.py must:
 by 1e-4, or by the spread between its levels of optimisation; else the file is listed as one of "ORT saturates", "ORT inexact", "none exact"
-and "differs", which are told there. Exit status 1 where one differs or does not run."""
+and "differs", which are told there. Networks that the tool itself does not quantise are counted as "not made". Exit status 1 where one differs or does not run."""
 import argparse
 import collections
 import logging
@@ -115,13 +115,18 @@ def main():
         folder = settings.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         for seed in range(settings.seed, settings.seed + settings.files):
-            path = make(seed, folder)
+            try:
+                path = make(seed, folder)
+            except Exception as error:
+                print(f"{seed:<56} not made: {' '.join(str(error).split())[:200]}", flush=True)
+                counts["not made"] += 1
+                continue
             row = check(settings.program.resolve(), path)
             counts[row.status] += 1
             print(f"{row.name:56} {row.status:13} {'-' if row.error is None else format(row.error, '.1e'):>8}  {row.reason}", flush=True)
             if not settings.keep:
                 path.unlink()
-    print(", ".join(f"{counts[status]} {status}" for status in ["agrees", *reversed(OUTCOMES), "fails", "neither runs"] if counts[status] or status == "agrees"))
+    print(", ".join(f"{counts[status]} {status}" for status in ["agrees", *reversed(OUTCOMES), "fails", "neither runs", "not made"] if counts[status] or status == "agrees"))
     return 1 if counts["differs"] or counts["fails"] else 0
 
 
