@@ -20,6 +20,7 @@ using graph::ValueId;
 using enum FusionPattern;
 
 constexpr int kQLinearSince = 10;
+constexpr int64_t kMostSlices = int64_t{1} << 20;  // with a scale each
 
 // Bytes with their scale and zero point.
 struct QuantizedValue {
@@ -101,10 +102,14 @@ class QuantizedFusing {
   }
 
   // Integers for the sums of a product, which DequantizeLinear turns into a bias.
-  ValueId IntegerBiasOf(ValueId value, SubgraphId home) const {
+  ValueId IntegerBiasOf(ValueId value, const QuantizedValue& x, const QuantizedValue& w,
+                        SubgraphId home) const {
     const NodeId id = MadeBy(graph_, value, "DequantizeLinear", home);
     if (!id.valid() || TypeOf(graph_[id].inputs[0]) != DataType::kInt32) return {};
-    return graph_[id].inputs[0];
+    const Node& node = graph_[id];
+    const bool shifted =
+        node.inputs.size() > 2 && node.inputs[2].valid() && !IsZero(node.inputs[2]);
+    return !shifted && ScalesSums(node.inputs[1], x, w) ? node.inputs[0] : ValueId();
   }
 
   // What a QuantizeLinear makes of floats: the lowest and the highest one that it tells apart.
@@ -113,6 +118,26 @@ class QuantizedFusing {
     const std::optional<double> zero = ScalarOf(graph_, quantize.inputs[2]);
     if (!scale || !zero || !IsByteType(TypeOf(quantize.outputs[0]))) return std::nullopt;
     const double low = TypeOf(quantize.outputs[0]) == DataType::kInt8 ? -128 : 0;
+  // Whether integers of this scale can be added to sums of products of `x` and `w`: it is the
+  // product of their scales, one for all or one a slice.
+  bool ScalesSums(ValueId scale, const QuantizedValue& x, const QuantizedValue& w) const {
+    const std::optional<double> of_x = ScalarOf(graph_, x.scale);
+    const std::vector<double> of_w = ElementsOf(graph_, w.scale, kMostSlices);
+    const std::vector<double> of_sums = ElementsOf(graph_, scale, kMostSlices);
+    if (!of_x || of_w.empty() || of_sums.empty()) return false;
+    for (size_t i = 0; i < std::max(of_w.size(), of_sums.size()); ++i) {
+      const double expected = *of_x * of_w[i % of_w.size()];
+      if (!NearlyEqual(of_sums[i % of_sums.size()], expected)) return false;
+    }
+    return true;
+  }
+
+  bool IsZero(ValueId value) const {
+    const std::vector<double> elements = ElementsOf(graph_, value, kMostSlices);
+    return !elements.empty() &&
+           std::ranges::all_of(elements, [](double element) { return element == 0; });
+  }
+
     return std::pair((low - *zero) * *scale, (low + 255 - *zero) * *scale);
   }
 
@@ -194,7 +219,7 @@ class QuantizedFusing {
     std::vector<ValueId> inputs{
         x.bytes, x.scale, x.zero, w.bytes, w.scale, w.zero, quantize.inputs[1], quantize.inputs[2]};
     if (conv.inputs.size() > 2 && conv.inputs[2].valid()) {
-      const ValueId bias = IntegerBiasOf(conv.inputs[2], conv.home);
+      const ValueId bias = IntegerBiasOf(conv.inputs[2], x, w, conv.home);
       if (!bias.valid()) return counts_.Declined(kQuantized);
       inputs.push_back(bias);
     }
@@ -217,7 +242,6 @@ class QuantizedFusing {
     const QuantizedValue a = PlainBytesOf(gemm.inputs[0], gemm.home);
     const QuantizedValue b = WeightsOf(gemm.inputs[1], gemm.home, transposed ? 0 : 1);
     const bool biased = gemm.inputs.size() > 2 && gemm.inputs[2].valid();
-    const ValueId bias = biased ? IntegerBiasOf(gemm.inputs[2], gemm.home) : ValueId();
     const bool scaled =
         gemm.attributes.Float("alpha", 1) != 1 || (biased && gemm.attributes.Float("beta", 1) != 1);
     if (!b.valid() || bias.valid() != biased || scaled) return counts_.Declined(kQuantized);
@@ -237,6 +261,8 @@ class QuantizedFusing {
   }
 
   void FuseBinary(NodeId id, const Node& node, std::string op) {
+    const ValueId bias =
+        biased && b.valid() ? IntegerBiasOf(gemm.inputs[2], a, b, gemm.home) : ValueId();
     const QuantizedValue a = PlainBytesOf(node.inputs[0], node.home);
     const QuantizedValue b = PlainBytesOf(node.inputs[1], node.home);
     if (!SameBytes(id, a) || !SameBytes(id, b)) return counts_.Declined(kQuantized);

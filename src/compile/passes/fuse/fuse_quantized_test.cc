@@ -81,6 +81,29 @@ TEST(FuseQuantizedTest, AConvolutionBetweenBytesWorksOnThem) {
             "DequantizeLinear DequantizeLinear DequantizeLinear Conv Relu QuantizeLinear");
 }
 
+TEST(FuseQuantizedTest, ABiasJoinsSumsOnlyWhereItsScaleIsThatOfTheSums) {
+  const auto fused = [](const std::vector<float>& scales, float zero) {
+    return Fused({1, 2}, [&](Bytes8& q, ValueId x) {
+      const ValueId w = q.Constant(DataType::kInt8, {2, 3}, {1, 2, 3, 4, 5, 6});
+      const ValueId weights = q.Floats(w, 0.1F, DataType::kInt8);
+      const ValueId bias = q.Constant(DataType::kInt32, {3}, {7, 8, 9});
+      const bool one = scales.size() == 1;
+      const ValueId scale = one ? q.Scale(scales[0]) : q.b.Float32s("scales", {int64_t{3}}, scales);
+      const ValueId zeros = one ? q.Zero(DataType::kInt32, zero)
+                                : q.Constant(DataType::kInt32, {3}, {zero, zero, zero});
+      const ValueId added = q.b.Node("DequantizeLinear", {bias, scale, zeros}, With("axis", 0));
+      return q.Quantized(q.b.Node("Gemm", {q.Floats(x), weights, added}), 0.25F);
+    });
+  };
+  const std::string apart =
+      "DequantizeLinear DequantizeLinear DequantizeLinear Gemm QuantizeLinear";
+  EXPECT_EQ(fused({0.05F}, 0), "com.microsoft::QGemm");
+  EXPECT_EQ(fused({0.05F, 0.05F, 0.05F}, 0), "com.microsoft::QGemm");
+  EXPECT_EQ(fused({0.5F}, 0), apart);
+  EXPECT_EQ(fused({0.05F, 0.05F, 0.06F}, 0), apart);
+  EXPECT_EQ(fused({0.05F}, 1), apart);
+}
+
 TEST(FuseQuantizedTest, SumsAndProductsBetweenBytesWorkOnThem) {
   for (const char* op : {"Add", "Mul"}) {
     EXPECT_EQ(Fused({2, 3},
