@@ -88,6 +88,19 @@ class QuantizedFusing {
     return plain ? found : QuantizedValue();
   }
 
+  // Whether signed bytes behind a value have several readers. Of such ONNX Runtime makes floats and
+  // rounds what is worked out from these, where otherwise its operators over bytes round: products
+  // then give the nearest bytes, sums take the steps of floats, and last bits fall as they do
+  // there.
+  bool SharesSignedBytes(ValueId value, const QuantizedValue& found) const {
+    return TypeOf(found.bytes) == DataType::kInt8 &&
+           (rewriter_.readers(value).size() > 1 || rewriter_.readers(found.bytes).size() > 1);
+  }
+  void AskForNearestBytes(const Node& product, const QuantizedValue& x,
+                          graph::Attributes& attributes) const {
+    if (SharesSignedBytes(product.inputs[0], x)) attributes.Set("nearest_bytes", int64_t{1});
+  }
+
   // Weights of 8 bits with one scale, or one for each slice of `axis`, which may count from the
   // end.
   QuantizedValue WeightsOf(ValueId value, SubgraphId home, int64_t axis) const {
@@ -101,23 +114,6 @@ class QuantizedFusing {
     return fits ? found : QuantizedValue();
   }
 
-  // Integers for the sums of a product, which DequantizeLinear turns into a bias.
-  ValueId IntegerBiasOf(ValueId value, const QuantizedValue& x, const QuantizedValue& w,
-                        SubgraphId home) const {
-    const NodeId id = MadeBy(graph_, value, "DequantizeLinear", home);
-    if (!id.valid() || TypeOf(graph_[id].inputs[0]) != DataType::kInt32) return {};
-    const Node& node = graph_[id];
-    const bool shifted =
-        node.inputs.size() > 2 && node.inputs[2].valid() && !IsZero(node.inputs[2]);
-    return !shifted && ScalesSums(node.inputs[1], x, w) ? node.inputs[0] : ValueId();
-  }
-
-  // What a QuantizeLinear makes of floats: the lowest and the highest one that it tells apart.
-  std::optional<std::pair<double, double>> RangeOf(const Node& quantize) const {
-    const std::optional<double> scale = ScalarOf(graph_, quantize.inputs[1]);
-    const std::optional<double> zero = ScalarOf(graph_, quantize.inputs[2]);
-    if (!scale || !zero || !IsByteType(TypeOf(quantize.outputs[0]))) return std::nullopt;
-    const double low = TypeOf(quantize.outputs[0]) == DataType::kInt8 ? -128 : 0;
   // Whether integers of this scale can be added to sums of products of `x` and `w`: it is the
   // product of their scales, one for all or one a slice.
   bool ScalesSums(ValueId scale, const QuantizedValue& x, const QuantizedValue& w) const {
@@ -138,6 +134,23 @@ class QuantizedFusing {
            std::ranges::all_of(elements, [](double element) { return element == 0; });
   }
 
+  // Integers for the sums of a product, which DequantizeLinear turns into a bias.
+  ValueId IntegerBiasOf(ValueId value, const QuantizedValue& x, const QuantizedValue& w,
+                        SubgraphId home) const {
+    const NodeId id = MadeBy(graph_, value, "DequantizeLinear", home);
+    if (!id.valid() || TypeOf(graph_[id].inputs[0]) != DataType::kInt32) return {};
+    const Node& node = graph_[id];
+    const bool shifted =
+        node.inputs.size() > 2 && node.inputs[2].valid() && !IsZero(node.inputs[2]);
+    return !shifted && ScalesSums(node.inputs[1], x, w) ? node.inputs[0] : ValueId();
+  }
+
+  // What a QuantizeLinear makes of floats: the lowest and the highest one that it tells apart.
+  std::optional<std::pair<double, double>> RangeOf(const Node& quantize) const {
+    const std::optional<double> scale = ScalarOf(graph_, quantize.inputs[1]);
+    const std::optional<double> zero = ScalarOf(graph_, quantize.inputs[2]);
+    if (!scale || !zero || !IsByteType(TypeOf(quantize.outputs[0]))) return std::nullopt;
+    const double low = TypeOf(quantize.outputs[0]) == DataType::kInt8 ? -128 : 0;
     return std::pair((low - *zero) * *scale, (low + 255 - *zero) * *scale);
   }
 
@@ -223,18 +236,22 @@ class QuantizedFusing {
       if (!bias.valid()) return counts_.Declined(kQuantized);
       inputs.push_back(bias);
     }
-    Become(id, "", "QLinearConv", kQLinearSince, std::move(inputs), conv.attributes);
+    graph::Attributes attributes = conv.attributes;
+    AskForNearestBytes(conv, x, attributes);
+    Become(id, "", "QLinearConv", kQLinearSince, std::move(inputs), std::move(attributes));
   }
 
   void FuseMatMul(NodeId id, const Node& product) {
     const QuantizedValue a = PlainBytesOf(product.inputs[0], product.home);
     const QuantizedValue b = WeightsOf(product.inputs[1], product.home, -1);
     if (!b.valid()) return counts_.Declined(kQuantized);
+    graph::Attributes attributes;
+    AskForNearestBytes(product, a, attributes);
     const Node& quantize = graph_[id];
     Become(id, "", "QLinearMatMul", kQLinearSince,
            {a.bytes, a.scale, a.zero, b.bytes, b.scale, b.zero, quantize.inputs[1],
             quantize.inputs[2]},
-           {});
+           std::move(attributes));
   }
 
   void FuseGemm(NodeId id, const Node& gemm) {
@@ -244,10 +261,13 @@ class QuantizedFusing {
     const bool biased = gemm.inputs.size() > 2 && gemm.inputs[2].valid();
     const bool scaled =
         gemm.attributes.Float("alpha", 1) != 1 || (biased && gemm.attributes.Float("beta", 1) != 1);
+    const ValueId bias =
+        biased && b.valid() ? IntegerBiasOf(gemm.inputs[2], a, b, gemm.home) : ValueId();
     if (!b.valid() || bias.valid() != biased || scaled) return counts_.Declined(kQuantized);
     graph::Attributes attributes;
     attributes.Set("transA", gemm.attributes.Int("transA", 0));
     attributes.Set("transB", gemm.attributes.Int("transB", 0));
+    AskForNearestBytes(gemm, a, attributes);
     const Node& quantize = graph_[id];
     BecomeContributed(id, "QGemm",
                       {a.bytes, a.scale, a.zero, b.bytes, b.scale, b.zero, bias, quantize.inputs[1],
@@ -261,15 +281,22 @@ class QuantizedFusing {
   }
 
   void FuseBinary(NodeId id, const Node& node, std::string op) {
-    const ValueId bias =
-        biased && b.valid() ? IntegerBiasOf(gemm.inputs[2], a, b, gemm.home) : ValueId();
     const QuantizedValue a = PlainBytesOf(node.inputs[0], node.home);
     const QuantizedValue b = PlainBytesOf(node.inputs[1], node.home);
     if (!SameBytes(id, a) || !SameBytes(id, b)) return counts_.Declined(kQuantized);
+    graph::Attributes attributes;
+    const auto works_as_floats = [&](ValueId value, const QuantizedValue& found) {
+      return SharesSignedBytes(value, found) ||
+             (TypeOf(found.bytes) == DataType::kInt8 && graph_[found.bytes].constant.valid());
+    };
+    if (works_as_floats(node.inputs[0], a) || works_as_floats(node.inputs[1], b)) {
+      attributes.Set("float_steps", int64_t{1});
+    }
     const Node& quantize = graph_[id];
     BecomeContributed(id, std::move(op),
                       {a.bytes, a.scale, a.zero, b.bytes, b.scale, b.zero, quantize.inputs[1],
-                       quantize.inputs[2]});
+                       quantize.inputs[2]},
+                      std::move(attributes));
   }
 
   void FuseConcat(NodeId id, const Node& node) {

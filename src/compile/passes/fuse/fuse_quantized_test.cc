@@ -121,6 +121,36 @@ TEST(FuseQuantizedTest, SumsAndProductsBetweenBytesWorkOnThem) {
             "QLinearMatMul");
 }
 
+// The attribute of what the first QuantizeLinear becomes where `x` has one reader or two.
+int64_t AttributeOf(const std::string& op, DataType type, bool shared, const char* attribute) {
+  GraphBuilder b;
+  Bytes8 q{b};
+  const ValueId x = b.Input("x", graph::ValueType::Tensor(type, graph::ShapeOf({3, 3})));
+  const ValueId floats = q.Floats(x, 0.5F, type);
+  const ValueId other =
+      op == "Add" ? q.Floats(q.Cast(x, type), 0.2F, type)
+                  : q.Floats(q.Constant(type, {3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), 0.1F, type);
+  b.Output(b.Node("QuantizeLinear", {b.Node(op, {floats, other}), q.Scale(0.25F), q.Zero(type)}));
+  if (shared) b.Output(b.Node("Relu", {floats}));
+  Graph graph = Inferred(b);
+  FuseQuantized(graph, {});
+  for (const graph::NodeId id : graph.root().nodes) {
+    if (graph[id].op.starts_with("QLinear")) return graph[id].attributes.Int(attribute, 0);
+  }
+  return -1;
+}
+
+TEST(FuseQuantizedTest, SignedBytesThatAreSharedRoundAsFloatsDo) {
+  for (const auto& [op, attribute] :
+       {std::pair("MatMul", "nearest_bytes"), std::pair("Add", "float_steps")}) {
+    EXPECT_EQ(AttributeOf(op, DataType::kInt8, true, attribute), 1) << op;
+    EXPECT_EQ(AttributeOf(op, DataType::kUint8, true, attribute), 0) << op;
+  }
+  EXPECT_EQ(AttributeOf("MatMul", DataType::kInt8, false, "nearest_bytes"), 0);
+  // One operand is constant.
+  EXPECT_EQ(AttributeOf("Mul", DataType::kInt8, false, "float_steps"), 1);
+}
+
 TEST(FuseQuantizedTest, WhatMovesBytesNeedsOneScale) {
   const auto fused = [](float scale) {
     return Fused({2, 3}, [&](Bytes8& q, ValueId x) {

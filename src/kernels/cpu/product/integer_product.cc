@@ -61,16 +61,17 @@ struct IntegerBias {
   int64_t column_step = 0;
 };
 
-// How sums become results: scale = factor * a_scale * b_scale / y_scale, rounded to float32 after
-// each step, as in ONNX Runtime: last bits decide bytes.
+// How sums become results: scale = factor * a_scale * b_scale / y_scale (SumScale).
 struct Scaling {
   Parameter a_scale, b_scale, y_scale, y_zero;
   FinishKind kind = FinishKind::kFloat32;
   float factor = 1;
-  size_t bias = 0;     // the input that holds integers to add to the sums
-  IntegerBias steps;   // of that bias
-  size_t addend = 0;   // the input that holds floats to add, one a column; 0: none
+  size_t bias = 0;    // the input that holds integers to add to the sums
+  IntegerBias steps;  // of that bias
+  size_t addend = 0;  // the input that holds floats to add, one a column; 0: none
+  bool nearest = false;
   int64_t scales = 0;  // places in the workspace
+  int64_t rests = 0;
   int64_t biases = 0;
 
   // Scales that differ between rows take them one by one.
@@ -84,8 +85,12 @@ struct Scaling {
     auto* const by_column = At<float>(call.workspace, scales);
     const float left = factor * a_scale.Scale(call, row);
     const float right = y_scale.Scale(call, row);
+    auto* const rests_by_column = nearest ? At<float>(call.workspace, rests) : nullptr;
     for (int64_t c = 0; c < columns; ++c) {
-      by_column[c] = left * b_scale.Scale(call, matrix * columns + c) / right;
+      const SumScale of_sums =
+          SumScale::Of(left, b_scale.Scale(call, matrix * columns + c), right, nearest);
+      by_column[c] = of_sums.scale;
+      if (nearest) rests_by_column[c] = of_sums.rest;
     }
     PairFinish finish{
         .kind = kind,
@@ -93,6 +98,7 @@ struct Scaling {
         .row_stride = columns,
         .by_columns = true,
         .scales = by_column,
+        .scale_rests = rests_by_column,
         .addend = addend == 0 ? nullptr : static_cast<const float*>(call.inputs[addend]),
         .zero_point = static_cast<int32_t>(y_zero.ZeroPoint(call, row))};
     if (steps.present) {
@@ -125,7 +131,9 @@ Result<KernelPointer> MakeScaledProduct(const KernelSite& site, ProductShape sha
                                         const ByteProduct::Ports& ports, Scaling scaling) {
   PLIMSOLL_ASSIGN(scaling.kind, ResultKind(site));
   WorkspaceLayout workspace;
+  scaling.nearest = site.attributes().Int("nearest_bytes", 0) != 0;
   scaling.scales = workspace.Take(Bytes(shape.columns) * 4);
+  if (scaling.nearest) scaling.rests = workspace.Take(Bytes(shape.columns) * 4);
   if (scaling.steps.present) scaling.biases = workspace.Take(Bytes(shape.columns) * 4);
   PLIMSOLL_ASSIGN(ByteProduct made,
                   ByteProduct::Make(site, std::move(shape), ports, workspace, scaling.ByRows()));

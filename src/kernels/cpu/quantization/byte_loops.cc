@@ -148,7 +148,13 @@ HWY_INLINE WideVector Combined(const ByteOperands& o, const T* a, const T* b, in
   const WideVector factor = hn::Set(kWide, o.factor_a);
   const WideVector offset = hn::Set(kWide, o.offset);
   // The Min, without effect on bytes, keeps compilers from fusing the product with the sum.
-  const WideVector most = hn::Set(kWide, 65536.0F);
+  const WideVector most = hn::Set(kWide, std::numeric_limits<float>::max());
+  if (o.divisor != 0) {
+    const WideVector first = hn::Min(hn::Mul(left, factor), most);
+    const WideVector second = hn::Min(hn::Mul(right, hn::Set(kWide, o.factor_b)), most);
+    const WideVector made = o.product ? hn::Mul(first, second) : hn::Add(first, second);
+    return hn::Div(made, hn::Set(kWide, o.divisor));
+  }
   if (o.product) return hn::Add(hn::Min(hn::Mul(hn::Mul(left, right), factor), most), offset);
   return hn::MulAdd(left, factor, hn::MulAdd(right, hn::Set(kWide, o.factor_b), offset));
 }
@@ -158,15 +164,16 @@ HWY_INLINE void CombineOf(const ByteOperands& o, int64_t count, T* out) {
   const hn::Rebind<T, decltype(kWide)> bytes;
   const auto* a = static_cast<const T*>(o.a);
   const auto* b = static_cast<const T*>(o.b);
+  const auto zero = static_cast<int32_t>(o.divisor == 0 ? 0 : o.offset);
   const int64_t i = StoreWholeVectors(
-      count, 0, [&](int64_t at) { return Combined(o, a, b, at); }, out);
+      count, zero, [&](int64_t at) { return Combined(o, a, b, at); }, out);
   if (i == count) return;
   T left[HWY_MAX_BYTES] = {};
   T right[HWY_MAX_BYTES] = {};
   T made[HWY_MAX_BYTES];
   std::copy_n(a + i * o.step_a, o.step_a == 0 ? 1 : count - i, left);
   std::copy_n(b + i * o.step_b, o.step_b == 0 ? 1 : count - i, right);
-  hn::StoreU(ToBytes<T>(Combined(o, left, right, 0), 0), bytes, made);
+  hn::StoreU(ToBytes<T>(Combined(o, left, right, 0), zero), bytes, made);
   std::copy_n(made, count - i, out + i);
 }
 

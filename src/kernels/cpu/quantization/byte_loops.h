@@ -36,8 +36,10 @@ void DequantizeRun(const int16_t* x, int64_t count, float scale, int32_t zero_po
 // Two quantised operands and how they become a result: round(factor_a * a + (factor_b * b +
 // offset)) for a sum, round(factor_a * ((a - zero_a) * (b - zero_b)) + offset) for a product, kept
 // to the type's range. Products of a sum are fused with its additions where the machine can. This
-// is the order of ONNX Runtime, so that what lies between two bytes falls on the same one. Steps
-// are 0 or 1.
+// is the order of ONNX Runtime, so that what lies between two bytes falls on the same one. With a
+// `divisor` every step is rounded to float32, as DequantizeLinear, Add or Mul, and QuantizeLinear
+// do: round((factor_a * (a - zero_a) + factor_b * (b - zero_b)) / divisor) + offset, or with the
+// product of both. Steps are 0 or 1.
 struct ByteOperands {
   bool is_signed = false;
   bool product = false;  // of both, else their sum
@@ -50,6 +52,7 @@ struct ByteOperands {
   float factor_a = 1;
   float factor_b = 1;
   float offset = 0;
+  float divisor = 0;  // 0: none
 };
 void CombineBytes(const ByteOperands& operands, int64_t count, void* out);
 

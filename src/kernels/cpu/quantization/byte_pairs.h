@@ -36,6 +36,9 @@ struct PairFinish {
   bool by_columns = false;  // scales and biases are one a column, else one a row
   int64_t scale_step = 1;   // 0: one scale for all
   const float* scales = nullptr;
+  // What each scale lacks since it is a float: sums become the bytes that are nearest in real
+  // numbers. Null: products of sums and scales are rounded to floats first, as in ONNX Runtime.
+  const float* scale_rests = nullptr;
   const int32_t* bias = nullptr;  // added to the sums; null: none
   const float* addend = nullptr;  // added to floats; null: none
   int32_t zero_point = 0;         // of bytes
@@ -47,6 +50,7 @@ struct PairFinish {
     part.to = static_cast<char*>(to) + (row * row_stride + column) * size;
     const int64_t place = by_columns ? column : row;
     if (scales != nullptr) part.scales += place * scale_step;
+    if (scale_rests != nullptr) part.scale_rests += place * scale_step;
     if (bias != nullptr) part.bias += place;
     if (addend != nullptr) part.addend += place;
     return part;

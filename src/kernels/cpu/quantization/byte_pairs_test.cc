@@ -109,5 +109,66 @@ TEST(BytePairsTest, SumsBecomeFloatsByColumnAndBytesByRow) {
   }
 }
 
+// Scales bring every sum within a millionth of a half: a float cannot tell on which side.
+TEST(BytePairsTest, BytesAreTheNearestInRealNumbersWhereScalesHaveRests) {
+  constexpr int64_t kRows = 300;
+  for (const int64_t columns : {int64_t{1}, int64_t{13}, int64_t{32}}) {
+    std::mt19937 random(static_cast<uint32_t>(columns));
+    std::vector<int32_t> sums(static_cast<size_t>(kRows * columns));
+    std::vector<float> scales(kRows), rests(kRows);
+    std::vector<uint8_t> expected(sums.size()), made(sums.size());
+    for (size_t row = 0; row < kRows; ++row) {
+      const auto sum = static_cast<int32_t>(100'000 + random() % 300'000'000);
+      const double steps = static_cast<double>(random() % 200) + 0.5;
+      const double exact = (steps + (random() % 2 == 0 ? 1e-6 : -1e-6)) / sum;
+      scales[row] = static_cast<float>(exact);
+      rests[row] = static_cast<float>(exact - scales[row]);
+      for (size_t c = 0; c < static_cast<size_t>(columns); ++c) {
+        const size_t at = row * static_cast<size_t>(columns) + c;
+        sums[at] = c % 2 == 0 ? sum : -sum;
+        const double whole = std::nearbyint(exact * sums[at]) + 20;
+        expected[at] = static_cast<uint8_t>(std::clamp(whole, 0.0, 255.0));
+      }
+    }
+    PairFinish finish{.kind = PairFinish::Kind::kUint8,
+                      .to = made.data(),
+                      .row_stride = columns,
+                      .scales = scales.data(),
+                      .scale_rests = rests.data(),
+                      .zero_point = 20};
+    FinishSums(sums.data(), columns, kRows, columns, finish);
+    EXPECT_EQ(made, expected) << columns << " columns";
+    finish.scale_rests = nullptr;
+    FinishSums(sums.data(), columns, kRows, columns, finish);
+    EXPECT_NE(made, expected);
+  }
+}
+
+TEST(BytePairsTest, RestsOfScalesAreOneAColumn) {
+  constexpr int64_t kColumns = 21;
+  std::vector<int32_t> sums(2 * kColumns);
+  std::vector<float> scales(kColumns), rests(kColumns);
+  std::vector<int8_t> expected(sums.size()), made(sums.size());
+  for (size_t c = 0; c < kColumns; ++c) {
+    const int32_t sum = 7'000'003 + static_cast<int32_t>(c) * 1001;
+    const double exact = (static_cast<double>(c) + (c % 2 == 0 ? 0.500001 : 0.499999)) / sum;
+    scales[c] = static_cast<float>(exact);
+    rests[c] = static_cast<float>(exact - scales[c]);
+    for (const size_t row : {size_t{0}, size_t{1}}) {
+      sums[row * kColumns + c] = row == 0 ? sum : -sum;
+      expected[row * kColumns + c] =
+          static_cast<int8_t>(std::nearbyint(exact * sums[row * kColumns + c]));
+    }
+  }
+  FinishSums(sums.data(), kColumns, 2, kColumns,
+             {.kind = PairFinish::Kind::kInt8,
+              .to = made.data(),
+              .row_stride = kColumns,
+              .by_columns = true,
+              .scales = scales.data(),
+              .scale_rests = rests.data()});
+  EXPECT_EQ(made, expected);
+}
+
 }  // namespace byte_pairs_test
 }  // namespace plimsoll::kernels::cpu

@@ -102,14 +102,40 @@ HWY_INLINE Sums WithBias(Sums sum, int64_t place, const PairFinish& finish) {
   return hn::Add(sum, IntegersAt<kByColumns>(finish.bias, place));
 }
 
+template <bool kByColumns>
+HWY_INLINE Floats ScalesAt(const float* scales, int64_t place, const PairFinish& finish) {
+  return kByColumns && finish.scale_step != 0 ? hn::LoadU(kFloats, scales + place)
+                                              : hn::Set(kFloats, scales[place * finish.scale_step]);
+}
+
 // One vector of sums of one row, which begins at `column`, with its bias and times its scale.
 template <bool kByColumns>
 HWY_INLINE Floats Scaled(Sums sum, int64_t row, int64_t column, const PairFinish& finish) {
   const int64_t place = kByColumns ? column : row;
-  const Floats scale = kByColumns && finish.scale_step != 0
-                           ? hn::LoadU(kFloats, finish.scales + place)
-                           : hn::Set(kFloats, finish.scales[place * finish.scale_step]);
-  return hn::Mul(hn::ConvertTo(kFloats, WithBias<kByColumns>(sum, place, finish)), scale);
+  return hn::Mul(hn::ConvertTo(kFloats, WithBias<kByColumns>(sum, place, finish)),
+                 ScalesAt<kByColumns>(finish.scales, place, finish));
+}
+
+// The same, as the whole number that is nearest before anything is rounded: what a float cannot
+// hold of the sum, the scale and their product decides where the product is close to a half.
+template <bool kByColumns>
+HWY_NOINLINE Floats NearestWhole(Sums sum, int64_t row, int64_t column, const PairFinish& finish) {
+  const int64_t place = kByColumns ? column : row;
+  const Floats scale = ScalesAt<kByColumns>(finish.scales, place, finish);
+  const Sums whole = WithBias<kByColumns>(sum, place, finish);
+  const Floats high = hn::ConvertTo(kFloats, whole);
+  const Floats low = hn::ConvertTo(kFloats, hn::Sub(whole, hn::ConvertTo(kSums, high)));
+  const Floats product = hn::Mul(high, scale);
+  Floats rest = hn::MulSub(high, scale, product);
+  rest = hn::MulAdd(high, ScalesAt<kByColumns>(finish.scale_rests, place, finish), rest);
+  rest = hn::MulAdd(low, scale, rest);
+  const Floats rounded = hn::Round(product);
+  const Floats away = hn::Add(hn::Sub(product, rounded), rest);
+  const Floats half = hn::Set(kFloats, 0.5F);
+  const Floats one = hn::Set(kFloats, 1.0F);
+  const Floats up = hn::IfThenElseZero(hn::Gt(away, half), one);
+  const Floats down = hn::IfThenElseZero(hn::Lt(away, hn::Neg(half)), one);
+  return hn::Sub(hn::Add(rounded, up), down);
 }
 
 // One vector of sums of one row, finished. `column` is where it begins.
@@ -122,14 +148,17 @@ HWY_INLINE void Store(Sums sum, int64_t row, int64_t column, const PairFinish& f
     hn::StoreU(WithBias<kByColumns>(sum, place, finish), kSums, static_cast<int32_t*>(to) + at);
     return;
   }
-  Floats scaled = Scaled<kByColumns>(sum, row, column, finish);
   if constexpr (kKind == Kind::kFloat32) {
+    Floats scaled = Scaled<kByColumns>(sum, row, column, finish);
     if (finish.addend != nullptr) {
       scaled = hn::Add(scaled, FloatsAt<kByColumns>(finish.addend, place));
     }
     hn::StoreU(scaled, kFloats, static_cast<float*>(to) + at);
     return;
   }
+  Floats scaled = finish.scale_rests == nullptr
+                      ? Scaled<kByColumns>(sum, row, column, finish)
+                      : NearestWhole<kByColumns>(sum, row, column, finish);
   constexpr bool is_signed = kKind == Kind::kInt8;
   const auto zero = static_cast<float>(finish.zero_point);
   scaled = hn::Max(scaled, hn::Set(kFloats, (is_signed ? -128.0F : 0.0F) - zero));
@@ -168,17 +197,19 @@ template <PairFinish::Kind kKind, bool kByColumns>
 HWY_INLINE void StoreByteGroup(const Sums* sums, int64_t row, int64_t column,
                                const PairFinish& finish, void* to) {
 #if HWY_TARGET == HWY_AVX2
-  _mm_storeu_si128(
-      static_cast<__m128i*>(to),
-      NarrowToBytes<kKind == PairFinish::Kind::kInt8>(
-          Scaled<kByColumns>(sums[0], row, column, finish).raw,
-          Scaled<kByColumns>(sums[1], row, column + kLanes, finish).raw, finish.zero_point));
-#else
+  if (finish.scale_rests == nullptr) {
+    _mm_storeu_si128(
+        static_cast<__m128i*>(to),
+        NarrowToBytes<kKind == PairFinish::Kind::kInt8>(
+            Scaled<kByColumns>(sums[0], row, column, finish).raw,
+            Scaled<kByColumns>(sums[1], row, column + kLanes, finish).raw, finish.zero_point));
+    return;
+  }
+#endif
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
     Store<kKind, kByColumns>(sums[v], row, column + v * kLanes, finish, v * kLanes, to);
   }
-#endif
 }
 
 // The end of a row, of which `columns` columns of a group count: what lies behind it is not ours,
@@ -188,6 +219,7 @@ HWY_NOINLINE void StoreRowEnd(const int32_t* sums, int64_t row, int64_t column, 
                               const PairFinish& finish) {
   HWY_ALIGN int32_t plain[kGroupColumns];
   HWY_ALIGN float scales[kGroupColumns] = {};
+  HWY_ALIGN float rests[kGroupColumns] = {};
   HWY_ALIGN float addends[kGroupColumns] = {};
   HWY_ALIGN int32_t biases[kGroupColumns] = {};
   PairFinish part = finish;
@@ -197,6 +229,10 @@ HWY_NOINLINE void StoreRowEnd(const int32_t* sums, int64_t row, int64_t column, 
     if (finish.scale_step != 0 && finish.scales != nullptr) {
       std::copy_n(finish.scales + column, columns, scales);
       part.scales = scales;
+    }
+    if (finish.scale_step != 0 && finish.scale_rests != nullptr) {
+      std::copy_n(finish.scale_rests + column, columns, rests);
+      part.scale_rests = rests;
     }
     if (finish.addend != nullptr) {
       std::copy_n(finish.addend + column, columns, addends);

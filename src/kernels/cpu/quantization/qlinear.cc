@@ -47,14 +47,23 @@ Result<ScalePorts> ReadScale(const KernelSite& site, size_t scale, DataType type
   return ScalePorts{.scale = scale, .type = type};
 }
 
-// How elements of `a` and `b` become one of `y`, in ONNX Runtime's order.
-ByteOperands OperandsOf(const KernelCall& call, bool product, const ScalePorts& a,
+// How elements of `a` and `b` become one of `y`, in ONNX Runtime's order or, with `float_steps`, as
+// the operator gives them between DequantizeLinear and QuantizeLinear.
+ByteOperands OperandsOf(const KernelCall& call, bool product, bool float_steps, const ScalePorts& a,
                         const ScalePorts& b, const ScalePorts& y) {
   ByteOperands operands{.is_signed = y.type == DataType::kInt8, .product = product};
   operands.offset = static_cast<float>(y.Zero(call));
-  if (product) {
+  if (product || float_steps) {
     operands.zero_a = a.Zero(call);
     operands.zero_b = b.Zero(call);
+  }
+  if (float_steps) {
+    operands.factor_a = a.Scale(call);
+    operands.factor_b = b.Scale(call);
+    operands.divisor = y.Scale(call);
+    return operands;
+  }
+  if (product) {
     operands.factor_a = a.Scale(call) * b.Scale(call) / y.Scale(call);
     return operands;
   }
@@ -74,9 +83,10 @@ Result<KernelPointer> MakeQLinearBinary(KernelSite& site) {
   const auto layout =
       Broadcast<2>::Make(site.outputs[0].dims, {site.inputs[0].dims, site.inputs[3].dims});
   if (!layout) return site.Unsupported("the operands broadcast over too many axes");
+  const bool float_steps = site.attributes().Int("float_steps", 0) != 0;
   return MakeKernel([=, layout = *layout](const KernelCall& call) {
-    const ByteOperands operands = OperandsOf(call, product, a, b, y);
-    const ByteOperands exchanged = OperandsOf(call, product, b, a, y);
+    const ByteOperands operands = OperandsOf(call, product, float_steps, a, b, y);
+    const ByteOperands exchanged = OperandsOf(call, product, float_steps, b, a, y);
     ParallelFor(layout.count(), kElementGrain, [&](int64_t begin, int64_t end) {
       layout.ForEachRun(
           begin, end, [&](int64_t position, int64_t count, const auto& offsets, const auto& steps) {

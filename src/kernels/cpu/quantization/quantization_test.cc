@@ -122,6 +122,60 @@ TEST(RoundingTest, ScalesAreMultipliedAndThenDividedInFloat32) {
               ElementsAre(5));
 }
 
+// 51084 * 0.06994468 * 0.001958337 / 0.0394211 is 177.499995, and 177.5 where it is a float.
+TEST(RoundingTest, TheNearestByteOfASumIsThatOfRealNumbers) {
+  const HostTensor zero = Numbers<uint8_t>({}, {0});
+  const auto byte_of = [&](const std::string& op, const std::string& domain, const Dims& a,
+                           const Dims& b, int64_t nearest) {
+    std::vector<HostTensor> inputs{Numbers<uint8_t>(a, {255, 147, 30}),
+                                   Numbers<float>({}, {0.06994467973709106F}),
+                                   zero,
+                                   Numbers<int8_t>(b, {127, 127, 1}),
+                                   Numbers<float>({}, {0.0019583371467888355F}),
+                                   Numbers<int8_t>({}, {0})};
+    if (op == "QGemm") inputs.emplace_back();
+    inputs.push_back(Numbers<float>({}, {0.039421096444129944F}));
+    inputs.push_back(zero);
+    const OneNode node{op, {{"nearest_bytes", nearest}}, 1, domain, domain.empty() ? 24 : 1};
+    return ElementsOf<uint8_t>(Made(node, inputs)[0]);
+  };
+  for (const int64_t nearest : {0, 1}) {
+    const uint8_t expected = nearest == 1 ? 177 : 178;
+    EXPECT_THAT(byte_of("QLinearConv", "", {1, 3, 1, 1}, {1, 3, 1, 1}, nearest),
+                ElementsAre(expected));
+    EXPECT_THAT(byte_of("QLinearMatMul", "", {1, 3}, {3, 1}, nearest), ElementsAre(expected));
+    EXPECT_THAT(byte_of("QGemm", "com.microsoft", {1, 3}, {3, 1}, nearest), ElementsAre(expected));
+  }
+}
+
+TEST(RoundingTest, SumsAndProductsTakeTheStepsOfFloatsWhereAsked) {
+  constexpr float kScaleA = 0.3F, kScaleB = 0.2F, kScaleY = 0.2F;  // many halves
+  std::vector<int8_t> left(65536), right(65536);
+  for (size_t i = 0; i < left.size(); ++i) {
+    left[i] = static_cast<int8_t>(i % 256);
+    right[i] = static_cast<int8_t>(i / 256);
+  }
+  for (const std::string op : {"QLinearAdd", "QLinearMul"}) {
+    const auto made = [&](int64_t steps) {
+      return ElementsOf<int8_t>(Made(
+          {op, {{"float_steps", steps}}, 1, "com.microsoft", 1},
+          {Numbers<int8_t>({65536}, left), Numbers<float>({}, {kScaleA}), Numbers<int8_t>({}, {3}),
+           Numbers<int8_t>({65536}, right), Numbers<float>({}, {kScaleB}),
+           Numbers<int8_t>({}, {-7}), Numbers<float>({}, {kScaleY}), Numbers<int8_t>({}, {5})})[0]);
+    };
+    std::vector<int8_t> expected(left.size());
+    for (size_t i = 0; i < left.size(); ++i) {
+      const volatile float a = static_cast<float>(left[i] - 3) * kScaleA;
+      const volatile float b = static_cast<float>(right[i] + 7) * kScaleB;
+      const volatile float whole = op == "QLinearAdd" ? a + b : a * b;
+      const volatile float steps = whole / kScaleY;
+      expected[i] = static_cast<int8_t>(std::clamp(std::nearbyint(steps) + 5, -128.0F, 127.0F));
+    }
+    EXPECT_EQ(made(1), expected) << op;
+    EXPECT_NE(made(0), expected) << op;
+  }
+}
+
 TEST(RoundingTest, TheZeroPointIsAddedBeforeAHalfIsRounded) {
   const auto combined = [](const std::string& op, const HostTensor& a, const HostTensor& b) {
     const HostTensor zero = Numbers<int8_t>({}, {0});

@@ -23,6 +23,21 @@ struct LessZero {
   LessZero operator+(int64_t offset) const { return {data + offset, zero}; }
 };
 
+// The factor by which sums become steps of a result, and what it lacks as a float.
+struct SumScale {
+  float scale = 1;
+  float rest = 0;
+
+  // x * w / y, in real numbers where `nearest`, else rounded to float32 after each step, as in ONNX
+  // Runtime: last bits decide bytes.
+  static SumScale Of(float x, float w, float y, bool nearest) {
+    if (!nearest) return {.scale = x * w / y};
+    const double exact = static_cast<double>(x) * w / y;
+    const auto scale = static_cast<float>(exact);
+    return {.scale = scale, .rest = static_cast<float>(exact - scale)};
+  }
+};
+
 // One element of a quantized result, rounded to the nearest even number and kept to its range.
 inline void StoreQuantized(graph::DataType type, double value, int64_t zero_point, void* data,
                            int64_t index) {

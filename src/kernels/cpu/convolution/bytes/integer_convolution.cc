@@ -416,7 +416,9 @@ Result<KernelPointer> MakeConvInteger(KernelSite& site) {
 Result<KernelPointer> MakeQLinearConv(KernelSite& site) {
   WorkspaceLayout workspace;
   const int64_t filters = site.inputs[3].dims[0];
+  const bool nearest = site.attributes().Int("nearest_bytes", 0) != 0;
   const int64_t scales_at = workspace.Take(Bytes(filters) * 4);
+  const int64_t rests_at = nearest ? workspace.Take(Bytes(filters) * 4) : 0;
   PLIMSOLL_ASSIGN(IntegerConvolution made, IntegerConvolution::Make(site, {0, 2, 3, 5}, workspace));
   const DataType type = site.outputs[0].type;
   if (!IsByte(type)) {
@@ -432,15 +434,18 @@ Result<KernelPointer> MakeQLinearConv(KernelSite& site) {
   }
   const DataType scale_type = site.inputs[1].type;
   return MakeKernel(
-      [convolution = std::move(made), type, scale_type, scales, biased, filters,
-       scales_at](const KernelCall& call) {
-        // Rounded to float32 after each step, as in ONNX Runtime: last bits decide bytes.
+      [convolution = std::move(made), type, scale_type, scales, biased, filters, nearest, scales_at,
+       rests_at](const KernelCall& call) {
         const auto x_scale = static_cast<float>(LoadDouble(scale_type, call.inputs[1], 0));
         const auto y_scale = static_cast<float>(LoadDouble(scale_type, call.inputs[6], 0));
         auto* const by_filter = At<float>(call.workspace, scales_at);
+        auto* const rests = nearest ? At<float>(call.workspace, rests_at) : nullptr;
         for (int64_t filter = 0; filter < filters; ++filter) {
           const double w_scale = LoadDouble(scale_type, call.inputs[4], filter % scales);
-          by_filter[filter] = x_scale * static_cast<float>(w_scale) / y_scale;
+          const SumScale of_sums =
+              SumScale::Of(x_scale, static_cast<float>(w_scale), y_scale, nearest);
+          by_filter[filter] = of_sums.scale;
+          if (nearest) rests[filter] = of_sums.rest;
         }
         convolution.Run(
             call,
@@ -448,6 +453,7 @@ Result<KernelPointer> MakeQLinearConv(KernelSite& site) {
              .to = call.outputs[0],
              .row_stride = convolution.shape().window.OutputSize(),
              .scales = by_filter,
+             .scale_rests = rests,
              .bias = biased ? static_cast<const int32_t*>(call.inputs[8]) : nullptr,
              .zero_point = static_cast<int32_t>(LoadInteger(type, call.inputs[7], 0))});
       },
