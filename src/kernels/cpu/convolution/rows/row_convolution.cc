@@ -21,6 +21,9 @@ constexpr int64_t kRowStretch = 2048;
 // Held rows stay in the first cache, unless so few fit that most of them would be brought again.
 constexpr int64_t kHeldFloats = 6 << 10;
 constexpr int64_t kFewRows = 4;
+// Columns of a tile of sums with the widest vectors, and the fewest tiles of a stretch of a row.
+constexpr int64_t kTileColumns = 48;
+constexpr int64_t kFewTiles = 4;
 // Sums are made in vectors of this many.
 constexpr int64_t kRowSums = 8;
 // The least share of sums that somebody needs.
@@ -68,9 +71,17 @@ struct RowStripe {
   static RowStripe Of(const FloatConvolution& wanted) {
     const ConvolutionShape& shape = wanted.shape;
     const int64_t height = shape.window.output[1];
-    const int64_t columns = std::min(shape.window.output[2], kRowStretch);
     // Enough stripes for all threads.
-    const int64_t share = height * shape.batch * shape.groups / (2 * int64_t{Threads()});
+    const int64_t threads = 2 * int64_t{Threads()};
+    const int64_t share = height * shape.batch * shape.groups / threads;
+    int64_t columns = std::min(shape.window.output[2], kRowStretch);
+    if (shape.window.KernelSize() == 1 && height == 1) {
+      const int64_t wanted_columns =
+          std::min(kHeldFloats / shape.GroupChannels(),
+                   shape.window.output[2] * shape.batch * shape.groups / threads);
+      columns =
+          std::min(columns, std::max(wanted_columns / kTileColumns, kFewTiles) * kTileColumns);
+    }
     const int64_t most = std::clamp<int64_t>(share, 1, height);
     RowStripe best = Of(wanted, columns, 1);
     for (int64_t rows = 2; rows <= most; ++rows) {
@@ -95,6 +106,16 @@ struct RowStripe {
     return workspace.total();
   }
 };
+
+// A single tap looks at one place for each: all of them are one row, whatever their axes.
+FloatConvolution WithOneRow(FloatConvolution wanted) {
+  Window& window = wanted.shape.window;
+  constexpr Window::Sizes kOnes = {1, 1, 1};
+  if (window.KernelSize() == 1 && window.strides == kOnes && window.input == window.output) {
+    window.input = window.output = {1, 1, window.InputSize()};
+  }
+  return wanted;
+}
 
 // See MakeRowConvolution.
 class RowConvolution final : public Kernel {
@@ -206,6 +227,7 @@ class RowConvolution final : public Kernel {
                      .offsets = taps_.data(),
                      .weights = Input(call, 1) + area.group * filters * taps,
                      .weight_stride = taps,
+                     .bias = Bias(call, area),
                      .taps = taps,
                      .filters = filters,
                      .count = area.columns,
@@ -230,9 +252,10 @@ class RowConvolution final : public Kernel {
            (area.y * shape_.window.output[2] + area.x) * destination_.block;
   }
 
-  float BiasOf(const KernelCall& call, const Area& area, int64_t filter) const {
+  // Of the filters of an area's group; null where there is none.
+  const float* Bias(const KernelCall& call, const Area& area) const {
     const float* const bias = Input(call, 2);
-    return bias == nullptr ? 0.0f : bias[area.group * shape_.GroupFilters() + filter];
+    return bias == nullptr ? nullptr : bias + area.group * shape_.GroupFilters();
   }
 
   void SumToOutput(const KernelCall& call, const Area& area, const float* held) const {
@@ -253,10 +276,9 @@ class RowConvolution final : public Kernel {
   void FinishPlanes(const KernelCall& call, const Area& area, int64_t filter) const {
     const int64_t width = shape_.window.output[2];
     float* const to = static_cast<float*>(call.outputs[0]) + PlaceOf(area, filter);
-    const float bias = BiasOf(call, area, filter);
-    if (area.columns == width) return finish_.Apply(bias, nullptr, 1, area.rows * width, to);
+    if (area.columns == width) return finish_.Apply(0, nullptr, 1, area.rows * width, to);
     for (int64_t y = 0; y < area.rows; ++y) {
-      finish_.Apply(bias, nullptr, 1, area.columns, to + y * width);
+      finish_.Apply(0, nullptr, 1, area.columns, to + y * width);
     }
   }
 
@@ -270,10 +292,13 @@ class RowConvolution final : public Kernel {
       for (int64_t y = 0; y < area.rows; ++y) {
         const float* const row = from + y * stripe_.tile_row;
         float* const out = to + y * width;
-        const float* const added = residual == nullptr ? nullptr : residual + place + y * width;
-        for (int64_t i = 0; i < area.columns; ++i) {
-          out[i] = added == nullptr ? row[i] : row[i] + added[i];
+        if (residual == nullptr) {
+          std::copy_n(row, area.columns, out);
+          continue;
         }
+        const float* const added = residual + place + y * width;
+        if (added != out) std::copy_n(added, area.columns, out);
+        RowAddTo(row, area.columns, 1.0f, out);
       }
       FinishPlanes(call, area, f);
     }
@@ -289,7 +314,7 @@ class RowConvolution final : public Kernel {
       for (int64_t y = 0; y < area.rows; ++y) {
         const float* const added =
             residual == nullptr ? nullptr : residual + PlaceOf(area, f) + y * width;
-        finish_.Apply(BiasOf(call, area, f), added, block, area.columns,
+        finish_.Apply(0, added, block, area.columns,
                       tile + f * stripe_.TileFilter() + y * stripe_.tile_row);
       }
     }
@@ -360,7 +385,8 @@ class RowConvolution final : public Kernel {
 
 }  // namespace
 
-bool SuitsRowConvolution(const KernelSite& site, const FloatConvolution& wanted) {
+bool SuitsRowConvolution(const KernelSite& site, const FloatConvolution& given) {
+  const FloatConvolution wanted = WithOneRow(given);
   const ConvolutionShape& shape = wanted.shape;
   const Window& window = shape.window;
   const bool rows = window.kernel[0] == 1 && window.input[0] == 1 && window.output[0] == 1 &&
@@ -377,7 +403,7 @@ bool SuitsRowConvolution(const KernelSite& site, const FloatConvolution& wanted)
 }
 
 KernelPointer MakeRowConvolution(const KernelSite& site, const FloatConvolution& wanted) {
-  return std::make_unique<const RowConvolution>(site, wanted);
+  return std::make_unique<const RowConvolution>(site, WithOneRow(wanted));
 }
 
 }  // namespace plimsoll::kernels::cpu

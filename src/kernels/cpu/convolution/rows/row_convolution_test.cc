@@ -61,6 +61,21 @@ Drawn Draw(uint32_t seed) {
   return drawn;
 }
 
+// Kernels of one tap over images whose places are several stretches of a row.
+Drawn DrawSinglePlaces(uint32_t seed) {
+  Drawn drawn = Draw(seed);
+  std::mt19937 random(seed);
+  drawn.group = 1;
+  drawn.kernel_height = drawn.kernel_width = 1;
+  drawn.strides = drawn.dilations = {1, 1};
+  drawn.pads = {0, 0, 0, 0};
+  drawn.channels = 2 + static_cast<int64_t>(random() % 40);
+  drawn.filters = 5 + static_cast<int64_t>(random() % 9);
+  drawn.height = 1 + static_cast<int64_t>(random() % 40);
+  drawn.width = 8 + static_cast<int64_t>(random() % 60);
+  return drawn;
+}
+
 // One filter or a few for each channel.
 Drawn DrawDepthwise(uint32_t seed) {
   std::mt19937 random(seed);
@@ -239,6 +254,10 @@ std::map<std::string, int> RunDrawn(Drawn (*draw)(uint32_t seed), uint32_t seeds
 
 TEST(RowConvolutionTest, FewFiltersGiveWhatTheDefinitionGives) {
   EXPECT_GT(RunDrawn(Draw, 120)["ours:rows"], 80);
+}
+
+TEST(RowConvolutionTest, KernelsOfOneTapGiveWhatTheDefinitionGives) {
+  EXPECT_GT(RunDrawn(DrawSinglePlaces, 40)["ours:rows"], 20);
 }
 
 TEST(RowConvolutionTest, FiltersOfOneChannelGiveWhatTheDefinitionGives) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/cpu/elementwise/fused_activation.h"
+#include "kernels/cpu/vector/float_rows.h"
 
 namespace plimsoll::kernels::cpu {
 
@@ -14,10 +15,12 @@ struct RowFinish {
 
   // The residual may be left out; its elements are `step` apart.
   void Apply(float bias, const float* residual, int64_t step, int64_t count, float* row) const {
-    if (bias != 0) {
-      for (int64_t i = 0; i < count; ++i) row[i] += bias;
+    if (bias != 0) RowAffine(row, count, 1.0f, bias, row);
+    if (residual != nullptr && step == 1) {
+      RowAddTo(residual, count, 1.0f, row);
+    } else if (residual != nullptr) {
+      for (int64_t i = 0; i < count; ++i) row[i] += residual[i * step];
     }
-    for (int64_t i = 0; residual != nullptr && i < count; ++i) row[i] += residual[i * step];
     if (activation != nullptr) activation(row, row, count, coefficients);
   }
 };

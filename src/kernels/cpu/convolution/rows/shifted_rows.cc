@@ -30,8 +30,10 @@ HWY_INLINE void RowTile(const ShiftedRows& rows, int64_t filter, int64_t first) 
   Vector totals[kFilters][kVectors];
 #pragma GCC unroll 4
   for (int f = 0; f < kFilters; ++f) {
+    const Vector start =
+        rows.bias == nullptr ? hn::Zero(kRowLanes) : hn::Set(kRowLanes, rows.bias[filter + f]);
 #pragma GCC unroll 12
-    for (int v = 0; v < kVectors; ++v) totals[f][v] = hn::Zero(kRowLanes);
+    for (int v = 0; v < kVectors; ++v) totals[f][v] = start;
   }
   for (int64_t k = 0; k < rows.taps; ++k) {
     const float* const row = from + rows.offsets[k];

@@ -8,13 +8,15 @@ namespace plimsoll::kernels::cpu {
 constexpr int64_t kShiftedRowSlack = 16;
 
 // Sums of a row for several filters at once:
-// to[f * to_stride + x] = the sum over k of weights[f * weight_stride + k] * from[offsets[k] + x],
-// added to what is there where `accumulate`; x below `count`, k below `taps`.
+// to[f * to_stride + x] = bias[f] + the sum over k of
+//     weights[f * weight_stride + k] * from[offsets[k] + x],
+// added to what is there where `accumulate`; x below `count`, k below `taps`; no bias is zeros.
 struct ShiftedRows {
   const float* from = nullptr;
   const int64_t* offsets = nullptr;
   const float* weights = nullptr;
   int64_t weight_stride = 0;
+  const float* bias = nullptr;
   int64_t taps = 0;
   int64_t filters = 0;
   int64_t count = 0;
