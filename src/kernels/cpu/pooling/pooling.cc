@@ -4,8 +4,9 @@
 
 #include "kernels/cpu/elementwise/widened.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/pooling/byte_max.h"
 #include "kernels/cpu/pooling/pooling_loops.h"
+#include "kernels/cpu/pooling/window_lines.h"
+#include "kernels/cpu/vector/float_rows.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
@@ -42,8 +43,8 @@ constexpr T kLeast = std::numeric_limits<T>::has_infinity ? -std::numeric_limits
 
 template <typename T>
 void MaxMap(const Window& window, const T* x, T* y) {
-  if constexpr (sizeof(T) == 1) {
-    if (FitsByteMax(window)) return MaxBytes(window, x, y);
+  if constexpr (!std::is_same_v<T, double>) {
+    if (FitsWindowLines(window)) return MaxOfWindows(window, x, y);
   }
   std::fill(y, y + window.OutputSize(), kLeast<T>);
   FoldWindows(window, x, y,
@@ -118,6 +119,31 @@ Result<KernelPointer> MakeMaxPool(KernelSite& site) {
   return kernel;
 }
 
+// How many taps count, by axis.
+using TapTable = std::array<std::vector<int64_t>, Window::kAxes>;
+
+template <typename T>
+void AverageMap(const Window& window, const TapTable& counts, const T* x, T* y) {
+  std::fill(y, y + window.OutputSize(), T(0));
+  FoldWindows(window, x, y, [](T sum, T element) { return sum + element; });
+  for (const int64_t planes : counts[0]) {
+    for (const int64_t rows : counts[1]) {
+      for (const int64_t columns : counts[2]) *y++ /= static_cast<T>(planes * rows * columns);
+    }
+  }
+}
+
+void AverageMapByLines(const Window& window, const TapTable& counts, std::span<const float> columns,
+                       const float* x, float* y) {
+  SumOfWindows(window, x, y);
+  for (const int64_t planes : counts[0]) {
+    for (const int64_t rows : counts[1]) {
+      DivideByCounts(static_cast<float>(planes * rows), columns, y);
+      y += window.output[2];
+    }
+  }
+}
+
 // How many taps of each place along an axis count: those inside the input, or inside its padding
 // too.
 std::vector<int64_t> TapCounts(const Window& window, size_t axis, bool with_pads) {
@@ -139,24 +165,22 @@ std::vector<int64_t> TapCounts(const Window& window, size_t axis, bool with_pads
 Result<KernelPointer> MakeAveragePool(KernelSite& site) {
   PLIMSOLL_ASSIGN(const Window window, ReadPoolWindow(site));
   const bool with_pads = site.attributes().Int("count_include_pad", 0) != 0;
-  std::array<std::vector<int64_t>, Window::kAxes> counts;
+  TapTable counts;
   for (size_t axis = 0; axis < Window::kAxes; ++axis) {
     counts[axis] = TapCounts(window, axis, with_pads);
   }
   const int64_t maps = MapCount(site);
+  const std::vector<float> columns(counts[2].begin(), counts[2].end());
   KernelPointer kernel;
   VisitType<TypeList<float, double>>(site.inputs[0].type, [&]<typename T>() {
-    kernel = MakeKernel([window, counts, maps](const KernelCall& call) {
+    kernel = MakeKernel([window, counts, columns, maps](const KernelCall& call) {
       ForEachMap(maps, [&](int64_t map) {
-        T* y = static_cast<T*>(call.outputs[0]) + map * window.OutputSize();
-        std::fill(y, y + window.OutputSize(), T(0));
-        FoldWindows(window, static_cast<const T*>(call.inputs[0]) + map * window.InputSize(), y,
-                    [](T sum, T element) { return sum + element; });
-        for (const int64_t planes : counts[0]) {
-          for (const int64_t rows : counts[1]) {
-            for (const int64_t columns : counts[2]) *y++ /= static_cast<T>(planes * rows * columns);
-          }
+        const T* const x = static_cast<const T*>(call.inputs[0]) + map * window.InputSize();
+        T* const y = static_cast<T*>(call.outputs[0]) + map * window.OutputSize();
+        if constexpr (std::is_same_v<T, float>) {
+          if (FitsWindowLines(window)) return AverageMapByLines(window, counts, columns, x, y);
         }
+        AverageMap(window, counts, x, y);
       });
     });
   });
@@ -220,7 +244,11 @@ Result<KernelPointer> MakeGlobalMaxPool(KernelSite& site) {
 Result<KernelPointer> MakeGlobalAveragePool(KernelSite& site) {
   return MakeGlobal(site, []<typename T>(const T* x, int64_t count) {
     double sum = 0;
-    for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]);
+    if constexpr (std::is_same_v<T, float>) {
+      sum = RowSum(x, count);
+    } else {
+      for (int64_t i = 0; i < count; ++i) sum += x[i];
+    }
     return static_cast<T>(sum / static_cast<double>(count));
   });
 }
