@@ -48,7 +48,11 @@ class ChannelGrouping {
   void Visit(NodeId id) {
     const Node& node = graph_[id];
     const ChannelGroupRule rule = RuleFor(graph_, node, group_size_);
-    if (rule != ChannelGroupRule::kNone && filled_only_ && !IsFilled(node)) return Decline(rule);
+    if (rule != ChannelGroupRule::kNone && filled_only_ && !IsFilled(node)) {
+      // Others follow convolutions, and are not found where these are not.
+      if (rule == ChannelGroupRule::kConvolution) GroupFilledSide(id);
+      return;
+    }
     switch (rule) {
       case ChannelGroupRule::kNone:
         return;
@@ -70,19 +74,13 @@ class ChannelGrouping {
     }
   }
 
-  // Others follow convolutions, and are not found where these are not.
-  void Decline(ChannelGroupRule rule) {
-    if (rule == ChannelGroupRule::kConvolution) counts_.Declined(FusionPattern::kChannelGroup);
-  }
-
   bool AnyIsNative(const Node& node) const {
     return std::ranges::any_of(node.inputs, [&](ValueId part) { return IsNative(part); });
   }
 
-  bool IsFilled(const Node& node) const {
-    const auto filled = [&](ValueId image) { return *DimOf(graph_, image, 1) % group_size_ == 0; };
-    return filled(node.outputs[0]) && filled(node.inputs[0]);
-  }
+  bool Fills(ValueId image) const { return *DimOf(graph_, image, 1) % group_size_ == 0; }
+
+  bool IsFilled(const Node& node) const { return Fills(node.outputs[0]) && Fills(node.inputs[0]); }
 
   bool IsNative(ValueId value) const { return native_.contains(value); }
 
@@ -147,13 +145,41 @@ class ChannelGrouping {
     counts_.Took(FusionPattern::kChannelGroup);
   }
 
-  void GroupConvolution(NodeId id) {
+  // The convolution `id` with these forms; the operands are still as they were.
+  Node Convolution(NodeId id, bool input_blocked, bool output_blocked) const {
     Node node = Ours("FusedConv", graph_[id].inputs, graph_[id].attributes);
     node.name = graph_[id].name;
-    node.attributes.Set("input_blocked", int64_t{1});
-    node.attributes.Set("output_blocked", int64_t{1});
+    node.attributes.Set("input_blocked", int64_t{input_blocked});
+    node.attributes.Set("output_blocked", int64_t{output_blocked});
     node.attributes.Set("channels", *DimOf(graph_, node.inputs[0], 1));
     node.attributes.Set("block", int64_t{group_size_});
+    return node;
+  }
+
+  // A convolution takes a plain tensor and gives a grouped one, or the other way round.
+  void GroupFilledSide(NodeId id) {
+    const std::vector<ValueId> inputs = graph_[id].inputs;
+    const bool has_residual = inputs.size() > kResidual;
+    if (Fills(graph_[id].outputs[0]) && (!has_residual || IsNative(inputs[kResidual]))) {
+      Node node = Convolution(id, false, true);
+      if (has_residual) node.inputs[kResidual] = Grouped(inputs[kResidual], id);
+      return Replace(id, Insert(id, std::move(node)));
+    }
+    if (!Fills(inputs[0]) || !IsNative(inputs[0])) {
+      return counts_.Declined(FusionPattern::kChannelGroup);
+    }
+    Node taking = Convolution(id, true, false);
+    Node& node = graph_[id];
+    node.domain = taking.domain;
+    node.op = taking.op;
+    node.version = taking.version;
+    node.attributes = taking.attributes;
+    rewriter_.SetInput(id, 0, native_.at(inputs[0]));
+    counts_.Took(FusionPattern::kChannelGroup);
+  }
+
+  void GroupConvolution(NodeId id) {
+    Node node = Convolution(id, true, true);
     node.inputs[0] = Grouped(node.inputs[0], id);
     if (node.inputs.size() > kResidual)
       node.inputs[kResidual] = Grouped(node.inputs[kResidual], id);

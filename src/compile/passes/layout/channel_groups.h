@@ -13,7 +13,8 @@ namespace plimsoll::compile {
 // nodes work on such tensors.
 FusionCounts GroupChannels(graph::Graph& graph, int group_size = kernels::BlockSize());
 
-// The same where every tensor's channels fill their groups, so that no form is larger than another.
+// The same for tensors whose channels fill their groups, so that no form is larger than another; a
+// convolution between one that does and one that does not takes or gives the plain form.
 FusionCounts GroupFilledChannels(graph::Graph& graph, int group_size = kernels::BlockSize());
 
 }  // namespace plimsoll::compile
