@@ -6,6 +6,7 @@
 #include "kernels/blocking.h"
 #include "kernels/cpu/convolution/rows/row_finish.h"
 #include "kernels/cpu/movement/matrix_transpose.h"
+#include "kernels/cpu/movement/words_apart.h"
 #include "kernels/cpu/vector/plane_sums.h"
 #include "kernels/cpu/workspace.h"
 #include "kernels/parallel.h"
@@ -130,7 +131,8 @@ class DepthwiseConvolution final : public Kernel {
         Part own{.call = call,
                  .held = At<float>(call.workspace, held_[i]),
                  .tile = At<float>(call.workspace, tiles_[i]),
-                 .row_offsets = At<int64_t>(call.workspace, offsets_[i])};
+                 .row_offsets = At<int64_t>(call.workspace, offsets_[i]),
+                 .area = {}};
         own.column_offsets = own.row_offsets + stripe_.rows * stripe_.tap_rows.count;
         PlaceColumns(own.column_offsets);
         for (int64_t u = units_ * part / parts_; u < units_ * (part + 1) / parts_; ++u) {
@@ -142,20 +144,21 @@ class DepthwiseConvolution final : public Kernel {
   }
 
  private:
+  // Output places [y, y + rows) x [x, x + columns).
+  struct Area {
+    int64_t y = -1;
+    int64_t rows = 0;
+    int64_t x = -1;
+    int64_t columns = 0;
+  };
+
   struct Part {
     const KernelCall& call;
     float* held = nullptr;
     float* tile = nullptr;
     int64_t* row_offsets = nullptr;
     int64_t* column_offsets = nullptr;
-  };
-
-  // Output places [y, y + rows) x [x, x + columns).
-  struct Area {
-    int64_t y;
-    int64_t rows;
-    int64_t x;
-    int64_t columns;
+    Area area;  // that offsets and padding are for
   };
 
   static const float* Input(const KernelCall& call, size_t i) {
@@ -173,7 +176,7 @@ class DepthwiseConvolution final : public Kernel {
   }
 
   // Channels of one image that are worked on at once.
-  void RunUnit(const Part& own, int64_t unit) const {
+  void RunUnit(Part& own, int64_t unit) const {
     const Window& window = shape_.window;
     const int64_t image = unit / Blocks();
     const int64_t channel = unit % Blocks() * stripe_.lanes;
@@ -266,7 +269,7 @@ class DepthwiseConvolution final : public Kernel {
   }
 
   // Brings the rows that an area looks at.
-  void Load(const Part& own, int64_t image, int64_t channel, const Area& area) const {
+  void Load(Part& own, int64_t image, int64_t channel, const Area& area) const {
     const Window& window = shape_.window;
     const int64_t top =
         area.y * window.strides[1] - window.begin[1] + stripe_.tap_rows.first * window.dilations[1];
@@ -281,6 +284,7 @@ class DepthwiseConvolution final : public Kernel {
     const float* const source =
         Input(own.call, 0) + (image * channels + channel) * window.InputSize();
     const int64_t lanes = std::min(stripe_.lanes, shape_.channels - channel);
+    if (area.x != own.area.x) PadRows(left, own.held);
     for (int64_t row = first; row < end; ++row) {
       float* const to = own.held + (row - first) * stripe_.row;
       if (source_blocked_) {
@@ -292,12 +296,42 @@ class DepthwiseConvolution final : public Kernel {
                 to + lane * stripe_.LaneFloats());
       }
     }
-    for (int64_t i = 0; i < area.rows; ++i) {
-      for (int64_t a = 0; a < stripe_.tap_rows.count; ++a) {
-        const int64_t row = top + i * window.strides[1] + a * window.dilations[1];
-        const bool inside = row >= first && row < end;
-        own.row_offsets[i * stripe_.tap_rows.count + a] =
-            inside ? (row - first) * stripe_.row : int64_t{-1};
+    if (area.y != own.area.y) {
+      for (int64_t i = 0; i < area.rows; ++i) {
+        for (int64_t a = 0; a < stripe_.tap_rows.count; ++a) {
+          const int64_t row = top + i * window.strides[1] + a * window.dilations[1];
+          const bool inside = row >= first && row < end;
+          own.row_offsets[i * stripe_.tap_rows.count + a] =
+              inside ? (row - first) * stripe_.row : int64_t{-1};
+        }
+      }
+    }
+    own.area = area;
+  }
+
+  // Where the elements of one phase that begins at column `at` lie in a row that is held; the
+  // others are padding.
+  struct Inside {
+    int64_t low = 0;
+    int64_t high = 0;
+  };
+  Inside InsideOf(int64_t at) const {
+    const int64_t step = shape_.window.strides[2];
+    const int64_t length = stripe_.length - kPlaneSlack;
+    const int64_t low = std::min(at >= 0 ? 0 : (-at + step - 1) / step, length);
+    const int64_t inside = shape_.window.input[2] - at;
+    return {low, std::clamp(inside <= 0 ? 0 : (inside - 1) / step + 1, low, length)};
+  }
+
+  // The padding of all rows, which no element is ever put into.
+  void PadRows(int64_t left, float* held) const {
+    const int64_t length = stripe_.length - kPlaneSlack;
+    for (int64_t phase = 0; phase < shape_.window.strides[2]; ++phase) {
+      const Inside inside = InsideOf(left + phase);
+      for (int64_t i = 0; i < stripe_.lanes * stripe_.held_rows; ++i) {
+        float* const row = held + i * stripe_.row + phase * stripe_.length;
+        std::fill(row, row + inside.low, 0.0f);
+        std::fill(row + inside.high, row + length, 0.0f);
       }
     }
   }
@@ -305,19 +339,11 @@ class DepthwiseConvolution final : public Kernel {
   // Elements of some lanes from column `left` on, which is in the padding where it is below 0.
   void LoadRow(const float* from, int64_t left, int64_t lanes, float* to) const {
     const int64_t step = shape_.window.strides[2];
-    const int64_t length = stripe_.length - kPlaneSlack;
     const int64_t block = source_blocked_ ? stripe_.lanes : 1;
     for (int64_t phase = 0; phase < step; ++phase) {
       const int64_t at = left + phase;
       float* const row = to + phase * stripe_.length;
-      const int64_t low = std::min(at >= 0 ? 0 : (-at + step - 1) / step, length);
-      const int64_t inside = shape_.window.input[2] - at;
-      const int64_t high = std::clamp(inside <= 0 ? 0 : (inside - 1) / step + 1, low, length);
-      for (int64_t lane = 0; lane < lanes; ++lane) {
-        float* const lane_row = row + lane * stripe_.LaneFloats();
-        std::fill(lane_row, lane_row + low, 0.0f);
-        std::fill(lane_row + high, lane_row + length, 0.0f);
-      }
+      const auto [low, high] = InsideOf(at);
       if (low == high) continue;
       const float* const first = from + (at + low * step) * block;
       if (block > 1) {
@@ -327,7 +353,7 @@ class DepthwiseConvolution final : public Kernel {
       } else if (step == 1) {
         std::copy_n(first, high - low, row + low);
       } else {
-        for (int64_t i = low; i < high; ++i) row[i] = from[at + i * step];
+        TakeWordsApart(first, step, high - low, row + low);
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/movement/matrix_transpose.h"
+#include "kernels/cpu/movement/words_apart.h"
 
 namespace plimsoll::kernels::cpu {
 
@@ -36,7 +37,7 @@ struct ImageForm {
         } else if (span.step == 1 && span.count > kWhole) {
           std::copy_n(from, span.count, to + c * row);
         } else {
-          for (int64_t i = 0; i < span.count; ++i) to[c * row + i] = from[i * span.step];
+          TakeWordsApart(from, span.step, span.count, to + c * row);
         }
       }
       return;

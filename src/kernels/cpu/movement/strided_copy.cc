@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/movement/moved_element.h"
+#include "kernels/cpu/movement/words_apart.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
 
@@ -97,6 +98,9 @@ void StridedCopy::MoveInner(int64_t begin, int64_t end, const T* from, T* to) co
       return;
     }
     default:
+      if constexpr (std::is_same_v<T, uint32_t>) {
+        if (last.to == 1 && last.from > 0) return TakeWordsApart(from, last.from, count, to);
+      }
       for (int64_t i = 0; i < count; ++i) to[i * last.to] = from[i * last.from];
   }
 }
