@@ -179,6 +179,8 @@ Result<ShapeCache::Entry> GraphCompiler::Compile(std::vector<Dims> dims) {
   }
   const auto build = [&]() -> Result<std::shared_ptr<const Executable>> {
     PLIMSOLL_ASSIGN(compile::CompiledModel model, CompileGraph(std::move(graph), entry.dims));
+    // Most of what is held is there by now, and what follows takes other code.
+    if (!gave_back_code_) GiveBackCode("libdnnl");
     return Build(std::move(model));
   };
   auto built = build();

@@ -49,13 +49,15 @@ Result<std::shared_ptr<void>> PackedStore::MakeForm(std::span<const std::byte> c
   PLIMSOLL_ASSIGN(std::shared_ptr<void> memory, session_->memory().Allocate(wanted));
   if (counts) return memory;
   if (session_->cache() != nullptr) PLIMSOLL_TRY(session_->cache()->CheckConstant(constant));
-  PLIMSOLL_TRY(session_->memory().Fill(memory.get(), size, fill));
-  Drop(constant);
+  // Before a large form becomes resident, not behind it.
   packed_since_ += size;
   if (packed_since_ >= kPackedForCode) {
     packed_since_ = Bytes();
+    GiveBackFreedHeap();
     GiveBackCode("libdnnl");
   }
+  PLIMSOLL_TRY(session_->memory().Fill(memory.get(), size, fill));
+  Drop(constant);
   return memory;
 }
 

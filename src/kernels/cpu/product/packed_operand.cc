@@ -1,6 +1,7 @@
 #include "kernels/cpu/product/packed_operand.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/host_value.h"
 #include "plimsoll/base/text.h"
@@ -14,10 +15,20 @@ namespace {
 
 // Of a constant that is packed: read, then let go.
 constexpr int64_t kSliceBytes = int64_t{1} << 20;
-constexpr int64_t kSliceEntries = 64;  // whole blocks, whatever their size
+constexpr int64_t kSliceEntries[] = {16, 64};  // whole blocks: of most forms, of any
 
 bool IsPackedOnce(const KernelSite& site, size_t input) {
   return site.inputs[input].constant && site.packed_weights != nullptr;
+}
+
+// Entries of a slice, each of so many bytes: the fewest that both forms can be cut at; none where
+// there are none.
+std::optional<int64_t> SliceStep(int64_t entry, const Form& given, const Form& wanted) {
+  for (const int64_t blocks : kSliceEntries) {
+    const int64_t step = std::max<int64_t>(kSliceBytes / entry / blocks, 1) * blocks;
+    if (given.Slice(0, step).present() && wanted.Slice(0, step).present()) return step;
+  }
+  return std::nullopt;
 }
 
 // A large constant comes in slices of its first dimension, so that it never lies in memory twice.
@@ -26,14 +37,13 @@ Result<bool> PackSlices(const TensorInfo& tensor, const Form& given, const Form&
                         PackedWeights& store, void* packed) {
   const int64_t entries = tensor.dims[0];
   const int64_t entry = tensor.size().value() / std::max<int64_t>(entries, 1);
-  const int64_t step = std::max<int64_t>(kSliceBytes / entry / kSliceEntries, 1) * kSliceEntries;
-  if (step >= entries) return false;
-  for (int64_t first = 0; first < entries; first += step) {
-    const int64_t count = std::min(step, entries - first);
+  if (tensor.size().value() <= kSliceBytes) return false;
+  const std::optional<int64_t> step = SliceStep(entry, given, wanted);
+  if (!step || *step >= entries) return false;
+  for (int64_t first = 0; first < entries; first += *step) {
+    const int64_t count = std::min(*step, entries - first);
     const Form from = given.Slice(first, count);
     const Form to = wanted.Slice(first, count);
-    const bool can = from.present() && to.present();
-    if (!can && first == 0) return false;
     PLIMSOLL_ASSIGN(const Primitive reorder, onednn::MakeReorder(from, to));
     PLIMSOLL_ASSIGN(const HostTensor scratchpad,
                     AllocateOnHeap(graph::DataType::kUint8, {reorder.scratchpad().value()}));
