@@ -69,6 +69,13 @@ ValueId UntouchedOperand(const Graph& graph, const Node& node) {
   return {};
 }
 
+// One element after the other, as many as there are.
+bool IsWholeSlice(const Graph& graph, const Node& node) {
+  if (!Is(node, "Slice") || !SameType(graph, node.inputs[0], node.outputs[0])) return false;
+  return node.inputs.size() < 5 || !node.inputs[4].valid() ||
+         IsFilledWith(graph, node.inputs[4], 1);
+}
+
 // The value that the node's first output always equals; not valid where there is none.
 ValueId Original(const Graph& graph, const Rewriter& rewriter, const Node& node, bool steady) {
   if (node.inputs.empty() || !node.inputs[0].valid()) return {};
@@ -78,6 +85,7 @@ ValueId Original(const Graph& graph, const Rewriter& rewriter, const Node& node,
   if (Is(node, "Identity") || IsInferenceDropout(graph, rewriter, node)) return input;
   if (!steady || !graph[input].type.is_tensor()) return {};
   if (Is(node, "Transpose") && IsIdentityPermutation(node)) return input;
+  if (IsWholeSlice(graph, node)) return input;
   const graph::View view = graph::FactsOf(node).view;
   const bool keeps_when_same =
       view == graph::View::kWhole ||

@@ -55,6 +55,19 @@ TEST(NoOpsTest, WhatGivesBackItsInputGoes) {
             "Relu Add Neg");
 }
 
+TEST(NoOpsTest, ASliceOfAllThereIsGoes) {
+  const auto slice = [](int64_t start, int64_t end, int64_t step) {
+    return [=](GraphBuilder& builder, ValueId value) {
+      return builder.Node("Slice", {value, builder.Int64s("s", {start}), builder.Int64s("e", {end}),
+                                    builder.Int64s("a", {1}), builder.Int64s("p", {step})});
+    };
+  };
+  EXPECT_EQ(LeftOf(slice(0, 3, 1)), "Relu Neg");
+  EXPECT_EQ(LeftOf(slice(0, 1000, 1)), "Relu Neg");
+  EXPECT_EQ(LeftOf(slice(0, 2, 1)), "Relu Slice Neg");
+  EXPECT_EQ(LeftOf(slice(2, -4, -1)), "Relu Slice Neg");
+}
+
 TEST(NoOpsTest, AnExpandThatItsReaderDoesItselfGoes) {
   const auto expanded = [](const char* op, Ints dims, Ints to) {
     return [=](GraphBuilder& builder, ValueId value) {

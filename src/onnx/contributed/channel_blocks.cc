@@ -17,7 +17,7 @@ namespace {
 
 using graph::ConstantTensor;
 
-constexpr int64_t kSizes[] = {4, 8, 16};            // of a block: Neon, AVX2 and before it, AVX-512
+constexpr int64_t kSizes[] = {4, 8, 16};  // of a block: Neon, AVX2 and before it, AVX-512
 constexpr int64_t kLargestFilter = int64_t{1} << 40;  // of a filter
 constexpr std::string_view kRemedy = "save it at level ORT_ENABLE_EXTENDED, which writes no blocks";
 

@@ -70,7 +70,7 @@ TEST(ChannelBlocksTest, AFilterOfPlainDataIsPutBackAndItsFillingLeftOut) {
                            Blocked("ReorderOutput", {"a"}, {"y"}, {IntAttribute("channels", 12)})},
                           {Filter("w", 16, 3, 12, 8)});
   EXPECT_EQ(Summary(graph),
-            "Reshape 2,3,1,1,8; Transpose; Reshape 16,3,1,1; Slice 0 12 0; FusedConv; "
+            "Reshape 2,3,1,1,8; Transpose; Reshape 16,3,1,1; Slice 0 12 0; Conv; "
             "Slice 0 12 1; Identity");
 }
 
@@ -82,7 +82,7 @@ TEST(ChannelBlocksTest, AFilterOfBlocksHasBlocksOfInputs) {
   EXPECT_EQ(
       Summary(graph),
       "Slice 0 8 1; Identity; Reshape 3,1,1,1,8,8; Transpose; Reshape 24,8,1,1; Slice 0 19 0; "
-      "FusedConv; Slice 0 19 1; Identity");
+      "Conv; Slice 0 19 1; Identity");
 }
 
 TEST(ChannelBlocksTest, AReshapeThatGivesBlocksAnAxisSaysTheirSizeAndDoesNothing) {
@@ -93,7 +93,7 @@ TEST(ChannelBlocksTest, AReshapeThatGivesBlocksAnAxisSaysTheirSizeAndDoesNothing
            {Filter("w", 16, 3, 16, 8), Int64Tensor("five", {0, -1, 0, 0, 8}),
             Int64Tensor("four", {0, -1, 0, 0})});
   EXPECT_EQ(Summary(graph),
-            "Reshape 2,3,1,1,8; Transpose; Reshape 16,3,1,1; FusedConv; Identity; Relu; Identity; "
+            "Reshape 2,3,1,1,8; Transpose; Reshape 16,3,1,1; Conv; Identity; Relu; Identity; "
             "Slice 0 16 1; Identity");
 }
 

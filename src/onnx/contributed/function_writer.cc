@@ -112,7 +112,10 @@ Status AddConvolution(FunctionWriter& f, std::vector<FunctionWriter::Name> input
       attributes.emplace_back(kNames[i], (*parameters)[i]);
     }
   }
-  f.Add("FusedConv", std::move(inputs), {f.out(0)}, std::move(attributes), "plimsoll");
+  // What is not fused yet is left to the passes.
+  const bool fused = f.given().Find("activation") != nullptr || !inputs[3].empty();
+  f.Add(fused ? "FusedConv" : "Conv", std::move(inputs), {f.out(0)}, std::move(attributes),
+        fused ? "plimsoll" : "");
   return {};
 }
 

@@ -59,7 +59,7 @@ class FunctionWriter {
 Error CannotWrite(std::string why);
 
 // A convolution with the node's window and activation: data, filter, bias, and what is added before
-// the activation; the last two may be empty.
+// the activation; the last two may be empty, but all four are given.
 Status AddConvolution(FunctionWriter& f, std::vector<FunctionWriter::Name> inputs, int64_t groups);
 
 }  // namespace plimsoll::onnx
