@@ -57,7 +57,7 @@ class Drawn:
 
 
 def floats(rng, *shape, scale=1.0, dtype=np.float32):
-    return (rng.standard_normal(shape) * scale).astype(dtype)
+    return np.asarray(rng.standard_normal(shape) * scale).astype(dtype)
 
 
 def size(rng, most=9, least=1):

@@ -186,7 +186,90 @@ def dequantize_linear(rng):
     return Drawn("DequantizeLinear", [x, rng.uniform(0.02, 0.2, own).astype(np.float32), zero], {"axis": axis} if by_axis else {}, tolerance=FLOATS)
 
 
-OPERATORS = {"Gelu": gelu, "FastGelu": fast_gelu, "QuickGelu": quick_gelu, "BiasGelu": bias_gelu, "SkipLayerNormalization": skip_layer_normalization,
+def fused_gemm(rng):
+    rows, depth, columns = size(rng), size(rng), size(rng)
+    activation, parameters = [(name, given) for name, given in ACTIVATIONS if name and name != "Clip"][int(rng.integers(5))]
+    attributes = {"activation": activation, "transA": int(rng.integers(2)), "transB": int(rng.integers(2)), "alpha": float(rng.uniform(0.5, 2)), "beta": float(rng.uniform(0.5, 2))}
+    attributes.update(zip(("activation_alpha", "activation_beta"), parameters or []))
+    bias = maybe(rng, lambda: floats(rng, *[(columns,), (1, columns), (rows, columns), (rows, 1), ()][int(rng.integers(5))]), 0.8)
+    return Drawn("FusedGemm", [floats(rng, *((depth, rows) if attributes["transA"] else (rows, depth))), floats(rng, *((columns, depth) if attributes["transB"] else (depth, columns))), bias], attributes)
+
+
+def transpose_matmul(rng):
+    drawn = fused_matmul(rng)
+    while "transBatchA" in drawn.attributes or "transBatchB" in drawn.attributes:
+        drawn = fused_matmul(rng)
+    return Drawn("TransposeMatMul", drawn.inputs, drawn.attributes)
+
+
+def c_dist(rng):
+    dtype = np.float64 if rng.random() < 0.3 else np.float32
+    depth = size(rng, 12)
+    return Drawn("CDist", [floats(rng, size(rng, 12), depth, dtype=dtype), floats(rng, size(rng, 12), depth, dtype=dtype)], {"metric": str(rng.choice(["euclidean", "sqeuclidean"]))})
+
+
+def any_elements(rng, dims):
+    dtype = rng.choice([np.float32, np.float64, np.int32, np.int64])
+    return np.asarray(rng.standard_normal(dims) * 10).astype(dtype)
+
+
+def expand_dims(rng):
+    dims = shape(rng, 1, 4)
+    return Drawn("ExpandDims", [any_elements(rng, dims), np.array(rng.integers(-len(dims) - 1, len(dims) + 1), np.int32)], constants=[1])
+
+
+def gather_nd(rng):
+    dims = shape(rng, 1, 4)
+    depth = size(rng, len(dims))
+    places = [rng.integers(0, dims[i], shape(rng, 1, 2)) for i in range(1)][0].shape
+    indices = np.stack([rng.integers(0, dims[i], places) for i in range(depth)], axis=-1)
+    return Drawn("GatherND", [any_elements(rng, dims), indices.astype(rng.choice([np.int32, np.int64]))])
+
+
+def range_of(rng):
+    dtype = rng.choice([np.float32, np.int32, np.int64])
+    start, count, step = rng.integers(-9, 9), size(rng, 12), rng.integers(1, 4) * rng.choice([-1, 1])
+    step = step if rng.random() < 0.7 else None
+    numbers = [start, start + count * (1 if step is None else step), step]
+    return Drawn("Range", [None if number is None else np.array(number, dtype) for number in numbers], constants=[0, 1, 2])
+
+
+def pad(rng):
+    dims = shape(rng, 1, 4)
+    mode = str(rng.choice(["constant", "edge", "reflect"]))
+    pads = [int(rng.integers(0, max(1, dims[i % len(dims)]))) for i in range(2 * len(dims))]
+    value = maybe(rng, lambda: floats(rng, *[(), (1,)][int(rng.integers(2))])) if mode == "constant" else None
+    return Drawn("Pad", [floats(rng, *dims), np.array(pads, np.int64), value], {"mode": mode}, constants=[1, 2])
+
+
+def trilu(rng):
+    k = maybe(rng, lambda: np.array(rng.integers(-5, 6), np.int64))
+    return Drawn("Trilu", [any_elements(rng, shape(rng, 2, 4)), k], {"upper": int(rng.integers(2))})
+
+
+def unfold_tensor(rng):
+    window = size(rng, 4)
+    return Drawn("UnfoldTensor", [floats(rng, *shape(rng, 0, 2), window + size(rng, 8, 0))], {"dim": -1, "size": window, "step": size(rng, 3)})
+
+
+def scaled_silu(rng):
+    return Drawn("ScaledSiLU", [floats(rng, *shape(rng, 1, 3)), maybe(rng, lambda: np.array(rng.uniform(0.5, 2), np.float32))], {"alpha": float(rng.uniform(0.5, 2))})
+
+
+def gated_add(rng):
+    dims = shape(rng, 2, 3)
+    return Drawn("GatedAdd", [floats(rng, *dims), floats(rng, *dims), floats(rng, *dims[:-1], 1)])
+
+
+def gated_rms_norm(rng):
+    width = size(rng)
+    dims = [*shape(rng, 1, 2), size(rng, 3) * width]
+    return Drawn("GatedRMSNorm", [floats(rng, *dims), floats(rng, width), floats(rng, *dims)], {"activation": str(rng.choice(["silu", "swish", "sigmoid"])), "epsilon": 1e-5})
+
+
+OPERATORS = {"FusedGemm": fused_gemm, "TransposeMatMul": transpose_matmul, "CDist": c_dist, "ExpandDims": expand_dims, "GatherND": gather_nd, "Range": range_of, "Pad": pad, "Trilu": trilu,
+             "UnfoldTensor": unfold_tensor, "ScaledSiLU": scaled_silu, "GatedAdd": gated_add, "GatedRMSNorm": gated_rms_norm,
+             "Gelu": gelu, "FastGelu": fast_gelu, "QuickGelu": quick_gelu, "BiasGelu": bias_gelu, "SkipLayerNormalization": skip_layer_normalization,
              "SkipSimplifiedLayerNormalization": skip_simplified_layer_normalization, "SimplifiedLayerNormalization": simplified_layer_normalization,
              "EmbedLayerNormalization": embed_layer_normalization, "QEmbedLayerNormalization": q_embed_layer_normalization, "FusedMatMul": fused_matmul,
              "FusedConv": fused_conv, "Inverse": inverse, "GridSample": grid_sample, "Unique": unique, "CropAndResize": crop_and_resize,

@@ -178,7 +178,45 @@ def q_gemm(rng):
     return Drawn("QGemm", inputs, attributes, tolerance=SAME if quantized else FLOATS, constants=[1, 2, 4, 5, 7, 8])
 
 
-OPERATORS = {"MatMulNBits": matmul_nbits, "DynamicQuantizeMatMul": dynamic_quantize_matmul, "MatMulIntegerToFloat": matmul_integer_to_float,
+def qlinear_conv(rng):
+    signed, last = rng.random() < 0.5, int(rng.integers(2))
+    groups = int(rng.choice([1, 1, 2]))
+    channels, filters = groups * size(rng, 6), groups * size(rng, 8)
+    spatial = [size(rng, 8, 4) for _ in range(2)]
+    attributes, _ = window(rng, spatial, [size(rng, 3), size(rng, 3)])
+    attributes.update(group=groups, channels_last=last)
+    batch = size(rng, 2)
+    weights_signed = bool(signed or rng.random() < 0.5)
+    own = (filters,) if rng.random() < 0.5 else ()
+    zero = np.zeros(own, np.int8) if weights_signed else np.full(own, 128, np.uint8)
+    bias = maybe(rng, lambda: rng.integers(-2000, 2000, filters).astype(np.int32))
+    inputs = [bytes_of(rng, [batch, *spatial, channels] if last else [batch, channels, *spatial], signed), scale_of(rng), zero_of(rng, signed),
+              bytes_of(rng, (filters, channels // groups, *attributes["kernel_shape"]), weights_signed, narrow=True), scale_of(rng, own), zero,
+              rng.uniform(0.1, 0.3, ()).astype(np.float32), zero_of(rng, signed), bias]
+    return Drawn("QLinearConv", inputs, attributes, tolerance=BYTES, constants=[1, 2, 3, 4, 5, 6, 7, 8])
+
+
+def qlinear_where(rng):
+    signed = rng.random() < 0.5
+    whole = dims(rng)
+
+    def broadcast():
+        return [one if rng.random() < 0.7 else 1 for one in whole]
+
+    def triple(array):
+        return [array, scale_of(rng), zero_of(rng, signed)]
+
+    inputs = [rng.random(broadcast()) < 0.5, *triple(bytes_of(rng, broadcast(), signed)), *triple(bytes_of(rng, broadcast(), signed)), scale_of(rng), zero_of(rng, signed)]
+    return Drawn("QLinearWhere", inputs, tolerance=BYTES, constants=[2, 3, 5, 6, 7, 8])
+
+
+def matmul_integer16(rng):
+    batch, rows, depth, columns = matmul_dims(rng)
+    return Drawn("MatMulInteger16", [rng.integers(-2000, 2000, (*batch, rows, depth)).astype(np.int16), rng.integers(-2000, 2000, (*batch, depth, columns)).astype(np.int16)], tolerance=SAME)
+
+
+OPERATORS = {"QLinearConv": qlinear_conv, "QLinearWhere": qlinear_where, "MatMulInteger16": matmul_integer16,
+             "MatMulNBits": matmul_nbits, "DynamicQuantizeMatMul": dynamic_quantize_matmul, "MatMulIntegerToFloat": matmul_integer_to_float,
              "DynamicQuantizeLSTM": dynamic_quantize_lstm, "QLinearAdd": binary("QLinearAdd"), "QLinearMul": binary("QLinearMul"), "QLinearSigmoid": unary("QLinearSigmoid"),
              "QLinearLeakyRelu": unary("QLinearLeakyRelu", lambda rng: {"alpha": float(rng.uniform(0.01, 0.5))}), "QLinearSoftmax": qlinear_softmax, "QLinearConcat": qlinear_concat,
              "QLinearAveragePool": qlinear_average_pool, "QLinearGlobalAveragePool": qlinear_global_average_pool, "NhwcMaxPool": nhwc_max_pool, "QGemm": q_gemm}

@@ -1,6 +1,7 @@
 #include "compile/passes/sink_transposes.h"
 
 #include <algorithm>
+#include <span>
 
 #include "compile/passes/fuse/patterns.h"
 #include "compile/passes/rewriter.h"
@@ -21,6 +22,28 @@ using graph::ValueId;
 
 using AxisOrder = std::vector<int64_t>;
 
+// Operators over bytes that treat each element by itself where scales and zero points are one
+// number each; the others among them are told by their operands.
+bool IsElementwiseOfBytes(const Node& node) {
+  constexpr std::string_view kOfBytes[] = {"QLinearAdd", "QLinearMul", "QLinearSigmoid",
+                                           "QLinearLeakyRelu"};
+  constexpr std::string_view kBetween[] = {"QuantizeLinear", "DequantizeLinear"};
+  const auto among = [&](std::span<const std::string_view> names) {
+    return std::find(names.begin(), names.end(), node.op) != names.end();
+  };
+  return (node.domain == graph::kContributedDomain && among(kOfBytes)) ||
+         (node.domain.empty() && among(kBetween) && node.attributes.Int("block_size", 0) == 0);
+}
+
+bool IsJoin(const Node& node) {
+  return Is(node, "Concat") ||
+         (node.domain == graph::kContributedDomain && node.op == "QLinearConcat");
+}
+
+bool MayMoveBehind(const Node& node) {
+  return graph::FactsOf(node).elementwise || IsElementwiseOfBytes(node) || IsJoin(node);
+}
+
 class Sinking {
  public:
   explicit Sinking(Graph& graph) : graph_(graph), rewriter_(graph) {}
@@ -38,7 +61,7 @@ class Sinking {
  private:
   bool Visit(NodeId id) {
     const Node& node = graph_[id];
-    if (!graph::FactsOf(node).elementwise) return false;
+    if (!MayMoveBehind(node) || (IsJoin(node) && !GoesOn(id))) return false;
     const Shape* made = ShapeOf(graph_, node.outputs[0]);
     if (made == nullptr) return false;
     const AxisOrder* perm = CommonPermutation(id, made->size());
@@ -47,7 +70,14 @@ class Sinking {
     const std::vector<ValueId> old = node.inputs;
     Node inner = node;
     inner.outputs.clear();
-    for (ValueId& operand : inner.inputs) operand = Untransposed(operand, moved, id);
+    for (ValueId& operand : inner.inputs) {
+      if (operand.valid()) operand = Untransposed(operand, moved, id);
+    }
+    if (IsJoin(node)) {
+      const int64_t axis = node.attributes.Int("axis", 0);
+      const auto rank = static_cast<int64_t>(moved.size());
+      inner.attributes.Set("axis", moved[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
+    }
     const ValueId result = rewriter_.InsertBefore(id, std::move(inner));
     graph_[result].name = StrCat(graph_[graph_[id].outputs[0]].name, "/transposed");
     Shape shape(moved.size());
@@ -56,12 +86,31 @@ class Sinking {
     }
     graph_[result].type = graph_[graph_[id].outputs[0]].type;
     graph_[result].type.shape = std::move(shape);
+    graph_[id].domain = "";
     graph_[id].op = "Transpose";
+    graph_[id].version = graph::kNewest;
     graph_[id].attributes = Attributes();
     graph_[id].attributes.Set("perm", moved);
     rewriter_.SetInputs(id, {result});
-    for (const ValueId operand : old) rewriter_.DropUnused(graph_[operand].producer);
+    for (const ValueId operand : old) {
+      if (operand.valid()) rewriter_.DropUnused(graph_[operand].producer);
+    }
     return true;
+  }
+
+  // Behind a join a Transpose takes all of it at once, where the parts might have been written into
+  // it one by one: worth it only where a Transpose comes next, or may move on.
+  bool GoesOn(NodeId id) const {
+    const ValueId made = graph_[id].outputs[0];
+    const std::vector<NodeId> readers = rewriter_.readers(made);
+    return !readers.empty() && !rewriter_.IsOutput(made) &&
+           std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+             return Is(graph_[reader], "Transpose") || MayMoveBehind(graph_[reader]);
+           });
+  }
+
+  bool IsOneNumber(ValueId constant) const {
+    return graph_[graph_[constant].constant].ElementCount() == 1;
   }
 
   NodeId TransposeBehind(ValueId value, NodeId near) const {
@@ -73,17 +122,23 @@ class Sinking {
   const AxisOrder* CommonPermutation(NodeId id, size_t rank) {
     const AxisOrder* common = nullptr;
     bool vanishes = false;
+    bool all_vanish = true;
     for (const ValueId operand : graph_[id].inputs) {
+      if (!operand.valid()) continue;
       const Shape* shape = ShapeOf(graph_, operand);
       if (shape == nullptr) return nullptr;
-      if (graph_[operand].constant.valid()) continue;
+      if (graph_[operand].constant.valid()) {
+        if (IsElementwiseOfBytes(graph_[id]) && !IsOneNumber(operand)) return nullptr;
+        continue;
+      }
       const NodeId transpose = TransposeBehind(operand, id);
       if (!transpose.valid() || shape->size() != rank) return nullptr;
       const AxisOrder* perm = graph_[transpose].attributes.Ints("perm");
       if (perm == nullptr || (common != nullptr && *perm != *common)) return nullptr;
       common = perm;
-      vanishes = vanishes || rewriter_.HasOneReader(operand);
+      (rewriter_.HasOneReader(operand) ? vanishes : all_vanish) = rewriter_.HasOneReader(operand);
     }
+    if (IsJoin(graph_[id])) vanishes = all_vanish;
     if (vanishes || common == nullptr) return common;
     counts_.Declined(FusionPattern::kTransposeSink);
     return nullptr;
@@ -94,8 +149,8 @@ class Sinking {
     if (!graph_[operand].constant.valid()) {
       return graph_[graph_[operand].producer].inputs[0];
     }
+    if (IsOneNumber(operand)) return operand;
     const graph::ConstantTensor& constant = graph_[graph_[operand].constant];
-    if (constant.ElementCount() == 1) return operand;
     const size_t rank = perm.size();
     std::vector<int64_t> whole(rank - constant.dims.size(), 1);
     whole.insert(whole.end(), constant.dims.begin(), constant.dims.end());

@@ -48,6 +48,43 @@ TEST(SinkTransposesTest, BothOperandsMustBeTurnedAlike) {
   EXPECT_EQ(Sum({2, 0, 1}, {}), "Transpose Sub");
 }
 
+// Two turned values joined along an axis, and what `then` makes of it.
+template <typename Then>
+std::string Joined(int64_t axis, const Then& then) {
+  return LeftOf(SinkTransposes, [&](GraphBuilder& b) {
+    const ValueId x = b.Input("x", FloatTensor({2, 3, 4}));
+    const ValueId y = b.Input("y", FloatTensor({2, 3, 4}));
+    return then(b, b.Node("Concat", {Turned(b, x, {2, 0, 1}), Turned(b, y, {2, 0, 1})},
+                          With("axis", axis)));
+  });
+}
+
+TEST(SinkTransposesTest, ATransposeMovesBehindAJoinWhereItMeetsAnother) {
+  for (const int64_t axis : {0, 1, -1}) {
+    EXPECT_EQ(Joined(axis,
+                     [](GraphBuilder& b, ValueId v) {
+                       return Turned(b, v, {1, 2, 0});
+                     }),
+              "Concat Transpose Transpose");
+  }
+  EXPECT_EQ(Joined(0, [](GraphBuilder& b, ValueId v) { return b.Node("Relu", {v}); }),
+            "Concat Relu Transpose");
+  EXPECT_EQ(Joined(0, [](GraphBuilder&, ValueId v) { return v; }), "Transpose Transpose Concat");
+}
+
+TEST(SinkTransposesTest, BytesMoveWhereOneScaleIsForAllOfThem) {
+  const auto left = [](std::vector<float> scales) {
+    return LeftOf(SinkTransposes, [&](GraphBuilder& b) {
+      const ValueId x = b.Input("x", FloatTensor({2, 3, 4}));
+      const Ints dims = scales.size() == 1 ? Ints{} : Ints{static_cast<int64_t>(scales.size())};
+      const ValueId scale = b.Float32s("s", dims, scales);
+      return b.Node("QuantizeLinear", {Turned(b, x, {2, 0, 1}), scale});
+    });
+  };
+  EXPECT_EQ(left({0.5F}), "QuantizeLinear Transpose");
+  EXPECT_EQ(left({0.5F, 0.25F}), "Transpose QuantizeLinear");
+}
+
 TEST(SinkTransposesTest, AConstantIsTurnedBack) {
   for (const Ints& dims : {Ints{4, 1, 3}, Ints{2, 3}, Ints{3}, Ints{4, 2, 3}}) {
     EXPECT_EQ(LeftOf(SinkTransposes,

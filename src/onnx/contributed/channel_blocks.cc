@@ -369,9 +369,9 @@ Result<int64_t> BlockOf(const Source& source, std::vector<Walk>& walks) {
                               "its channels are in blocks of neither 4, 8 nor 16",
                               std::string(kRemedy));
   }
-  if (sizes.size() == 1) return sizes[0];
   std::vector<BlockedFilter> filters;
   for (const Walk& walk : walks) walk.AppendFilters(filters);
+  if (sizes.size() == 1 || filters.empty()) return sizes[0];
   if (const auto likeliest = LikeliestBlock(sizes, filters)) return *likeliest;
   const int64_t own = BlockOfThisProcessor();
   if (std::find(sizes.begin(), sizes.end(), own) == sizes.end()) {

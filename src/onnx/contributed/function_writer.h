@@ -22,6 +22,7 @@ class FunctionWriter {
   FunctionWriter(const NodeRecord& node, const graph::Attributes& attributes);
 
   const graph::Attributes& given() const { return given_; }
+  size_t input_count() const { return node_.inputs.size(); }
   bool has(size_t input) const {
     return input < node_.inputs.size() && !node_.inputs[input].empty();
   }
