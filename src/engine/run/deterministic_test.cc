@@ -209,6 +209,43 @@ TEST(DeterministicTest, R112_SumsAreNotCutIntoSlices) {
   }
 }
 
+Graph WindowsOfNine() {
+  GraphBuilder builder;
+  ValueId x = builder.Input("x", FloatTensor({1, 64, 56, 56}));
+  for (int i = 0; i < 3; ++i) {
+    const ValueId w = RandomWeights(builder, "w" + std::to_string(i), {64, 64, 3, 3}, 21 + i);
+    x = builder.Node("Conv", {x, w}, With("pads", Ints{1, 1, 1, 1}));
+  }
+  builder.Output(x);
+  return builder.Build();
+}
+
+int64_t WinogradKernelsIn(int threads, bool deterministic) {
+  config::RunConfig config;
+  config.deterministic = deterministic;
+  SessionOptions options = Under(config);
+  options.threads = threads;
+  const auto session = MakeSession(options);
+  const auto executable =
+      session->Compile(MustAdd(*session, WindowsOfNine()), Views({Random({1, 64, 56, 56}, 24)}));
+  EXPECT_TRUE(executable.ok() && *executable != nullptr);
+  const auto& kernels = (*executable)->model().kernels;
+  return std::count_if(kernels.begin(), kernels.end(), [](const auto& kernel) {
+    return kernel != nullptr && kernel->implementation() == "ours:winograd";
+  });
+}
+
+// Which convolutions get larger weights for less time depends on threads too.
+TEST(DeterministicTest, R112_NoMemoryIsTradedForTime) {
+  EXPECT_GT(WinogradKernelsIn(1, false), 0);
+  const std::vector<HostTensor> input = {Random({1, 64, 56, 56}, 24)};
+  const auto one = RunWith(WindowsOfNine(), input, 1, true);
+  for (const int threads : {1, 2, 5, 16}) {
+    EXPECT_EQ(WinogradKernelsIn(threads, true), 0) << threads;
+    EXPECT_TRUE(RunWith(WindowsOfNine(), input, threads, true) == one) << threads;
+  }
+}
+
 // Off, results may differ in their last bits, and nothing else.
 TEST(DeterministicTest, R111_OffIsTheDefaultAndBothRun) {
   EXPECT_FALSE(config::RunConfig().deterministic);

@@ -370,6 +370,8 @@ Result<KernelPointer> OfferWinogradConvolution(const KernelSite& site,
   if (!SuitsWinograd(wanted) || !tensor.constant || site.packed_weights == nullptr) {
     return KernelPointer();
   }
+  // What it saves, and whether there is room for it, depends on the number of threads.
+  if (site.deterministic) return KernelPointer();
   for (const int64_t results : {int64_t{2}, int64_t{4}}) {
     const std::optional<WinogradCut> cut = CutWinograd(wanted, results, site.most_workspace);
     if (!cut) continue;
