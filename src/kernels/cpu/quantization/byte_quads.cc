@@ -11,6 +11,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/quantization/byte_sums-inl.h"
+#include "kernels/cpu/quantization/vnni_sums-inl.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -78,12 +79,13 @@ constexpr bool HasWeightColumns(QuadForm form) {
   return form == QuadForm::kWeightColumns || form == QuadForm::kWeightColumnsVnni;
 }
 
+constexpr bool SumsByVnni(QuadForm form) {
+  return form == QuadForm::kWeightRowsVnni || form == QuadForm::kWeightColumnsVnni;
+}
+
 template <QuadForm kForm>
 HWY_INLINE Sums AddFormQuads(Sums sum, Sums row, Sums column) {
-  const Sums bytes = HasWeightColumns(kForm) ? row : column;
-  const Sums weights = HasWeightColumns(kForm) ? column : row;
-  constexpr bool vnni = kForm == QuadForm::kWeightRowsVnni || kForm == QuadForm::kWeightColumnsVnni;
-  return vnni ? AddQuadsVnni(sum, bytes, weights) : AddQuads(sum, bytes, weights);
+  return HasWeightColumns(kForm) ? AddQuads(sum, row, column) : AddQuads(sum, column, row);
 }
 
 // One quad of each row and a group of columns.
@@ -119,27 +121,12 @@ HWY_INLINE void AddTwoQuadSteps(const int32_t* row_quads, int64_t row_stride, co
   }
 }
 
-// The first `kVectorsNow` vectors of a group; `columns` are all in them.
-template <PairFinish::Kind kKind, int kRows, QuadForm kForm, int kVectorsNow>
-HWY_INLINE void QuadTile(int64_t row, int64_t column, int64_t columns, int64_t quads,
-                         const int32_t* row_quads, const int32_t* group, const QuadWeights& weights,
-                         const int32_t* row_bias, const PairFinish& finish) {
-  Sums sums[kRows][kVectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-    const Sums bias = row_bias == nullptr ? hn::Zero(kSums) : hn::Set(kSums, row_bias[row + r]);
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = bias;
-  }
-  int64_t q = 0;
-  if constexpr (kForm == QuadForm::kWeightRowsTwoSteps) {
-    for (; q + 2 <= quads; q += 2) {
-      AddTwoQuadSteps<kRows, kVectorsNow>(row_quads + q, quads, group + q * kGroupColumns, sums);
-    }
-  }
-  for (; q < quads; ++q) {
-    AddQuadStep<kForm, kRows, kVectorsNow>(row_quads + q, quads, group + q * kGroupColumns, sums);
-  }
+// The sums of a tile's rows with one group, of which `columns` columns count.
+template <PairFinish::Kind kKind, int kRows, QuadForm kForm>
+HWY_INLINE void FinishRows(Sums (&sums)[kRows][kVectors], int64_t row, int64_t column,
+                           int64_t columns, int64_t quads, const int32_t* row_quads,
+                           const int32_t* group, const QuadWeights& weights,
+                           const PairFinish& finish) {
   if constexpr (!HasWeightColumns(kForm)) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
@@ -161,29 +148,124 @@ HWY_INLINE void QuadTile(int64_t row, int64_t column, int64_t columns, int64_t q
   }
 }
 
+// The first `kVectorsNow` vectors of each group; `columns` are all in them.
+template <PairFinish::Kind kKind, int kRows, QuadForm kForm, int kVectorsNow, int kGroups>
+HWY_INLINE void QuadTile(int64_t row, int64_t column, int64_t columns, int64_t quads,
+                         const int32_t* row_quads, const int32_t* group, const QuadWeights& weights,
+                         const int32_t* row_bias, const PairFinish& finish) {
+  Sums sums[kGroups][kRows][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    const Sums bias = row_bias == nullptr ? hn::Zero(kSums) : hn::Set(kSums, row_bias[row + r]);
+#pragma GCC unroll 2
+    for (int g = 0; g < kGroups; ++g) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sums[g][r][v] = bias;
+    }
+  }
+  if constexpr (SumsByVnni(kForm)) {
+#if HWY_TARGET == HWY_AVX3
+    SumQuadsByVnni<kRows, kGroups, HasWeightColumns(kForm)>(row_quads, quads, group,
+                                                            &sums[0][0][0].raw);
+#endif
+  } else {
+    int64_t q = 0;
+    if constexpr (kForm == QuadForm::kWeightRowsTwoSteps) {
+      for (; q + 2 <= quads; q += 2) {
+        AddTwoQuadSteps<kRows, kVectorsNow>(row_quads + q, quads, group + q * kGroupColumns,
+                                            sums[0]);
+      }
+    }
+    for (; q < quads; ++q) {
+      AddQuadStep<kForm, kRows, kVectorsNow>(row_quads + q, quads, group + q * kGroupColumns,
+                                             sums[0]);
+    }
+  }
+#pragma GCC unroll 2
+  for (int g = 0; g < kGroups; ++g) {
+    FinishRows<kKind, kRows, kForm>(sums[g], row, column + g * kGroupColumns,
+                                    std::min(kGroupColumns, columns - g * kGroupColumns), quads,
+                                    row_quads, group + g * quads * kGroupColumns, weights, finish);
+  }
+}
+
 // The largest tile of kRows, half of them and so on that `rows` fill; how many rows that are.
-template <PairFinish::Kind kKind, int kRows, QuadForm kForm>
+template <PairFinish::Kind kKind, int kRows, QuadForm kForm, int kGroups>
 HWY_INLINE int64_t QuadTileOf(int64_t rows, int64_t row, int64_t column, int64_t columns,
                               int64_t quads, const int32_t* row_quads, const int32_t* group,
                               const QuadWeights& weights, const int32_t* row_bias,
                               const PairFinish& finish) {
   if constexpr (kRows > 1) {
     if (rows < kRows) {
-      return QuadTileOf<kKind, kRows / 2, kForm>(rows, row, column, columns, quads, row_quads,
-                                                 group, weights, row_bias, finish);
+      return QuadTileOf<kKind, kRows / 2, kForm, kGroups>(
+          rows, row, column, columns, quads, row_quads, group, weights, row_bias, finish);
     }
   }
   if (kVectors == 2 && columns <= kLanes) {
-    QuadTile<kKind, kRows, kForm, 1>(row, column, columns, quads, row_quads, group, weights,
-                                     row_bias, finish);
+    QuadTile<kKind, kRows, kForm, 1, kGroups>(row, column, columns, quads, row_quads, group,
+                                              weights, row_bias, finish);
   } else {
-    QuadTile<kKind, kRows, kForm, kVectors>(row, column, columns, quads, row_quads, group, weights,
-                                            row_bias, finish);
+    QuadTile<kKind, kRows, kForm, kVectors, kGroups>(row, column, columns, quads, row_quads, group,
+                                                     weights, row_bias, finish);
   }
   return kRows;
 }
 
-// A group's columns meet some rows before the next comes.
+#if HWY_TARGET == HWY_AVX3
+// So many columns behind whole groups are summed up along their depth, for which lanes of a group
+// would mostly be idle.
+constexpr int64_t kFewColumns = 8;
+constexpr int64_t kDepthAtOnce = 1024;  // quads
+
+// The last columns, at most kFewColumns, and at most kBlockRows rows, which are weights.
+template <PairFinish::Kind kKind>
+HWY_INLINE void MultiplyFewColumns(int64_t row, int64_t end, int64_t column, int64_t columns,
+                                   int64_t quads, const int32_t* row_quads, const int32_t* group,
+                                   const QuadWeights& weights, const int32_t* row_bias,
+                                   const PairFinish& finish) {
+  HWY_ALIGN int32_t sums[kBlockRows][kGroupColumns];
+  for (int64_t r = row; r < end; ++r) {
+    std::fill_n(sums[r - row], kGroupColumns, row_bias == nullptr ? 0 : row_bias[r]);
+  }
+  HWY_ALIGN int32_t column_quads[kDepthAtOnce];
+  for (int64_t first = 0; first < quads; first += kDepthAtOnce) {
+    const int64_t count = std::min(kDepthAtOnce, quads - first);
+    for (int64_t c = 0; c < columns; ++c) {
+      for (int64_t q = 0; q < count; ++q) column_quads[q] = group[(first + q) * kGroupColumns + c];
+      int64_t r = row;
+      for (; r + 4 <= end; r += 4) {
+        SumColumnByVnni<4>(row_quads + r * quads + first, quads, column_quads, count,
+                           &sums[r - row][c], kGroupColumns);
+      }
+      for (; r < end; ++r) {
+        SumColumnByVnni<1>(row_quads + r * quads + first, quads, column_quads, count,
+                           &sums[r - row][c], kGroupColumns);
+      }
+    }
+  }
+  for (int64_t r = row; r < end; ++r) {
+    Sums sum = hn::Load(kSums, sums[r - row]);
+    AddRowRests(weights, r, group, &sum);
+    StoreRow<kKind, false>(&sum, r, column, columns, finish);
+  }
+}
+#endif
+
+// The columns of `kGroups` groups and rows [row, end).
+template <PairFinish::Kind kKind, QuadForm kForm, int kGroups>
+HWY_INLINE void MultiplyGroups(int64_t row, int64_t end, int64_t column, int64_t columns,
+                               int64_t quads, const int32_t* row_quads, const int32_t* groups,
+                               const QuadWeights& weights, const int32_t* row_bias,
+                               const PairFinish& finish) {
+  while (row < end) {
+    row += QuadTileOf<kKind, kQuadRows, kForm, kGroups>(
+        end - row, row, column, std::min(kGroups * kGroupColumns, columns - column), quads,
+        row_quads + row * quads, groups + column * quads, weights, row_bias, finish);
+  }
+}
+
+// Columns of a group meet some rows before the next come. VNNI's product of one instruction waits
+// for the loads of its operands, of which two groups at once share those of the rows.
 template <PairFinish::Kind kKind, QuadForm kForm>
 HWY_INLINE void MultiplyQuadsOf(int64_t rows, int64_t columns, int64_t quads,
                                 const int32_t* row_quads, const int32_t* groups,
@@ -193,12 +275,29 @@ HWY_INLINE void MultiplyQuadsOf(int64_t rows, int64_t columns, int64_t quads,
   if (!HasWeightColumns(kForm)) finish.bias = nullptr;
   for (int64_t block = 0; block < rows; block += kBlockRows) {
     const int64_t block_end = std::min(rows, block + kBlockRows);
-    for (int64_t column = 0; column < columns; column += kGroupColumns) {
-      for (int64_t row = block; row < block_end;) {
-        row += QuadTileOf<kKind, kQuadRows, kForm>(
-            block_end - row, row, column, std::min(kGroupColumns, columns - column), quads,
-            row_quads + row * quads, groups + column * quads, weights, row_bias, finish);
+    int64_t column = 0;
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (SumsByVnni(kForm)) {
+      constexpr int64_t few = HasWeightColumns(kForm) ? 0 : kFewColumns;
+      for (; columns - column > kGroupColumns + few; column += 2 * kGroupColumns) {
+        MultiplyGroups<kKind, kForm, 2>(block, block_end, column, columns, quads, row_quads, groups,
+                                        weights, row_bias, finish);
       }
+      if (columns - column >= kGroupColumns) {
+        MultiplyGroups<kKind, kForm, 1>(block, block_end, column, columns, quads, row_quads, groups,
+                                        weights, row_bias, finish);
+        column += kGroupColumns;
+      }
+      if (column < columns && columns - column <= few) {
+        MultiplyFewColumns<kKind>(block, block_end, column, columns - column, quads, row_quads,
+                                  groups + column * quads, weights, row_bias, finish);
+        continue;
+      }
+    }
+#endif
+    for (; column < columns; column += kGroupColumns) {
+      MultiplyGroups<kKind, kForm, 1>(block, block_end, column, columns, quads, row_quads, groups,
+                                      weights, row_bias, finish);
     }
   }
 }
@@ -228,10 +327,13 @@ bool SumsWide() { return HasVnni(); }
 
 void WeightRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights& weights,
                 const int32_t* groups, const PairFinish& finish) {
+#if HWY_TARGET == HWY_AVX3
   if (HasVnni()) {
-    MultiplyQuads<QuadForm::kWeightRowsVnni>(rows, columns, quads, weights.quads, groups, weights,
-                                             finish);
-  } else if (weights.steps == QuadSteps::kTwo) {
+    return MultiplyQuads<QuadForm::kWeightRowsVnni>(rows, columns, quads, weights.quads, groups,
+                                                    weights, finish);
+  }
+#endif
+  if (weights.steps == QuadSteps::kTwo) {
     MultiplyQuads<QuadForm::kWeightRowsTwoSteps>(rows, columns, quads, weights.quads, groups,
                                                  weights, finish);
   } else {
@@ -241,13 +343,14 @@ void WeightRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights&
 }
 void WeightColumns(int64_t rows, int64_t columns, int64_t quads, const int32_t* row_quads,
                    const QuadWeights& weights, const PairFinish& finish) {
+#if HWY_TARGET == HWY_AVX3
   if (HasVnni()) {
-    MultiplyQuads<QuadForm::kWeightColumnsVnni>(rows, columns, quads, row_quads, weights.quads,
-                                                weights, finish);
-  } else {
-    MultiplyQuads<QuadForm::kWeightColumns>(rows, columns, quads, row_quads, weights.quads, weights,
-                                            finish);
+    return MultiplyQuads<QuadForm::kWeightColumnsVnni>(rows, columns, quads, row_quads,
+                                                       weights.quads, weights, finish);
   }
+#endif
+  MultiplyQuads<QuadForm::kWeightColumns>(rows, columns, quads, row_quads, weights.quads, weights,
+                                          finish);
 }
 
 int64_t FindUnbounded(const int16_t* elements, int64_t from, int64_t count, QuadSteps steps) {
@@ -282,63 +385,6 @@ int64_t FindUnbounded(const int16_t* elements, int64_t from, int64_t count, Quad
 #endif
 }
 
-HWY_INLINE void QuadGroup(const uint8_t* const (&rows)[4], int64_t column, uint8_t flip,
-                          int32_t* quads) {
-  const hn::CappedTag<uint8_t, kGroupColumns> bytes;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(bytes));
-  const auto flipped = hn::Set(bytes, flip);
-  for (int64_t i = 0; i < kGroupColumns; i += lanes) {
-    const auto row = [&](int at) {
-      return rows[at] == nullptr ? hn::Zero(bytes)
-                                 : hn::Xor(hn::LoadU(bytes, rows[at] + column + i), flipped);
-    };
-    hn::StoreInterleaved4(row(0), row(1), row(2), row(3), bytes,
-                          reinterpret_cast<uint8_t*>(quads + i));
-  }
-}
-
-void Interleave(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
-                int32_t* quads, int64_t group_stride) {
-  int64_t column = 0;
-  for (; column + kGroupColumns <= count; column += kGroupColumns, quads += group_stride) {
-    QuadGroup(rows, column, flip, quads);
-  }
-  if (column == count) return;
-  // The last columns, as many as a group has where there are so many, before those beyond.
-  uint8_t rest[4][2 * kGroupColumns];
-  const uint8_t* from[4] = {};
-  for (int i = 0; i < 4; ++i) {
-    if (rows[i] == nullptr) continue;
-    if (count >= kGroupColumns) {
-      std::memcpy(rest[i], rows[i] + count - kGroupColumns, kGroupColumns);
-      std::memset(rest[i] + kGroupColumns, beyond, kGroupColumns);
-      from[i] = rest[i] + kGroupColumns - (count - column);
-    } else {
-      std::memset(rest[i], beyond, kGroupColumns);
-      std::copy_n(rows[i], count, rest[i]);
-      from[i] = rest[i];
-    }
-  }
-  QuadGroup(from, 0, flip, quads);
-}
-
-void InterleavePlanes(const uint8_t* rows, int64_t stride, int64_t channels, int64_t count,
-                      uint8_t flip, uint8_t beyond, int32_t* quads) {
-  // So many groups that the cache holds one quad of each, wherever they lie.
-  constexpr int64_t kColumns = 8 * kGroupColumns;
-  const int64_t words = QuadsOf(channels);
-  for (int64_t column = 0; column < count; column += kColumns) {
-    for (int64_t word = 0; word < words; ++word) {
-      const uint8_t* some[4] = {};
-      for (int64_t i = 0; i < std::min<int64_t>(4, channels - 4 * word); ++i) {
-        some[i] = rows + (4 * word + i) * stride + column;
-      }
-      Interleave(some, std::min(kColumns, count - column), flip, beyond,
-                 quads + column * words + word * kGroupColumns, words * kGroupColumns);
-    }
-  }
-}
-
 void Less(const int32_t* bias, const int32_t* sums, int64_t count, int32_t factor,
           int32_t* biases) {
   const Sums times = hn::Set(kSums, factor);
@@ -350,21 +396,6 @@ void Less(const int32_t* bias, const int32_t* sums, int64_t count, int32_t facto
   for (; i < count; ++i) biases[i] = (bias == nullptr ? 0 : bias[i]) - factor * sums[i];
 }
 
-void Split(const int32_t* words, int64_t count, int32_t* even, int32_t* odd) {
-  const int64_t whole = count / (2 * kLanes) * (2 * kLanes);
-  for (int64_t i = 0; i < whole; i += 2 * kLanes) {
-    Sums first = hn::Zero(kSums);
-    Sums second = hn::Zero(kSums);
-    hn::LoadInterleaved2(kSums, words + i, first, second);
-    hn::StoreU(first, kSums, even + i / 2);
-    hn::StoreU(second, kSums, odd + i / 2);
-  }
-  for (int64_t i = whole; i < count; ++i) {
-    int32_t* const to = i % 2 == 0 ? even : odd;
-    to[i / 2] = words[i];
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace plimsoll::kernels::cpu
 HWY_AFTER_NAMESPACE();
@@ -373,10 +404,7 @@ HWY_AFTER_NAMESPACE();
 namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(FindUnbounded);
-HWY_EXPORT(Interleave);
-HWY_EXPORT(InterleavePlanes);
 HWY_EXPORT(Less);
-HWY_EXPORT(Split);
 HWY_EXPORT(SumsWide);
 HWY_EXPORT(WeightRows);
 HWY_EXPORT(WeightColumns);
@@ -387,23 +415,9 @@ int64_t FirstUnbounded(const int16_t* elements, int64_t from, int64_t count, Qua
   return HWY_DYNAMIC_DISPATCH(FindUnbounded)(elements, from, count, steps);
 }
 
-void QuadRows(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, uint8_t beyond,
-              int32_t* quads, int64_t group_stride) {
-  HWY_DYNAMIC_DISPATCH(Interleave)(rows, count, flip, beyond, quads, group_stride);
-}
-
-void QuadPlanes(const uint8_t* rows, int64_t stride, int64_t channels, int64_t count, uint8_t flip,
-                uint8_t beyond, int32_t* quads) {
-  HWY_DYNAMIC_DISPATCH(InterleavePlanes)(rows, stride, channels, count, flip, beyond, quads);
-}
-
 void LessSums(const int32_t* bias, const int32_t* sums, int64_t count, int32_t factor,
               int32_t* biases) {
   HWY_DYNAMIC_DISPATCH(Less)(bias, sums, count, factor, biases);
-}
-
-void SplitWords(const int32_t* words, int64_t count, int32_t* even, int32_t* odd) {
-  HWY_DYNAMIC_DISPATCH(Split)(words, count, even, odd);
 }
 
 void MultiplyQuadRows(int64_t rows, int64_t columns, int64_t quads, const QuadWeights& weights,

@@ -89,6 +89,10 @@ TEST(ByteQuadsTest, ConvolutionsAreTheSameWithBoundedWeights) {
       {{1, 8, 9, 40}, {6, 8, 1, 1}, {2, 2}, {0, 0, 0, 0}},
       {{1, 3, 20, 37}, {5, 3, 7, 7}, {2, 2}, {3, 3, 3, 3}},
       {{1, 12, 6, 6}, {8, 6, 3, 3}, {1, 1}, {0, 1, 1, 0}, 2},
+      // A few places behind groups of 16, and a depth of more than 4,096 bytes.
+      {{1, 4200, 1, 3}, {53, 4200, 1, 1}, {1, 1}, {0, 0, 0, 0}},
+      {{1, 20, 5, 8}, {11, 20, 1, 1}, {1, 1}, {0, 0, 0, 0}},
+      {{1, 20, 5, 5}, {11, 20, 1, 1}, {1, 1}, {0, 0, 0, 0}},
   };
   uint32_t seed = 1;
   for (const Case& one : cases) {

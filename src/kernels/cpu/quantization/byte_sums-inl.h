@@ -205,6 +205,13 @@ HWY_INLINE void StoreByteGroup(const Sums* sums, int64_t row, int64_t column,
             Scaled<kByColumns>(sums[1], row, column + kLanes, finish).raw, finish.zero_point));
     return;
   }
+#elif HWY_TARGET == HWY_AVX3
+  if (finish.scale_rests == nullptr) {
+    _mm_storeu_si128(static_cast<__m128i*>(to),
+                     NarrowToBytes<kKind == PairFinish::Kind::kInt8>(
+                         Scaled<kByColumns>(sums[0], row, column, finish).raw, finish.zero_point));
+    return;
+  }
 #endif
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {

@@ -31,6 +31,18 @@ HWY_INLINE __m128i NarrowToBytes(__m256 low, __m256 high, int32_t zero_point) {
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5);
   return _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(bytes, order));
 }
+#elif HWY_TARGET == HWY_AVX3
+// The same of 16 in one register.
+template <bool kSigned>
+HWY_INLINE __m128i NarrowToBytes(__m512 all, int32_t zero_point) {
+  const __m512 most = _mm512_set1_ps(65536.0F);
+  const __m512 least = _mm512_set1_ps(static_cast<float>((kSigned ? -128 : 0) - zero_point));
+  // The second operand of a maximum is taken where the first is not a number.
+  const __m512i whole =
+      _mm512_add_epi32(_mm512_cvtps_epi32(_mm512_max_ps(_mm512_min_ps(most, all), least)),
+                       _mm512_set1_epi32(zero_point));
+  return kSigned ? _mm512_cvtsepi32_epi8(whole) : _mm512_cvtusepi32_epi8(whole);
+}
 #endif
 
 }  // namespace plimsoll::kernels::cpu::HWY_NAMESPACE
