@@ -181,6 +181,15 @@ HWY_INLINE void QuadTile(int64_t row, int64_t column, int64_t columns, int64_t q
                                              sums[0]);
     }
   }
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (kForm == QuadForm::kWeightRowsVnni && ElementSize(kKind) == 1) {
+    if (columns == kGroups * kGroupColumns && finish.scale_rests == nullptr &&
+        weights.first_rest[row] == weights.first_rest[row + kRows]) {
+      return StoreByteTile<kKind == PairFinish::Kind::kInt8, kRows, kGroups>(&sums[0][0][0].raw,
+                                                                             row, column, finish);
+    }
+  }
+#endif
 #pragma GCC unroll 2
   for (int g = 0; g < kGroups; ++g) {
     FinishRows<kKind, kRows, kForm>(sums[g], row, column + g * kGroupColumns,

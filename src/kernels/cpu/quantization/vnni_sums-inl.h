@@ -69,6 +69,23 @@ SumColumnByVnni(const int32_t* row_quads, int64_t row_stride, const int32_t* col
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) sums[r * sum_stride] += _mm512_reduce_add_epi32(made[r]);
 }
+
+// Sums [group][row] of whole groups as bytes. Rows are weights, and their biases are in the sums.
+template <bool kSigned, int kRows, int kGroups>
+HWY_NOINLINE void StoreByteTile(const __m512i* sums, int64_t row, int64_t column,
+                                const PairFinish& finish) {
+  const float* scale = finish.scales + row * finish.scale_step;
+  char* to = static_cast<char*>(finish.to) + row * finish.row_stride + column;
+  for (int r = 0; r < kRows; ++r, scale += finish.scale_step, to += finish.row_stride) {
+#pragma GCC unroll 2
+    for (int g = 0; g < kGroups; ++g) {
+      const __m512 scaled = _mm512_mul_ps(
+          _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + g * kRows + r)), _mm512_set1_ps(*scale));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + g * kGroupColumns),
+                       NarrowToBytes<kSigned>(scaled, finish.zero_point));
+    }
+  }
+}
 #endif
 
 }  // namespace plimsoll::kernels::cpu::HWY_NAMESPACE
