@@ -140,8 +140,13 @@ def group_query_attention(rng):
         attributes["softcap"] = float(rng.uniform(1, 5))
     if rng.random() < 0.3:
         attributes["scale"] = float(rng.uniform(0.1, 1))
+    inputs += [None] * 3
     if rng.random() < 0.2 and "local_window_size" not in attributes:
-        inputs += [None, floats(rng, int(rng.choice([1, batch])), int(rng.choice([1, heads])), tokens, total)]
+        inputs[10] = floats(rng, int(rng.choice([1, batch])), int(rng.choice([1, heads])), tokens, total)
+    if rng.random() < 0.3:
+        inputs[11] = floats(rng, heads, scale=2)
+    elif rng.random() < 0.3:
+        attributes["smooth_softmax"] = 1
     return Drawn("GroupQueryAttention", inputs, attributes, (True, True, True), tolerance=FLOATS, constants=[6])
 
 

@@ -19,20 +19,24 @@ def matmul_dims(rng):
 
 
 def matmul_nbits(rng):
-    bits = int(rng.choice([4, 8]))
-    block = int(rng.choice([16, 32, 64, 128]))
-    depth, columns = size(rng, 200, 8), size(rng, 40)
+    bits = int(rng.choice([2, 4, 8]))
+    block = int(rng.choice([16, 32, 64, 128, 256]))
+    depth, columns = size(rng, 300, 8), size(rng, 40)
     batch = [size(rng, 3) for _ in range(size(rng, 2, 0))]
     blocks = -(-depth // block)
     a = floats(rng, *batch, size(rng, 9), depth)
     weights = rng.integers(0, 256, (columns, blocks, block * bits // 8)).astype(np.uint8)
-    scales = rng.uniform(0.01, 0.1, columns * blocks).astype(np.float32)
+    scales = rng.uniform(0.01, 0.1, (columns, blocks)).astype(np.float32)
     zeros = None
     if rng.random() < 0.6:
-        zeros = rng.integers(0, 256, columns * -(-blocks * bits // 8)).astype(np.uint8)
+        zeros = rng.integers(0, 256, (columns, -(-blocks * bits // 8))).astype(np.uint8)
+    elif rng.random() < 0.4:
+        zeros = rng.uniform(0, 2**bits, (columns, blocks)).astype(np.float32)
+    # Where the block of each element is given, ONNX Runtime leaves zero points of bytes out and takes all weights for 4 bits.
+    order = maybe(rng, lambda: rng.integers(0, blocks, depth).astype(np.int32), 0.5) if bits == 4 and zeros is None else None
     bias = maybe(rng, lambda: floats(rng, columns), 0.3)
     attributes = {"K": depth, "N": columns, "bits": bits, "block_size": block}
-    return Drawn("MatMulNBits", [a, weights, scales, zeros, None, bias], attributes, constants=[1, 2, 3], tolerance={"rtol": 1e-3, "atol": 5e-3})
+    return Drawn("MatMulNBits", [a, weights, scales, zeros, order, bias], attributes, constants=[1, 2, 3, 4], tolerance={"rtol": 1e-3, "atol": 5e-3})
 
 
 def dynamic_quantize_matmul(rng):

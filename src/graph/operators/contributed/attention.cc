@@ -42,7 +42,7 @@ Status InferAttentionMask(InferContext& context) {
 // past_present_share_buffer is set it is the past's own memory, with room for what is new.
 Status InferGroupQueryAttention(InferContext& context) {
   PLIMSOLL_TRY(CheckPresent(context, {5, 6}));
-  PLIMSOLL_TRY(CheckSameType(context, {0, 1, 2, 7, 8, 10}));
+  PLIMSOLL_TRY(CheckSameType(context, {0, 1, 2, 7, 8, 10, 11}));
   PLIMSOLL_TRY(CheckSameType(context, {3, 4}));
   const int64_t heads = context.attributes().Int("num_heads", 0);
   const int64_t groups = context.attributes().Int("kv_num_heads", 0);

@@ -12,9 +12,17 @@
 
 namespace plimsoll::kernels::cpu {
 
-// Scores of float32 to weights that sum to 1, or to zeros where no key has any weight.
-inline void SoftmaxOrZeros(float* scores, int64_t count) {
+// Scores of float32 to weights that sum to 1, or to zeros where no key has any weight. With a sink
+// they sum to less: it is a score as the others are, whose weight is nobody's.
+inline void SoftmaxOrZeros(float* scores, int64_t count, const float* sink = nullptr) {
   const float largest = RowSoftmax(scores, count, scores);
+  if (sink != nullptr && std::isfinite(largest)) {
+    // The largest weight is 1 / sum.
+    const float most = *std::max_element(scores, scores + count);
+    const float left = 1 / (1 + most * std::exp(*sink - largest));
+    for (int64_t i = 0; i < count; ++i) scores[i] *= left;
+    return;
+  }
   if (largest == -std::numeric_limits<float>::infinity()) {
     std::fill_n(scores, count, 0.0f);
   } else if (!std::isfinite(largest)) {

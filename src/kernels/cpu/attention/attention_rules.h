@@ -35,8 +35,10 @@ struct AttentionRules {
 template <typename Wide>
 class RuledRows {
  public:
-  RuledRows(const AttentionRules& rules, const void* mask, const int64_t* valid_keys, void* kept)
-      : rules_(rules), mask_(mask), valid_keys_(valid_keys), kept_(kept) {}
+  // `sinks`: a score of each query head that takes part in the softmax and has no value.
+  RuledRows(const AttentionRules& rules, const void* mask, const int64_t* valid_keys, void* kept,
+            const float* sinks = nullptr)
+      : rules_(rules), mask_(mask), valid_keys_(valid_keys), kept_(kept), sinks_(sinks) {}
 
   // Scores that are shown before the softmax are shown for all keys.
   KeyRange Range(int64_t batch, int64_t query) const {
@@ -58,7 +60,7 @@ class RuledRows {
     if (rules_.type != graph::DataType::kFloat32) Round(rules_.type, end, scores);
     Keep(2, batch, head, query, scores);
     if (any) {
-      Softmax(visible, scores);
+      Softmax(visible, sinks_ == nullptr ? nullptr : sinks_ + head, scores);
       std::fill(scores, scores + visible.begin, Wide(0));
       std::fill(scores + visible.end, scores + end, Wide(0));
     } else {
@@ -115,12 +117,12 @@ class RuledRows {
     }
   }
 
-  void Softmax(const KeyRange& range, Wide* scores) const {
+  void Softmax(const KeyRange& range, const float* sink, Wide* scores) const {
     const graph::DataType type = rules_.softmax_type;
     const bool narrow = type == graph::DataType::kFloat16 || type == graph::DataType::kBfloat16;
     if constexpr (std::is_same_v<Wide, float>) {
       if (!narrow) {
-        SoftmaxOrZeros(scores + range.begin, range.end - range.begin);
+        SoftmaxOrZeros(scores + range.begin, range.end - range.begin, sink);
         if (rules_.type != type) {
           Round(rules_.type, range.end - range.begin, scores + range.begin);
         }
@@ -155,6 +157,7 @@ class RuledRows {
   const void* mask_;
   const int64_t* valid_keys_;  // per batch; null: all
   void* kept_;
+  const float* sinks_;
 };
 
 }  // namespace plimsoll::kernels::cpu

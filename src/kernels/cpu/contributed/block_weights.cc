@@ -27,15 +27,20 @@ constexpr int64_t kBytesAtOnce = hn::MaxLanes(kNumbers);
 template <int kBits>
 constexpr int64_t kElementsAtOnce = kBytesAtOnce * 8 / kBits;
 
-// The elements of kBytesAtOnce bytes: of each byte the low bits, then (of 4 bits) the high ones.
+// The elements of kBytesAtOnce bytes: of each byte the low bits, then those above them.
 template <int kBits>
 HWY_INLINE void Unpack(const uint8_t* bytes, Numbers* parts) {
   const auto whole = hn::PromoteTo(kIntegers, hn::LoadU(kPacked, bytes));
   if constexpr (kBits == 8) {
     parts[0] = hn::ConvertTo(kNumbers, whole);
   } else {
-    parts[0] = hn::ConvertTo(kNumbers, hn::And(whole, hn::Set(kIntegers, 15)));
-    parts[1] = hn::ConvertTo(kNumbers, hn::ShiftRight<4>(whole));
+    const auto mask = hn::Set(kIntegers, (1 << kBits) - 1);
+    parts[0] = hn::ConvertTo(kNumbers, hn::And(whole, mask));
+    parts[1] = hn::ConvertTo(kNumbers, hn::And(hn::ShiftRight<kBits>(whole), mask));
+    if constexpr (kBits == 2) {
+      parts[2] = hn::ConvertTo(kNumbers, hn::And(hn::ShiftRight<4>(whole), mask));
+      parts[3] = hn::ConvertTo(kNumbers, hn::ShiftRight<6>(whole));
+    }
   }
 }
 
@@ -55,7 +60,7 @@ HWY_INLINE void DotOf(const BlockWeights& weights, const float* arranged, const 
     Numbers partial[kRows][kParts];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int part = 0; part < kParts; ++part) partial[r][part] = hn::Zero(kNumbers);
     }
     const int64_t first = block * weights.block;
@@ -66,7 +71,7 @@ HWY_INLINE void DotOf(const BlockWeights& weights, const float* arranged, const 
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         const float* const row = arranged + r * weights.depth + first + i;
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int part = 0; part < kParts; ++part) {
           partial[r][part] = hn::MulAdd(
               elements[part], hn::LoadU(kNumbers, row + part * kBytesAtOnce), partial[r][part]);
@@ -79,7 +84,8 @@ HWY_INLINE void DotOf(const BlockWeights& weights, const float* arranged, const 
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       Numbers sum = partial[r][0];
-      if constexpr (kParts == 2) sum = hn::Add(sum, partial[r][1]);
+#pragma GCC unroll 4
+      for (int part = 1; part < kParts; ++part) sum = hn::Add(sum, partial[r][part]);
       totals[r] = hn::MulAdd(sum, factor, totals[r]);
       shifts[r] += zero * sums[r * weights.blocks + block];
     }
@@ -107,7 +113,9 @@ HWY_INLINE void DotSome(const BlockWeights& weights, int64_t rows, const float* 
 
 void Dot(const BlockWeights& weights, int64_t rows, const float* arranged, const float* sums,
          float* to, int64_t stride) {
-  (weights.bits == 8 ? DotSome<8> : DotSome<4>)(weights, rows, arranged, sums, to, stride);
+  (weights.bits == 8   ? DotSome<8>
+   : weights.bits == 4 ? DotSome<4>
+                       : DotSome<2>)(weights, rows, arranged, sums, to, stride);
 }
 
 void Arrange(const BlockWeights& weights, const float* row, int64_t count, float* arranged,
@@ -137,11 +145,13 @@ HWY_INLINE void UnpackOf(const BlockWeights& weights, float* to) {
       Numbers elements[kParts];
       Unpack<kBits>(bytes, elements);
       bytes += kBytesAtOnce;
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int part = 0; part < kParts; ++part) {
         elements[part] = hn::Mul(hn::Sub(elements[part], zero), scale);
       }
-      if constexpr (kParts == 2) {
+      if constexpr (kParts == 4) {
+        hn::StoreInterleaved4(elements[0], elements[1], elements[2], elements[3], kNumbers, to);
+      } else if constexpr (kParts == 2) {
         hn::StoreInterleaved2(elements[0], elements[1], kNumbers, to);
       } else {
         hn::StoreU(elements[0], kNumbers, to);
@@ -152,7 +162,7 @@ HWY_INLINE void UnpackOf(const BlockWeights& weights, float* to) {
 }
 
 void UnpackWhole(const BlockWeights& weights, float* to) {
-  (weights.bits == 8 ? UnpackOf<8> : UnpackOf<4>)(weights, to);
+  (weights.bits == 8 ? UnpackOf<8> : weights.bits == 4 ? UnpackOf<4> : UnpackOf<2>)(weights, to);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// Loops over weights of 4 or 8 bits in blocks, each with a scale and a zero point, as MatMulNBits
-// has them: a column of the product is a row of blocks, low bits first.
+// Loops over weights of 2, 4 or 8 bits in blocks of at least 8 bytes, each with a scale and a zero
+// point, as MatMulNBits has them: a column of the product is a row of blocks, low bits first.
 namespace plimsoll::kernels::cpu {
 
 struct BlockWeights {

@@ -38,7 +38,7 @@ std::string WhyNot(const OneNode& node, const std::vector<HostTensor>& inputs) {
 
 // Few rows meet packed weights, many a panel of floats: both are the definition.
 TEST(MatMulNBitsTest, WeightsAreUnpackedBlockByBlock) {
-  for (const int64_t bits : {4, 8}) {
+  for (const int64_t bits : {2, 4, 8}) {
     for (const int64_t rows : {1, 3, 4, 5, 30}) {
       const int64_t n = 19, k = 70, block = 32, blocks = 3;
       std::mt19937 random(static_cast<uint32_t>(rows));
@@ -90,6 +90,35 @@ TEST(MatMulNBitsTest, ZeroPointsAndBiasMayBeLeftOut) {
       EXPECT_FLOAT_EQ(biased[static_cast<size_t>(i)], 58 * column);
     }
   }
+}
+
+TEST(MatMulNBitsTest, EachElementMayNameItsBlock) {
+  const int64_t k = 32;
+  const OneNode node =
+      Node("MatMulNBits", {{"N", int64_t{1}}, {"K", k}, {"block_size", int64_t{16}}});
+  const auto a = Numbers<float>({1, k}, std::vector<float>(32, 1));
+  const auto b = Numbers<uint8_t>({1, 2, 8}, std::vector<uint8_t>(16, 0xA9));  // 9 and 10
+  const auto scales = Numbers<float>({1, 2}, {1, 100});
+  std::vector<int32_t> order(32, 1);
+  order[0] = order[1] = 0;
+  const auto product = [&](const std::vector<int32_t>& blocks) {
+    return ElementsOf<float>(Made(node, {a, b, scales, {}, Numbers<int32_t>({k}, blocks)})[0])[0];
+  };
+  EXPECT_FLOAT_EQ(product(order), 3 + 4500);
+  order[5] = 2;
+  EXPECT_THAT(WhyNot(node, {a, b, scales, {}, Numbers<int32_t>({k}, order)}),
+              HasSubstr("g_idx names block 2 of 2"));
+}
+
+// Blocks of 4 bytes are smaller than what is unpacked at once.
+TEST(MatMulNBitsTest, BlocksMayBeFourBytes) {
+  const OneNode node = Node(
+      "MatMulNBits",
+      {{"N", int64_t{1}}, {"K", int64_t{32}}, {"bits", int64_t{2}}, {"block_size", int64_t{16}}});
+  const auto a = Numbers<float>({1, 32}, std::vector<float>(32, 1));
+  const auto b = Numbers<uint8_t>({1, 2, 4}, std::vector<uint8_t>(8, 0xE4));  // 0, 1, 2, 3
+  const auto y = Made(node, {a, b, Numbers<float>({1, 2}, {1, 100})})[0];
+  EXPECT_FLOAT_EQ(ElementsOf<float>(y)[0], -808);
 }
 
 TEST(MatMulNBitsTest, WhatDoesNotFitIsNamed) {
@@ -239,6 +268,36 @@ TEST(GroupQueryAttentionTest, AWindowOfOneKeyIsTheTokensOwn) {
                     1e-6F);
       }
     }
+  }
+}
+
+// With queries of zeros every score is zero: a key's weight is one of so many, and the sink's.
+TEST(GroupQueryAttentionTest, ASinkTakesWeightAndGivesNothing) {
+  const auto value = Drawn(16, 3);
+  const auto run = [&](int64_t smooth, const HostTensor& sinks) {
+    const OneNode node = Node(
+        "GroupQueryAttention",
+        {{"num_heads", int64_t{4}}, {"kv_num_heads", int64_t{2}}, {"smooth_softmax", smooth}}, 3);
+    return ElementsOf<float>(Made(node, {Numbers<float>({1, 1, 32}, std::vector<float>(32, 0)),
+                                         Numbers<float>({1, 1, 16}, Drawn(16, 2)),
+                                         Numbers<float>({1, 1, 16}, value),
+                                         Numbers<float>({1, 2, 0, 8}, {}),
+                                         Numbers<float>({1, 2, 0, 8}, {}),
+                                         Numbers<int32_t>({1}, {0}),
+                                         Numbers<int32_t>({}, {1}),
+                                         {},
+                                         {},
+                                         {},
+                                         {},
+                                         sinks})[0]);
+  };
+  const auto smooth = run(1, {});
+  const auto sunk = run(0, Numbers<float>({4}, {std::log(3.0F), -1000, 0, 1000}));
+  constexpr float kWeights[] = {0.25F, 1, 0.5F, 0};
+  for (size_t i = 0; i < 32; ++i) {
+    const float own = value[i / 16 * 8 + i % 8];
+    EXPECT_NEAR(smooth[i], own / 2, 1e-6F);
+    EXPECT_NEAR(sunk[i], own * kWeights[i / 8], 1e-6F);
   }
 }
 

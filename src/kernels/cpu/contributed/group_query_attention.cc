@@ -28,7 +28,8 @@ enum Input : size_t {
   kCosines,
   kSines,
   kPositions,
-  kScoreBias
+  kScoreBias,
+  kSinks
 };
 enum Output : size_t { kResult, kPresentKey, kPresentValue };
 
@@ -62,6 +63,8 @@ struct GroupWork {
   AttentionWay way;
   int64_t turned = 0;  // queries, in the workspace
   int64_t valid = 0;   // keys of each item, likewise
+  bool has_sinks = false;
+  int64_t sinks = 0;  // of each head, likewise: its own, or zeros
   int64_t scratch = 0;
   Error wrong;
 
@@ -182,7 +185,16 @@ Status RunGroups(const GroupWork& work, const KernelCall& call) {
   constexpr int64_t kLeastWidth = 8;
   if (shape.width >= kLeastWidth) shape.keys = most;
   const void* const bias = kScoreBias < call.inputs.size() ? call.inputs[kScoreBias] : nullptr;
-  const RuledRows<Wide<T>> rows(rules, bias, valid, nullptr);
+  float* sinks = nullptr;
+  if (work.has_sinks) {
+    sinks = At<float>(call.workspace, work.sinks);
+    const auto* given =
+        static_cast<const T*>(kSinks < call.inputs.size() ? call.inputs[kSinks] : nullptr);
+    for (int64_t head = 0; head < shape.query_heads; ++head) {
+      sinks[head] = given == nullptr ? 0.0F : static_cast<float>(given[head]);
+    }
+  }
+  const RuledRows<Wide<T>> rows(rules, bias, valid, nullptr, sinks);
   void* const scratch = At(call.workspace, work.scratch);
   if constexpr (std::is_same_v<T, float>) {
     FloatSource source(shape, work.q, work.kv, work.kv, work.y, static_cast<float>(work.factor));
@@ -200,14 +212,13 @@ Status RunGroups(const GroupWork& work, const KernelCall& call) {
 
 Status CheckKnown(const KernelSite& site) {
   const graph::Attributes& attributes = site.attributes();
-  for (size_t input = kScoreBias + 1; input < site.inputs.size(); ++input) {
+  for (size_t input = kSinks + 1; input < site.inputs.size(); ++input) {
     if (site.has_input(input)) return site.Unsupported(StrCat("input ", input, " is not known"));
   }
-  for (const std::string_view name :
-       {"smooth_softmax", "sliding_window_cache", "qk_output", "kv_cache_bit_width"}) {
+  for (const std::string_view name : {"sliding_window_cache", "qk_output", "kv_cache_bit_width"}) {
     if (attributes.Int(name, 0) > 0) return site.Unsupported(StrCat(name, " is not known"));
   }
-  for (const size_t input : {kKey, kValue, kPastKey, kPastValue, kCosines, kSines}) {
+  for (const size_t input : {kKey, kValue, kPastKey, kPastValue, kCosines, kSines, kSinks}) {
     if (site.has_input(input) && site.inputs[input].type != site.inputs[kQuery].type) {
       return site.Unsupported("queries, keys, values and caches are of different types");
     }
@@ -311,6 +322,10 @@ Result<GroupWork> ReadGroups(KernelSite& site) {
     rules.mask = AttentionMask(site.inputs[kScoreBias], rules.shape);
   }
   PLIMSOLL_TRY(ReadRotation(site, work));
+  if (site.has_input(kSinks) && site.inputs[kSinks].dims != Dims{heads}) {
+    return site.BadInput("head_sink must have one element for each head");
+  }
+  work.has_sinks = site.has_input(kSinks) || attributes.Int("smooth_softmax", 0) > 0;
   const double scale = attributes.Float("scale", 0);
   work.factor = scale != 0 ? scale : 1.0 / std::sqrt(static_cast<double>(width));
   work.kv = StridesOfHeads(groups, work.rows, width, false);
@@ -330,6 +345,7 @@ Result<KernelPointer> MakeGroupQueryAttention(KernelSite& site) {
     cache->offset = workspace.Take(Bytes(shape.units() * work.rows * shape.width) * element);
   }
   work.valid = workspace.Take(Bytes(shape.batch) * 8);
+  if (work.has_sinks) work.sinks = workspace.Take(Bytes(shape.query_heads) * 4);
   if (work.rotated > 0) {
     work.turned = workspace.Take(
         Bytes(shape.batch * shape.queries * shape.query_heads * shape.width) * element);

@@ -26,14 +26,18 @@ struct BlockProduct {
   BlockWeights weights;  // what all columns share
   graph::DataType zero_type = graph::DataType::kUndefined;
   bool biased = false;
+  bool ordered = false;  // the block of each element is given
   int64_t slots = 1;
   // Places in the workspace: of all, then of each slot.
   int64_t arranged = 0;
   int64_t sums = 0;
   int64_t scratch = 0;
   Bytes slot_size;
+  Error wrong;
 
-  bool UnpacksPanels() const { return rows > kDotRows; }
+  // Blocks of less than 8 bytes, and those in another order, are unpacked element by element.
+  bool UnpacksElements() const { return ordered || weights.block * weights.bits < 64; }
+  bool UnpacksPanels() const { return rows > kDotRows || UnpacksElements(); }
   int64_t ColumnBytes() const { return weights.blocks * weights.block / 8 * weights.bits; }
 
   // One column's weights; zero points become floats at `zeros`.
@@ -57,9 +61,32 @@ struct BlockProduct {
     return made;
   }
 
+  void Unpack(const KernelCall& call, const BlockWeights& column, float* to) const {
+    if (!UnpacksElements()) return UnpackColumn(column, to);
+    const auto* const order = ordered ? static_cast<const int32_t*>(call.inputs[kOrder]) : nullptr;
+    for (int64_t i = 0; i < depth; ++i) {
+      const int64_t block = order == nullptr ? i / weights.block : order[i];
+      const auto element = static_cast<float>(LoadBits(weights.bits, column.packed, i));
+      to[i] = (element - column.zero_points[block]) * column.scales[block];
+    }
+  }
+
+  Status CheckOrder(const KernelCall& call) const;
   void RunDots(const KernelCall& call) const;
   void RunPanels(const KernelCall& call) const;
 };
+
+Status BlockProduct::CheckOrder(const KernelCall& call) const {
+  if (!ordered) return {};
+  const auto* const order = static_cast<const int32_t*>(call.inputs[kOrder]);
+  for (int64_t i = 0; i < depth; ++i) {
+    if (order[i] >= 0 && order[i] < weights.blocks) continue;
+    Error error = wrong;
+    error.why = StrCat("g_idx names block ", order[i], " of ", weights.blocks);
+    return error;
+  }
+  return {};
+}
 
 void BlockProduct::RunDots(const KernelCall& call) const {
   auto* const a = At<float>(call.workspace, arranged);
@@ -92,7 +119,7 @@ void BlockProduct::RunPanels(const KernelCall& call) const {
         const int64_t first = p * kPanelWidth;
         const int64_t count = std::min(kPanelWidth, columns - first);
         for (int64_t c = 0; c < count; ++c) {
-          UnpackColumn(Column(call, first + c, zeros), plain + c * weights.depth);
+          Unpack(call, Column(call, first + c, zeros), plain + c * weights.depth);
         }
         PackPanels(plain, 1, weights.depth, 0, depth, 0, count, depth, panel);
         MultiplyPanels(rows, count, depth, static_cast<const float*>(call.inputs[kA]), depth, panel,
@@ -103,7 +130,6 @@ void BlockProduct::RunPanels(const KernelCall& call) const {
 }
 
 Result<BlockProduct> ReadBlockProduct(const KernelSite& site) {
-  if (site.has_input(kOrder)) return site.Unsupported("g_idx is not known");
   if (site.attributes().Int("weight_prepacked", 0) != 0) {
     return site.Unsupported("weight_prepacked is not known");
   }
@@ -114,7 +140,7 @@ Result<BlockProduct> ReadBlockProduct(const KernelSite& site) {
   made.rows = made.depth == 0 ? 0 : site.inputs[kA].elements() / made.depth;
   made.weights.bits = static_cast<int>(attributes.Int("bits", 4));
   made.weights.block = attributes.Int("block_size", 0);
-  if (made.weights.bits != 4 && made.weights.bits != 8) {
+  if (made.weights.bits != 2 && made.weights.bits != 4 && made.weights.bits != 8) {
     return site.Unsupported(StrCat("there are no weights of ", made.weights.bits, " bits"));
   }
   if (made.weights.block < 16) return site.BadInput("block_size is below 16");
@@ -144,6 +170,12 @@ Result<BlockProduct> ReadBlockProduct(const KernelSite& site) {
       return site.BadInput("there is not one zero point for each block");
     }
   }
+  made.ordered = site.has_input(kOrder);
+  if (made.ordered && (site.inputs[kOrder].type != graph::DataType::kInt32 ||
+                       site.inputs[kOrder].elements() < made.depth)) {
+    return site.BadInput("g_idx does not name the block of each element");
+  }
+  made.wrong = site.BadInput("");
   made.biased = site.has_input(kBias);
   if (made.biased && site.inputs[kBias].elements() != made.columns) {
     return site.BadInput(StrCat("the bias does not have ", made.columns, " elements"));
@@ -166,18 +198,20 @@ Result<KernelPointer> MakeMatMulNBits(KernelSite& site) {
   if (made.slot_size * made.slots > site.most_workspace) made.slots = 1;
   made.scratch = workspace.Take(made.slot_size * made.slots);
   return MakeKernel(
-      [product = made](const KernelCall& call) {
+      [product = made](const KernelCall& call) -> Status {
+        PLIMSOLL_TRY(product.CheckOrder(call));
         if (product.UnpacksPanels()) {
           product.RunPanels(call);
         } else {
           product.RunDots(call);
         }
-        if (!product.biased) return;
+        if (!product.biased) return {};
         const auto* const bias = static_cast<const float*>(call.inputs[kBias]);
         auto* const y = static_cast<float*>(call.outputs[0]);
         for (int64_t row = 0; row < product.rows; ++row) {
           for (int64_t c = 0; c < product.columns; ++c) y[row * product.columns + c] += bias[c];
         }
+        return {};
       },
       workspace.total(), kBlockWeightsPurpose);
 }
