@@ -138,10 +138,15 @@ struct AttentionWay {
   Bytes panels;             // of a whole head
   int64_t heads = 0;        // that are in such panels at once
 
-  // As many threads as there are heads, or fewer where all their scratch is to keep to `most`.
-  static AttentionWay Within(const AttentionShape& shape, Bytes slot, Bytes most) {
+  // As many threads as there are heads of keys, or items where these are worth a thread each; fewer
+  // where all their scratch is to keep to `most`.
+  static AttentionWay Within(const AttentionShape& shape, int64_t items, Bytes slot, Bytes most) {
+    constexpr int64_t kThreadWork = int64_t{1} << 16;  // multiplications
     const int64_t allowed = most.value() / std::max<int64_t>(slot.value(), 1);
-    const int64_t useful = std::clamp<int64_t>(shape.units(), 1, Threads());
+    const int64_t work = shape.batch * shape.query_heads * shape.queries * shape.keys *
+                         (shape.width + shape.value_width);
+    const int64_t wanted = std::max(shape.units(), std::min(items, work / kThreadWork));
+    const int64_t useful = std::clamp<int64_t>(wanted, 1, Threads());
     AttentionWay way;
     way.slot = slot;
     way.slots = std::clamp<int64_t>(allowed, 1, useful);

@@ -110,20 +110,20 @@ inline bool HasFewQueries(const AttentionShape& shape) { return shape.queries * 
 template <typename Rows>
 void AttendRowByRow(const AttentionShape& shape, const FloatSource& source, const Rows& rows,
                     int64_t slots, void* workspace) {
-  const int64_t heads = shape.batch * shape.query_heads;
+  const int64_t items = shape.batch * shape.query_heads * shape.queries;
   ParallelFor(slots, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot) {
       float* scores = static_cast<float*>(workspace) + slot * PanelColumns(shape.keys);
-      for (int64_t unit = slot; unit < heads; unit += slots) {
-        const int64_t batch = unit / shape.query_heads;
-        const int64_t query_head = unit % shape.query_heads;
+      // What follows each other reads the same keys, mostly.
+      for (int64_t item = items * slot / slots; item < items * (slot + 1) / slots; ++item) {
+        const int64_t query = item % shape.queries;
+        const int64_t batch = item / shape.queries / shape.query_heads;
+        const int64_t query_head = item / shape.queries % shape.query_heads;
         const int64_t head = query_head / shape.group();
-        for (int64_t query = 0; query < shape.queries; ++query) {
-          const KeyRange range = rows.Range(batch, query);
-          source.ScoreRow(batch, head, query_head, query, range.end, scores);
-          rows.Finish(batch, query_head, query, range, range.end, scores);
-          source.SumRow(batch, head, query_head, query, range, scores);
-        }
+        const KeyRange range = rows.Range(batch, query);
+        source.ScoreRow(batch, head, query_head, query, range.end, scores);
+        rows.Finish(batch, query_head, query, range, range.end, scores);
+        source.SumRow(batch, head, query_head, query, range, scores);
       }
     }
   });
@@ -198,15 +198,18 @@ void AttendPieces(const AttentionShape& shape, const FloatSource& source, const 
 template <typename Rows>
 void AttendByPieces(const AttentionShape& shape, const FloatSource& source, const Rows& rows,
                     const AttentionWay& way, void* workspace) {
+  const int64_t blocks = (shape.queries + way.piece_rows - 1) / way.piece_rows;
+  const int64_t items = shape.batch * shape.query_heads * blocks;
   ParallelFor(way.slots, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot) {
       auto* const panels =
           reinterpret_cast<float*>(static_cast<char*>(workspace) + slot * way.slot.value());
-      for (int64_t unit = slot; unit < shape.batch * shape.query_heads; unit += way.slots) {
-        for (int64_t first = 0; first < shape.queries; first += way.piece_rows) {
-          AttendPieces(shape, source, rows, unit / shape.query_heads, unit % shape.query_heads,
-                       first, std::min(way.piece_rows, shape.queries - first), panels);
-        }
+      // By turns: later queries may see more keys.
+      for (int64_t item = slot; item < items; item += way.slots) {
+        const int64_t unit = item / blocks;
+        const int64_t first = item % blocks * way.piece_rows;
+        AttendPieces(shape, source, rows, unit / shape.query_heads, unit % shape.query_heads, first,
+                     std::min(way.piece_rows, shape.queries - first), panels);
       }
     }
   });
@@ -224,12 +227,15 @@ inline AttentionWay FloatAttentionWay(const AttentionShape& shape, Bytes most) {
   for (int64_t rows = Pieces::kMostRows; rows >= Pieces::kLeastRows; rows /= 2) {
     const Bytes size = Pieces::Size(shape, rows);
     if (HasFewQueries(shape) || size > most) continue;
-    AttentionWay way = AttentionWay::Within(shape, size, most);
+    const int64_t blocks = (shape.queries + rows - 1) / rows;
+    const int64_t items = shape.batch * shape.query_heads * blocks;
+    AttentionWay way = AttentionWay::Within(shape, items, size, most);
     way.piece_rows = rows;
     return way;
   }
   const Bytes row = Bytes(PanelColumns(shape.keys)) * static_cast<int64_t>(sizeof(float));
-  AttentionWay way = AttentionWay::Within(shape, row, most);
+  const int64_t items = shape.batch * shape.query_heads * shape.queries;
+  AttentionWay way = AttentionWay::Within(shape, items, row, most);
   way.row_by_row = true;
   return way;
 }

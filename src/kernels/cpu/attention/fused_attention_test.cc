@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/attention/attention_rows.h"
 #include "kernels/cpu/one_node.h"
 #include "kernels/kernel_table.h"
 #include "kernels/parallel.h"
@@ -120,7 +121,7 @@ TEST_P(FusedAttentionTest, GivesTheSameBitsWithAnyNumberOfThreads) {
     return Run({{"causal", int64_t{1}}}, {q_.HeadsFirst(), k_.HeadsFirst(), v_.HeadsFirst()});
   };
   const std::vector<float> alone = run(1);
-  for (const int threads : {2, 3, 4, 5}) EXPECT_EQ(run(threads), alone) << threads;
+  for (const int threads : {2, 3, 4, 5, 16}) EXPECT_EQ(run(threads), alone) << threads;
 }
 
 TEST_P(FusedAttentionTest, HidesWhatComesLater) {
@@ -153,6 +154,38 @@ INSTANTIATE_TEST_SUITE_P(Sizes, FusedAttentionTest,
                                          Sizes{1, 6, 6, 130, 140, 8, 8},
                                          Sizes{1, 1, 1, 400, 410, 8, 8},
                                          Sizes{1, 3, 3, 200, 200, 4, 4}));
+
+// One token over a cache: heads that read the same keys are worth threads of their own.
+TEST(AttentionWayTest, QueryHeadsOfOneKeyHeadAreSharedOut) {
+  const ThreadScope threads(16);
+  AttentionShape shape{.batch = 1,
+                       .query_heads = 8,
+                       .heads = 2,
+                       .queries = 1,
+                       .keys = 4096,
+                       .width = 64,
+                       .value_width = 64};
+  EXPECT_TRUE(FloatAttentionWay(shape, MiB(1)).row_by_row);
+  EXPECT_EQ(FloatAttentionWay(shape, MiB(1)).slots, 8);
+  EXPECT_EQ(FloatAttentionWay(shape, KiB(48)).slots, 3) << "scratch keeps to what is welcome";
+  shape.keys = 16;
+  EXPECT_EQ(FloatAttentionWay(shape, MiB(1)).slots, 2) << "too little work";
+}
+
+// Where panels of a few keys are all there is room for, parts of one head's queries are shared out.
+TEST(AttentionWayTest, BlocksOfQueriesAreSharedOut) {
+  const ThreadScope threads(16);
+  const AttentionShape shape{.batch = 1,
+                             .query_heads = 1,
+                             .heads = 1,
+                             .queries = 512,
+                             .keys = 2048,
+                             .width = 64,
+                             .value_width = 64};
+  const AttentionWay way = FloatAttentionWay(shape, KiB(1000));
+  EXPECT_GT(way.piece_rows, 0);
+  EXPECT_EQ(way.slots, 2) << "as many as there is room for";
+}
 
 TEST(FusedAttentionMemoryTest, NeverKeepsTheWholeScoreMatrix) {
   const Dims dims = {1, 1, 4096, 64};
