@@ -4,13 +4,17 @@
 #include "kernels/cpu/elementwise/element_order.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
+#include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
 namespace {
 
-// How the places to keep are found: of all places ordered by halves, or of as many as are kept in a
-// heap, which needs less room and is faster where few are kept.
+// So few places that are kept lie in order all the time.
+constexpr int64_t kFewKept = 32;
+
+// How more places to keep are found: of all places ordered by halves, or of as many as are kept in
+// a heap, which needs less room and is faster where few are kept.
 struct Selection {
   AxisSplit split;
   int64_t kept = 0;
@@ -18,7 +22,7 @@ struct Selection {
   bool by_heap = false;
   bool in_output = false;  // the index output serves as the room
 
-  int64_t room() const { return in_output ? 0 : by_heap ? kept : split.length; }
+  int64_t room() const { return kept <= kFewKept || in_output ? 0 : by_heap ? kept : split.length; }
 };
 
 // The first `kept` of a lane's places in order, the lower index first among equals. `places` has
@@ -42,6 +46,55 @@ void OrderPlaces(const Selection& selection, int64_t* places, const Before& befo
     std::push_heap(places, places + kept, before);
   }
   std::sort_heap(places, places + kept, before);
+}
+
+// The first `kept` of `length` elements that lie `step` apart, and where they are; the lower index
+// first among equals.
+template <typename T, typename Before>
+void SelectFew(const T* from, int64_t step, int64_t length, int64_t kept, const Before& before,
+               T* values, int64_t* places) {
+  int64_t held = 0;
+  for (int64_t place = 0; place < length; ++place) {
+    const T element = from[place * step];
+    if (held == kept && !before(element, values[kept - 1])) continue;
+    int64_t at = held < kept ? held++ : kept - 1;
+    for (; at > 0 && before(element, values[at - 1]); --at) {
+      values[at] = values[at - 1];
+      places[at] = places[at - 1];
+    }
+    values[at] = element;
+    places[at] = place;
+  }
+}
+
+template <typename T>
+void RunFew(const KernelCall& call, const Selection& selection) {
+  const AxisSplit& split = selection.split;
+  const int64_t kept = selection.kept;
+  const auto run = [&](int64_t begin, int64_t end, const auto& before) {
+    T values[kFewKept];
+    int64_t places[kFewKept];
+    for (int64_t lane = begin; lane < end; ++lane) {
+      const int64_t outer = lane / split.inner;
+      const int64_t inner = lane % split.inner;
+      const auto* from = static_cast<const T*>(call.inputs[0]) + outer * split.length * split.inner;
+      SelectFew(from + inner, split.inner, split.length, kept, before, values, places);
+      for (int64_t i = 0; i < kept; ++i) {
+        const int64_t at = (outer * kept + i) * split.inner + inner;
+        if (call.outputs[0] != nullptr) static_cast<T*>(call.outputs[0])[at] = values[i];
+        if (call.outputs[1] != nullptr) static_cast<int64_t*>(call.outputs[1])[at] = places[i];
+      }
+    }
+  };
+  constexpr int64_t kGrain = 1 << 14;  // elements that are looked at
+  const int64_t grain = std::max<int64_t>(kGrain / std::max<int64_t>(split.length, 1), 1);
+  ParallelFor(split.lanes(), grain, [&](int64_t begin, int64_t end) {
+    if (selection.largest) {
+      run(begin, end, [](const T& a, const T& b) { return ComesBefore(b, a); });
+    } else {
+      run(begin, end, [](const T& a, const T& b) { return ComesBefore(a, b); });
+    }
+  });
 }
 
 template <typename T>
@@ -94,7 +147,9 @@ Result<KernelPointer> MakeTopK(KernelSite& site) {
   VisitType<AllNumbers>(data.type, [&]<typename T>() {
     kernel = MakeKernel(
         [=](const KernelCall& call) {
-          if (selection.kept > 0) RunTopK<T>(call, selection);
+          if (selection.kept == 0) return;
+          if (selection.kept <= kFewKept) return RunFew<T>(call, selection);
+          RunTopK<T>(call, selection);
         },
         Bytes(selection.room()) * int64_t{sizeof(int64_t)}, "places in order");
   });

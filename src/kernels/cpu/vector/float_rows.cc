@@ -141,8 +141,12 @@ HWY_INLINE Vector Smaller(Vector a, Vector b) {
 
 float Max(const float* x, int64_t count) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  const Vector folded = Fold(x, count, kLowest, kLowest, Larger, Larger);
+  if (hn::AllFalse(kVectors, hn::IsNaN(folded))) {
+    return hn::GetLane(hn::MaxOfLanes(kVectors, folded));
+  }
   HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
-  hn::Store(Fold(x, count, kLowest, kLowest, Larger, Larger), kVectors, lanes);
+  hn::Store(folded, kVectors, lanes);
   float largest = kLowest;
   for (size_t i = 0; i < hn::Lanes(kVectors); ++i) {
     if (lanes[i] > largest || lanes[i] != lanes[i]) largest = lanes[i];
@@ -152,8 +156,12 @@ float Max(const float* x, int64_t count) {
 
 float Min(const float* x, int64_t count) {
   constexpr float kHighest = std::numeric_limits<float>::infinity();
+  const Vector folded = Fold(x, count, kHighest, kHighest, Smaller, Smaller);
+  if (hn::AllFalse(kVectors, hn::IsNaN(folded))) {
+    return hn::GetLane(hn::MinOfLanes(kVectors, folded));
+  }
   HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
-  hn::Store(Fold(x, count, kHighest, kHighest, Smaller, Smaller), kVectors, lanes);
+  hn::Store(folded, kVectors, lanes);
   float smallest = kHighest;
   for (size_t i = 0; i < hn::Lanes(kVectors); ++i) {
     if (lanes[i] < smallest || lanes[i] != lanes[i]) smallest = lanes[i];
