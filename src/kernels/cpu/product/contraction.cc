@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/product/matrix_vector.h"
 #include "kernels/cpu/product/panel_product.h"
 #include "kernels/cpu/workspace.h"
 #include "kernels/parallel.h"
@@ -58,8 +59,11 @@ MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_
   for (const ContractedAxis& axis : contraction.summed) {
     if (axis.size != 1) depth_.Add(axis);
   }
+  SplitColumns();
   if (Stride(depth_.a) == 1) a_stride_ = rows_.count == 1 ? depth_.count : Stride(rows_.a);
   if (Stride(columns_.c) == 1) c_stride_ = rows_.count == 1 ? columns_.count : Stride(rows_.c);
+  vectors_ = MultipliesVectors();
+  if (vectors_) return;
   // Of the packed columns: with fewer, what is gathered of A is gathered too often.
   constexpr int64_t kColumnBytes = 1 << 20;
   constexpr int64_t kContractionRows = 48;
@@ -79,6 +83,45 @@ MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_
   }
 }
 
+void MatrixContraction::SplitColumns() {
+  size_t first = columns_.b.size();
+  while (first > 0 && Stride(Groups(columns_.b.begin() + static_cast<std::ptrdiff_t>(first) - 1,
+                                    columns_.b.end())) != 0) {
+    --first;
+  }
+  Axes outer, inner;
+  for (size_t i = 0; i < columns_.b.size(); ++i) {
+    (i < first ? outer : inner)
+        .Add(
+            {columns_.b[i].size, columns_.a[i].stride, columns_.b[i].stride, columns_.c[i].stride});
+  }
+  if (first == 0 || inner.count < kPanelWidth) return;
+  for (size_t i = 0; i < outer.b.size(); ++i) {
+    batch_.Add({outer.b[i].size, outer.a[i].stride, outer.b[i].stride, outer.c[i].stride});
+  }
+  columns_ = inner;
+}
+
+bool MatrixContraction::MultipliesVectors() const {
+  constexpr int64_t kVectorRows = 3;
+  const int64_t column = Stride(columns_.b);
+  const int64_t down = Stride(depth_.b);
+  return rows_.count <= kVectorRows && a_stride_ != 0 && c_stride_ != 0 && column != 0 &&
+         down != 0 && (column == 1 || down == 1);
+}
+
+void MatrixContraction::RunVectors(const float* a, const float* b, float* c) const {
+  const int64_t column = Stride(columns_.b);
+  const int64_t down = Stride(depth_.b);
+  for (int64_t row = 0; row < rows_.count; ++row, a += a_stride_, c += c_stride_) {
+    if (column == 1) {
+      SumOfRows(b, down, depth_.count, columns_.count, a, c);
+    } else {
+      RowsTimesVector(b, column, columns_.count, depth_.count, a, 1.0f, c);
+    }
+  }
+}
+
 void MatrixContraction::Place(const Pieces& pieces) {
   constexpr int64_t kFloat = sizeof(float);
   pieces_ = pieces;
@@ -93,6 +136,16 @@ void MatrixContraction::Place(const Pieces& pieces) {
 Bytes MatrixContraction::workspace() const { return workspace_; }
 
 void MatrixContraction::Run(const float* a, const float* b, void* workspace, float* c) const {
+  if (vectors_) {
+    constexpr int64_t kGrain = 1 << 15;  // multiplications
+    const int64_t work = std::max<int64_t>(rows_.count * columns_.count * depth_.count, 1);
+    ParallelFor(batch_.count, std::max<int64_t>(kGrain / work, 1), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        RunVectors(a + OffsetIn(batch_.a, i), b + OffsetIn(batch_.b, i), c + OffsetIn(batch_.c, i));
+      }
+    });
+    return;
+  }
   for (int64_t i = 0; i < batch_.count; ++i) {
     RunOne(a + OffsetIn(batch_.a, i), b + OffsetIn(batch_.b, i), workspace,
            c + OffsetIn(batch_.c, i));

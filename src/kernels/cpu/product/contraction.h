@@ -59,7 +59,12 @@ class MatrixContraction {
     int64_t slots = 1;    // threads
   };
 
+  // Outer letters of the columns that keep the others from lying evenly in B become places.
+  void SplitColumns();
   void Place(const Pieces& pieces);
+  // Few rows are not worth the packing of B; whether they lie so that none is needed.
+  bool MultipliesVectors() const;
+  void RunVectors(const float* a, const float* b, float* c) const;
   void RunOne(const float* a, const float* b, void* workspace, float* c) const;
   void PackColumns(const float* b, int64_t first, int64_t count, float* panels) const;
   // Rows [first, last) of C, in columns [column, column + count) whose panels are packed.
@@ -67,6 +72,7 @@ class MatrixContraction {
                const float* panels, float* gathered, float* made, float* c) const;
 
   Axes batch_, rows_, columns_, depth_;
+  bool vectors_ = false;
   int64_t a_stride_ = 0;  // between the rows of A where it is used as it lies, else 0
   int64_t c_stride_ = 0;  // likewise for C
   Pieces pieces_;

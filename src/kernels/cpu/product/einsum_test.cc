@@ -51,6 +51,11 @@ TEST(EinsumKernelTest, ProductsOfMatricesAgreeWithTheDefinition) {
            {"i,j->ij", {{70}, {80}}},
            {"aij,bij->ab", {{4, 20, 30}, {5, 20, 30}}},
            {"abcd,bd->ac", {{6, 8, 10, 12}, {8, 12}}},
+           {"td,edh->teh", {{9, 10}, {4, 10, 33}}},
+           {"td,edh->het", {{9, 10}, {4, 10, 33}}},
+           {"td,tkdh->tkh", {{5, 30}, {5, 2, 30, 40}}},
+           {"rtd,tkhd->trkh", {{2, 5, 30}, {5, 2, 40, 30}}},
+           {"td,tkhd->tkh", {{5, 30}, {5, 2, 7, 30}}},
        }) {
     std::vector<HostTensor> narrow;
     std::vector<HostTensor> wide;
