@@ -30,9 +30,10 @@ ENOUGH = 1e-4
 def export_torch(folder, kind, pattern):
     import torch
 
-    from exported import torch_text, torch_vision
+    from exported import torch_dense, torch_sound, torch_text, torch_vision
 
-    for name, make in {**torch_vision.MODELS, **torch_text.MODELS}.items():
+    torch.backends.mha.set_fastpath_enabled(False)  # it has no form in ONNX
+    for name, make in {**torch_vision.MODELS, **torch_text.MODELS, **torch_sound.MODELS, **torch_dense.MODELS}.items():
         path = folder / f"{name}.{kind}.onnx"
         if not fnmatch.fnmatch(name, pattern) or path.exists():
             continue

@@ -33,7 +33,9 @@ def feed_of(session, seed):
 
 def difference(program, model, threads, folder):
     """The largest difference of an output's elements, in parts of its spread."""
-    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
     feed = feed_of(session, 1)
     given = []
     for name, array in feed.items():

@@ -79,10 +79,13 @@ def raft():
 
 
 def timm_classifier(name, size=224):
+    """At the size that the model is meant for where size is None."""
+
     def make():
         import timm
 
-        return timm.create_model(name, pretrained=False), image(size), ["image"], {"image": {0: "batch"}}
+        module = timm.create_model(name, pretrained=False)
+        return module, image(size or module.default_cfg["input_size"][-1]), ["image"], {"image": {0: "batch"}}
 
     return make
 
@@ -200,6 +203,13 @@ TIMM = ["convnextv2_atto", "efficientformer_l1", "ghostnet_100", "mobilevit_xs",
         "hrnet_w18_small", "edgenext_xx_small", "repvgg_a0", "levit_128s", "mixer_s32_224", "fastvit_t8", "repghostnet_100", "xcit_nano_12_p16_224", "dla34",
         "tf_efficientnet_lite0", "mobilenetv4_conv_small", "efficientvit_b0", "nfnet_l0", "pvt_v2_b0", "cait_xxs24_224", "resnest14d", "eca_nfnet_l0", "volo_d1_224",
         "skresnet18", "inception_next_atto", "hardcorenas_a", "lcnet_050", "starnet_s1", "crossvit_tiny_240", "gmlp_ti16_224", "rexnet_100", "dpn48b", "selecsls42b", "vovnet39a", "cspdarknet53"]
+TIMM_OWN_SIZE = ["beit_base_patch16_224", "deit_tiny_distilled_patch16_224", "davit_tiny", "eva02_tiny_patch14_224", "hiera_tiny_224", "nest_tiny", "twins_svt_small", "twins_pcpvt_small",
+                 "pit_ti_224", "mobileone_s0", "focalnet_tiny_srf", "gcvit_xxtiny", "cspnext_tiny", "hgnet_tiny", "hgnetv2_b0", "dm_nfnet_f0", "sequencer2d_s", "tresnet_m", "vitamin_small_224",
+                 "rdnet_tiny", "visformer_tiny", "convit_tiny", "efficientvit_m0", "mvitv2_tiny", "tnt_s_patch16_224", "resmlp_12_224", "coat_lite_tiny", "ese_vovnet19b_dw", "ghostnetv2_100",
+                 "mobilenet_edgetpu_v2_xs", "tinynet_e", "fbnetv3_b", "gernet_s", "halonet26t", "lambda_resnet26t", "botnet26t_256", "bat_resnext26ts", "regnetz_005", "resnetv2_18", "resnet50_gn",
+                 "xception41", "inception_resnet_v2", "nextvit_small", "repvit_m0_9", "mixnet_s", "caformer_s18", "convformer_s18", "poolformerv2_s12", "swiftformer_xs", "shvit_s1",
+                 "mambaout_femto", "cs3darknet_focus_s", "dla60_res2next", "fasternet_t0", "vit_srelpos_small_patch16_224", "efficientnet_blur_b0", "sebotnet33ts_256", "regnetz_b16_evos",
+                 "swinv2_cr_tiny_224", "csatv2", "legacy_seresnet18", "resnetblur18"]
 MODELS = {
     **{name: torchvision_classifier(name, init_weights=True) if name == "googlenet" else torchvision_classifier(name) for name in CLASSIFIERS},
     "inception_v3": torchvision_classifier("inception_v3", 299, init_weights=True),
@@ -215,5 +225,6 @@ MODELS = {
     "r2plus1d_18": torchvision_video("r2plus1d_18"),
     "raft_small": raft,
     **{name: timm_classifier(name, 240 if name.endswith("240") else 224) for name in TIMM},
+    **{name: timm_classifier(name, None) for name in TIMM_OWN_SIZE},
     "segformer_b0": segformer, "detr_resnet18": detr, "wav2vec2_small": wav2vec2, "conv_tasnet": conv_tasnet, "hifigan_small": hifigan,
 }
