@@ -1,4 +1,5 @@
 """Operators over bytes, and products with weights of few bits."""
+import ml_dtypes
 import numpy as np
 
 from .drawing import BYTES, FLOATS, SAME, Drawn, bytes_of, floats, maybe, related_scales, scale_of, size, zero_of
@@ -219,7 +220,34 @@ def matmul_integer16(rng):
     return Drawn("MatMulInteger16", [rng.integers(-2000, 2000, (*batch, rows, depth)).astype(np.int16), rng.integers(-2000, 2000, (*batch, depth, columns)).astype(np.int16)], tolerance=SAME)
 
 
-OPERATORS = {"QLinearConv": qlinear_conv, "QLinearWhere": qlinear_where, "MatMulInteger16": matmul_integer16,
+def gather_four_bits(rng):
+    """A table of a 4-bit type, gathered and in blocks along any axis."""
+    dtype = rng.choice([ml_dtypes.int4, ml_dtypes.uint4])
+    low, high = (-8, 8) if dtype == ml_dtypes.int4 else (0, 16)
+    shape, block = [size(rng, 20) for _ in range(size(rng, 3, 2))], 16
+    gathered, quantized = rng.permutation(len(shape))[:2]
+    blocks = list(shape)
+    blocks[quantized] = -(-shape[quantized] // block)
+    zeros = maybe(rng, lambda: rng.integers(low, high, blocks).astype(dtype))
+    indices = rng.integers(-shape[gathered], shape[gathered], [size(rng, 4) for _ in range(size(rng, 2))])
+    attributes = {"block_size": block, "gather_axis": int(gathered), "quantize_axis": int(quantized)}
+    return Drawn("GatherBlockQuantized", [rng.integers(low, high, shape).astype(dtype), indices, rng.uniform(0.01, 0.1, blocks).astype(np.float32), zeros], attributes, constants=[0, 2, 3])
+
+
+def gather_block_quantized(rng):
+    if rng.random() < 0.4:
+        return gather_four_bits(rng)
+    bits, block = int(rng.choice([2, 4, 8])), int(rng.choice([16, 32]))
+    rows, width = size(rng, 12), 8 * size(rng, 12)
+    table = rng.integers(0, 256, (rows, width * bits // 8)).astype(np.uint8)
+    blocks = -(-width // block)
+    zeros = maybe(rng, lambda: rng.integers(0, 256, (rows, -(-blocks * bits // 8))).astype(np.uint8))
+    indices = rng.integers(-rows - 1, rows + 1, [size(rng, 4) for _ in range(size(rng, 3, 0))]).astype(rng.choice([np.int32, np.int64]))
+    attributes = {"bits": bits, "block_size": block, "gather_axis": 0, "quantize_axis": int(rng.choice([-1, 1]))}
+    return Drawn("GatherBlockQuantized", [table, np.asarray(indices), rng.uniform(0.01, 0.1, (rows, blocks)).astype(np.float32), zeros], attributes, constants=[0, 2, 3])
+
+
+OPERATORS = {"GatherBlockQuantized": gather_block_quantized, "QLinearConv": qlinear_conv, "QLinearWhere": qlinear_where, "MatMulInteger16": matmul_integer16,
              "MatMulNBits": matmul_nbits, "DynamicQuantizeMatMul": dynamic_quantize_matmul, "MatMulIntegerToFloat": matmul_integer_to_float,
              "DynamicQuantizeLSTM": dynamic_quantize_lstm, "QLinearAdd": binary("QLinearAdd"), "QLinearMul": binary("QLinearMul"), "QLinearSigmoid": unary("QLinearSigmoid"),
              "QLinearLeakyRelu": unary("QLinearLeakyRelu", lambda rng: {"alpha": float(rng.uniform(0.01, 0.5))}), "QLinearSoftmax": qlinear_softmax, "QLinearConcat": qlinear_concat,

@@ -49,6 +49,33 @@ Status InferMatMulNBits(InferContext& context) {
   return {};
 }
 
+// Rows of a table in blocks: table, indices, scales, zero points. Bytes hold several elements each,
+// along the last axis.
+Status InferGatherBlockQuantized(InferContext& context) {
+  PLIMSOLL_TRY(CheckPresent(context, {2}));
+  PLIMSOLL_TRY(CheckSameType(context, {0, 3}));
+  const DataType type = context.input_data_type(2);
+  const Shape* table = context.input_shape(0);
+  const Shape* indices = context.input_shape(1);
+  if (table == nullptr || indices == nullptr) {
+    context.SetOutputOfUnknownRank(0, type);
+    return {};
+  }
+  const auto rank = static_cast<int64_t>(table->size());
+  int64_t axis = context.attributes().Int("gather_axis", 0);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return context.Fail("gather_axis is outside of the table");
+  Shape made = *table;
+  const int64_t bits = context.attributes().Int("bits", 4);
+  if (context.input_data_type(0) == DataType::kUint8 && (bits == 2 || bits == 4)) {
+    made.back() = made.back() * Dim(8 / bits);
+  }
+  made.erase(made.begin() + axis);
+  made.insert(made.begin() + axis, indices->begin(), indices->end());
+  context.SetOutput(0, type, std::move(made));
+  return {};
+}
+
 // An operand of FusedMatMul as [batch..., rows, columns]. transBatch says that the rows come first:
 // [rows, batch..., columns], before `trans` exchanges the last two axes.
 Shape FactorShape(const InferContext& context, size_t input, std::string_view side) {
@@ -91,6 +118,7 @@ constexpr OperatorFacts kBlockProduct = {.operations = MatrixOperations};
 
 constexpr OperatorRow kContributedProductRows[] = {
     {kContributedDomain, "MatMulNBits", 1, kNewest, 3, 6, 1, 1, InferMatMulNBits, kBlockProduct},
+    {kContributedDomain, "GatherBlockQuantized", 1, kNewest, 3, 4, 1, 1, InferGatherBlockQuantized},
     {kContributedDomain, "FusedMatMul", 1, kNewest, 2, 2, 1, 1, InferBatchedMatMul},
 };
 

@@ -131,6 +131,29 @@ TEST(MatMulNBitsTest, WhatDoesNotFitIsNamed) {
               HasSubstr("zero point"));
 }
 
+// Two rows of 32 elements of 4 bits: 1 and 2, 3 and 4; blocks of 16.
+TEST(GatherBlockQuantizedTest, RowsAreReadBlockByBlock) {
+  std::vector<uint8_t> table(16, 0x21);
+  table.resize(32, 0x43);
+  const auto run = [&](const HostTensor& zeros, std::vector<int64_t> indices) {
+    return ElementsOf<float>(
+        Made(Node("GatherBlockQuantized", {{"block_size", int64_t{16}}}),
+             {Numbers<uint8_t>({2, 16}, table),
+              Numbers<int64_t>({static_cast<int64_t>(indices.size())}, indices),
+              Numbers<float>({2, 2}, {1, 10, 100, 1000}), zeros})[0]);
+  };
+  const auto plain = run({}, {-1, 2, 0});
+  EXPECT_EQ(plain[0], -500);
+  EXPECT_EQ(plain[17], -4000);
+  EXPECT_EQ(plain[32], 0) << "there is no such row";
+  EXPECT_EQ(plain[64], -7);
+  EXPECT_EQ(plain[64 + 31], -60);
+  const auto shifted = run(Numbers<uint8_t>({2, 1}, {0x21, 0x43}), {1});
+  EXPECT_EQ(shifted[0], 0);
+  EXPECT_EQ(shifted[1], 100);
+  EXPECT_EQ(shifted[16], -1000);
+}
+
 struct CachedStep {
   int64_t capacity = 6;
   int64_t before = 3;  // keys in the cache

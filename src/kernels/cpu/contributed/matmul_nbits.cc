@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kernels/cpu/contributed/block_weights.h"
+#include "kernels/cpu/contributed/gather_blocks.h"
 #include "kernels/cpu/elementwise/widened.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/product/panel_product.h"
@@ -219,6 +220,8 @@ Result<KernelPointer> MakeMatMulNBits(KernelSite& site) {
 constexpr KernelRow kMatMulNBitsRows[] = {
     {graph::kContributedDomain, "MatMulNBits", 1, graph::kNewest,
      WithHalvesWidened<MakeMatMulNBits>},
+    {graph::kContributedDomain, "GatherBlockQuantized", 1, graph::kNewest,
+     WithHalvesWidened<MakeGatherBlockQuantized>},
 };
 
 }  // namespace
