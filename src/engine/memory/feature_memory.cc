@@ -123,13 +123,17 @@ bool FeatureMemory::KeptWhileLoaded(GraphShapes shapes) const {
 
 kernels::AllocateTensor FeatureMemory::TensorAllocator() const {
   const auto allocator = tensors_from_range_ ? dynamic_ : nullptr;
-  return [allocator, ledger = ledger_](graph::DataType type,
-                                       const kernels::Dims& dims) -> Result<kernels::HostTensor> {
+  return [allocator, ledger = ledger_, blocks = tensor_blocks_](
+             graph::DataType type, const kernels::Dims& dims) -> Result<kernels::HostTensor> {
     kernels::HostTensor tensor{.type = type, .dims = dims, .data = nullptr};
-    const bool of_heap = allocator == nullptr || type == graph::DataType::kString;
-    if (of_heap) {
+    const bool is_text = type == graph::DataType::kString;
+    const bool of_heap = allocator == nullptr || is_text;
+    if (of_heap && !is_text && !tensor.size().saturated() && tensor.size() >= KeptBlocks::kLeast) {
+      tensor.data = blocks->Take(tensor.size());
+    }
+    if (of_heap && tensor.data == nullptr) {
       PLIMSOLL_ASSIGN(tensor, kernels::AllocateOnHeap(type, dims));
-    } else {
+    } else if (!of_heap) {
       PLIMSOLL_ASSIGN(const memory::Block block,
                       allocator->Allocate({.size = tensor.size(), .tag = "tensors"}));
       auto held = std::make_shared<FeatureMap>(allocator, block, nullptr);
@@ -165,6 +169,7 @@ Bytes FeatureMemory::peak_reserved() const {
 Bytes FeatureMemory::asked() const { return ledger_->asked(); }
 
 Result<Bytes> FeatureMemory::Trim() {
+  tensor_blocks_->Trim();
   PLIMSOLL_ASSIGN(Bytes released, static_->Trim());
   ledger_->Trimmed();
   if (dynamic_ == static_) return released;

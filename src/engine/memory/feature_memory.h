@@ -6,6 +6,7 @@
 
 #include "config/run_config.h"
 #include "engine/memory/area_memory.h"
+#include "engine/memory/kept_blocks.h"
 #include "engine/memory/memory_ledger.h"
 #include "engine/transfer/device_side.h"
 #include "kernels/host_value.h"
@@ -70,7 +71,7 @@ class FeatureMemory {
   // rest.
   std::unique_ptr<AreaMemory> MakePortMemory() const;
   // For tensors whose sizes only a run tells: from the range under 3 and 4, else the heap's, as
-  // wherever the host cannot reach the device.
+  // wherever the host cannot reach the device; large ones of these are kept for the next run.
   // Counted here while they live.
   kernels::AllocateTensor TensorAllocator() const;
   bool tensors_from_range() const { return tensors_from_range_; }
@@ -94,6 +95,7 @@ class FeatureMemory {
   const std::shared_ptr<MemoryLedger> ledger_;
   const std::shared_ptr<MemoryLedger> ports_;
   bool tensors_from_range_ = false;
+  const std::shared_ptr<KeptBlocks> tensor_blocks_ = std::make_shared<KeptBlocks>();
   std::shared_ptr<memory::PhysicalMemoryAllocator> physical_;
   std::shared_ptr<memory::Allocator> static_;
   std::shared_ptr<memory::Allocator> dynamic_;  // may be the same
