@@ -133,42 +133,114 @@ bool IsBetweenFour(std::span<const Taps> axes) {
              {axes[0].offsets[0], axes[0].offsets[1], axes[1].offsets[0], axes[1].offsets[1]}) >= 0;
 }
 
-template <typename T>
-double SampledOfFour(const T* image, const Taps& down, const Taps& across) {
-  const auto row = [&](int64_t offset) {
-    return across.weights[0] * static_cast<double>(Wide<T>(image[offset + across.offsets[0]])) +
-           across.weights[1] * static_cast<double>(Wide<T>(image[offset + across.offsets[1]]));
-  };
-  return down.weights[0] * row(down.offsets[0]) + down.weights[1] * row(down.offsets[1]);
-}
+// The pixels around each of some points, and what each of them counts.
+template <typename W>
+struct FourPixels {
+  static constexpr int64_t kMostPoints = 128;
+  int64_t offsets[4][kMostPoints];
+  W weights[4][kMostPoints];
+
+  void Set(int64_t point, const Taps& down, const Taps& across) {
+    for (size_t i = 0; i < 4; ++i) {
+      offsets[i][point] = down.offsets[i / 2] + across.offsets[i % 2];
+      weights[i][point] = static_cast<W>(down.weights[i / 2] * across.weights[i % 2]);
+    }
+  }
+  void Leave(int64_t point) {
+    for (size_t i = 0; i < 4; ++i) offsets[i][point] = 0;
+    for (size_t i = 0; i < 4; ++i) weights[i][point] = 0;
+  }
+};
 
 template <typename T>
-void RunGridSample(const Sampling& sampling, graph::DataType grid_type, const KernelCall& call) {
-  const auto* from = static_cast<const T*>(call.inputs[0]);
-  auto* to = static_cast<T*>(call.outputs[0]);
-  const size_t rank = sampling.image.size();
-  const int64_t channel = ElementCount(sampling.image);
-  ParallelFor(sampling.batches * sampling.points, 256, [&](int64_t begin, int64_t end) {
-    Taps taps[kMostAxes];
-    for (int64_t point = begin; point < end; ++point) {
-      // The grid names the last axis of the image first.
-      for (size_t axis = 0; axis < rank; ++axis) {
-        const auto at = point * static_cast<int64_t>(rank) + static_cast<int64_t>(rank - 1 - axis);
-        taps[axis] = TapsAt(sampling, LoadDouble(grid_type, call.inputs[1], at), axis);
+class GridSampler {
+ public:
+  GridSampler(const Sampling& sampling, graph::DataType grid_type, const KernelCall& call)
+      : sampling_(sampling),
+        grid_type_(grid_type),
+        grid_(call.inputs[1]),
+        from_(static_cast<const T*>(call.inputs[0])),
+        to_(static_cast<T*>(call.outputs[0])) {}
+
+  void Run() const {
+    ParallelFor(sampling_.batches * sampling_.points, 256, [&](int64_t begin, int64_t end) {
+      const bool between_four =
+          sampling_.interpolation == Interpolation::kLinear && sampling_.image.size() == 2;
+      for (int64_t point = begin; point < end;) {
+        const int64_t left = std::min(end - point, sampling_.points - point % sampling_.points);
+        const int64_t count = std::min(left, Pixels::kMostPoints);
+        if (between_four) {
+          RunBlock(point, count);
+        } else {
+          for (int64_t i = 0; i < count; ++i) RunPoint(point + i);
+        }
+        point += count;
       }
-      const int64_t batch = point / sampling.points;
-      const int64_t place = point % sampling.points;
-      const bool between_four = IsBetweenFour(std::span(taps, rank));
-      for (int64_t c = 0; c < sampling.channels; ++c) {
-        const int64_t image = batch * sampling.channels + c;
-        const T* const first = from + image * channel;
-        const double value = between_four ? SampledOfFour(first, taps[0], taps[1])
-                                          : Sampled(first, std::span(taps, rank), 0);
-        to[image * sampling.points + place] = static_cast<T>(static_cast<Wide<T>>(value));
+    });
+  }
+
+ private:
+  using W = Wide<T>;
+  using Pixels = FourPixels<W>;
+
+  // The grid names the last axis of the image first.
+  Taps TapsOf(int64_t point, size_t axis) const {
+    const size_t rank = sampling_.image.size();
+    const auto at = point * static_cast<int64_t>(rank) + static_cast<int64_t>(rank - 1 - axis);
+    return TapsAt(sampling_, LoadDouble(grid_type_, grid_, at), axis);
+  }
+  const T* ImageAt(int64_t point, int64_t channel) const {
+    const int64_t image = point / sampling_.points * sampling_.channels + channel;
+    return from_ + image * ElementCount(sampling_.image);
+  }
+  T* ResultAt(int64_t point, int64_t channel) const {
+    const int64_t image = point / sampling_.points * sampling_.channels + channel;
+    return to_ + image * sampling_.points + point % sampling_.points;
+  }
+
+  void RunPoint(int64_t point) const {
+    const size_t rank = sampling_.image.size();
+    Taps taps[kMostAxes];
+    for (size_t axis = 0; axis < rank; ++axis) taps[axis] = TapsOf(point, axis);
+    for (int64_t c = 0; c < sampling_.channels; ++c) {
+      const double value = Sampled(ImageAt(point, c), std::span(taps, rank), 0);
+      *ResultAt(point, c) = static_cast<T>(static_cast<W>(value));
+    }
+  }
+
+  // Points of one image, most of which lie between four pixels.
+  void RunBlock(int64_t point, int64_t count) const {
+    Pixels pixels;
+    int64_t others[Pixels::kMostPoints];
+    int64_t other_count = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const Taps taps[] = {TapsOf(point + i, 0), TapsOf(point + i, 1)};
+      if (IsBetweenFour(taps)) {
+        pixels.Set(i, taps[0], taps[1]);
+      } else {
+        pixels.Leave(i);
+        others[other_count++] = point + i;
       }
     }
-  });
-}
+    for (int64_t c = 0; c < sampling_.channels; ++c) {
+      const T* const image = ImageAt(point, c);
+      T* const results = ResultAt(point, c);
+      const auto pixel = [&](size_t tap, int64_t i) {
+        return pixels.weights[tap][i] * static_cast<W>(image[pixels.offsets[tap][i]]);
+      };
+      for (int64_t i = 0; i < count; ++i) {
+        results[i] = static_cast<T>((pixel(0, i) + pixel(1, i)) + (pixel(2, i) + pixel(3, i)));
+      }
+    }
+    for (int64_t i = 0; i < other_count; ++i) RunPoint(others[i]);
+  }
+
+  const Sampling& sampling_;
+  const graph::DataType grid_type_;
+  const void* const grid_;
+  const T* const from_;
+  T* const to_;
+};
 
 Result<KernelPointer> MakeGridSample(KernelSite& site) {
   const TensorInfo& data = site.inputs[0];
@@ -206,7 +278,7 @@ Result<KernelPointer> MakeGridSample(KernelSite& site) {
   KernelPointer kernel;
   VisitType<AllFloats>(data.type, [&]<typename T>() {
     kernel = MakeKernel([sampling, grid_type = site.inputs[1].type](const KernelCall& call) {
-      RunGridSample<T>(sampling, grid_type, call);
+      GridSampler<T>(sampling, grid_type, call).Run();
     });
   });
   if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));

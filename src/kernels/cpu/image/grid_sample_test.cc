@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "kernels/cpu/one_node.h"
+
+namespace plimsoll::kernels::cpu {
+namespace grid_sample_test {
+
+constexpr int64_t kHeight = 5;
+constexpr int64_t kWidth = 7;
+constexpr int64_t kPoints = 301;  // more than are worked out at a time
+
+// Between centres of pixels, those outside being 0.
+double Expected(const float* image, double x, double y) {
+  const double across = ((x + 1) * kWidth - 1) / 2;
+  const double down = ((y + 1) * kHeight - 1) / 2;
+  double sum = 0;
+  for (int64_t row = 0; row < kHeight; ++row) {
+    for (int64_t column = 0; column < kWidth; ++column) {
+      const double weight = std::max(0.0, 1 - std::abs(down - static_cast<double>(row))) *
+                            std::max(0.0, 1 - std::abs(across - static_cast<double>(column)));
+      if (weight > 0) sum += weight * static_cast<double>(image[row * kWidth + column]);
+    }
+  }
+  return sum;
+}
+
+TEST(GridSampleTest, PointsInsideOfImagesAndBeyondThemMix) {
+  std::mt19937 random(7);
+  std::vector<float> images(2 * 3 * kHeight * kWidth);
+  std::vector<float> grid(2 * kPoints * 2);
+  for (float& pixel : images) pixel = static_cast<float>(random() % 1000) / 500 - 1;
+  for (float& place : grid) place = static_cast<float>(random() % 3001) / 1000 - 1.5F;
+  images[0] = INFINITY;  // only what lies beside it is infinite
+  const OneNode node{"GridSample", {{"mode", std::string("bilinear")}}, 1, "", 16};
+  const auto made = node.Run(
+      {Numbers<float>({2, 3, kHeight, kWidth}, images), Numbers<float>({2, 1, kPoints, 2}, grid)});
+  ASSERT_TRUE(made.ok()) << made.error().Text();
+  const std::vector<float> results = ElementsOf<float>((*made)[0]);
+  for (int64_t image = 0; image < 6; ++image) {
+    for (int64_t point = 0; point < kPoints; ++point) {
+      const float* const at = grid.data() + (image / 3 * kPoints + point) * 2;
+      const double expected = Expected(images.data() + image * kHeight * kWidth,
+                                       static_cast<double>(at[0]), static_cast<double>(at[1]));
+      const auto result =
+          static_cast<double>(results[static_cast<size_t>(image * kPoints + point)]);
+      if (std::isinf(expected)) {
+        EXPECT_EQ(result, expected) << image << " at " << at[0] << "," << at[1];
+      } else {
+        EXPECT_NEAR(result, expected, 1e-5) << image << " at " << at[0] << "," << at[1];
+      }
+    }
+  }
+}
+
+}  // namespace grid_sample_test
+}  // namespace plimsoll::kernels::cpu
