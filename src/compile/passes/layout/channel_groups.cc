@@ -156,11 +156,21 @@ class ChannelGrouping {
     return node;
   }
 
-  // A convolution takes a plain tensor and gives a grouped one, or the other way round.
+  // A convolution between tensors that fill their groups reads it.
+  bool FeedsGroupedConvolution(ValueId value) const {
+    return std::ranges::any_of(rewriter_.readers(value), [&](NodeId reader) {
+      const Node& node = graph_[reader];
+      return RuleFor(graph_, node, group_size_) == ChannelGroupRule::kConvolution && IsFilled(node);
+    });
+  }
+
+  // A convolution takes a plain tensor and gives a grouped one, or the other way round. Where no
+  // other convolution gains by it, a grouped result would only be made plain again.
   void GroupFilledSide(NodeId id) {
     const std::vector<ValueId> inputs = graph_[id].inputs;
     const bool has_residual = inputs.size() > kResidual;
-    if (Fills(graph_[id].outputs[0]) && (!has_residual || IsNative(inputs[kResidual]))) {
+    if (Fills(graph_[id].outputs[0]) && (!has_residual || IsNative(inputs[kResidual])) &&
+        FeedsGroupedConvolution(graph_[id].outputs[0])) {
       Node node = Convolution(id, false, true);
       if (has_residual) node.inputs[kResidual] = Grouped(inputs[kResidual], id);
       return Replace(id, Insert(id, std::move(node)));

@@ -64,5 +64,16 @@ TEST(ChannelGroupsTest, ALastConvolutionGivesThePlainForm) {
   ExpectSameResults(before, graph, 1e-5);
 }
 
+// Readers that work on plain tensors: the result would be made plain again.
+TEST(ChannelGroupsTest, AConvolutionThatFeedsNoGroupedOneStaysPlain) {
+  const int64_t wide = kernels::BlockSize();
+  GraphBuilder b;
+  const ValueId y = Convolved(b, b.Input("x", FloatTensor({1, 5, 6, 7})), "up", {wide, 5, 1, 1});
+  b.Output(Convolved(b, y, "left", {5, wide, 1, 1}));
+  b.Output(Convolved(b, y, "right", {5, wide, 3, 3}));
+  Graph graph = Inferred(b);
+  EXPECT_EQ(GroupFilledChannels(graph).effects(), 0);
+}
+
 }  // namespace channel_groups_test
 }  // namespace plimsoll::compile
