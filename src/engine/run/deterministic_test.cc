@@ -21,14 +21,18 @@ using graph::Shape;
 using graph::ValueId;
 using kernels::HostTensor;
 
-std::vector<std::vector<std::byte>> RunWith(const Graph& graph,
-                                            const std::vector<HostTensor>& inputs, int threads,
-                                            bool deterministic) {
+SessionOptions OptionsOf(int threads, bool deterministic) {
   config::RunConfig config;
   config.deterministic = deterministic;
   SessionOptions options = Under(config);
   options.threads = threads;
-  const auto session = MakeSession(options);
+  return options;
+}
+
+std::vector<std::vector<std::byte>> RunWith(const Graph& graph,
+                                            const std::vector<HostTensor>& inputs, int threads,
+                                            bool deterministic) {
+  const auto session = MakeSession(OptionsOf(threads, deterministic));
   const GraphId id = MustAdd(*session, graph);
   std::vector<std::vector<std::byte>> bytes;
   for (int run = 0; run < 2; ++run) {
@@ -181,19 +185,24 @@ Graph WideLayer() {
   return builder.Build();
 }
 
+// What `count` finds in a graph as a session of so many threads compiles it.
+int64_t CountedIn(const Graph& graph, const HostTensor& input, int threads, bool deterministic,
+                  const std::function<int64_t(const compile::CompiledModel&)>& count) {
+  const auto session = MakeSession(OptionsOf(threads, deterministic));
+  const auto executable = session->Compile(MustAdd(*session, graph), Views({input}));
+  EXPECT_TRUE(executable.ok() && *executable != nullptr);
+  return count((*executable)->model());
+}
+
 // Nodes that multiply with some rows of their weights, and add to the sum of others.
 int64_t SumSlicesIn(int threads, bool deterministic) {
-  config::RunConfig config;
-  config.deterministic = deterministic;
-  SessionOptions options = Under(config);
-  options.threads = threads;
-  const auto session = MakeSession(options);
-  const auto executable =
-      session->Compile(MustAdd(*session, WideLayer()), Views({Random({96, 128}, 20)}));
-  EXPECT_TRUE(executable.ok() && *executable != nullptr);
-  const Graph& graph = (*executable)->model().graph;
-  return std::count_if(graph.root().nodes.begin(), graph.root().nodes.end(),
-                       [&](auto id) { return graph[id].attributes.Int("first_depth", 0) > 0; });
+  return CountedIn(WideLayer(), Random({96, 128}, 20), threads, deterministic,
+                   [](const compile::CompiledModel& model) {
+                     const auto& nodes = model.graph.root().nodes;
+                     return std::count_if(nodes.begin(), nodes.end(), [&](auto id) {
+                       return model.graph[id].attributes.Int("first_depth", 0) > 0;
+                     });
+                   });
 }
 
 // What is between two products comes in slices where the peak falls by it, and threads decide how
@@ -221,18 +230,13 @@ Graph WindowsOfNine() {
 }
 
 int64_t WinogradKernelsIn(int threads, bool deterministic) {
-  config::RunConfig config;
-  config.deterministic = deterministic;
-  SessionOptions options = Under(config);
-  options.threads = threads;
-  const auto session = MakeSession(options);
-  const auto executable =
-      session->Compile(MustAdd(*session, WindowsOfNine()), Views({Random({1, 64, 56, 56}, 24)}));
-  EXPECT_TRUE(executable.ok() && *executable != nullptr);
-  const auto& kernels = (*executable)->model().kernels;
-  return std::count_if(kernels.begin(), kernels.end(), [](const auto& kernel) {
-    return kernel != nullptr && kernel->implementation() == "ours:winograd";
-  });
+  return CountedIn(WindowsOfNine(), Random({1, 64, 56, 56}, 24), threads, deterministic,
+                   [](const compile::CompiledModel& model) {
+                     const auto& kernels = model.kernels;
+                     return std::count_if(kernels.begin(), kernels.end(), [](const auto& kernel) {
+                       return kernel != nullptr && kernel->implementation() == "ours:winograd";
+                     });
+                   });
 }
 
 // Which convolutions get larger weights for less time depends on threads too.
