@@ -7,6 +7,8 @@
 #include <span>
 
 #include "kernels/cpu/quantization/bounded_weights.h"
+#include "kernels/cpu/quantization/byte_quads.h"
+#include "kernels/cpu/quantization/flat_taps.h"
 
 namespace plimsoll::kernels::cpu {
 namespace {
@@ -35,7 +37,9 @@ void CopyBytes(const uint8_t* from, int64_t count, uint8_t* to) {
   }
 }
 
-bool ArePairBounded(int32_t a, int32_t b) {
+// Whether a quad's neighbours can be added up as `wide` (in 32 bits) or in 16 bits.
+bool AreBounded(int32_t a, int32_t b, bool wide) {
+  if (wide) return std::min(a, b) >= -128 && std::max(a, b) <= 127;
   return std::abs(a) + std::abs(b) <= kMostOfPair && std::max(a, b) <= 127;
 }
 
@@ -46,6 +50,7 @@ struct ByteDepthwise::Taps {
   std::array<int32_t, kMostTaps * kMostParts> weights;
   int64_t quads = 0;
   int32_t sum = 0;  // of all weights
+  const bool wide = SumsQuadsWide();
 
   void AddBounded(int32_t a, int32_t b, int32_t c, int32_t d, int64_t offset) {
     const auto byte = [](int32_t weight, int place) {
@@ -58,7 +63,9 @@ struct ByteDepthwise::Taps {
   // Taps of one quad, taken apart until all parts are bounded.
   void Add(int32_t a, int32_t b, int32_t c, int32_t d, int64_t offset) {
     sum += a + b + c + d;
-    if (ArePairBounded(a, b) && ArePairBounded(c, d)) return AddBounded(a, b, c, d, offset);
+    if (AreBounded(a, b, wide) && AreBounded(c, d, wide)) {
+      return AddBounded(a, b, c, d, offset);
+    }
     std::array<int32_t, 4> left = {a, b, c, d};
     while (left != std::array<int32_t, 4>()) {
       std::array<int32_t, 4> part = left;
@@ -76,15 +83,40 @@ bool ByteDepthwise::Fits(const ConvolutionShape& shape) {
          window.begin[2] >= 0 && TapsOfQuad(window.strides[2], window.dilations[2]) > 0;
 }
 
-ByteDepthwise::ByteDepthwise(const ConvolutionShape& shape) : shape_(shape) {
+ByteDepthwise::ByteDepthwise(const ConvolutionShape& shape, bool to_bytes) : shape_(shape) {
   const Window& window = shape_.window;
-  const int64_t read = ColumnGroups(window.output[2]) * kGroupColumns * window.strides[2] +
-                       window.Extent(2) + kTapSlack;
-  line_ = std::max(window.begin[2] + window.input[2], read);
+  flat_ = to_bytes && SumsFlatTaps(window.strides[2], window.dilations[2]);
+  const int64_t own = window.begin[2] + window.input[2];
+  const int64_t seen = (window.output[2] - 1) * window.strides[2] + window.Extent(2);
+  if (flat_) {
+    // Taps of a row's last column may fall on the padding that the next line begins with.
+    const int64_t pitch =
+        std::max({own, seen - window.begin[2], window.output[2] * window.strides[2], int64_t{1}});
+    line_ = (pitch + window.strides[2] - 1) / window.strides[2] * window.strides[2];
+  } else {
+    const int64_t read = ColumnGroups(window.output[2]) * kGroupColumns * window.strides[2];
+    line_ = std::max(own, read + window.Extent(2) + kTapSlack);
+  }
   order_ = TapOrderOf(window.strides[2], window.dilations[2]);
   while (rows_ < window.output[1] && Lines(rows_ + 1) * line_ <= kMostLineBytes) ++rows_;
+  if (flat_) LayFlat();
+  for (int64_t y = 0; y < window.kernel[1]; ++y) {
+    tap_lines_.push_back(LineOffset(y * window.dilations[1]));
+  }
   if (rows_ >= window.output[1]) {
     together_ = std::clamp<int64_t>(kSomeLineBytes / map_size(), 1, kMostTogether);
+  }
+}
+
+void ByteDepthwise::LayFlat() {
+  const Window& window = shape_.window;
+  plane_lines_ = rows_ + (window.Extent(1) - 1) / window.strides[1];
+  const int64_t pitch = line_ / window.strides[2];  // of columns
+  kept_.resize(static_cast<size_t>((rows_ * pitch + kFlatColumns - 1) / kFlatColumns));
+  for (int64_t row = 0; row < rows_; ++row) {
+    for (int64_t column = row * pitch; column < row * pitch + window.output[2]; ++column) {
+      kept_[static_cast<size_t>(column / kFlatColumns)] |= uint64_t{1} << (column % kFlatColumns);
+    }
   }
 }
 
@@ -93,7 +125,21 @@ int64_t ByteDepthwise::Lines(int64_t rows) const {
   return (rows - 1) * window.strides[1] + window.Extent(1);
 }
 
-Bytes ByteDepthwise::slot_size() const { return Bytes(together_ * map_size()); }
+// Where a line lies, counted from the first that some rows see.
+int64_t ByteDepthwise::LineOffset(int64_t line) const {
+  if (!flat_) return line * line_;
+  const int64_t stride = shape_.window.strides[1];
+  return (line % stride * plane_lines_ + line / stride) * line_;
+}
+
+int64_t ByteDepthwise::map_size() const {
+  return (flat_ ? shape_.window.strides[1] * plane_lines_ : Lines(rows_)) * line_;
+}
+
+Bytes ByteDepthwise::slot_size() const {
+  const int64_t slack = kFlatSlack + shape_.window.Extent(2);
+  return Bytes(together_ * map_size() + (flat_ ? slack : 0));
+}
 
 // Lines [first, first + lines) of a map between their padding; one that lies outside is padding.
 void ByteDepthwise::CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first,
@@ -112,6 +158,34 @@ void ByteDepthwise::CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip,
   }
 }
 
+// The same of a flat map, in the order of their places: padding is written beyond them.
+void ByteDepthwise::CopyFlatLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first,
+                                  int64_t lines, uint8_t* to) const {
+  const Window& window = shape_.window;
+  const int64_t stride = window.strides[1];
+  for (int64_t plane = 0; plane < stride; ++plane) {
+    // Of lines first + plane, and every stride-th from there, those before `end`.
+    const auto before = [&](int64_t end) {
+      const int64_t past = std::min(end, first + lines) - first - plane;
+      return past <= 0 ? 0 : (past + stride - 1) / stride;
+    };
+    const int64_t above = before(0);
+    const int64_t all = before(first + lines);
+    const int64_t inside = before(window.input[1]) - above;
+    CopyPaddedLines({.from = map + (first + plane + above * stride) * window.input[2],
+                     .step = stride * window.input[2],
+                     .width = window.input[2],
+                     .before = window.begin[2],
+                     .pitch = line_,
+                     .above = above,
+                     .count = inside,
+                     .below = all - above - inside,
+                     .flip = flip,
+                     .padding = padding},
+                    to + plane * plane_lines_ * line_);
+  }
+}
+
 template <typename W>
 void ByteDepthwise::ReadTaps(const Operands& operands, int64_t filter, Taps& taps) const {
   const Window& window = shape_.window;
@@ -125,12 +199,12 @@ void ByteDepthwise::ReadTaps(const Operands& operands, int64_t filter, Taps& tap
   taps.quads = 0;
   taps.sum = 0;
   for (int64_t y = 0; y < window.kernel[1]; ++y) {
+    const int64_t line = tap_lines_[static_cast<size_t>(y)];
     for (int64_t x = 0; x < window.kernel[2]; x += most) {
       const int64_t count = std::min(most, window.kernel[2] - x);
       const W* const own = from + y * window.kernel[2] + x;
       const auto tap = [&](int64_t t) { return t < count ? own[t] - zero : 0; };
-      taps.Add(tap(0), tap(1), tap(2), tap(3),
-               y * window.dilations[1] * line_ + x * window.dilations[2]);
+      taps.Add(tap(0), tap(1), tap(2), tap(3), line + x * window.dilations[2]);
     }
   }
 }
@@ -160,10 +234,13 @@ void ByteDepthwise::CopyRows(int64_t unit, int64_t row, const Operands& operands
                              uint8_t* lines) const {
   const Window& window = shape_.window;
   const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
-  CopyLines(static_cast<const uint8_t*>(operands.data) + unit * window.InputSize(),
-            static_cast<uint8_t>(zero), operands.data_signed ? 0x80 : 0,
-            row * window.strides[1] - window.begin[1],
-            Lines(std::min(rows_, window.output[1] - row)), lines);
+  const auto* const map = static_cast<const uint8_t*>(operands.data) + unit * window.InputSize();
+  const auto padding = static_cast<uint8_t>(zero);
+  const uint8_t flip = operands.data_signed ? 0x80 : 0;
+  const int64_t first = row * window.strides[1] - window.begin[1];
+  const int64_t count = Lines(std::min(rows_, window.output[1] - row));
+  flat_ ? CopyFlatLines(map, padding, flip, first, count, lines)
+        : CopyLines(map, padding, flip, first, count, lines);
 }
 
 void ByteDepthwise::SumRows(int64_t unit, int64_t row, const Operands& operands,
@@ -186,6 +263,19 @@ void ByteDepthwise::SumRows(int64_t unit, int64_t row, const Operands& operands,
               (image * shape_.filters * window.OutputSize() + row * window.output[2]) * size;
     const int32_t bias = (part.bias == nullptr ? 0 : *part.bias) - zero * taps.sum;
     part.bias = &bias;
+    if (flat_) {
+      SumFlatTaps({.map = lines,
+                   .offsets = taps.offsets.data(),
+                   .weights = taps.weights.data(),
+                   .quads = taps.quads,
+                   .stride = window.strides[2],
+                   .tap_step = window.dilations[2],
+                   .order = &order_,
+                   .results = count * window.output[2],
+                   .kept = kept_.data()},
+                  part);
+      continue;
+    }
     SumTaps({.lines = lines,
              .line_step = window.strides[1] * line_,
              .offsets = taps.offsets.data(),

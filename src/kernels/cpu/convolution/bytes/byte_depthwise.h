@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "kernels/cpu/convolution/convolution_loops.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
 #include "kernels/cpu/quantization/byte_taps.h"
@@ -9,13 +11,15 @@ namespace plimsoll::kernels::cpu {
 
 // Convolutions of bytes over images of two axes where each filter sees one channel. Some lines of a
 // channel at a time are copied with their padding, as unsigned bytes; taps of a line that follow
-// each other meet them in one product (byte_taps.h). Sums are exact.
+// each other meet them in one product (byte_taps.h). Sums are exact. Where the processor allows it
+// and results are bytes, rows of a map are one row (flat_taps.h): lines that a vertical stride
+// keeps apart lie apart, and the padding between two lines is that of both.
 class ByteDepthwise {
  public:
   static bool Fits(const ConvolutionShape& shape);
 
   ByteDepthwise() = default;
-  explicit ByteDepthwise(const ConvolutionShape& shape);
+  ByteDepthwise(const ConvolutionShape& shape, bool to_bytes);
 
   Bytes slot_size() const;  // scratch of one thread
   int64_t units() const { return shape_.batch * shape_.channels; }
@@ -41,16 +45,24 @@ class ByteDepthwise {
                const uint8_t* lines, Taps& taps) const;
   void CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first, int64_t lines,
                  uint8_t* to) const;
+  void CopyFlatLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first,
+                     int64_t lines, uint8_t* to) const;
   template <typename W>
   void ReadTaps(const Operands& operands, int64_t filter, Taps& taps) const;
-  int64_t map_size() const { return Lines(rows_) * line_; }
+  void LayFlat();
+  int64_t LineOffset(int64_t line) const;
+  int64_t map_size() const;
   int64_t Lines(int64_t rows) const;  // of the input, for so many rows of output
 
   ConvolutionShape shape_;
   TapOrder order_ = {};
-  int64_t line_ = 0;      // bytes of a line
-  int64_t rows_ = 1;      // of output at once
-  int64_t together_ = 1;  // channels at once
+  int64_t line_ = 0;                // bytes of a line
+  int64_t rows_ = 1;                // of output at once
+  int64_t together_ = 1;            // channels at once
+  std::vector<int64_t> tap_lines_;  // where the lines of the kernel's rows begin
+  bool flat_ = false;
+  int64_t plane_lines_ = 1;     // of a flat map: those that a vertical stride keeps together
+  std::vector<uint64_t> kept_;  // of a flat map
 };
 
 }  // namespace plimsoll::kernels::cpu

@@ -143,7 +143,7 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
     made.weights_zeros_ = site.inputs[ports.weights_zero].elements();
   }
   if (ByteDepthwise::Fits(made.shape_)) {
-    made.depthwise_.emplace(made.shape_);
+    made.depthwise_.emplace(made.shape_, IsByte(site.outputs[0].type));
     made.slot_size_ = made.depthwise_->slot_size().RoundUp(64);
     if (made.slot_size_ <= site.most_workspace) {
       const int64_t room = site.most_workspace.value() / made.slot_size_.value();
