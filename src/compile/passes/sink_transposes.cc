@@ -73,8 +73,9 @@ class Sinking {
     for (ValueId& operand : inner.inputs) {
       if (operand.valid()) operand = Untransposed(operand, moved, id);
     }
-    if (IsJoin(node)) {
-      const int64_t axis = node.attributes.Int("axis", 0);
+    // Operands that are turned are new nodes, and `node` may lie elsewhere since.
+    if (IsJoin(inner)) {
+      const int64_t axis = inner.attributes.Int("axis", 0);
       const auto rank = static_cast<int64_t>(moved.size());
       inner.attributes.Set("axis", moved[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
     }

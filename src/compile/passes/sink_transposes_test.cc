@@ -104,6 +104,23 @@ TEST(SinkTransposesTest, AConstantIsTurnedBack) {
             "Mul Transpose");
 }
 
+// Each constant that is turned is a node more: the join's own attributes are read all the same.
+TEST(SinkTransposesTest, AJoinWithManyConstantsKeepsItsAxis) {
+  constexpr int kConstants = 16;
+  std::string left;
+  for (int i = 0; i < kConstants; ++i) left += "Transpose ";
+  EXPECT_EQ(LeftOf(SinkTransposes,
+                   [](GraphBuilder& b) {
+                     const ValueId x = b.Input("x", FloatTensor({2, 3, 4}));
+                     std::vector<ValueId> parts = {Turned(b, x, {0, 2, 1})};
+                     for (int i = 0; i < kConstants; ++i) {
+                       parts.push_back(Weights(b, "c" + std::to_string(i), {2, 1, 3}));
+                     }
+                     return b.Node("Relu", {b.Node("Concat", parts, With("axis", int64_t{1}))});
+                   }),
+            left + "Concat Relu Transpose");
+}
+
 TEST(SinkTransposesTest, WhereNoTransposeWouldVanishNothingMoves) {
   EXPECT_EQ(LeftOf(SinkTransposes,
                    [](GraphBuilder& b) {
