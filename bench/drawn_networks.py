@@ -1,14 +1,16 @@
 """Networks of many families whose sizes and operators are drawn from a seed: make(family, seed, path) writes one as an ONNX file.
 
 Convolutions (plain, dilated, depthwise, grouped, over one and three axes, transposed, of few channels), networks that join, cut and pad,
-the forms that converters from TensorFlow write, recurrent networks and attention. Needs numpy and onnx."""
+the forms that converters from TensorFlow write, recurrent networks and attention, pieces of networks in use. Needs numpy and onnx."""
 import random
 
 import numpy as np
 from onnx import save
 
+import drawn_images
 import drawn_recurrent
 import drawn_sequences
+import drawn_signals
 import drawn_tensorflow
 from drawn_graph import Graph
 
@@ -360,7 +362,8 @@ def detector(g):
 FAMILIES = {make.__name__: make for make in (
     plain, dilated, depthwise, grouped_few, grouped_many, convolution_1d, wave_encoder, transposed, vocoder, few_channels, densenet,
     inception, padded, streamed, squeeze_excite, pixel_shuffle, unet, small_images, volumes, shuffled, convnext, odd_transposed, grouped_1d,
-    detector, *drawn_tensorflow.FAMILIES, *drawn_sequences.FAMILIES, *drawn_recurrent.FAMILIES)}
+    detector, *drawn_images.FAMILIES, *drawn_signals.FAMILIES, *drawn_tensorflow.FAMILIES, *drawn_sequences.FAMILIES,
+    *drawn_recurrent.FAMILIES)}
 
 
 def make(family, seed, path):
