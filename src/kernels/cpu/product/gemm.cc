@@ -116,25 +116,21 @@ HWY_INLINE void TileOf(const Gemm& gemm, const Block& block, int64_t row, int64_
                                      block.c + row * gemm.c_stride + column);
 }
 
-// What a tile reads is fetched as fast without, where no other tile has use for it; vectors as wide
-// as a panel go through panels too quickly.
-constexpr bool kFetchesForOneTile = kVectors == 1;
-
 // kPanels panels of a block from `column` on: the rows that fill tiles, then the kRest behind them.
-// The first of several tiles has the panels behind it fetched, which would else be waited for.
+// The first tile, or more than two rows that fill none, have the panels behind them fetched, which
+// would else be waited for: above all where several threads read from the third cache at once.
 template <int kRest, int kPanels>
 void Panels(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t column) {
   constexpr int kWidth = std::min(kPanels, kMostPanels);
-  const bool fetches = kFetchesForOneTile || full_rows > kMostRows;
   for (int i = 0; i < kPanels && full_rows > 0; i += kWidth) {
     const int64_t first = column + i * kPanelWidth;
-    if (fetches) TileOf<kMostRows, kWidth, true>(gemm, block, 0, first);
-    for (int64_t row = fetches ? kMostRows : 0; row < full_rows; row += kMostRows) {
+    TileOf<kMostRows, kWidth, true>(gemm, block, 0, first);
+    for (int64_t row = kMostRows; row < full_rows; row += kMostRows) {
       TileOf<kMostRows, kWidth, false>(gemm, block, row, first);
     }
   }
   if constexpr (kRest > 0) {
-    TileOf<kRest, kPanels, kFetchesForOneTile && (kRest > 2)>(gemm, block, full_rows, column);
+    TileOf<kRest, kPanels, (kRest > 2)>(gemm, block, full_rows, column);
   }
 }
 
