@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,6 +78,32 @@ TEST(ThreadTeamTest, PartsThatAreTogetherCanWaitForEachOther) {
                               },
                           .context = &arrived}));
   }
+}
+
+TEST(ThreadTeamTest, WorkersLeaveSignalsToTheProgramButThoseTheyRaiseThemselves) {
+  struct Masks {
+    std::array<sigset_t, 2> of_part;
+    std::atomic<int> arrived{0};
+  } masks;
+  ThreadTeam team;
+  ASSERT_TRUE(team.Run({.parts = 2,
+                        .threads = 2,
+                        .together = true,
+                        .body =
+                            [](int part, void* context) {
+                              auto& all = *static_cast<Masks*>(context);
+                              pthread_sigmask(SIG_BLOCK, nullptr,
+                                              &all.of_part[static_cast<size_t>(part)]);
+                              all.arrived.fetch_add(1);
+                              while (all.arrived.load() < 2) std::this_thread::yield();
+                            },
+                        .context = &masks}));
+  int takers = 0;
+  for (const sigset_t& mask : masks.of_part) {
+    takers += sigismember(&mask, SIGTERM) == 0 ? 1 : 0;
+    for (const int own : {SIGILL, SIGBUS, SIGFPE, SIGSEGV}) EXPECT_EQ(sigismember(&mask, own), 0);
+  }
+  EXPECT_EQ(takers, 1) << "the caller alone";
 }
 
 TEST(ThreadTeamTest, WhatRegionsWriteIsSeenByTheNext) {
