@@ -1,6 +1,7 @@
 #include "kernels/cpu/convolution/product_convolution.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/blocking.h"
 #include "kernels/cpu/convolution/image_form.h"
@@ -24,6 +25,8 @@ constexpr Bytes kMostBytes = Bytes(512 << 10);
 constexpr int64_t kPartDepth = 384;
 // Gathered products that need no workspace.
 constexpr int64_t kStackFloats = 2048;
+// The least that a thread gathers at once where each has a stretch of its own.
+constexpr int64_t kOwnStretch = 64;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 20;
 
@@ -51,16 +54,26 @@ class ProductConvolution final : public Kernel {
     part_channels_ = std::min(part_channels_, shape_.GroupChannels());
     const bool unblocks = destination_.block > 1;
     const int64_t lines = part_channels_ * taps + (unblocks ? shape_.GroupFilters() : 0);
-    const int64_t most = std::min(kStretch, PanelColumns(shape_.window.OutputSize()));
     const Bytes allowed = std::min(site.most_workspace, kMostBytes);
-    const int64_t room = allowed.value() / (lines * kFloat) / kPanelWidth * kPanelWidth;
-    columns_ = std::clamp(room, kPanelWidth, most);
-    if (room < kPanelWidth) ShrinkParts(kStackFloats / (taps * kPanelWidth));
+    const int64_t room = allowed.value() / (lines * kFloat) / kPanelWidth;  // in panels
+    if (room == 0) ShrinkParts(kStackFloats / (taps * kPanelWidth));
+    on_stack_ = room == 0 && part_channels_ * taps * kPanelWidth <= kStackFloats;
+    const int64_t threads = ThreadsWorthTheirWork();
+    const int64_t lanes = on_stack_ && !unblocks
+                              ? threads
+                              : std::clamp<int64_t>(room * kPanelWidth / kOwnStretch, 1, threads);
+    const int64_t share = (destination_.places + lanes - 1) / lanes;
+    columns_ = std::clamp(room / lanes * kPanelWidth, kPanelWidth,
+                          std::min(kStretch, PanelColumns(share)));
     const int64_t gathered = part_channels_ * taps * columns_;
-    WorkspaceLayout workspace;
     on_stack_ = gathered <= kStackFloats;
-    if (!on_stack_) panels_ = workspace.Take(Bytes(gathered * kFloat));
-    if (unblocks) tile_ = workspace.Take(Bytes(shape_.GroupFilters() * columns_ * kFloat));
+    WorkspaceLayout workspace;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      Lane made;
+      if (!on_stack_) made.panels = workspace.Take(Bytes(gathered * kFloat));
+      if (unblocks) made.tile = workspace.Take(Bytes(shape_.GroupFilters() * columns_ * kFloat));
+      lanes_.push_back(made);
+    }
     workspace_ = workspace.total();
   }
 
@@ -71,17 +84,41 @@ class ProductConvolution final : public Kernel {
   }
 
   Status Run(const KernelCall& call) const override {
-    for (int64_t image = 0; image < shape_.batch; ++image) {
-      for (int64_t group = 0; group < shape_.groups; ++group) {
-        for (int64_t first = 0; first < destination_.places; first += columns_) {
-          RunStretch(call, image, group, first, std::min(columns_, destination_.places - first));
+    const int64_t stretches = (destination_.places + columns_ - 1) / columns_;
+    const int64_t all = shape_.batch * shape_.groups * stretches;
+    const auto lanes = static_cast<int64_t>(lanes_.size());
+    const auto run = [&](int64_t begin, int64_t end) {
+      for (int64_t lane = begin; lane < end; ++lane) {
+        for (int64_t i = all * lane / lanes; i < all * (lane + 1) / lanes; ++i) {
+          const int64_t first = i % stretches * columns_;
+          RunStretch(call, lanes_[static_cast<size_t>(lane)], i / stretches / shape_.groups,
+                     i / stretches % shape_.groups, first,
+                     std::min(columns_, destination_.places - first));
         }
       }
+    };
+    // Where there is one lane the threads share out each of its steps.
+    if (lanes == 1) {
+      run(0, 1);
+    } else {
+      ParallelFor(lanes, 1, run);
     }
     return {};
   }
 
  private:
+  // Where what one thread works on lies in the workspace.
+  struct Lane {
+    int64_t panels = 0;
+    int64_t tile = 0;
+  };
+
+  int64_t ThreadsWorthTheirWork() const {
+    const int64_t work = SaturatingMultiply(shape_.batch * shape_.filters * destination_.places,
+                                            shape_.GroupChannels() * shape_.window.KernelSize());
+    return std::clamp<int64_t>(work / kThreadWork, 1, Threads());
+  }
+
   void ShrinkParts(int64_t channels) {
     const int64_t least = std::min(source_.block, shape_.GroupChannels());
     if (channels < least) return;
@@ -93,8 +130,8 @@ class ProductConvolution final : public Kernel {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
   }
 
-  void RunStretch(const KernelCall& call, int64_t image, int64_t group, int64_t first,
-                  int64_t count) const {
+  void RunStretch(const KernelCall& call, const Lane& lane, int64_t image, int64_t group,
+                  int64_t first, int64_t count) const {
     const int64_t taps = shape_.window.KernelSize();
     const int64_t filters = shape_.GroupFilters();
     const int64_t channels = shape_.GroupChannels();
@@ -104,9 +141,9 @@ class ProductConvolution final : public Kernel {
     float* const output = static_cast<float*>(call.outputs[0]) + result;
     const bool plain = destination_.block == 1;
     alignas(64) float stack[kStackFloats];
-    float* const panels = on_stack_ ? stack : At<float>(call.workspace, panels_);
-    float* const tile =
-        plain ? output + destination_.At(first_filter) + first : At<float>(call.workspace, tile_);
+    float* const panels = on_stack_ ? stack : At<float>(call.workspace, lane.panels);
+    float* const tile = plain ? output + destination_.At(first_filter) + first
+                              : At<float>(call.workspace, lane.tile);
     const int64_t stride = plain ? destination_.places : columns_;
     const float* const bias = Input(call, kProductConvolutionBias);
     const float* residual = Input(call, kProductConvolutionResidual);
@@ -232,8 +269,7 @@ class ProductConvolution final : public Kernel {
   int64_t part_channels_ = 1;
   int64_t columns_ = kPanelWidth;  // output places of a stretch
   bool on_stack_ = false;          // where the panels are
-  int64_t panels_ = 0;             // places in the workspace
-  int64_t tile_ = 0;
+  std::vector<Lane> lanes_;        // one for each thread that works on a stretch of its own
   Bytes workspace_;
 };
 

@@ -31,37 +31,38 @@ constexpr double kSharedTileCost = 1.3;
 // Elements whose move is worth a thread of their own.
 constexpr int64_t kThreadMoves = 1 << 13;
 
-// Rows and columns of the output that are computed at once, filters in equal pieces. Threads take
-// tiles of their own, or share the work on one.
+// Places of the output along each axis that are computed at once, filters in equal pieces. Threads
+// take tiles of their own, or share the work on one.
 struct Tile {
-  int64_t rows = 0;
-  int64_t columns = 0;
+  Window::Sizes sizes = {};
   int64_t pieces = 1;
   int64_t at_once = 1;
 
-  int64_t SourceRows(const Window& window) const {
-    return (rows - 1) * window.strides[1] + window.Extent(1);
+  int64_t columns() const { return sizes[2]; }
+  int64_t SourceSize(const Window& window, size_t axis) const {
+    return (sizes[axis] - 1) * window.strides[axis] + window.Extent(axis);
   }
-  int64_t SourceColumns(const Window& window) const {
-    return (columns - 1) * window.strides[2] + window.Extent(2);
+  Window::Sizes SourceSizes(const Window& window) const {
+    return {SourceSize(window, 0), SourceSize(window, 1), SourceSize(window, 2)};
   }
-  int64_t SourcePlaces(const Window& window) const {
-    return SourceRows(window) * SourceColumns(window);
-  }
-  int64_t Places() const { return rows * columns; }
+  int64_t SourcePlaces(const Window& window) const { return Count(SourceSizes(window)); }
+  int64_t Places() const { return Count(sizes); }
 
   FloatConvolution Of(FloatConvolution whole) const {
     Window& window = whole.shape.window;
     whole.shape.batch = 1;
     whole.shape.filters /= pieces;
-    window.input = {1, SourceRows(window), SourceColumns(window)};
-    window.output = {1, rows, columns};
+    window.input = SourceSizes(window);
+    window.output = sizes;
     window.begin = {0, 0, 0};
     window.declared_end = {0, 0, 0};
     whole.source_blocked = true;
     whole.destination_blocked = true;
     return whole;
   }
+
+ private:
+  static int64_t Count(const Window::Sizes& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 };
 
 int64_t Rounded(int64_t channels) {
@@ -77,7 +78,7 @@ double CostOf(const ConvolutionShape& shape, bool has_residual, const Tile& tile
   const int64_t channels = shape.groups == 1 ? Rounded(shape.channels) : shape.GroupChannels();
   return static_cast<double>(channels * shape.window.KernelSize()) *
              static_cast<double>(Rounded(shape.filters)) +
-         kMoveCost * (1 + kRowColumns / static_cast<double>(tile.columns)) *
+         kMoveCost * (1 + kRowColumns / static_cast<double>(tile.columns())) *
              (gathered * static_cast<double>(shape.channels) + filters * (has_residual ? 2 : 1)) +
          kCallCost * static_cast<double>(tile.pieces) / places;
 }
@@ -97,8 +98,11 @@ Bytes SizeOf(const ConvolutionShape& shape, const Tile& tile) {
 
 int64_t TileCount(const ConvolutionShape& shape, const Tile& tile) {
   const Window& window = shape.window;
-  return shape.batch * ((window.output[1] + tile.rows - 1) / tile.rows) *
-         ((window.output[2] + tile.columns - 1) / tile.columns);
+  int64_t count = shape.batch;
+  for (size_t axis = 0; axis < Window::kAxes; ++axis) {
+    count *= (window.output[axis] + tile.sizes[axis] - 1) / tile.sizes[axis];
+  }
+  return count;
 }
 
 // How much longer the work of all threads takes than an equal share for each.
@@ -117,6 +121,13 @@ int64_t NextSmaller(int64_t whole, int64_t size) {
   return std::min((whole + parts - 1) / parts, size - 1);
 }
 
+// The sizes that divide `whole` into parts of nearly equal size, and it itself.
+std::vector<int64_t> SizesOf(int64_t whole) {
+  std::vector<int64_t> sizes;
+  for (int64_t size = whole; size > 0; size = NextSmaller(whole, size)) sizes.push_back(size);
+  return sizes;
+}
+
 // The tile with the smallest cost of those that there is room for.
 std::optional<Tile> ChooseTile(const ConvolutionShape& shape, bool has_residual, Bytes room) {
   const Window& window = shape.window;
@@ -132,13 +143,14 @@ std::optional<Tile> ChooseTile(const ConvolutionShape& shape, bool has_residual,
     best = tile;
   };
   for (const int64_t pieces : {int64_t{1}, cuts ? shape.filters / piece : int64_t{1}}) {
-    for (int64_t rows = window.output[1]; rows > 0; rows = NextSmaller(window.output[1], rows)) {
-      for (int64_t columns = window.output[2]; columns > 0;
-           columns = NextSmaller(window.output[2], columns)) {
-        Tile tile{rows, columns, pieces};
-        consider(tile);
-        tile.at_once = std::min<int64_t>(Threads(), TileCount(shape, tile));
-        if (tile.at_once > 1) consider(tile);
+    for (const int64_t planes : SizesOf(window.output[0])) {
+      for (const int64_t rows : SizesOf(window.output[1])) {
+        for (const int64_t columns : SizesOf(window.output[2])) {
+          Tile tile{{planes, rows, columns}, pieces};
+          consider(tile);
+          tile.at_once = std::min<int64_t>(Threads(), TileCount(shape, tile));
+          if (tile.at_once > 1) consider(tile);
+        }
       }
     }
   }
@@ -148,14 +160,13 @@ std::optional<Tile> ChooseTile(const ConvolutionShape& shape, bool has_residual,
 // A convolution of single places sees an image as one long row: its tiles are long too.
 FloatConvolution AsOneRow(FloatConvolution whole) {
   Window& window = whole.shape.window;
-  if (window.input[0] != 1) return whole;
-  for (const size_t axis : {size_t{1}, size_t{2}}) {
+  for (size_t axis = 0; axis < Window::kAxes; ++axis) {
     const bool plain = window.kernel[axis] == 1 && window.strides[axis] == 1 &&
                        window.begin[axis] == 0 && window.input[axis] == window.output[axis];
     if (!plain) return whole;
   }
   for (Window::Sizes* const sizes : {&window.input, &window.output}) {
-    *sizes = {1, 1, (*sizes)[1] * (*sizes)[2]};
+    *sizes = {1, 1, (*sizes)[0] * (*sizes)[1] * (*sizes)[2]};
   }
   return whole;
 }
@@ -229,11 +240,9 @@ class TiledConvolution final : public Kernel {
 
  private:
   struct Place {
-    int64_t image;
-    int64_t y;
-    int64_t x;
-    int64_t new_y;
-    int64_t new_x;
+    int64_t image = 0;
+    Window::Sizes first = {};  // of the tile
+    Window::Sizes fresh = {};  // of what no tile before it wrote
   };
   // Offsets in the workspace of what belongs to one tile at a time.
   struct Parts {
@@ -245,15 +254,15 @@ class TiledConvolution final : public Kernel {
   // The last tiles end where the output does, and write what is new alone.
   Place PlaceOf(int64_t number) const {
     const Window& window = shape_.window;
-    const int64_t across = (window.output[2] + tile_.columns - 1) / tile_.columns;
-    const int64_t down = (window.output[1] + tile_.rows - 1) / tile_.rows;
-    const int64_t y = number / across % down * tile_.rows;
-    const int64_t x = number % across * tile_.columns;
-    return {.image = number / across / down,
-            .y = std::min(y, window.output[1] - tile_.rows),
-            .x = std::min(x, window.output[2] - tile_.columns),
-            .new_y = y,
-            .new_x = x};
+    Place place;
+    for (size_t axis = Window::kAxes; axis-- > 0;) {
+      const int64_t count = (window.output[axis] + tile_.sizes[axis] - 1) / tile_.sizes[axis];
+      place.fresh[axis] = number % count * tile_.sizes[axis];
+      place.first[axis] = std::min(place.fresh[axis], window.output[axis] - tile_.sizes[axis]);
+      number /= count;
+    }
+    place.image = number;
+    return place;
   }
 
   TiledConvolution(const KernelSite& site, const FloatConvolution& wanted, const Tile& tile,
@@ -296,34 +305,37 @@ class TiledConvolution final : public Kernel {
   void BringSource(const KernelCall& call, const Place& place, float* tile) const {
     const Window& window = shape_.window;
     const int64_t block = BlockSize();
-    const int64_t rows = tile_.SourceRows(window);
-    const int64_t columns = tile_.SourceColumns(window);
-    const int64_t top = place.y * window.strides[1] - window.begin[1];
-    const int64_t left = place.x * window.strides[2] - window.begin[2];
-    const int64_t low = std::clamp<int64_t>(-left, 0, columns);
-    const int64_t high = std::clamp<int64_t>(window.input[2] - left, low, columns);
+    const auto [planes, rows, columns] = tile_.SourceSizes(window);
+    Window::Sizes first;
+    for (size_t axis = 0; axis < Window::kAxes; ++axis) {
+      first[axis] = place.first[axis] * window.strides[axis] - window.begin[axis];
+    }
+    const int64_t low = std::clamp<int64_t>(-first[2], 0, columns);
+    const int64_t high = std::clamp<int64_t>(window.input[2] - first[2], low, columns);
     const int64_t channels = source_blocked_ ? Rounded(shape_.channels) : shape_.channels;
     const float* const source = static_cast<const float*>(call.inputs[kConvolutionData]) +
                                 place.image * channels * window.InputSize();
-    const int64_t grain = kThreadMoves / (rows * columns * block) + 1;
+    const int64_t grain = kThreadMoves / (planes * rows * columns * block) + 1;
     ParallelFor(Rounded(shape_.channels) / block, grain, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         const int64_t lanes = std::min(block, shape_.channels - b * block);
-        for (int64_t row = 0; row < rows; ++row) {
-          float* const to = tile + (b * rows + row) * columns * block;
-          const int64_t y = top + row;
-          if (y < 0 || y >= window.input[1] || low == high) {
+        for (int64_t row = 0; row < planes * rows; ++row) {
+          float* const to = tile + (b * planes * rows + row) * columns * block;
+          const int64_t z = first[0] + row / rows;
+          const int64_t y = first[1] + row % rows;
+          const bool inside = z >= 0 && z < window.input[0] && y >= 0 && y < window.input[1];
+          if (!inside || low == high) {
             std::fill_n(to, columns * block, 0.0f);
             continue;
           }
           std::fill_n(to, low * block, 0.0f);
           std::fill(to + high * block, to + columns * block, 0.0f);
-          const int64_t at = y * window.input[2] + left + low;
-          const float* const plane = source + b * block * window.InputSize();
+          const int64_t at = (z * window.input[1] + y) * window.input[2] + first[2] + low;
+          const float* const channel = source + b * block * window.InputSize();
           if (source_blocked_) {
-            std::copy_n(plane + at * block, (high - low) * block, to + low * block);
+            std::copy_n(channel + at * block, (high - low) * block, to + low * block);
           } else {
-            ToBlock(plane + at, window.InputSize(), lanes, high - low, to + low * block);
+            ToBlock(channel + at, window.InputSize(), lanes, high - low, to + low * block);
           }
         }
       }
@@ -344,27 +356,31 @@ class TiledConvolution final : public Kernel {
     const int64_t block = BlockSize();
     const int64_t all = destination_blocked_ ? Rounded(shape_.filters) : shape_.filters;
     float* const image = other + (place.image * all + first) * window.OutputSize();
-    const int64_t top = out ? place.new_y : place.y;
-    const int64_t left = out ? place.new_x : place.x;
-    const int64_t count = place.x + tile_.columns - left;
+    const Window::Sizes& from = out ? place.fresh : place.first;
+    const auto end = [&](size_t axis) { return place.first[axis] + tile_.sizes[axis]; };
+    const int64_t rows = end(1) - from[1];
+    const int64_t count = end(2) - from[2];
     const int64_t grain = kThreadMoves / (tile_.Places() * block) + 1;
-    ParallelFor(Rounded(filters) / block, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
+    ParallelFor(Rounded(filters) / block, grain, [&](int64_t begin, int64_t past) {
+      for (int64_t b = begin; b < past; ++b) {
         const int64_t lanes = std::min(block, filters - b * block);
-        for (int64_t y = top; y < place.y + tile_.rows; ++y) {
-          float* const here =
-              tile + ((b * tile_.rows + y - place.y) * tile_.columns + left - place.x) * block;
-          float* const plane = image + b * block * window.OutputSize();
-          const int64_t at = y * window.output[2] + left;
+        float* const filter = image + b * block * window.OutputSize();
+        for (int64_t row = 0; row < (end(0) - from[0]) * rows; ++row) {
+          const int64_t z = from[0] + row / rows;
+          const int64_t y = from[1] + row % rows;
+          const int64_t line =
+              (b * tile_.sizes[0] + z - place.first[0]) * tile_.sizes[1] + y - place.first[1];
+          float* const here = tile + (line * tile_.columns() + from[2] - place.first[2]) * block;
+          const int64_t at = (z * window.output[1] + y) * window.output[2] + from[2];
           if (destination_blocked_) {
-            float* const there = plane + at * block;
+            float* const there = filter + at * block;
             std::copy_n(out ? here : there, count * block, out ? there : here);
           } else if (out) {
             TransposeWords(reinterpret_cast<const uint32_t*>(here), block,
-                           reinterpret_cast<uint32_t*>(plane + at), window.OutputSize(), lanes,
+                           reinterpret_cast<uint32_t*>(filter + at), window.OutputSize(), lanes,
                            count);
           } else {
-            ToBlock(plane + at, window.OutputSize(), lanes, count, here);
+            ToBlock(filter + at, window.OutputSize(), lanes, count, here);
           }
         }
       }
@@ -387,10 +403,6 @@ class TiledConvolution final : public Kernel {
 
 Result<KernelPointer> MakeTiledConvolution(const KernelSite& site, const FloatConvolution& given) {
   const FloatConvolution wanted = AsOneRow(given);
-  const Window& window = wanted.shape.window;
-  const bool planes = window.kernel[0] == 1 && window.input[0] == 1 && window.output[0] == 1 &&
-                      window.begin[0] == 0;
-  if (!planes || window.rank > 2) return site.Unsupported("tiles have two axes at most");
   // The same tile for any number of threads where every bit must be.
   std::optional<ThreadScope> one;
   if (site.deterministic) one.emplace(1);
