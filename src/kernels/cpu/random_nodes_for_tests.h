@@ -223,7 +223,7 @@ inline Case RandomEinsum(Dice& dice) {
   const int64_t i = dice.Of(20, 90);
   const int64_t j = dice.Of(20, 90);
   const int64_t k = dice.Of(20, 90);
-  switch (dice.Of(0, 4)) {
+  switch (dice.Of(0, 5)) {
     case 0:
       return {"ij,jk",
               {"Einsum", {{"equation", std::string("ij,jk->ik")}}},
@@ -240,6 +240,12 @@ inline Case RandomEinsum(Dice& dice) {
       return {"two summed",
               {"Einsum", {{"equation", std::string("aib,bka->ik")}}},
               {Wavy({3, i, j}, 1), Wavy({j, k, 3}, 2)}};
+    case 4:
+      // What two operands make is larger than all that is read and written.
+      return {"scan",
+              {"Einsum", {{"equation", std::string("bcln,bcsn,bhcls,bcshp->bclhp")}}},
+              {Wavy({1, 4, i, 8}, 1), Wavy({1, 4, j, 8}, 2), Wavy({1, 6, 4, i, j}, 3),
+               Wavy({1, 4, j, 6, 3}, 4)}};
     default:
       // What two operands make lies in the workspace until the third joins in.
       return {"three",

@@ -49,7 +49,8 @@ bool MatrixContraction::Fits(const Contraction& contraction) {
          contraction.kept_count() * contraction.summed_count() >= kWorthwhile;
 }
 
-MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_workspace) {
+MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_workspace,
+                                     const MatrixContraction* whole) {
   for (const ContractedAxis& axis : contraction.kept) {
     if (axis.size == 1) continue;
     const bool is_row = axis.b == 0;
@@ -62,7 +63,7 @@ MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_
   SplitColumns();
   if (Stride(depth_.a) == 1) a_stride_ = rows_.count == 1 ? depth_.count : Stride(rows_.a);
   if (Stride(columns_.c) == 1) c_stride_ = rows_.count == 1 ? columns_.count : Stride(rows_.c);
-  vectors_ = MultipliesVectors();
+  vectors_ = MultipliesVectors() && (whole == nullptr || whole->vectors_);
   if (vectors_) return;
   // Of the packed columns: with fewer, what is gathered of A is gathered too often.
   constexpr int64_t kColumnBytes = 1 << 20;

@@ -36,7 +36,9 @@ class MatrixContraction {
   // Whether every summed letter is in both operands, and there are enough of them to pay.
   static bool Fits(const Contraction& contraction);
 
-  MatrixContraction(const Contraction& contraction, Bytes most_workspace);
+  // `whole`: the contraction of which this is a part, to add sums up in the same order.
+  MatrixContraction(const Contraction& contraction, Bytes most_workspace,
+                    const MatrixContraction* whole = nullptr);
 
   Bytes workspace() const;
   void Run(const float* a, const float* b, void* workspace, float* c) const;

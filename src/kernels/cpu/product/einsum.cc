@@ -12,7 +12,8 @@
 #include "kernels/parallel.h"
 
 // Einsum: operands are contracted from the left, two at a time, each time down to the letters that
-// the result or a later operand still needs.
+// the result or a later operand still needs. Where that needs too much memory, it is done place by
+// place of some of the result's letters.
 namespace plimsoll::kernels::cpu {
 namespace {
 
@@ -20,16 +21,34 @@ namespace {
 struct Lettered {
   std::vector<int> letters;
   Dims sizes;
+  Dims strides;
+
+  Lettered(std::vector<int> all_letters, Dims all_sizes)
+      : letters(std::move(all_letters)), sizes(std::move(all_sizes)), strides(sizes.size()) {
+    int64_t stride = 1;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      strides[i] = stride;
+      stride *= sizes[i];
+    }
+  }
 
   // How far apart a letter's places lie: a letter that occurs twice walks a diagonal.
   int64_t StrideOf(int letter) const {
     int64_t total = 0;
-    int64_t stride = 1;
-    for (size_t i = letters.size(); i-- > 0;) {
-      if (letters[i] == letter && sizes[i] != 1) total += stride;
-      stride *= sizes[i];
+    for (size_t i = 0; i < letters.size(); ++i) {
+      if (letters[i] == letter && sizes[i] != 1) total += strides[i];
     }
     return total;
+  }
+  // The same at one place of the letter.
+  void Fix(int letter) {
+    for (size_t i = letters.size(); i-- > 0;) {
+      if (letters[i] != letter) continue;
+      const auto axis = static_cast<std::ptrdiff_t>(i);
+      letters.erase(letters.begin() + axis);
+      sizes.erase(sizes.begin() + axis);
+      strides.erase(strides.begin() + axis);
+    }
   }
   bool Has(int letter) const {
     return std::find(letters.begin(), letters.end(), letter) != letters.end();
@@ -101,30 +120,62 @@ void RunLoops(const Step<Wide>& step, const void* a, const void* b, void* c) {
               });
 }
 
+// A letter of the result whose places are worked out one after the other.
+struct OuterLetter {
+  int64_t size = 1;
+  std::vector<int64_t> inputs;  // strides
+  int64_t output = 0;           // likewise
+};
+
 class EinsumPlanner {
  public:
-  EinsumPlanner(const KernelSite& site, const graph::operators::EinsumEquation& equation) {
+  EinsumPlanner(const KernelSite& site, const graph::operators::EinsumEquation& equation)
+      : output_(LettersOf(equation.output, site.outputs[0].dims.size()), site.outputs[0].dims) {
     for (size_t i = 0; i < site.inputs.size(); ++i) {
       const Dims& dims = site.inputs[i].dims;
-      inputs_.push_back({LettersOf(equation.inputs[i], dims.size()), dims});
+      inputs_.emplace_back(LettersOf(equation.inputs[i], dims.size()), dims);
     }
-    output_ = {LettersOf(equation.output, site.outputs[0].dims.size()), site.outputs[0].dims};
   }
+
+  // Fixes the letter of the result that most operands have, since that takes least from the
+  // products. False where none is left.
+  bool FixOne() {
+    int letter = -1;
+    std::ptrdiff_t most = 0;
+    for (size_t i = 0; i < output_.letters.size(); ++i) {
+      const std::ptrdiff_t having = std::ranges::count_if(
+          inputs_, [&](const Lettered& input) { return input.Has(output_.letters[i]); });
+      if (output_.sizes[i] == 1 || having <= most) continue;
+      most = having;
+      letter = output_.letters[i];
+    }
+    if (letter < 0) return false;
+    OuterLetter outer{SizeUpTo(letter, inputs_.size()), {}, output_.StrideOf(letter)};
+    for (Lettered& input : inputs_) {
+      outer.inputs.push_back(input.StrideOf(letter));
+      input.Fix(letter);
+    }
+    output_.Fix(letter);
+    outer_.push_back(std::move(outer));
+    return true;
+  }
+  const std::vector<OuterLetter>& outer() const { return outer_; }
 
   // The letters of what is left after the first `done` operands have been contracted.
   Lettered After(size_t done) const {
     if (done == inputs_.size()) return output_;
-    Lettered made;
+    std::vector<int> letters;
+    Dims sizes;
     for (const int letter : LettersUpTo(done)) {
       const bool needed =
           output_.Has(letter) ||
           std::any_of(inputs_.begin() + static_cast<std::ptrdiff_t>(done), inputs_.end(),
                       [letter](const Lettered& input) { return input.Has(letter); });
       if (!needed) continue;
-      made.letters.push_back(letter);
-      made.sizes.push_back(SizeUpTo(letter, done));
+      letters.push_back(letter);
+      sizes.push_back(SizeUpTo(letter, done));
     }
-    return made;
+    return {std::move(letters), std::move(sizes)};
   }
 
   // The contraction that takes operand `done - 1` in; the first takes one operand, or two.
@@ -173,13 +224,69 @@ class EinsumPlanner {
 
   std::vector<Lettered> inputs_;
   Lettered output_;
+  std::vector<OuterLetter> outer_;
 };
 
 template <typename Wide>
-Result<KernelPointer> MakeSteps(const EinsumPlanner& planner, const KernelSite& site) {
+struct EinsumSteps {
+  std::vector<Step<Wide>> steps;
+  std::vector<OuterLetter> outer;
+  int64_t element = 0;  // bytes of one of the inputs and the output
+  int64_t scratch = 0;  // offset into the workspace
+  Bytes workspace;
+
+  void Run(const KernelCall& call) const {
+    int64_t places = 1;
+    for (const OuterLetter& letter : outer) places *= letter.size;
+    for (int64_t place = 0; place < places; ++place) RunAt(place, call);
+  }
+
+ private:
+  template <typename Stride>
+  int64_t OffsetAt(int64_t place, const Stride& stride) const {
+    int64_t offset = 0;
+    for (const OuterLetter& letter : outer) {
+      offset += place % letter.size * stride(letter) * element;
+      place /= letter.size;
+    }
+    return offset;
+  }
+
+  const void* InputAt(int64_t place, size_t input, const KernelCall& call) const {
+    return static_cast<const std::byte*>(call.inputs[input]) +
+           OffsetAt(place, [&](const OuterLetter& letter) { return letter.inputs[input]; });
+  }
+
+  void RunAt(int64_t place, const KernelCall& call) const {
+    const void* a = InputAt(place, 0, call);
+    void* const output = At(
+        call.outputs[0], OffsetAt(place, [](const OuterLetter& letter) { return letter.output; }));
+    for (const Step<Wide>& step : steps) {
+      const void* b = InputAt(place, step.right, call);
+      void* const c = step.result < 0 ? output : At(call.workspace, step.result);
+      if constexpr (std::is_same_v<Wide, float>) {
+        if (step.matrices) {
+          step.matrices->Run(static_cast<const float*>(a), static_cast<const float*>(b),
+                             At(call.workspace, scratch), static_cast<float*>(c));
+          a = c;
+          continue;
+        }
+      }
+      RunLoops(step, a, b, c);
+      a = c;
+    }
+  }
+};
+
+// `whole`: of all places at once, where the planner has fixed letters; sums are added up as there.
+template <typename Wide>
+EinsumSteps<Wide> StepsOf(const EinsumPlanner& planner, const KernelSite& site,
+                          const EinsumSteps<Wide>* whole) {
   const graph::DataType type = site.inputs[0].type;
   const size_t count = planner.inputs().size();
-  std::vector<Step<Wide>> steps;
+  EinsumSteps<Wide> made;
+  made.outer = planner.outer();
+  made.element = Bits(type) / 8;
   WorkspaceLayout layout;
   // A result is read by the next step only, so that two places serve for all of them in turn.
   std::array<Bytes, 2> results;
@@ -192,44 +299,44 @@ Result<KernelPointer> MakeSteps(const EinsumPlanner& planner, const KernelSite& 
   Bytes scratch;
   Lettered left = planner.inputs()[0];
   for (size_t done = std::min<size_t>(count, 2); done <= count; ++done) {
-    const Lettered made = planner.After(done);
+    const Lettered result = planner.After(done);
     const bool is_last = done == count;
     Step<Wide> step{.contraction = planner.ContractionOf(
-                        done, left, count > 1 ? &planner.inputs()[done - 1] : nullptr, made),
+                        done, left, count > 1 ? &planner.inputs()[done - 1] : nullptr, result),
                     .matrices = std::nullopt,
                     .right = done - 1,
                     .result = is_last ? -1 : places[done % 2],
                     .left = WideElementsOf<Wide>(done <= 2 ? type : kDataTypeOf<Wide>),
                     .elements = WideElementsOf<Wide>(type),
                     .made = WideElementsOf<Wide>(is_last ? type : kDataTypeOf<Wide>)};
-    if (std::is_same_v<Wide, float> && MatrixContraction::Fits(step.contraction)) {
-      step.matrices.emplace(step.contraction, site.most_workspace - layout.total());
+    const Step<Wide>* const alike = whole == nullptr ? nullptr : &whole->steps[made.steps.size()];
+    const bool fits =
+        alike == nullptr ? MatrixContraction::Fits(step.contraction) : alike->matrices.has_value();
+    if (std::is_same_v<Wide, float> && fits) {
+      step.matrices.emplace(step.contraction, site.most_workspace - layout.total(),
+                            alike == nullptr ? nullptr : &*alike->matrices);
       scratch = std::max(scratch, step.matrices->workspace());
     }
-    steps.push_back(std::move(step));
-    left = made;
+    made.steps.push_back(std::move(step));
+    left = result;
   }
-  const int64_t scratch_offset = layout.Take(scratch);
-  return MakeKernel(
-      [steps = std::move(steps), scratch_offset](const KernelCall& call) {
-        const void* a = call.inputs[0];
-        [[maybe_unused]] void* scratch = At(call.workspace, scratch_offset);
-        for (const Step<Wide>& step : steps) {
-          const void* b = call.inputs[step.right];
-          void* c = step.result < 0 ? call.outputs[0] : At(call.workspace, step.result);
-          if constexpr (std::is_same_v<Wide, float>) {
-            if (step.matrices) {
-              step.matrices->Run(static_cast<const float*>(a), static_cast<const float*>(b),
-                                 scratch, static_cast<float*>(c));
-              a = c;
-              continue;
-            }
-          }
-          RunLoops(step, a, b, c);
-          a = c;
-        }
-      },
-      layout.total(), "results of pairs of operands, and operands as products want them");
+  made.scratch = layout.Take(scratch);
+  made.workspace = layout.total();
+  return made;
+}
+
+template <typename Wide>
+Result<KernelPointer> MakeSteps(EinsumPlanner planner, const KernelSite& site) {
+  const EinsumSteps<Wide> whole = StepsOf<Wide>(planner, site, nullptr);
+  EinsumSteps<Wide> made = whole;
+  // With two operands no result lies in the workspace.
+  while (planner.inputs().size() > 2 && made.workspace > site.most_workspace && planner.FixOne()) {
+    EinsumSteps<Wide> smaller = StepsOf<Wide>(planner, site, &whole);
+    if (smaller.workspace < made.workspace) made = std::move(smaller);
+  }
+  const Bytes workspace = made.workspace;
+  return MakeKernel([made = std::move(made)](const KernelCall& call) { made.Run(call); }, workspace,
+                    "results of pairs of operands, and operands as products want them");
 }
 
 Result<KernelPointer> MakeEinsum(KernelSite& site) {
