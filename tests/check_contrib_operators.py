@@ -17,10 +17,11 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from contrib_operators import attention_operators, float_operators, quantized_operators
+from contrib_operators import attention_operators, decoder_operators, early_operators, float_operators, quantized_operators, text_operators
 from random_graphs.reference import REFUSALS, Reference
 
-OPERATORS = {**float_operators.OPERATORS, **quantized_operators.OPERATORS, **attention_operators.OPERATORS}
+FAMILIES = [float_operators, quantized_operators, attention_operators, decoder_operators, early_operators, text_operators]
+OPERATORS = {name: draw for family in FAMILIES for name, draw in family.OPERATORS.items()}
 REDRAWS = 20  # of one case
 ROUNDED = 5e-3  # scores near -10000 have steps of 1e-3, see without_empty_rows; 2e-4 is the largest seen of an output
 

@@ -14,9 +14,9 @@ class Drawn:
     """Inputs in the node's order, None where one is left out; outputs by whether the node wants each. `equivalents`: by place, inputs
     that must give the same result, of which ONNX Runtime's is more exact."""
 
-    def __init__(self, op, inputs, attributes=None, outputs=(True,), tolerance=FLOATS, domain=DOMAIN, constants=(), equivalents=None):
+    def __init__(self, op, inputs, attributes=None, outputs=(True,), tolerance=FLOATS, domain=DOMAIN, constants=(), equivalents=None, opset=OPSET):
         self.op, self.inputs, self.attributes, self.outputs = op, inputs, attributes or {}, outputs
-        self.tolerance, self.domain, self.constants = tolerance, domain, set(constants)
+        self.tolerance, self.domain, self.constants, self.opset = tolerance, domain, set(constants), opset
         self.equivalents = {f"x{i}": array for i, array in (equivalents or {}).items()}
 
     def model(self, rng):
@@ -41,7 +41,7 @@ class Drawn:
             self.feeds[f"x{i}"] = array
         outputs = [helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None) for name in made if name]
         graph = helper.make_graph([node], "contributed", inputs, outputs, initializers)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(DOMAIN, 1)], ir_version=10)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset), helper.make_opsetid(DOMAIN, 1)], ir_version=10)
         for output in model.graph.output:
             output.ClearField("type")
         return model

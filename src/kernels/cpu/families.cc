@@ -7,6 +7,8 @@ std::vector<std::span<const KernelRow>> Families() {
       StringConcatKernels(),
       StringNormalizerKernels(),
       StringSplitKernels(),
+      TokenizerKernels(),
+      MurmurHashKernels(),
       RegexFullMatchKernels(),
       TfIdfVectorizerKernels(),
       OptionalKernels(),

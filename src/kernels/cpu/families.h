@@ -13,6 +13,8 @@ std::vector<std::span<const KernelRow>> Families();
 std::span<const KernelRow> StringConcatKernels();
 std::span<const KernelRow> StringNormalizerKernels();
 std::span<const KernelRow> StringSplitKernels();
+std::span<const KernelRow> TokenizerKernels();
+std::span<const KernelRow> MurmurHashKernels();
 std::span<const KernelRow> RegexFullMatchKernels();
 std::span<const KernelRow> TfIdfVectorizerKernels();
 std::span<const KernelRow> OptionalKernels();

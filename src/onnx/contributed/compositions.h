@@ -17,6 +17,23 @@ Status WriteQLinearConv(FunctionWriter& f);
 Status WriteNhwcMaxPool(FunctionWriter& f);
 Status WriteQLinearAveragePool(FunctionWriter& f);
 
+// early_functions.cc
+Status WriteAffine(FunctionWriter& f);
+Status WriteScale(FunctionWriter& f);
+Status WriteScaledTanh(FunctionWriter& f);
+Status WriteParametricSoftplus(FunctionWriter& f);
+Status WriteImageScaler(FunctionWriter& f);
+Status WriteCrop(FunctionWriter& f);
+Status WriteDynamicSlice(FunctionWriter& f);
+
+// decoder_functions.cc
+Status WriteBranchwiseRMSNorm(FunctionWriter& f);
+Status WriteHyperConnectionPreMix(FunctionWriter& f);
+Status WriteHyperConnectionPostMix(FunctionWriter& f);
+Status WriteEngramGate(FunctionWriter& f);
+Status WriteLinearAttentionGate(FunctionWriter& f);
+Status WriteMRotaryEmbedding(FunctionWriter& f);
+
 // other_functions.cc
 Status WriteCDist(FunctionWriter& f);
 Status WriteExpandDims(FunctionWriter& f);

@@ -249,10 +249,11 @@ struct Composition {
   size_t max_inputs;
   size_t max_outputs;
   Status (*write)(FunctionWriter& f);
-  int until = graph::kNewest;  // last operator set without such an operator of its own
+  int until = graph::kNewest;  // last operator set whose operator of that name this is
 };
 
 constexpr std::string_view kMicrosoft = graph::kContributedDomain;
+constexpr int kLastExperimental = 9;
 
 constexpr Composition kCompositions[] = {
     {kMicrosoft, "Gelu", 1, 1, 1, WriteGelu},
@@ -294,6 +295,19 @@ constexpr Composition kCompositions[] = {
     {kMicrosoft, "TransposeMatMul", 2, 2, 1, WriteFusedMatMul},
     {kMicrosoft, "GridSample", 2, 2, 1, WriteGridSample},
     {kMicrosoft, "Unique", 1, 1, 3, WriteUnique},
+    {kMicrosoft, "BranchwiseRMSNorm", 1, 2, 1, WriteBranchwiseRMSNorm},
+    {kMicrosoft, "HyperConnectionPreMix", 2, 2, 1, WriteHyperConnectionPreMix},
+    {kMicrosoft, "HyperConnectionPostMix", 3, 4, 1, WriteHyperConnectionPostMix},
+    {kMicrosoft, "EngramGate", 5, 6, 2, WriteEngramGate},
+    {kMicrosoft, "LinearAttentionGate", 3, 4, 2, WriteLinearAttentionGate},
+    {kMicrosoft, "MRotaryEmbedding", 4, 4, 1, WriteMRotaryEmbedding},
+    {"", "Affine", 1, 1, 1, WriteAffine, kLastExperimental},
+    {"", "Scale", 1, 1, 1, WriteScale, kLastExperimental},
+    {"", "ScaledTanh", 1, 1, 1, WriteScaledTanh, kLastExperimental},
+    {"", "ParametricSoftplus", 1, 1, 1, WriteParametricSoftplus, kLastExperimental},
+    {"", "ImageScaler", 1, 1, 1, WriteImageScaler, kLastExperimental},
+    {"", "Crop", 1, 1, 1, WriteCrop, kLastExperimental},
+    {"", "DynamicSlice", 3, 4, 1, WriteDynamicSlice, kLastExperimental},
 };
 
 // Batches that come behind the rows have a kernel of their own, and so have averages of bytes.

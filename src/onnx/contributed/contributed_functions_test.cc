@@ -63,6 +63,16 @@ TEST(ContributedFunctionsTest, ALayerNormalizationIsTheStandardsWhereThatHasIt) 
   EXPECT_EQ(BodyOf(node), "LayerNormalization(in0,in1)->out0");
 }
 
+TEST(ContributedFunctionsTest, ExperimentalOperatorsAreThoseOfTheFirstOperatorSets) {
+  const NodeRecord node = NodeOf("Crop", {"x"}, {"y"}, "");
+  EXPECT_TRUE(IsContributedFunction(node, 9));
+  EXPECT_FALSE(IsContributedFunction(node, 10));
+  EXPECT_EQ(BodyOf(node), "its border is not 4 numbers");
+  EXPECT_EQ(BodyOf(node, {{"border", std::vector<int64_t>{1, 2, 3, 4}}}),
+            "Constant()->t0; Constant()->t1; Constant()->t2; Slice(in0,t0,t1,t2)->out0");
+  EXPECT_EQ(BodyOf(NodeOf("ImageScaler", {"x"}, {"y"}, "")), "it has no bias");
+}
+
 TEST(ContributedFunctionsTest, AProductWhoseBatchesComeLaterIsNoComposition) {
   const NodeRecord node = NodeOf("FusedMatMul", {"a", "b"}, {"y"});
   EXPECT_EQ(BodyOf(node, {{"transB", int64_t{1}}}), "FusedMatMul(in0,in1)->out0");
@@ -95,6 +105,11 @@ TEST(ContributedFunctionsTest, WhatIsNotKnownIsNamed) {
   EXPECT_EQ(BodyOf(NodeOf("FusedConv", {"x", "w"}, {"y"}),
                    {{"activation_params", std::vector<double>{1, 2, 3}}}),
             "there are 3 parameters of an activation");
+  const NodeRecord rotation = NodeOf("MRotaryEmbedding", {"x", "p", "c", "s"}, {"y"});
+  EXPECT_EQ(BodyOf(rotation, {{"mrope_section", std::vector<int64_t>{1, -1, 1}}}),
+            "mrope_section is not 3 sizes");
+  EXPECT_EQ(BodyOf(NodeOf("LinearAttentionGate", {"a", "b", "c"}, {"y", "z"})),
+            "there is nothing to make beta of");
 }
 
 // Every name that a body reads is an input or was made before.

@@ -92,12 +92,36 @@ Status InferTfIdfVectorizer(InferContext& context) {
   return {};
 }
 
+// The tokens of each string on a new last axis, padded to the longest; no strings give no tokens.
+Status InferTokenizer(InferContext& context) {
+  PLIMSOLL_TRY(CheckStrings(context, 0));
+  std::optional<Shape> shape = ShapeOfInput(context, 0);
+  if (shape && (shape->empty() || shape->size() > 2)) {
+    return context.Fail(StrCat("the texts must be [n] or [batch,n], but are ", Text(*shape)));
+  }
+  const bool empty = shape && std::ranges::any_of(*shape, [](const Dim& dim) {
+                       return dim.is_number() && dim.number() == 0;
+                     });
+  if (shape && !empty) shape->push_back(context.UnknownDim(0, shape->size()));
+  SetTensor(context, 0, DataType::kString, shape);
+  return {};
+}
+
+Status InferMurmurHash(InferContext& context) {
+  PLIMSOLL_TRY(CheckTensor(context, 0));
+  const bool positive = context.attributes().Int("positive", 1) != 0;
+  SetTensor(context, 0, positive ? DataType::kUint32 : DataType::kInt32, ShapeOfInput(context, 0));
+  return {};
+}
+
 constexpr OperatorRow kTextRows[] = {
     {"", "StringNormalizer", 10, kNewest, 1, 1, 1, 1, InferStringNormalizer},
     {"", "StringConcat", 20, kNewest, 2, 2, 1, 1, InferStringConcat},
     {"", "StringSplit", 20, kNewest, 1, 1, 2, 2, InferStringSplit},
     {"", "RegexFullMatch", 20, kNewest, 1, 1, 1, 1, InferRegexFullMatch},
     {"", "TfIdfVectorizer", 9, kNewest, 1, 1, 1, 1, InferTfIdfVectorizer},
+    {kContributedDomain, "Tokenizer", 1, kNewest, 1, 1, 1, 1, InferTokenizer},
+    {kContributedDomain, "MurmurHash3", 1, kNewest, 1, 1, 1, 1, InferMurmurHash},
 };
 
 }  // namespace

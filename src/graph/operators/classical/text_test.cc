@@ -21,6 +21,11 @@ TEST(TextTest, StringsKeepOrLoseTheirPlaces) {
        {{"ngram_indexes", Ints{INT64_MAX}}},
        {"float32[9223372036854775807]"}},
       {"TfIdfVectorizer", 9, {"string[12]"}, {}, {"fails: ngram_indexes is missing"}},
+      {"com.microsoft:Tokenizer", 1, {"string[b,n]"}, {}, {"string[b,n,?]"}},
+      {"com.microsoft:Tokenizer", 1, {"string[0]"}, {}, {"string[0]"}},
+      {"com.microsoft:Tokenizer", 1, {"string[1,2,3]"}, {}, {"fails: [n] or [batch,n]"}},
+      {"com.microsoft:MurmurHash3", 1, {"string[n]"}, {}, {"uint32[n]"}},
+      {"com.microsoft:MurmurHash3", 1, {"int64[n]"}, {{"positive", int64_t{0}}}, {"int32[n]"}},
   });
 }
 

@@ -84,6 +84,55 @@ TEST(RegexFullMatchTest, HostilePatternsNeitherHangNorPass) {
       HasSubstr("is no RE2 syntax"));
 }
 
+using Named = std::vector<std::pair<std::string, graph::Attribute>>;
+
+OneNode Contributed(const std::string& op, const Named& attributes) {
+  return {.op = op, .attributes = attributes, .domain = std::string(graph::kContributedDomain)};
+}
+
+TEST(TokenizerTest, TokensLieBetweenMarksAndPaddingBehindThem) {
+  const auto tokens = Contributed("Tokenizer", {{"separators", std::vector<std::string>{" ", ","}},
+                                                {"mark", int64_t{1}},
+                                                {"mincharnum", int64_t{2}},
+                                                {"pad_value", std::string("#")}})
+                          .Run({Strings({2}, {"éa b,cd", "x"})});
+  ASSERT_TRUE(tokens.ok());
+  EXPECT_THAT((*tokens)[0].dims, ElementsAre(2, 4));
+  EXPECT_THAT(ElementsOf<std::string>((*tokens)[0]),
+              ElementsAre("\x02", "éa", "cd", "\x03", "\x02", "\x03", "#", "#"));
+}
+
+// One that is empty takes a character along, so that the search comes to an end.
+TEST(TokenizerTest, EmptyMatchesMakeProgressByWholeCharacters) {
+  const auto tokens =
+      Contributed("Tokenizer", {{"tokenexp", std::string("[a-z]*")}}).Run({Strings({1}, {"aéb"})});
+  ASSERT_TRUE(tokens.ok());
+  EXPECT_THAT(ElementsOf<std::string>((*tokens)[0]), ElementsAre("a", "b"));
+  const auto pieces = Contributed("Tokenizer", {{"separators", std::vector<std::string>{"b*"}}})
+                          .Run({Strings({1}, {"abc"})});
+  ASSERT_TRUE(pieces.ok());
+  EXPECT_THAT((*pieces)[0].dims, ElementsAre(1, 0));
+}
+
+TEST(TokenizerTest, WhatCannotBeIsRefused) {
+  const auto error = [](const Named& attributes) {
+    return Contributed("Tokenizer", attributes).Run({Strings({1}, {"a"})}).error().Text();
+  };
+  EXPECT_THAT(error({}), HasSubstr("neither separators nor a tokenexp"));
+  EXPECT_THAT(error({{"tokenexp", std::string("(")}}), HasSubstr("is no RE2 syntax"));
+  EXPECT_THAT(error({{"tokenexp", std::string(".")}, {"mincharnum", int64_t{2}}}),
+              HasSubstr("more than the one character"));
+}
+
+// The author's own test values.
+TEST(MurmurHashTest, KnownTextsHaveKnownHashes) {
+  const auto hashes = Contributed("MurmurHash3", {{"seed", int64_t{0x9747b28c}}})
+                          .Run({Strings({3}, {"aaaa", "abc", "Hello, world!"})});
+  ASSERT_TRUE(hashes.ok());
+  EXPECT_THAT(ElementsOf<uint32_t>((*hashes)[0]),
+              ElementsAre(0x5A97808AU, 0xC84A62DDU, 0x24884CBAU));
+}
+
 OneNode Vectorizer(const std::string& mode, const std::vector<int64_t>& starts) {
   return {"TfIdfVectorizer",
           {{"mode", mode},
