@@ -12,6 +12,7 @@
 #include "compile/passes/forms/turn_convolutions.h"
 #include "compile/passes/fuse/fuse_activations.h"
 #include "compile/passes/fuse/fuse_attention.h"
+#include "compile/passes/fuse/fuse_byte_tables.h"
 #include "compile/passes/fuse/fuse_convolutions.h"
 #include "compile/passes/fuse/fuse_normalizations.h"
 #include "compile/passes/fuse/fuse_pads.h"
@@ -72,7 +73,9 @@ constexpr Pass kPatterns[] = {
     {SinkTransposes, {kTransposeSink}},
 };
 
+// Tables come behind Transposes that moved, which do not move behind a table.
 constexpr Pass kFusing[] = {
+    {FuseByteTables, {kQuantized}, 1, "ByteTable"},
     {FuseConvolutions, {kConvBatchnorm, kConvAdd, kConvActivation}, 3, "FusedConv"},
     {FuseProducts,
      {kMatMulTranspose, kMatMulScale, kMatMulReshape, kMatMulBiasAdd, kMatMulAdd,

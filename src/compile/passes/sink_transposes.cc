@@ -22,19 +22,6 @@ using graph::ValueId;
 
 using AxisOrder = std::vector<int64_t>;
 
-// Operators over bytes that treat each element by itself where scales and zero points are one
-// number each; the others among them are told by their operands.
-bool IsElementwiseOfBytes(const Node& node) {
-  constexpr std::string_view kOfBytes[] = {"QLinearAdd", "QLinearMul", "QLinearSigmoid",
-                                           "QLinearLeakyRelu"};
-  constexpr std::string_view kBetween[] = {"QuantizeLinear", "DequantizeLinear"};
-  const auto among = [&](std::span<const std::string_view> names) {
-    return std::find(names.begin(), names.end(), node.op) != names.end();
-  };
-  return (node.domain == graph::kContributedDomain && among(kOfBytes)) ||
-         (node.domain.empty() && among(kBetween) && node.attributes.Int("block_size", 0) == 0);
-}
-
 bool IsJoin(const Node& node) {
   return Is(node, "Concat") ||
          (node.domain == graph::kContributedDomain && node.op == "QLinearConcat");

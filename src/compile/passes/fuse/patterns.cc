@@ -104,6 +104,17 @@ bool IsWideningCast(const Graph& graph, const Node& node) {
          IsFloat32(graph, node.outputs[0]);
 }
 
+bool IsElementwiseOfBytes(const graph::Node& node) {
+  constexpr std::string_view kOfBytes[] = {"QLinearAdd", "QLinearMul", "QLinearSigmoid",
+                                           "QLinearLeakyRelu"};
+  constexpr std::string_view kBetween[] = {"QuantizeLinear", "DequantizeLinear"};
+  const auto among = [&](std::span<const std::string_view> names) {
+    return std::find(names.begin(), names.end(), node.op) != names.end();
+  };
+  return (node.domain == graph::kContributedDomain && among(kOfBytes)) ||
+         (node.domain.empty() && among(kBetween) && node.attributes.Int("block_size", 0) == 0);
+}
+
 graph::Node NewNode(const graph::Node& like, std::string op, std::vector<ValueId> inputs,
                     graph::Attributes attributes) {
   graph::Node node;

@@ -41,6 +41,10 @@ bool IsFloat32(const graph::Graph& graph, graph::ValueId value);
 bool IsHalf(const graph::ValueType& type);  // a tensor of float16 or bfloat16
 bool IsWideningCast(const graph::Graph& graph, const graph::Node& node);  // halves to float32
 
+// Whether the node is an operator over bytes that treats each element by itself where scales and
+// zero points are one number each.
+bool IsElementwiseOfBytes(const graph::Node& node);
+
 // A node of the standard at the version of `like`, named after it.
 graph::Node NewNode(const graph::Node& like, std::string op, std::vector<graph::ValueId> inputs,
                     graph::Attributes attributes = {});

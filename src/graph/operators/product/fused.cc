@@ -21,6 +21,7 @@
 //   FusedScaleShift(X, scale, shift): scale * X + shift, one number of each per channel; attribute
 //     input_blocked (0 or 1), and the output is as the input
 //   BlockChannels(X), UnblockChannels(X)
+//   ByteTable(X, table): element i of the table, of 256, for each byte i of X, signed or not
 //   FusedMatMul(A, B, bias?, residual?): alpha * A x B, plus the bias, one number per column, plus
 //     the residual, which is as the output; transA and transB exchange the last two axes. With
 //     `columns`, that many columns of the one matrix B are used from first_column on, and as many
@@ -135,6 +136,17 @@ Status InferUnblockChannels(InferContext& context) {
   return {};
 }
 
+Status InferByteTable(InferContext& context) {
+  PLIMSOLL_TRY(CheckVector(context, 1, 256));
+  const Shape* shape = context.input_shape(0);
+  if (shape == nullptr) {
+    context.SetOutputOfUnknownRank(0, TypeOf(context, {1}));
+  } else {
+    context.SetOutput(0, TypeOf(context, {1}), *shape);
+  }
+  return {};
+}
+
 // An operand of a product as [batch..., rows, columns].
 std::optional<Shape> MatrixShape(const InferContext& context, size_t input,
                                  std::string_view transposed) {
@@ -185,14 +197,15 @@ constexpr OperatorFacts kFusedConvolution = {.in_place_inputs = Inputs(3),
 constexpr OperatorFacts kFusedProduct = {.in_place_inputs = Inputs(3),
                                          .operations = MatrixOperations};
 
-constexpr OperatorFacts kScaleShift = {.in_place_inputs = Inputs(0)};
+constexpr OperatorFacts kOverData = {.in_place_inputs = Inputs(0)};
 
 constexpr OperatorRow kFusedRows[] = {
     {"plimsoll", "FusedConv", 1, kNewest, 2, 4, 1, 1, InferFusedConv, kFusedConvolution},
     {"plimsoll", "FusedPool", 1, kNewest, 1, 1, 1, 1, InferFusedPool},
-    {"plimsoll", "FusedScaleShift", 1, kNewest, 3, 3, 1, 1, InferFusedScaleShift, kScaleShift},
+    {"plimsoll", "FusedScaleShift", 1, kNewest, 3, 3, 1, 1, InferFusedScaleShift, kOverData},
     {"plimsoll", "BlockChannels", 1, kNewest, 1, 1, 1, 1, InferBlockChannels},
     {"plimsoll", "UnblockChannels", 1, kNewest, 1, 1, 1, 1, InferUnblockChannels},
+    {"plimsoll", "ByteTable", 1, kNewest, 2, 2, 1, 1, InferByteTable, kOverData},
     {"plimsoll", "FusedMatMul", 1, kNewest, 2, 4, 1, 1, InferFusedMatMul, kFusedProduct},
 };
 

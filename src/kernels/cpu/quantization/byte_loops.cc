@@ -177,6 +177,32 @@ HWY_INLINE void CombineOf(const ByteOperands& o, int64_t count, T* out) {
   std::copy_n(made, count - i, out + i);
 }
 
+#if HWY_TARGET == HWY_AVX3
+// With VBMI, which looks up 64 bytes in half of a table at once; not every processor with AVX-512
+// has it.
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi"))) void TranslateByVbmi(
+    const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to) {
+  __m512i parts[4];
+  for (int i = 0; i < 4; ++i) parts[i] = _mm512_loadu_si512(table.data() + 64 * i);
+  for (int64_t i = 0; i < count; i += 64) {
+    const __mmask64 inside = count - i >= 64 ? ~__mmask64{0} : (__mmask64{1} << (count - i)) - 1;
+    const __m512i bytes = _mm512_maskz_loadu_epi8(inside, from + i);
+    const __m512i low = _mm512_permutex2var_epi8(parts[0], bytes, parts[1]);
+    const __m512i high = _mm512_permutex2var_epi8(parts[2], bytes, parts[3]);
+    _mm512_mask_storeu_epi8(to + i, inside,
+                            _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), low, high));
+  }
+}
+#endif
+
+void Translate(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to) {
+#if HWY_TARGET == HWY_AVX3
+  static const bool has_vbmi = __builtin_cpu_supports("avx512vbmi") != 0;
+  if (has_vbmi) return TranslateByVbmi(table, from, count, to);
+#endif
+  for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
+}
+
 void Combine(const ByteOperands& given, int64_t count, void* out) {
   const ByteOperands operands = given;
   if (operands.is_signed) {
@@ -203,6 +229,7 @@ HWY_EXPORT(DequantizeSignedBytes);
 HWY_EXPORT(DequantizeWords);
 HWY_EXPORT(DequantizeSignedWords);
 HWY_EXPORT(Combine);
+HWY_EXPORT(Translate);
 
 FloatRange RangeOfFloats(const float* data, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(Range)(data, count);
@@ -237,6 +264,9 @@ void DequantizeRun(const uint16_t* x, int64_t count, float scale, int32_t zero_p
 }
 void DequantizeRun(const int16_t* x, int64_t count, float scale, int32_t zero_point, float* out) {
   HWY_DYNAMIC_DISPATCH(DequantizeSignedWords)(x, count, scale, zero_point, out);
+}
+void TranslateBytes(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to) {
+  HWY_DYNAMIC_DISPATCH(Translate)(table, from, count, to);
 }
 void CombineBytes(const ByteOperands& operands, int64_t count, void* out) {
   HWY_DYNAMIC_DISPATCH(Combine)(operands, count, out);

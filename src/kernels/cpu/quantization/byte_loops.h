@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "kernels/kernel.h"
@@ -32,6 +33,10 @@ void DequantizeRun(const uint8_t* x, int64_t count, float scale, int32_t zero_po
 void DequantizeRun(const int8_t* x, int64_t count, float scale, int32_t zero_point, float* out);
 void DequantizeRun(const uint16_t* x, int64_t count, float scale, int32_t zero_point, float* out);
 void DequantizeRun(const int16_t* x, int64_t count, float scale, int32_t zero_point, float* out);
+
+// What becomes of each of the 256 bytes, and some bytes translated by it.
+using ByteTable = std::array<uint8_t, 256>;
+void TranslateBytes(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to);
 
 // Two quantised operands and how they become a result: round(factor_a * a + (factor_b * b +
 // offset)) for a sum, round(factor_a * ((a - zero_a) * (b - zero_b)) + offset) for a product, kept

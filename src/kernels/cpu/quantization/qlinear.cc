@@ -12,7 +12,7 @@
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
-// Operators of com.microsoft over quantised elements, each operand with its scale and zero point.
+// Operators over quantised elements, each operand with its scale and zero point.
 namespace plimsoll::kernels::cpu {
 namespace {
 
@@ -103,9 +103,6 @@ Result<KernelPointer> MakeQLinearBinary(KernelSite& site) {
   });
 }
 
-// What becomes of each of the 256 bytes.
-using ByteTable = std::array<uint8_t, 256>;
-
 // Calls value(number that the byte stands for) and quantises what it gives.
 template <typename Value>
 ByteTable MakeTable(DataType type, float scale, int32_t zero, float y_scale, int32_t y_zero,
@@ -118,10 +115,6 @@ ByteTable MakeTable(DataType type, float scale, int32_t zero, float y_scale, int
     StoreQuantized(type, made / y_scale, y_zero, table.data(), i);
   }
   return table;
-}
-
-void Translate(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to) {
-  for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
 }
 
 float SigmoidOf(float x, float) { return 1 / (1 + std::exp(-x)); }
@@ -138,8 +131,23 @@ Result<KernelPointer> MakeQLinearUnary(KernelSite& site) {
         MakeTable(type, x.Scale(call), x.Zero(call), y.Scale(call), y.Zero(call),
                   [alpha](float value) { return function(value, alpha); });
     ParallelFor(count, kElementGrain, [&](int64_t begin, int64_t end) {
-      Translate(table, static_cast<const uint8_t*>(call.inputs[0]) + begin, end - begin,
-                static_cast<uint8_t*>(call.outputs[0]) + begin);
+      TranslateBytes(table, static_cast<const uint8_t*>(call.inputs[0]) + begin, end - begin,
+                     static_cast<uint8_t*>(call.outputs[0]) + begin);
+    });
+  });
+}
+
+// plimsoll::ByteTable, described in graph/operators/product/fused.cc.
+Result<KernelPointer> MakeByteTable(KernelSite& site) {
+  if (!IsByte(site.inputs[0].type) || !IsByte(site.inputs[1].type)) {
+    return site.Unsupported("a table is for bytes");
+  }
+  return MakeKernel([count = site.inputs[0].elements()](const KernelCall& call) {
+    ByteTable table;
+    std::memcpy(table.data(), call.inputs[1], table.size());
+    ParallelFor(count, kElementGrain, [&](int64_t begin, int64_t end) {
+      TranslateBytes(table, static_cast<const uint8_t*>(call.inputs[0]) + begin, end - begin,
+                     static_cast<uint8_t*>(call.outputs[0]) + begin);
     });
   });
 }
@@ -262,7 +270,7 @@ Result<KernelPointer> MakeQLinearConcat(KernelSite& site) {
                         std::memcpy(to + i * row, from + i * part.size,
                                     static_cast<size_t>(part.size));
                       } else {
-                        Translate(table, from + i * part.size, part.size, to + i * row);
+                        TranslateBytes(table, from + i * part.size, part.size, to + i * row);
                       }
                     }
                   });
@@ -280,6 +288,7 @@ constexpr KernelRow kQLinearRows[] = {
     {kMicrosoft, "QLinearLeakyRelu", 1, graph::kNewest, MakeQLinearUnary<LeakyReluOf>},
     {kMicrosoft, "QLinearSoftmax", 1, graph::kNewest, MakeQLinearSoftmax},
     {kMicrosoft, "QLinearConcat", 1, graph::kNewest, MakeQLinearConcat},
+    {"plimsoll", "ByteTable", 1, graph::kNewest, MakeByteTable},
 };
 
 }  // namespace

@@ -106,6 +106,23 @@ TEST(DynamicQuantizeTest, EqualAndMissingElementsHaveAScale) {
   EXPECT_THAT(ElementsOf<uint8_t>(nothing[2]), ElementsAre(0));
 }
 
+TEST(ByteTableTest, EveryByteOfAnyLengthIsTranslated) {
+  std::vector<int8_t> table(256);
+  for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<int8_t>(i * 77 + 5);
+  for (const int64_t length : {0, 1, 63, 64, 65, 300, 70000}) {
+    std::vector<uint8_t> bytes(static_cast<size_t>(length));
+    std::vector<int8_t> expected;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<uint8_t>(i * 31 + i / 256);
+      expected.push_back(table[bytes[i]]);
+    }
+    const OneNode node{"ByteTable", {}, 1, "plimsoll", 1};
+    const auto made =
+        Made(node, {Numbers<uint8_t>({length}, bytes), Numbers<int8_t>({256}, table)});
+    EXPECT_EQ(ElementsOf<int8_t>(made[0]), expected) << length;
+  }
+}
+
 // Of each of these a last bit, or the order of two roundings, decides; what is expected is what
 // ONNX Runtime gives.
 TEST(RoundingTest, ScalesAreMultipliedAndThenDividedInFloat32) {
