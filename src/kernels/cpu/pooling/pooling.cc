@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/elementwise/widened.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/pooling/flat_max.h"
 #include "kernels/cpu/pooling/pooling_loops.h"
 #include "kernels/cpu/pooling/window_lines.h"
 #include "kernels/cpu/vector/float_rows.h"
@@ -100,6 +101,19 @@ Result<KernelPointer> MakeMaxPool(KernelSite& site) {
   KernelPointer kernel;
   using Types = TypeList<float, double, int8_t, uint8_t>;
   VisitType<Types>(site.inputs[0].type, [&]<typename T>() {
+    if constexpr (sizeof(T) == 1) {
+      if (!with_places && FlatMax::Fits(window)) {
+        kernel = MakeKernel([flat = FlatMax(window), window, maps](const KernelCall& call) {
+          const auto* const x = static_cast<const uint8_t*>(call.inputs[0]);
+          auto* const y = static_cast<uint8_t*>(call.outputs[0]);
+          ForEachMap(maps, [&](int64_t map) {
+            flat.Run(x + map * window.InputSize(), std::is_signed_v<T>,
+                     y + map * window.OutputSize());
+          });
+        });
+        return;
+      }
+    }
     kernel = MakeKernel([window, columns_first, with_places, maps](const KernelCall& call) {
       const T* const x = static_cast<const T*>(call.inputs[0]);
       T* const y = static_cast<T*>(call.outputs[0]);

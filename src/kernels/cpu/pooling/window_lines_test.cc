@@ -36,7 +36,7 @@ void ExpectSameWithPlaces(const OneNode& node, const Dims& dims, std::mt19937& r
 
 TEST(WindowLinesTest, TheLargestUnderEveryWindow) {
   std::mt19937 random(11);
-  for (const int64_t width : {5, 16, 31, 64, 65, 130}) {
+  for (const int64_t width : {5, 16, 31, 63, 64, 65, 130}) {
     for (const int64_t stride : {1, 2, 3}) {
       for (const int64_t kernel : {1, 2, 3, 5}) {
         for (const int64_t dilation : {1, 2}) {

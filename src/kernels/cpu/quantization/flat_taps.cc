@@ -42,13 +42,11 @@ PLIMSOLL_FLAT_TAPS void CopyLines(const PaddedLines& given, uint8_t* to) {
   const auto flip = _mm512_set1_epi8(static_cast<char>(lines.flip));
   const auto padding = _mm512_set1_epi8(static_cast<char>(lines.padding));
   const auto flipped = _mm512_xor_si512(padding, flip);
-  const auto pad = [&](int64_t count) PLIMSOLL_FLAT_TAPS {
-    for (int64_t at = 0; at < count * lines.pitch; at += kFlatColumns) {
-      _mm512_storeu_si512(to + at, padding);
-    }
-    to += count * lines.pitch;
+  const auto pad = [&](int64_t size) PLIMSOLL_FLAT_TAPS {
+    for (int64_t at = 0; at < size; at += kFlatColumns) _mm512_storeu_si512(to + at, padding);
+    to += size;
   };
-  pad(lines.above);
+  pad(lines.above * lines.pitch);
   // What is not among a line's bits is not read.
   const uint8_t* from = lines.from - lines.before;
   const uint64_t first = BitsBetween(lines.before, lines.width);
@@ -59,7 +57,7 @@ PLIMSOLL_FLAT_TAPS void CopyLines(const PaddedLines& given, uint8_t* to) {
       _mm512_storeu_si512(to + at, _mm512_xor_si512(bytes, flip));
     }
   }
-  pad(lines.below);
+  pad(lines.below * lines.pitch + lines.before);
 }
 
 // How taps of 64 columns come into four vectors of sums: each quarter of a vector is four columns.

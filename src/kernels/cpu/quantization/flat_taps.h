@@ -17,8 +17,8 @@ inline constexpr int64_t kFlatColumns = 64;  // at once
 inline constexpr int64_t kFlatSlack = 5 * kFlatColumns;
 
 // Lines of bytes, each xor `flip`, one every `step` bytes, between `before` bytes of padding and
-// what fills `pitch`; lines of padding above and below them. Writes less than kFlatColumns bytes of
-// padding beyond the last.
+// what fills `pitch`; lines of padding above and below them. Behind the last `before` bytes are
+// padding too, and up to kFlatColumns more are written.
 struct PaddedLines {
   const uint8_t* from = nullptr;
   int64_t step = 0;

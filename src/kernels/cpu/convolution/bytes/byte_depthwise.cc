@@ -86,37 +86,22 @@ bool ByteDepthwise::Fits(const ConvolutionShape& shape) {
 ByteDepthwise::ByteDepthwise(const ConvolutionShape& shape, bool to_bytes) : shape_(shape) {
   const Window& window = shape_.window;
   flat_ = to_bytes && SumsFlatTaps(window.strides[2], window.dilations[2]);
-  const int64_t own = window.begin[2] + window.input[2];
-  const int64_t seen = (window.output[2] - 1) * window.strides[2] + window.Extent(2);
   if (flat_) {
-    // Taps of a row's last column may fall on the padding that the next line begins with.
-    const int64_t pitch =
-        std::max({own, seen - window.begin[2], window.output[2] * window.strides[2], int64_t{1}});
-    line_ = (pitch + window.strides[2] - 1) / window.strides[2] * window.strides[2];
+    map_ = FlatMap(window);
+    line_ = map_.line();
   } else {
     const int64_t read = ColumnGroups(window.output[2]) * kGroupColumns * window.strides[2];
-    line_ = std::max(own, read + window.Extent(2) + kTapSlack);
+    line_ = std::max(window.begin[2] + window.input[2], read + window.Extent(2) + kTapSlack);
   }
   order_ = TapOrderOf(window.strides[2], window.dilations[2]);
   while (rows_ < window.output[1] && Lines(rows_ + 1) * line_ <= kMostLineBytes) ++rows_;
-  if (flat_) LayFlat();
+  if (flat_) map_.Lay(rows_);
   for (int64_t y = 0; y < window.kernel[1]; ++y) {
-    tap_lines_.push_back(LineOffset(y * window.dilations[1]));
+    const int64_t line = y * window.dilations[1];
+    tap_lines_.push_back(flat_ ? map_.LineOffset(line) : line * line_);
   }
   if (rows_ >= window.output[1]) {
     together_ = std::clamp<int64_t>(kSomeLineBytes / map_size(), 1, kMostTogether);
-  }
-}
-
-void ByteDepthwise::LayFlat() {
-  const Window& window = shape_.window;
-  plane_lines_ = rows_ + (window.Extent(1) - 1) / window.strides[1];
-  const int64_t pitch = line_ / window.strides[2];  // of columns
-  kept_.resize(static_cast<size_t>((rows_ * pitch + kFlatColumns - 1) / kFlatColumns));
-  for (int64_t row = 0; row < rows_; ++row) {
-    for (int64_t column = row * pitch; column < row * pitch + window.output[2]; ++column) {
-      kept_[static_cast<size_t>(column / kFlatColumns)] |= uint64_t{1} << (column % kFlatColumns);
-    }
   }
 }
 
@@ -125,20 +110,10 @@ int64_t ByteDepthwise::Lines(int64_t rows) const {
   return (rows - 1) * window.strides[1] + window.Extent(1);
 }
 
-// Where a line lies, counted from the first that some rows see.
-int64_t ByteDepthwise::LineOffset(int64_t line) const {
-  if (!flat_) return line * line_;
-  const int64_t stride = shape_.window.strides[1];
-  return (line % stride * plane_lines_ + line / stride) * line_;
-}
-
-int64_t ByteDepthwise::map_size() const {
-  return (flat_ ? shape_.window.strides[1] * plane_lines_ : Lines(rows_)) * line_;
-}
+int64_t ByteDepthwise::map_size() const { return flat_ ? map_.size() : Lines(rows_) * line_; }
 
 Bytes ByteDepthwise::slot_size() const {
-  const int64_t slack = kFlatSlack + shape_.window.Extent(2);
-  return Bytes(together_ * map_size() + (flat_ ? slack : 0));
+  return Bytes(together_ * map_size() + (flat_ ? map_.slack() : 0));
 }
 
 // Lines [first, first + lines) of a map between their padding; one that lies outside is padding.
@@ -155,34 +130,6 @@ void ByteDepthwise::CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip,
     CopyBytes(map + y * width, width, line);
     if (flip == 0) continue;
     for (int64_t x = 0; x < width; ++x) line[x] ^= flip;
-  }
-}
-
-// The same of a flat map, in the order of their places: padding is written beyond them.
-void ByteDepthwise::CopyFlatLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first,
-                                  int64_t lines, uint8_t* to) const {
-  const Window& window = shape_.window;
-  const int64_t stride = window.strides[1];
-  for (int64_t plane = 0; plane < stride; ++plane) {
-    // Of lines first + plane, and every stride-th from there, those before `end`.
-    const auto before = [&](int64_t end) {
-      const int64_t past = std::min(end, first + lines) - first - plane;
-      return past <= 0 ? 0 : (past + stride - 1) / stride;
-    };
-    const int64_t above = before(0);
-    const int64_t all = before(first + lines);
-    const int64_t inside = before(window.input[1]) - above;
-    CopyPaddedLines({.from = map + (first + plane + above * stride) * window.input[2],
-                     .step = stride * window.input[2],
-                     .width = window.input[2],
-                     .before = window.begin[2],
-                     .pitch = line_,
-                     .above = above,
-                     .count = inside,
-                     .below = all - above - inside,
-                     .flip = flip,
-                     .padding = padding},
-                    to + plane * plane_lines_ * line_);
   }
 }
 
@@ -214,7 +161,7 @@ void ByteDepthwise::Run(int64_t first, int64_t step, const Operands& operands,
   auto* const lines = static_cast<uint8_t*>(scratch);
   // What lies beside the lines is padding and stays so.
   const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
-  std::fill_n(lines, slot_size().value(), static_cast<uint8_t>(zero));
+  if (!flat_) std::fill_n(lines, slot_size().value(), static_cast<uint8_t>(zero));
   Taps taps;
   for (int64_t unit = first; unit < units(); unit += step * together_) {
     const int64_t count = std::min(together_, (units() - unit + step - 1) / step);
@@ -239,7 +186,7 @@ void ByteDepthwise::CopyRows(int64_t unit, int64_t row, const Operands& operands
   const uint8_t flip = operands.data_signed ? 0x80 : 0;
   const int64_t first = row * window.strides[1] - window.begin[1];
   const int64_t count = Lines(std::min(rows_, window.output[1] - row));
-  flat_ ? CopyFlatLines(map, padding, flip, first, count, lines)
+  flat_ ? map_.Copy(map, padding, flip, first, count, lines)
         : CopyLines(map, padding, flip, first, count, lines);
 }
 
@@ -272,7 +219,7 @@ void ByteDepthwise::SumRows(int64_t unit, int64_t row, const Operands& operands,
                    .tap_step = window.dilations[2],
                    .order = &order_,
                    .results = count * window.output[2],
-                   .kept = kept_.data()},
+                   .kept = map_.kept()},
                   part);
       continue;
     }

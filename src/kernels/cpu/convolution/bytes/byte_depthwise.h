@@ -5,6 +5,7 @@
 #include "kernels/cpu/convolution/convolution_loops.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
 #include "kernels/cpu/quantization/byte_taps.h"
+#include "kernels/cpu/quantization/flat_map.h"
 #include "kernels/kernel.h"
 
 namespace plimsoll::kernels::cpu {
@@ -45,12 +46,8 @@ class ByteDepthwise {
                const uint8_t* lines, Taps& taps) const;
   void CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first, int64_t lines,
                  uint8_t* to) const;
-  void CopyFlatLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first,
-                     int64_t lines, uint8_t* to) const;
   template <typename W>
   void ReadTaps(const Operands& operands, int64_t filter, Taps& taps) const;
-  void LayFlat();
-  int64_t LineOffset(int64_t line) const;
   int64_t map_size() const;
   int64_t Lines(int64_t rows) const;  // of the input, for so many rows of output
 
@@ -61,8 +58,7 @@ class ByteDepthwise {
   int64_t together_ = 1;            // channels at once
   std::vector<int64_t> tap_lines_;  // where the lines of the kernel's rows begin
   bool flat_ = false;
-  int64_t plane_lines_ = 1;     // of a flat map: those that a vertical stride keeps together
-  std::vector<uint64_t> kept_;  // of a flat map
+  FlatMap map_;
 };
 
 }  // namespace plimsoll::kernels::cpu
