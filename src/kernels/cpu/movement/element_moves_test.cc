@@ -117,6 +117,22 @@ TEST(GatherTest, NoIndicesGatherNothingFromNothing) {
   EXPECT_THAT((*made)[0].dims, ElementsAre(0, 3));
 }
 
+// Rows of one index, as Expand makes them, beside rows of several, and both signs.
+TEST(GatherTest, RowsThatShareAnIndexMoveAsOne) {
+  const HostTensor data = Numbers<float>({3, 4}, {0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23});
+  const HostTensor rows = Numbers<int64_t>({3, 3}, {2, 2, 2, 1, 0, 1, -3, -3, -3});
+  EXPECT_THAT(ElementsOf<float>((*OneNode{"GatherElements", {}}.Run({data, rows}))[0]),
+              ElementsAre(20, 21, 22, 10, 1, 12, 0, 1, 2));
+  const auto added = OneNode{"ScatterElements", {{"reduction", std::string("add")}}, 1, "", 18}.Run(
+      {data, rows, Numbers<float>({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9})});
+  EXPECT_THAT(ElementsOf<float>((*added)[0]),
+              ElementsAre(7, 14, 11, 3, 14, 11, 18, 13, 21, 23, 25, 23));
+  const HostTensor columns = Numbers<int32_t>({3, 2}, {3, 3, 1, -1, 0, 2});
+  EXPECT_THAT(ElementsOf<float>(
+                  (*OneNode{"GatherElements", {{"axis", int64_t{1}}}}.Run({data, columns}))[0]),
+              ElementsAre(3, 3, 11, 13, 20, 22));
+}
+
 // Prepares the node for its inputs and runs it with the output in the memory of input 0.
 Status RunInPlace(const OneNode& node, const std::vector<HostTensor>& inputs) {
   graph::Graph graph = node.Build(inputs);

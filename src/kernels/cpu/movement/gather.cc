@@ -64,49 +64,20 @@ Result<KernelPointer> MakeGather(KernelSite& site) {
 }
 
 // One element for each index, from the same place of the data on all other axes.
-struct GatherElementsPlan {
-  std::vector<CopyAxis> axes;
-  int64_t length = 0;
-  int64_t stride = 1;
-  bool empty = false;
-  graph::DataType index_type;
-  Error outside;
-};
-
-template <typename T>
-Status RunGatherElements(const GatherElementsPlan& plan, const KernelCall& call) {
-  if (plan.empty) return {};
-  const auto* from = static_cast<const T*>(call.inputs[0]);
-  auto* to = static_cast<T*>(call.outputs[0]);
-  Status status;
-  WalkBox(plan.axes, 0, 0, [&](int64_t base, int64_t position) {
-    const int64_t index = IndexAt(plan.index_type, call.inputs[1], position);
-    if (index < -plan.length || index >= plan.length) {
-      status = IndexOutside(plan.outside, index, plan.length);
-      return false;
-    }
-    to[position] = from[base + (index < 0 ? index + plan.length : index) * plan.stride];
-    return true;
-  });
-  return status;
-}
-
 Result<KernelPointer> MakeGatherElements(KernelSite& site) {
   const TensorInfo& data = site.inputs[0];
-  PLIMSOLL_TRY(CheckIndexType(site, 1));
   PLIMSOLL_ASSIGN(const int64_t axis,
                   NormalAxis(site, site.attributes().Int("axis", 0), data.rank()));
-  PLIMSOLL_ASSIGN(std::vector<CopyAxis> axes, AxesOfIndices(site, axis));
-  GatherElementsPlan plan{std::move(axes),
-                          data.dims[axis],
-                          StridesOf(data.dims)[axis],
-                          site.inputs[1].elements() == 0,
-                          site.inputs[1].type,
-                          site.BadInput("")};
+  PLIMSOLL_ASSIGN(const ElementPlaces places, ElementPlaces::Make(site, axis));
   KernelPointer kernel;
   VisitMoved(data.type, [&]<typename T>() {
-    kernel =
-        MakeKernel([plan](const KernelCall& call) { return RunGatherElements<T>(plan, call); });
+    kernel = MakeKernel([places](const KernelCall& call) -> Status {
+      const auto* from = static_cast<const T*>(call.inputs[0]);
+      auto* to = static_cast<T*>(call.outputs[0]);
+      return places.Visit(call.inputs[1], [&](int64_t place, int64_t position, int64_t count) {
+        CopyRun(from + place, to + position, count);
+      });
+    });
   });
   if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));
   return kernel;

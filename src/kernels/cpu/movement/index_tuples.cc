@@ -6,21 +6,33 @@
 
 namespace plimsoll::kernels::cpu {
 
-Result<std::vector<CopyAxis>> AxesOfIndices(const KernelSite& site, int64_t axis) {
+Result<ElementPlaces> ElementPlaces::Make(const KernelSite& site, int64_t axis) {
+  PLIMSOLL_TRY(CheckIndexType(site, 1));
   const Dims& data = site.inputs[0].dims;
   const Dims& indices = site.inputs[1].dims;
   const Dims from = StridesOf(data);
   const Dims to = StridesOf(indices);
-  std::vector<CopyAxis> axes;
+  if (indices.empty() || indices.size() != data.size()) {
+    return site.BadInput("the indices do not fit the data");
+  }
+  ElementPlaces places;
   for (size_t i = 0; i < indices.size(); ++i) {
     const bool indexed = static_cast<int64_t>(i) == axis;
     if (!indexed && indices[i] > data[i]) {
       return site.BadInput(StrCat("there are ", indices[i], " indices along axis ", i,
                                   ", which has ", data[i], " elements"));
     }
-    axes.push_back({indices[i], indexed ? 0 : from[i], to[i]});
+    places.axes_.push_back({indices[i], indexed ? 0 : from[i], to[i]});
   }
-  return axes;
+  places.row_ = places.axes_.back().count;
+  places.row_step_ = places.axes_.back().from;
+  places.axes_.pop_back();
+  places.length_ = data[static_cast<size_t>(axis)];
+  places.stride_ = from[static_cast<size_t>(axis)];
+  places.empty_ = site.inputs[1].elements() == 0;
+  places.index_type_ = site.inputs[1].type;
+  places.outside_ = site.BadInput("");
+  return places;
 }
 
 Result<IndexTuples> IndexTuples::Make(const KernelSite& site, int64_t batch_axes) {

@@ -51,7 +51,12 @@ template <typename T>
 struct Reduce {
   Reduction reduction;
   void operator()(T* to, const T* from, int64_t count) const {
-    for (int64_t i = 0; i < count; ++i) to[i] = Joined(reduction, to[i], from[i]);
+    // A loop of its own for the one that networks over graphs run through long rows.
+    if (reduction == Reduction::kAdd) {
+      for (int64_t i = 0; i < count; ++i) to[i] = Joined(Reduction::kAdd, to[i], from[i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) to[i] = Joined(reduction, to[i], from[i]);
+    }
   }
 };
 
@@ -79,28 +84,18 @@ Result<KernelPointer> MakeForReduction(const KernelSite& site, const MakeWith& m
 
 Result<KernelPointer> MakeScatterElements(KernelSite& site) {
   const TensorInfo& data = site.inputs[0];
-  PLIMSOLL_TRY(CheckIndexType(site, 1));
   PLIMSOLL_ASSIGN(const int64_t axis,
                   NormalAxis(site, site.attributes().Int("axis", 0), data.rank()));
-  PLIMSOLL_ASSIGN(std::vector<CopyAxis> axes, AxesOfIndices(site, axis));
+  PLIMSOLL_ASSIGN(const ElementPlaces places, ElementPlaces::Make(site, axis));
   return MakeForReduction(site, [&]<typename T>(auto write) {
-    return MakeKernel([axes, write, length = data.dims[axis], stride = StridesOf(data.dims)[axis],
-                       type = data.type, count = data.elements(), index_type = site.inputs[1].type,
-                       outside = site.BadInput("")](const KernelCall& call) -> Status {
+    return MakeKernel([places, write, type = data.type,
+                       count = data.elements()](const KernelCall& call) -> Status {
       CopyTensor(type, call.inputs[0], call.outputs[0], count);
       const auto* updates = static_cast<const T*>(call.inputs[2]);
       auto* to = static_cast<T*>(call.outputs[0]);
-      Status status;
-      WalkBox(axes, 0, 0, [&](int64_t base, int64_t position) {
-        const int64_t index = IndexAt(index_type, call.inputs[1], position);
-        if (index < -length || index >= length) {
-          status = IndexOutside(outside, index, length);
-          return false;
-        }
-        write(to + base + (index < 0 ? index + length : index) * stride, updates + position, 1);
-        return true;
+      return places.Visit(call.inputs[1], [&](int64_t place, int64_t position, int64_t run) {
+        write(to + place, updates + position, run);
       });
-      return status;
     });
   });
 }

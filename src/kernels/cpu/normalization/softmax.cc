@@ -33,14 +33,9 @@ Result<AxisSplit> Lanes(const KernelSite& site) {
 }
 
 void FloatRow(Kind kind, const float* x, int64_t count, float* y) {
-  const float largest = kind == Kind::kSoftmax ? RowSoftmax(x, count, y) : RowMax(x, count);
-  if (!std::isfinite(largest)) {
-    std::fill_n(y, count, std::numeric_limits<float>::quiet_NaN());
-  } else if (kind == Kind::kLogSoftmax) {
-    const float log_sum = std::log(RowExpSum(x, count, largest));
-    RowNormalize(x, count, largest, 1.0f, nullptr, nullptr, y);
-    RowAffine(y, count, 1.0f, -log_sum, y);
-  }
+  const float largest =
+      kind == Kind::kSoftmax ? RowSoftmax(x, count, y) : RowLogSoftmax(x, count, y);
+  if (!std::isfinite(largest)) std::fill_n(y, count, std::numeric_limits<float>::quiet_NaN());
 }
 
 // Lanes side by side: element i of lane c is x[i * inner + c], for at most kColumns lanes.

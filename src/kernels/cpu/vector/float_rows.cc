@@ -1,6 +1,7 @@
 #include "kernels/cpu/vector/float_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/cpu/vector/hot_targets.h"
@@ -230,6 +231,19 @@ float Softmax(const float* x, int64_t count, float* y) {
   return largest;
 }
 
+float LogSoftmax(const float* x, int64_t count, float* y) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  const float largest = LargestOf(x, count);
+  if (!(largest - largest == 0)) return largest;  // not finite
+  const Vector minus = hn::Set(kVectors, largest);
+  const float sum = SumOf(x, count, kLowest, [minus](Vector total, Vector v) {
+    return hn::Add(total, ExpOfNegative(hn::Sub(v, minus)));
+  });
+  const Vector less = hn::Set(kVectors, std::log(sum));
+  MapRow(x, count, y, [=](Vector v) { return hn::Sub(hn::Sub(v, minus), less); });
+  return largest;
+}
+
 float ExpSum(const float* x, int64_t count, float shift) {
   const Vector minus = hn::Set(kVectors, shift);
   // The filler's exponential is zero.
@@ -291,6 +305,7 @@ HWY_EXPORT(Min);
 HWY_EXPORT(Affine);
 HWY_EXPORT(Normalize);
 HWY_EXPORT(Softmax);
+HWY_EXPORT(LogSoftmax);
 HWY_EXPORT(ExpSum);
 HWY_EXPORT(SoftCap);
 HWY_EXPORT(AddTo);
@@ -319,6 +334,9 @@ void RowNormalize(const float* x, int64_t count, float mean, float factor, const
 }
 float RowSoftmax(const float* x, int64_t count, float* y) {
   return HWY_DYNAMIC_DISPATCH(Softmax)(x, count, y);
+}
+float RowLogSoftmax(const float* x, int64_t count, float* y) {
+  return HWY_DYNAMIC_DISPATCH(LogSoftmax)(x, count, y);
 }
 float RowExpSum(const float* x, int64_t count, float shift) {
   return HWY_DYNAMIC_DISPATCH(ExpSum)(x, count, shift);

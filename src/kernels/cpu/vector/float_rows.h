@@ -23,6 +23,8 @@ void RowNormalize(const float* x, int64_t count, float mean, float factor, const
 // y = exp(x) / the sum of all exp(x); gives the largest x. Where that is not finite, nothing is
 // written; where another x is NaN, all y are.
 float RowSoftmax(const float* x, int64_t count, float* y);
+// The same for y = x - log(the sum of all exp(x)).
+float RowLogSoftmax(const float* x, int64_t count, float* y);
 // The sum of exp(x - shift).
 float RowExpSum(const float* x, int64_t count, float shift);
 // x = cap * tanh(x / cap)

@@ -76,6 +76,11 @@ TEST_P(FloatRowsTest, SoftmaxSumsToOne) {
   EXPECT_THAT(y, Pointwise(FloatNear(1e-6f), Mapped([sum](float x) {
                              return static_cast<float>(std::exp(x) / sum);
                            })));
+  y = x_;
+  EXPECT_EQ(RowLogSoftmax(y.data(), count_, y.data()), RowMax(x_.data(), count_));
+  EXPECT_THAT(y, Pointwise(FloatNear(1e-5f), Mapped([sum](float x) {
+                             return static_cast<float>(x - std::log(sum));
+                           })));
 }
 
 TEST_P(FloatRowsTest, FoldsRowsIntoRows) {
@@ -110,6 +115,13 @@ TEST(FloatRowsOfNanTest, SoftmaxShowsNanAndDropsWhatIsFarBelow) {
   x[17] = std::nanf("");
   RowSoftmax(x.data(), 40, x.data());
   EXPECT_TRUE(std::isnan(x[0]) && std::isnan(x[39]));
+  x = Waves(40);
+  x[17] = std::nanf("");
+  RowLogSoftmax(x.data(), 40, x.data());
+  EXPECT_TRUE(std::isnan(x[0]) && std::isnan(x[39]));
+  x = {0.0f, -kInfinity, -1000.0f};
+  RowLogSoftmax(x.data(), 3, x.data());
+  EXPECT_THAT(x, testing::ElementsAre(0, -kInfinity, -1000));
   x = {0.0f, -kInfinity, -1000.0f};
   RowSoftmax(x.data(), 3, x.data());
   EXPECT_THAT(x, testing::ElementsAre(1, 0, 0));
