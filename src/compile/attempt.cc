@@ -39,6 +39,8 @@ Attempt Attempt::Again() const {
   again.lowered_by = lowered_by;
   again.regions = regions;
   again.sliced_by = sliced_by;
+  again.repeated = repeated;
+  again.repeated_by = repeated_by;
   again.choices = choices;
   again.model.graph = model.graph;
   again.model.fusion = model.fusion;
@@ -115,6 +117,13 @@ void AddTechniques(Attempt& attempt, Bytes first, std::optional<Bytes> plain_pea
     slices.taken = attempt.regions;
     slices.gained = attempt.sliced_by;
     techniques.push_back(std::move(slices));
+  }
+  if (attempt.repeated > 0) {
+    Technique repeated;
+    repeated.name = "made again for later readers";
+    repeated.taken = attempt.repeated;
+    repeated.gained = attempt.repeated_by;
+    techniques.push_back(std::move(repeated));
   }
   if (!attempt.model.side_by_side.empty()) {
     Technique branches;

@@ -19,6 +19,8 @@ struct Attempt {
   Bytes lowered_by;                   // what smaller workspaces took off the peak
   int regions = 0;                    // that run slice by slice
   Bytes sliced_by;                    // what that took off the peak
+  int repeated = 0;                   // nodes that make a value once more
+  Bytes repeated_by;                  // what that took off the peak
   std::vector<KernelChoice> choices;  // by node; empty: none
   TradesByNode trades;                // what kernels offer
 

@@ -14,6 +14,7 @@
 #include "compile/passes/slices/slice_regions.h"
 #include "compile/passes/slices/sum_regions.h"
 #include "compile/prepare_kernels.h"
+#include "compile/repeat_nodes.h"
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/shapes.h"
 #include "compile/trades.h"
@@ -43,8 +44,9 @@ bool IsPlainTensor(const ValueType& type) {
 // first, and those that need less where these need too much.
 class Compilation {
  public:
-  Compilation(const CompileOptions& options, Graph simplified, const FusionCounts& fusion)
-      : options_(options), simplified_(std::move(simplified)), fusion_(fusion) {}
+  Compilation(const CompileOptions& options, Graph simplified, const FusionCounts& fusion,
+              KernelLooks& looks)
+      : options_(options), simplified_(std::move(simplified)), fusion_(fusion), looks_(looks) {}
 
   // The layouts and slices to take. To be completed.
   Result<Attempt> Search() {
@@ -61,6 +63,7 @@ class Compilation {
       best.model.fusion.Declined(FusionPattern::kChannelGroup, possible);
     }
     PLIMSOLL_TRY(SliceAtPeak(best));
+    PLIMSOLL_TRY(RepeatAtPeak(best));
     return best;
   }
 
@@ -70,7 +73,8 @@ class Compilation {
       PLIMSOLL_TRY(TuneSubgraph(best));
       PLIMSOLL_TRY(TuneOperators(best));
     }
-    simplified_ = {};  // holds no constants while they are packed
+    simplified_ = {};  // nobody holds constants while they are packed
+    looks_.Clear();
     PLIMSOLL_TRY(Finish(best));
     best.model.threads = options_.threads;
     if (options_.optimise) PLIMSOLL_TRY(PlanSideBySide(best.model));
@@ -130,14 +134,75 @@ class Compilation {
                         least ? SliceSizes{slices, 16, 8} : SliceSizes{slices, 128, 32});
   }
 
+  // Beyond so many nodes each further plan takes too long. Steps of several streams have no one
+  // order.
+  bool MayRewriteAtPeak(const Attempt& best) const {
+    constexpr size_t kMostNodes = 20'000;
+    const PlannedModel& planned = best.model.planned;
+    return options_.optimise && planned.timeline.steps_of_stream.size() < 2 &&
+           planned.order.size() <= kMostNodes;
+  }
+
+  // Kernels and a plan for a graph that was rewritten.
+  Status PlanAgain(Attempt& attempt) const {
+    OverwriteAfterReaders(attempt.model.graph);
+    attempt.model.graph = Compact(attempt.model.graph);
+    PLIMSOLL_TRY(InferShapes(attempt.model.graph));
+    PLIMSOLL_TRY(Plan(attempt));
+    return LowerWorkspaces(attempt);
+  }
+
+  // Where the peak is above the target, makes values that live over it once more behind it. More
+  // work than moving bytes is repeated only where that reaches the target.
+  Status RepeatAtPeak(Attempt& best) const {
+    constexpr int kMostRounds = 6;
+    if (!MayRewriteAtPeak(best)) return {};
+    for (const RepeatedWork work : {RepeatedWork::kMoves, RepeatedWork::kAny}) {
+      if (best.peak() <= Target()) return {};
+      std::optional<Attempt> latest;
+      for (int round = 0; round < kMostRounds; ++round) {
+        const Attempt& before = latest ? *latest : best;
+        if (before.peak() <= Target()) break;
+        PLIMSOLL_ASSIGN(std::optional<Attempt> lower, WithRepetitions(before, work));
+        if (!lower) break;
+        latest = std::move(lower);
+      }
+      if (!latest) continue;
+      const bool enough = work == RepeatedWork::kMoves || latest->peak() <= Target();
+      if (enough) best = *std::move(latest);
+    }
+    return {};
+  }
+
+  // The same with values made again, where the peak is lower then: all that may help, or the one
+  // that helps most.
+  Result<std::optional<Attempt>> WithRepetitions(const Attempt& before, RepeatedWork work) const {
+    constexpr size_t kMostAlone = 8;
+    const Bytes high = std::max(Target(), Bytes(before.peak().value() / 10 * 9));
+    const std::vector<Repetition> all =
+        FindRepetitions(before.model, options_.plan.memory_priority ? high : Target(), work);
+    const std::span<const Repetition> found(all);
+    std::optional<Attempt> lowest;
+    for (size_t i = 0; i <= std::min(found.size(), kMostAlone) && !all.empty(); ++i) {
+      Attempt repeated = before.Again();
+      repeated.most_workspace.clear();
+      repeated.choices.clear();
+      repeated.repeated += Repeat(repeated.model.graph, i == 0 ? found : found.subspan(i - 1, 1));
+      PLIMSOLL_TRY(PlanAgain(repeated));
+      repeated.repeated_by = before.repeated_by + before.peak() - repeated.peak();
+      const bool lower = options_.plan.memory_priority
+                             ? repeated.peak() * 50 < before.peak() * 49
+                             : repeated.peak() < (lowest ? *lowest : before).peak();
+      if (lower) lowest = std::move(repeated);
+      if (i == 0 && lowest) break;
+    }
+    return lowest;
+  }
+
   // Makes what lives at the highest steps slice by slice, again and again while that lowers them.
   Status SliceAtPeak(Attempt& best) const {
     constexpr int kMostRounds = 6;
-    constexpr size_t kMostNodes = 20'000;  // beyond that each round takes too long
-    const bool one_stream = best.model.planned.timeline.steps_of_stream.size() < 2;
-    const bool small = best.model.planned.order.size() <= kMostNodes;
-    if (!options_.optimise || !options_.switches.IsOn(kSliceBySlice)) return {};
-    if (!one_stream || !small) return {};
+    if (!MayRewriteAtPeak(best) || !options_.switches.IsOn(kSliceBySlice)) return {};
     const Bytes before = best.peak();
     FusionCounts found;
     int declined = 0;  // in the last round
@@ -153,11 +218,7 @@ class Compilation {
         const Sliced made = Cut(sliced.model.graph, seeds, slices);
         declined = made.declined + made.regions;
         if (made.regions == 0) continue;
-        OverwriteAfterReaders(sliced.model.graph);
-        sliced.model.graph = Compact(sliced.model.graph);
-        PLIMSOLL_TRY(InferShapes(sliced.model.graph));
-        PLIMSOLL_TRY(Plan(sliced));
-        PLIMSOLL_TRY(LowerWorkspaces(sliced));
+        PLIMSOLL_TRY(PlanAgain(sliced));
         // Other shapes may read the same constants whole.
         const Bytes more = options_.plan.lifetimes.one_shape ? Bytes(0) : made.constants;
         lower = sliced.peak() * 50 < best.peak() * 49 && sliced.peak() + more < best.peak();
@@ -177,8 +238,8 @@ class Compilation {
   }
 
   Status Plan(Attempt& attempt) const {
-    PLIMSOLL_TRY(PrepareKernels(attempt.model, options_, Purpose::kToLook, attempt.most_workspace,
-                                attempt.choices, &attempt.trades));
+    PLIMSOLL_TRY(LookAtKernels(attempt.model, options_, attempt.most_workspace, attempt.choices,
+                               looks_, attempt.trades));
     return PlanWithKernels(attempt.model);
   }
 
@@ -257,8 +318,7 @@ class Compilation {
   Status PrepareToRun(Attempt& attempt, const CompileOptions& options,
                       const std::vector<Bytes>& planned) const {
     CompiledModel& model = attempt.model;
-    PLIMSOLL_TRY(
-        PrepareKernels(model, options, Purpose::kToRun, attempt.most_workspace, attempt.choices));
+    PLIMSOLL_TRY(PrepareKernels(model, options, attempt.most_workspace, attempt.choices));
     return WorkspacesOf(model) == planned ? Status() : PlanWithKernels(model);
   }
 
@@ -361,7 +421,7 @@ class Compilation {
   Result<Attempt> Make(const GraphVariant& variant, Bytes highest) const {
     CompileOptions options = options_;
     options.plain_peak = highest;
-    const Compilation other(options, simplified_, fusion_);
+    const Compilation other(options, simplified_, fusion_, looks_);
     PLIMSOLL_ASSIGN(Attempt attempt, other.Try(variant.layouts));
     if (variant.slices) PLIMSOLL_TRY(other.SliceAtPeak(attempt));
     PLIMSOLL_TRY(other.TradeMemory(attempt));
@@ -410,6 +470,7 @@ class Compilation {
   const CompileOptions& options_;
   Graph simplified_;
   const FusionCounts fusion_;
+  KernelLooks& looks_;
   Bytes first_;  // the peak with grouped channels everywhere
 };
 
@@ -470,7 +531,8 @@ Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
     PLIMSOLL_TRY(Simplify(graph, fusion, options.switches, *target.backend));
   }
   // Constants go as soon as they are packed, so only what may be needed again is kept.
-  Compilation wide(options, halves ? Graph(graph) : std::move(graph), fusion);
+  KernelLooks looks;
+  Compilation wide(options, halves ? Graph(graph) : std::move(graph), fusion, looks);
   PLIMSOLL_ASSIGN(Attempt best, wide.Search());
   if (!halves || best.peak() <= wide.Target()) {
     halves.reset();
@@ -481,7 +543,7 @@ Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
   narrow_options.switches.SwitchOff(FusionPattern::kHalfWiden);
   FusionCounts narrow_fusion;
   PLIMSOLL_TRY(Simplify(*halves, narrow_fusion, narrow_options.switches, *target.backend));
-  Compilation narrow(narrow_options, *std::move(halves), narrow_fusion);
+  Compilation narrow(narrow_options, *std::move(halves), narrow_fusion, looks);
   PLIMSOLL_ASSIGN(Attempt other, narrow.Search());
   const bool lower = other.peak() < best.peak();
   const bool keeps = other.peak() <= narrow.Target() || (options.plan.memory_priority && lower);
@@ -503,7 +565,7 @@ Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
   if (!options.plan.memory_priority) {
     bounded_options.plain_peak = std::max(best.peak(), other.peak());
   }
-  Compilation bounded(bounded_options, std::move(graph), fusion);
+  Compilation bounded(bounded_options, std::move(graph), fusion, looks);
   best = {};
   other = {};
   PLIMSOLL_ASSIGN(best, bounded.Search());

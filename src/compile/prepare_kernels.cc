@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
+#include <cassert>
 
 #include "compile/node_site.h"
 
@@ -58,22 +58,41 @@ class ConstantReaders {
   std::vector<int> readers_;  // that need the plain form, by constant
 };
 
+// What kernels are prepared by, besides the graph.
+struct KernelsWanted {
+  const CompileOptions& options;
+  const std::vector<Bytes>& most_workspace;
+  const std::vector<KernelChoice>& choices;
+  kernels::PackedWeights* store = nullptr;  // null: constants stay as they are
+
+  const kernels::Backend& BackendOf(const KernelSite& site) const {
+    return options.plan.lifetimes.target.BackendOf(site.node());
+  }
+  bool Packs(const Node& node) const {
+    return store != nullptr && MayPack(node) && !options.plan.lifetimes.target.RunsOnHost(node) &&
+           options.weight_forms != WeightForms::kPlain;
+  }
+};
+
 // Passes packing on where the forms asked for allow it, and remembers which of a site's inputs were
-// packed.
+// packed. Sets the site's `packed_weights`.
 class PackingRecorder : public kernels::PackedWeights {
  public:
-  PackingRecorder(kernels::PackedWeights& store, const KernelSite& site, WeightForms forms,
-                  const ConstantReaders& readers)
-      : store_(store), site_(site), forms_(forms), readers_(readers) {
-    store_.BeginNode(site.node());
+  PackingRecorder(KernelSite& site, const KernelsWanted& wanted, const ConstantReaders& readers)
+      : store_(wanted.store),
+        site_(site),
+        forms_(wanted.options.weight_forms),
+        on_host_(wanted.options.plan.lifetimes.target.RunsOnHost(site.node())),
+        readers_(readers) {
+    if (!wanted.Packs(site.node())) return;
+    site.packed_weights = this;
+    store_->BeginNode(site.node());
   }
 
   // What others read plain stays in memory next to the packed form.
   bool Wants(const void* data, Bytes plain, Bytes packed, Bytes workspace) const override {
     if (forms_ == WeightForms::kPacked) return true;
-    const bool alone = std::ranges::any_of(
-        site_.node().inputs, [&](ValueId input) { return readers_.IsOnlyRead(input, data); });
-    return packed - (alone ? plain : Bytes(0)) <= workspace;
+    return packed - (IsOnlyRead(data) ? plain : Bytes(0)) <= workspace;
   }
   Result<const void*> Pack(const void* data, Bytes plain, std::string_view layout, Bytes packed,
                            const Fill& fill) override {
@@ -84,18 +103,63 @@ class PackingRecorder : public kernels::PackedWeights {
     }
     // Of a constant that is two operands of the node, the other may be read as it is.
     if (std::has_single_bit(same)) inputs_ |= same;
-    return store_.Pack(data, plain, layout, packed, fill);
+    return store_->Pack(data, plain, layout, packed, fill);
   }
-  void Forget(const void* data, Bytes size) override { store_.Forget(data, size); }
+  void Forget(const void* data, Bytes size) override { store_->Forget(data, size); }
   uint64_t inputs() const { return inputs_; }
 
+  // What the kernel may depend on besides its site: who prepares it, whether it packs, which
+  // constants it alone reads, and which operands are the same constant.
+  std::string Context() const {
+    std::string context = {on_host_ ? 'h' : 'd', site_.packed_weights == nullptr ? '-' : 'p'};
+    for (const TensorInfo& input : site_.inputs) {
+      const auto first = std::ranges::find(site_.inputs, input.data, &TensorInfo::data);
+      context += input.constant && IsOnlyRead(input.data) ? '1' : '0';
+      context += static_cast<char>(std::min<std::ptrdiff_t>(first - site_.inputs.begin(), 127));
+    }
+    return context;
+  }
+
  private:
-  kernels::PackedWeights& store_;
+  bool IsOnlyRead(const void* data) const {
+    return std::ranges::any_of(site_.node().inputs,
+                               [&](ValueId input) { return readers_.IsOnlyRead(input, data); });
+  }
+
+  kernels::PackedWeights* const store_;
   const KernelSite& site_;
   const WeightForms forms_;
+  const bool on_host_;
   const ConstantReaders& readers_;
   uint64_t inputs_ = 0;
 };
+
+// The sites of all nodes that have a kernel, in the order of the bodies.
+template <typename Visit>
+Status ForEachSite(CompiledModel& model, const KernelsWanted& wanted, const Visit& visit) {
+  const Graph& graph = model.graph;
+  model.kernels.resize(graph.nodes.size());
+  model.packed_inputs.resize(graph.nodes.size());
+  for (const graph::Subgraph& body : graph.subgraphs) {
+    for (const NodeId id : body.nodes) {
+      const Node& node = graph[id];
+      if (!SubgraphsOf(node).empty() || IsTransfer(node)) continue;
+      NodeSite known(graph, id);
+      KernelSite& site = known.site();
+      site.deterministic = wanted.options.deterministic;
+      if (!wanted.most_workspace.empty()) site.most_workspace = wanted.most_workspace[id.index()];
+      if (!wanted.choices.empty() && !wanted.choices[id.index()].alternative.empty()) {
+        const KernelChoice& choice = wanted.choices[id.index()];
+        site.alternatives.wanted = choice.alternative;
+        site.most_workspace = std::min(site.most_workspace, choice.most_workspace);
+      }
+      const kernels::Backend& backend = wanted.BackendOf(site);
+      if (!backend.Supports(graph, id)) return kernels::NoKernel(site, backend.name());
+      PLIMSOLL_TRY(visit(site));
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -123,48 +187,48 @@ TradesByNode TradesWithin(const CompiledModel& model, const CompileOptions& opti
   return trades;
 }
 
-Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpose purpose,
+Status PrepareKernels(CompiledModel& model, const CompileOptions& options,
                       const std::vector<Bytes>& most_workspace,
-                      const std::vector<KernelChoice>& choices, TradesByNode* trades) {
-  const Graph& graph = model.graph;
-  const Target& target = options.plan.lifetimes.target;
-  ConstantReaders readers(model.graph, purpose == Purpose::kToRun);
+                      const std::vector<KernelChoice>& choices) {
+  ConstantReaders readers(model.graph, true);
+  const KernelsWanted wanted{options, most_workspace, choices, options.packed_weights};
+  return ForEachSite(model, wanted, [&](KernelSite& site) -> Status {
+    const size_t node = site.id.index();
+    PackingRecorder recorder(site, wanted, readers);
+    PLIMSOLL_ASSIGN(model.kernels[node], wanted.BackendOf(site).Prepare(site));
+    model.packed_inputs[node] = recorder.inputs();
+    readers.Packed(site.node(), recorder.inputs());
+    return {};
+  });
+}
+
+Status LookAtKernels(CompiledModel& model, const CompileOptions& options,
+                     const std::vector<Bytes>& most_workspace,
+                     const std::vector<KernelChoice>& choices, KernelLooks& looks,
+                     TradesByNode& trades) {
+  const ConstantReaders readers(model.graph, false);
   NoPacking no_packing;
-  kernels::PackedWeights* const store =
-      purpose == Purpose::kToLook && options.packed_weights != nullptr ? &no_packing
-                                                                       : options.packed_weights;
-  model.kernels.resize(graph.nodes.size());
-  model.packed_inputs.resize(graph.nodes.size());
-  if (trades != nullptr) trades->assign(graph.nodes.size(), {});
-  for (const graph::Subgraph& body : graph.subgraphs) {
-    for (const NodeId id : body.nodes) {
-      const Node& node = graph[id];
-      if (!SubgraphsOf(node).empty() || IsTransfer(node)) continue;
-      const kernels::Backend& backend = target.BackendOf(node);
-      NodeSite known(graph, id);
-      KernelSite& site = known.site();
-      site.deterministic = options.deterministic;
-      if (trades != nullptr) site.alternatives.trades = &(*trades)[id.index()];
-      if (!most_workspace.empty()) site.most_workspace = most_workspace[id.index()];
-      if (!choices.empty() && !choices[id.index()].alternative.empty()) {
-        const KernelChoice& choice = choices[id.index()];
-        site.alternatives.wanted = choice.alternative;
-        site.most_workspace = std::min(site.most_workspace, choice.most_workspace);
-      }
-      if (!backend.Supports(graph, id)) return kernels::NoKernel(site, backend.name());
-      std::optional<PackingRecorder> recorder;
-      const bool packs = store != nullptr && MayPack(node) && !target.RunsOnHost(node) &&
-                         options.weight_forms != WeightForms::kPlain;
-      if (packs) {
-        site.packed_weights = &recorder.emplace(*store, site, options.weight_forms, readers);
-      }
-      PLIMSOLL_ASSIGN(model.kernels[id.index()], backend.Prepare(site));
-      if (!recorder) continue;
-      model.packed_inputs[id.index()] = recorder->inputs();
-      readers.Packed(node, recorder->inputs());
-    }
-  }
-  return {};
+  const KernelsWanted wanted{options, most_workspace, choices,
+                             options.packed_weights == nullptr ? nullptr : &no_packing};
+  trades.assign(model.graph.nodes.size(), {});
+  return ForEachSite(model, wanted, [&](KernelSite& site) -> Status {
+    const size_t node = site.id.index();
+    PackingRecorder recorder(site, wanted, readers);
+    const auto prepare = [&]() -> Result<KernelLook> {
+      KernelLook look;
+      site.alternatives.trades = &look.trades;
+      PLIMSOLL_ASSIGN(const kernels::KernelPointer kernel, wanted.BackendOf(site).Prepare(site));
+      look.workspace = kernel->workspace();
+      look.packed_inputs = recorder.inputs();
+      return look;
+    };
+    PLIMSOLL_ASSIGN(KernelLook look, looks.At(site, recorder.Context(), prepare));
+    model.kernels[node] = kernels::MakeKernel(
+        [](const kernels::KernelCall&) { assert(false && "a kernel to look at"); }, look.workspace);
+    model.packed_inputs[node] = look.packed_inputs;
+    trades[node] = std::move(look.trades);
+    return {};
+  });
 }
 
 }  // namespace plimsoll::compile

@@ -4,16 +4,11 @@
 #include <vector>
 
 #include "compile/compile_model.h"
+#include "compile/kernel_looks.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/status.h"
 
 namespace plimsoll::compile {
-
-// What kernels are made for.
-enum class Purpose {
-  kToRun,   // they pack their constants, whose plain form goes where nobody reads it
-  kToLook,  // to know what they need
-};
 
 // Says yes to every packing and does none: for kernels that are made to be looked at.
 class NoPacking : public kernels::PackedWeights {
@@ -36,11 +31,17 @@ using TradesByNode = std::vector<std::vector<kernels::Trade>>;
 
 // Kernels for every node that carries no body, in the order of the bodies. `most_workspace` is what
 // is welcome of each node's; empty: as much as they like. `choices` are by node; empty: none.
-// `trades` takes in what kernels offer, where it is given.
-Status PrepareKernels(CompiledModel& model, const CompileOptions& options, Purpose purpose,
+// They pack their constants, whose plain form goes where nobody reads it.
+Status PrepareKernels(CompiledModel& model, const CompileOptions& options,
                       const std::vector<Bytes>& most_workspace,
-                      const std::vector<KernelChoice>& choices = {},
-                      TradesByNode* trades = nullptr);
+                      const std::vector<KernelChoice>& choices);
+
+// The same to know what kernels need: they have their workspaces, pack nothing and cannot run.
+// `trades` takes in what they offer.
+Status LookAtKernels(CompiledModel& model, const CompileOptions& options,
+                     const std::vector<Bytes>& most_workspace,
+                     const std::vector<KernelChoice>& choices, KernelLooks& looks,
+                     TradesByNode& trades);
 
 // The same trades of nodes that have offered some, with at most that workspace of each node.
 TradesByNode TradesWithin(const CompiledModel& model, const CompileOptions& options,

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "compile/passes/node_key.h"
 #include "compile/passes/rewriter.h"
 #include "graph/operator_row.h"
 #include "kernels/catalogue.h"
-#include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -21,90 +21,15 @@ using graph::NodeId;
 using graph::SubgraphId;
 using graph::ValueId;
 
-// Comparing larger tensors costs more than their repetition does.
-constexpr int64_t kComparedBytes = 1024;
-
-// Bytes that are equal exactly when what they stand for is: numbers have one length, and every text
-// or list carries its own.
-void AppendNumber(std::string& key, uint64_t number) {
-  key.append(reinterpret_cast<const char*>(&number), sizeof(number));
-}
-
-void AppendText(std::string& key, std::string_view text) {
-  AppendNumber(key, text.size());
-  key += text;
-}
-
-void AppendBytes(std::string& key, const void* data, size_t size) {
-  AppendText(key, {static_cast<const char*>(data), size});
-}
-
-bool AppendTensor(std::string& key, const graph::ConstantTensor& tensor) {
-  if (tensor.missing || tensor.Size().value() > kComparedBytes ||
-      static_cast<int64_t>(tensor.strings.size()) > kComparedBytes) {
-    return false;
-  }
-  AppendText(key, graph::Name(tensor.type));
-  AppendBytes(key, tensor.dims.data(), tensor.dims.size() * sizeof(tensor.dims[0]));
-  AppendBytes(key, tensor.bytes.data(), tensor.bytes.size());
-  AppendNumber(key, tensor.strings.size());
-  for (const std::string_view text : tensor.strings) AppendText(key, text);
-  return true;
-}
-
-// False for attributes that two nodes cannot be seen to share: bodies, lists of tensors.
-struct AppendAttribute {
-  std::string& key;
-
-  bool operator()(int64_t number) const { return Bytes(&number, sizeof(number)); }
-  bool operator()(double number) const { return Bytes(&number, sizeof(number)); }
-  bool operator()(const std::string& text) const { return Bytes(text.data(), text.size()); }
-  bool operator()(const std::vector<int64_t>& list) const {
-    return Bytes(list.data(), list.size() * sizeof(int64_t));
-  }
-  bool operator()(const std::vector<double>& list) const {
-    return Bytes(list.data(), list.size() * sizeof(double));
-  }
-  bool operator()(const std::vector<std::string>& list) const {
-    AppendNumber(key, list.size());
-    for (const std::string& text : list) AppendText(key, text);
-    return true;
-  }
-  bool operator()(const graph::ConstantTensor& tensor) const { return AppendTensor(key, tensor); }
-  bool operator()(const std::vector<graph::ConstantTensor>&) const { return false; }
-  bool operator()(SubgraphId) const { return false; }
-  bool operator()(const std::vector<SubgraphId>&) const { return false; }
-  bool operator()(const graph::ValueType& type) const {
-    AppendText(key, Text(type));
-    return true;
-  }
-
-  bool Bytes(const void* data, size_t size) const {
-    AppendBytes(key, data, size);
-    return true;
-  }
-};
-
 // False for a node that is not to be merged; then the key is of no use.
 bool AppendNode(std::string& key, const Node& node) {
   const bool known = graph::FindOperator(node.domain, node.op, node.version) != nullptr;
   if (!known || !MayRewrite(node) || !kernels::IsDeterministic(node)) return false;
-  AppendText(key, node.domain);
-  AppendText(key, node.op);
-  AppendNumber(key, static_cast<uint64_t>(node.version));
   AppendNumber(key, node.inputs.size());
   for (const ValueId input : node.inputs) AppendNumber(key, input.valid() ? input.index() + 1 : 0);
   AppendNumber(key, node.outputs.size());
   for (const ValueId output : node.outputs) key += output.valid() ? 'o' : '-';
-  std::vector<std::pair<std::string_view, const graph::Attribute*>> attributes;
-  for (const auto& [name, attribute] : node.attributes) attributes.emplace_back(name, &attribute);
-  std::sort(attributes.begin(), attributes.end());
-  for (const auto& [name, attribute] : attributes) {
-    AppendText(key, name);
-    AppendNumber(key, attribute->index());
-    if (!std::visit(AppendAttribute{key}, *attribute)) return false;
-  }
-  return true;
+  return AppendOperator(key, node);
 }
 
 // The first of each kind, found by a key that is made anew for every comparison: keys of all would
