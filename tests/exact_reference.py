@@ -247,9 +247,25 @@ def make_double(graph):
                 attribute.i = TensorProto.DOUBLE
 
 
+def put_in_order(graph):
+    """Nodes behind those that make what they read, to which not every file keeps."""
+    left, made = list(graph.node), {name for node in graph.node for name in node.output}
+    ordered, waiting = [], {"": False, **dict.fromkeys(made, True)}
+    while left:
+        ready = [node for node in left if not any(waiting.get(name) for name in node.input)]
+        if not ready:
+            raise ValueError("nodes wait for each other")
+        ordered += ready
+        waiting.update((name, False) for node in ready for name in node.output)
+        left = [node for node in left if any(waiting[name] for name in node.output if name)]
+    del graph.node[:]
+    graph.node.extend(ordered)
+
+
 def evaluate(path, feeds):
     """Outputs by name. NotImplementedError, or what the evaluator raises, where an operator has no such form."""
     model = onnx.load(path)
+    put_in_order(model.graph)
     make_double(model.graph)
     given = {name: array.astype(np.float64) if array.dtype in (np.float16, np.float32) else array for name, array in feeds.items()}
     outputs = [port.name for port in model.graph.output]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compile/passes/constants.h"
 #include "compile/passes/fuse/patterns.h"
 #include "compile/passes/rewriter.h"
 #include "compile/shapes/shapes.h"
@@ -33,7 +34,11 @@ int StandardVersion(const Graph& graph) {
 class HalfWidening {
  public:
   explicit HalfWidening(Graph& graph)
-      : graph_(graph), version_(StandardVersion(graph)), returned_(graph.values.size()) {
+      : graph_(graph),
+        version_(StandardVersion(graph)),
+        folded_(FindConstantValues(graph)),
+        returned_(graph.values.size()),
+        rounded_(graph.values.size()) {
     for (const graph::Subgraph& body : graph.subgraphs) {
       for (const ValueId output : body.outputs) {
         if (output.valid()) returned_[output.index()] = true;
@@ -62,6 +67,11 @@ class HalfWidening {
     std::vector<NodeId> walked;
     for (const NodeId id : nodes) {
       for (const SubgraphId inner : SubgraphsOf(graph_[id])) WalkBody(inner);
+      if (RoundsToHalf(id)) {
+        walked.push_back(id);
+        KeepUnrounded(graph_[id].inputs[0], graph_[id].outputs[0], walked);
+        continue;
+      }
       const std::vector<ValueId> halves = HalvesAmong(graph_[id].outputs);
       const bool wide = MayWiden(id) && Widen(id);
       walked.push_back(id);
@@ -81,6 +91,26 @@ class HalfWidening {
     return halves;
   }
 
+  // A Cast of the file from a wider float that runs tell.
+  bool RoundsToHalf(NodeId id) const {
+    const Node& node = graph_[id];
+    if (node.op != "Cast" || !node.domain.empty() || !MayRewrite(node)) return false;
+    const graph::ValueType& from = graph_[node.inputs[0]].type;
+    return !folded_[node.inputs[0].index()] &&
+           graph_[node.outputs[0]].type.data_type == DataType::kFloat16 &&
+           (from.data_type == DataType::kFloat32 || from.data_type == DataType::kFloat64);
+  }
+
+  // Nodes that work on float32 read what the Cast was given, as in ONNX Runtime.
+  void KeepUnrounded(ValueId wide, ValueId half, std::vector<NodeId>& walked) {
+    rounded_[half.index()] = true;
+    if (graph_[wide].type.data_type == DataType::kFloat32) {
+      twins_[half.index()] = wide;
+    } else {
+      walked.push_back(AddCast(wide, TwinOf(half)));
+    }
+  }
+
   bool MayWiden(NodeId id) const {
     const Node& node = graph_[id];
     const graph::OperatorFacts& facts = FactsOf(node);
@@ -89,6 +119,8 @@ class HalfWidening {
     if (!kernels::IsDeterministic(node) || facts.in_place_caches[0].output != 0) return false;
     const std::vector<ValueId> halves = HalvesAmong(node.inputs);
     if (halves.empty()) return false;
+    // Two Casts in a row are there for the rounding.
+    if (node.op == "Cast" && rounded_[halves[0].index()]) return false;
     const bool moves =
         facts.view != graph::View::kNone && facts.view != graph::View::kWholeIfUnchanged;
     if (!moves) return true;
@@ -186,7 +218,9 @@ class HalfWidening {
 
   Graph& graph_;
   const int version_;
-  std::vector<bool> returned_;                    // by value: a body returns it
+  const std::vector<bool> folded_;                // by value of the file: constants tell it
+  std::vector<bool> returned_;                    // likewise: a body returns it
+  std::vector<bool> rounded_;                     // likewise: a Cast of the file makes it
   std::vector<ValueId> twins_;                    // by value
   std::vector<bool> made_wide_;                   // by value: its twin is what a node makes
   std::vector<std::vector<NodeId>> first_casts_;  // by body
