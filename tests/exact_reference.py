@@ -2,12 +2,14 @@
 
 For models in which a last bit decides what a rounding to whole numbers gives, and so all that follows: who of two engines is right can only be
 told beside the exact answer. Nodes run by the reference evaluator of the onnx package with weights, constants and casts made doubles, and
-integers as they are; operators of which that evaluator knows only a float32 form, or none, are below."""
+integers as they are; operators of which that evaluator knows only a float32 form, or none, are below and in exact_transformers.py."""
 import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
+
+import exact_transformers
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 LIMITS = {np.dtype(np.uint8): (0, 255), np.dtype(np.int8): (-128, 127)}
@@ -224,7 +226,7 @@ class DynamicQuantizeLSTM(OpRun):
 
 
 NEW_OPERATORS = [QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, Conv, ConvInteger, QLinearConv, QLinearMatMul, QLinearAdd, QLinearMul, QLinearSoftmax,
-                 QLinearSigmoid, QLinearLeakyRelu, QLinearGlobalAveragePool, QLinearAveragePool, QLinearConcat, QGemm, GatherElements, DynamicQuantizeLSTM]
+                 QLinearSigmoid, QLinearLeakyRelu, QLinearGlobalAveragePool, QLinearAveragePool, QLinearConcat, QGemm, GatherElements, DynamicQuantizeLSTM, *exact_transformers.OPERATORS]
 
 
 def doubled(tensor):
