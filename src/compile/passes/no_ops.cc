@@ -102,24 +102,34 @@ bool BroadcastsItself(const Node& node) {
   return std::ranges::any_of(kOperators, [&](std::string_view op) { return Is(node, op); });
 }
 
-// Reads what an Expand was given where the node broadcasts that to the same result. Gives how often
-// that was so.
+// Whether what an Expand was given serves the node as its input `i`: it broadcasts that to the same
+// result by itself, or reads one image for all grids.
+bool ServesWithout(const Graph& graph, NodeId expand, NodeId id, size_t i) {
+  const Node& node = graph[id];
+  const graph::Shape* const given = ShapeOf(graph, graph[expand].inputs[0]);
+  const graph::Shape* const expanded = ShapeOf(graph, node.inputs[i]);
+  const graph::Shape* const made = ShapeOf(graph, node.outputs[0]);
+  if (given == nullptr || expanded == nullptr || made == nullptr) return false;
+  if (Is(node, "GridSample")) {
+    return i == 0 && given->size() == expanded->size() && given->front() == graph::Dim(1) &&
+           std::equal(given->begin() + 1, given->end(), expanded->begin() + 1);
+  }
+  if (!BroadcastsItself(node)) return false;
+  std::vector<const graph::Shape*> shapes;
+  for (size_t other = 0; other < node.inputs.size(); ++other) {
+    shapes.push_back(other == i ? given : ShapeOf(graph, node.inputs[other]));
+  }
+  return std::ranges::find(shapes, nullptr) == shapes.end() && graph::Broadcast(shapes) == *made;
+}
+
+// Reads what an Expand was given where that serves as well. Gives how often that was so.
 int SkipExpands(Rewriter& rewriter, NodeId id) {
   Graph& graph = rewriter.graph();
   int skipped = 0;
-  for (size_t i = 0; i < graph[id].inputs.size() && BroadcastsItself(graph[id]); ++i) {
+  for (size_t i = 0; i < graph[id].inputs.size(); ++i) {
     const NodeId expand = MadeBy(graph, graph[id].inputs[i], "Expand", graph[id].home);
-    const graph::Shape* const made = ShapeOf(graph, graph[id].outputs[0]);
-    if (!expand.valid() || made == nullptr || rewriter.IsOverwritten(graph[expand].inputs[0])) {
-      continue;
-    }
-    std::vector<const graph::Shape*> shapes;
-    for (size_t other = 0; other < graph[id].inputs.size(); ++other) {
-      shapes.push_back(
-          ShapeOf(graph, other == i ? graph[expand].inputs[0] : graph[id].inputs[other]));
-    }
-    if (std::ranges::find(shapes, nullptr) != shapes.end()) continue;
-    if (graph::Broadcast(shapes) != *made) continue;
+    if (!expand.valid() || !ServesWithout(graph, expand, id, i)) continue;
+    if (rewriter.IsOverwritten(graph[expand].inputs[0])) continue;
     rewriter.SetInput(id, i, graph[expand].inputs[0]);
     rewriter.DropUnused(expand);
     ++skipped;

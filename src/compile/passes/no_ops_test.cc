@@ -83,6 +83,24 @@ TEST(NoOpsTest, AnExpandThatItsReaderDoesItselfGoes) {
   EXPECT_EQ(LeftOf(expanded("PRelu", {1, 3}, {2, 3})), "Relu Abs Expand PRelu Neg");
 }
 
+TEST(NoOpsTest, AnImageThatIsRepeatedForEachGridIsReadByAllOfThem) {
+  const auto left = [](const Shape& image, const Ints& to, const Shape& grid) {
+    GraphBuilder builder;
+    const ValueId x = builder.Node("Abs", {builder.Input("x", FloatTensor(image))});
+    const ValueId images = builder.Node("Expand", {x, builder.Int64s("to", to)});
+    builder.Output(builder.Node("GridSample", {images, builder.Input("g", FloatTensor(grid))}));
+    Graph graph = Inferred(builder);
+    RemoveNoOps(graph);
+    EXPECT_TRUE(InferShapes(graph).ok());
+    EXPECT_EQ((*graph[graph.root().outputs[0]].type.shape)[0], Dim(to[0]));
+    return OperatorsOf(graph);
+  };
+  EXPECT_EQ(left({1, 3, 8, 8}, {4, 3, 8, 8}, {4, 5, 5, 2}), "Abs GridSample");
+  EXPECT_EQ(left({1, 1, 8, 8}, {4, 3, 8, 8}, {4, 5, 5, 2}), "Abs Expand GridSample")
+      << "channels are not repeated";
+  EXPECT_EQ(left({3, 8, 8}, {4, 3, 8, 8}, {4, 5, 5, 2}), "Abs Expand GridSample") << "no batches";
+}
+
 TEST(NoOpsTest, ADropoutThatMayTrainStays) {
   GraphBuilder builder;
   const ValueId x = builder.Input("x", FloatTensor({2}));

@@ -8,7 +8,8 @@
 namespace plimsoll::graph::operators {
 namespace {
 
-// Data [batch, channels, places...] read at grid [batch, places..., coordinates].
+// Data [batch, channels, places...] read at grid [batch, places..., coordinates]. One image may
+// serve all grids: what repeats it is left out of the graph (compile/passes/no_ops.h).
 Status InferGridSample(InferContext& context) {
   PLIMSOLL_TRY(CheckRankAtLeast(context, 0, 3));
   PLIMSOLL_TRY(CheckRankAtLeast(context, 1, 3));
@@ -22,7 +23,10 @@ Status InferGridSample(InferContext& context) {
     }
     PLIMSOLL_TRY(CheckEqual(context, "the coordinates of the grid and the places of the data",
                             grid->back(), static_cast<int64_t>(data->size()) - 2));
-    PLIMSOLL_TRY(CheckEqual(context, "the batches of data and grid", data->front(), grid->front()));
+    if (data->front() != Dim(1)) {
+      PLIMSOLL_TRY(
+          CheckEqual(context, "the batches of data and grid", data->front(), grid->front()));
+    }
   }
   const Shape* known = grid != nullptr ? grid : data;
   if (known == nullptr) {
@@ -36,7 +40,7 @@ Status InferGridSample(InferContext& context) {
     for (size_t axis = 2; axis < shape.size(); ++axis) shape[axis] = (*grid)[axis - 1];
   }
   if (data != nullptr) {
-    shape[0] = Clearer(data->front(), shape[0]);
+    if (data->front() != Dim(1)) shape[0] = Clearer(data->front(), shape[0]);
     shape[1] = (*data)[1];
   }
   context.SetOutput(0, type, std::move(shape));

@@ -70,6 +70,8 @@ TEST(ImageTest, ReadsAtAGrid) {
       {"GridSample", 16, {"float32[n,c,5,5]", "float32[2,h,w,2]"}, {}, {"float32[2,c,h,w]"}},
       {"GridSample", 20, {"float32[n,c,5,5,5]", "float32[n,d,h,w,3]"}, {}, {"float32[n,c,d,h,w]"}},
       {"GridSample", 16, {"float32[n,c,5,5]", "float32[n,h,w,3]"}, {}, {"fails: coordinates"}},
+      {"GridSample", 16, {"float32[1,c,5,5]", "float32[3,h,w,2]"}, {}, {"float32[3,c,h,w]"}},
+      {"GridSample", 16, {"float32[2,c,5,5]", "float32[3,h,w,2]"}, {}, {"fails: batches"}},
       {"AffineGrid", 20, {"float32[n,2,3]", "int64[4]{2,3,h,6}"}, {}, {"float32[2,h,6,2]"}},
       {"AffineGrid", 20, {"float32[n,3,4]", "int64[5]"}, {}, {"float32[n,?,?,?,3]"}},
       {"AffineGrid", 20, {"float32[n,2,3]", "int64[3]{2,3,5}"}, {}, {"fails: 4 or 5 elements"}},

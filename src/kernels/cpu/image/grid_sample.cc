@@ -21,6 +21,7 @@ struct Sampling {
   Interpolation interpolation;
   Padding padding;
   bool align_corners;
+  bool one_image;  // for all grids
   int64_t batches;
   int64_t channels;
   int64_t points;  // of the grid, for one image
@@ -126,30 +127,42 @@ double Sampled(const T* image, std::span<const Taps> axes, int64_t offset) {
   return sum;
 }
 
-// Whether a sample lies between four pixels that all are there: most do.
-bool IsBetweenFour(std::span<const Taps> axes) {
-  return axes.size() == 2 && axes[0].count == 2 && axes[1].count == 2 &&
-         std::min(
-             {axes[0].offsets[0], axes[0].offsets[1], axes[1].offsets[0], axes[1].offsets[1]}) >= 0;
-}
-
-// The pixels around each of some points, and what each of them counts.
-template <typename W>
-struct FourPixels {
+// Where some points of one image lie along one of its two axes.
+struct AxisPlaces {
   static constexpr int64_t kMostPoints = 128;
-  int64_t offsets[4][kMostPoints];
-  W weights[4][kMostPoints];
+  static constexpr int64_t kMostPixels = 1 << 30;
+  int32_t pixels[kMostPoints];  // the nearest, or the last one before it; may be outside
+  double behind[kMostPoints];   // how far behind that it is, from 0 to 1
 
-  void Set(int64_t point, const Taps& down, const Taps& across) {
-    for (size_t i = 0; i < 4; ++i) {
-      offsets[i][point] = down.offsets[i / 2] + across.offsets[i % 2];
-      weights[i][point] = static_cast<W>(down.weights[i / 2] * across.weights[i % 2]);
+  // `places` are changed.
+  void Set(std::span<double> places, int64_t length, bool nearest) {
+    constexpr double kRounds = 6755399441055744.0;  // from which on doubles are whole numbers
+    constexpr double kBefore = 2;
+    const auto most = static_cast<double>(length + 1);
+    for (double& place : places) {
+      place = place > -kBefore ? place : -kBefore;  // not a number: outside
+      place = place < most ? place : most;
+    }
+    if (nearest) {
+      for (double& place : places) place = (place + kRounds) - kRounds;
+    }
+    for (size_t i = 0; i < places.size(); ++i) {
+      pixels[i] = static_cast<int32_t>(places[i] + kBefore) - static_cast<int32_t>(kBefore);
+      behind[i] = places[i] - static_cast<double>(pixels[i]);
     }
   }
-  void Leave(int64_t point) {
-    for (size_t i = 0; i < 4; ++i) offsets[i][point] = 0;
-    for (size_t i = 0; i < 4; ++i) weights[i][point] = 0;
-  }
+};
+
+bool IsInside(int64_t pixel, int64_t length) {
+  return static_cast<uint64_t>(pixel) < static_cast<uint64_t>(length);
+}
+
+// The pixels that each of some points is made of, and what each of them counts. One at -1 is read
+// as zero.
+template <typename W>
+struct PointPixels {
+  int64_t offsets[4][AxisPlaces::kMostPoints];
+  W weights[4][AxisPlaces::kMostPoints];
 };
 
 template <typename T>
@@ -157,19 +170,21 @@ class GridSampler {
  public:
   GridSampler(const Sampling& sampling, graph::DataType grid_type, const KernelCall& call)
       : sampling_(sampling),
+        image_size_(ElementCount(sampling.image)),
         grid_type_(grid_type),
         grid_(call.inputs[1]),
         from_(static_cast<const T*>(call.inputs[0])),
         to_(static_cast<T*>(call.outputs[0])) {}
 
   void Run() const {
+    const Dims& image = sampling_.image;
+    const bool in_blocks = sampling_.interpolation != Interpolation::kCubic && image.size() == 2 &&
+                           std::max(image[0], image[1]) < AxisPlaces::kMostPixels;
     ParallelFor(sampling_.batches * sampling_.points, 256, [&](int64_t begin, int64_t end) {
-      const bool between_four =
-          sampling_.interpolation == Interpolation::kLinear && sampling_.image.size() == 2;
       for (int64_t point = begin; point < end;) {
         const int64_t left = std::min(end - point, sampling_.points - point % sampling_.points);
-        const int64_t count = std::min(left, Pixels::kMostPoints);
-        if (between_four) {
+        const int64_t count = std::min(left, AxisPlaces::kMostPoints);
+        if (in_blocks) {
           RunBlock(point, count);
         } else {
           for (int64_t i = 0; i < count; ++i) RunPoint(point + i);
@@ -181,17 +196,20 @@ class GridSampler {
 
  private:
   using W = Wide<T>;
-  using Pixels = FourPixels<W>;
+  using Pixels = PointPixels<W>;
 
   // The grid names the last axis of the image first.
-  Taps TapsOf(int64_t point, size_t axis) const {
+  double CoordinateAt(int64_t point, size_t axis) const {
     const size_t rank = sampling_.image.size();
     const auto at = point * static_cast<int64_t>(rank) + static_cast<int64_t>(rank - 1 - axis);
-    return TapsAt(sampling_, LoadDouble(grid_type_, grid_, at), axis);
+    if (grid_type_ == graph::DataType::kFloat32) {
+      return static_cast<double>(static_cast<const float*>(grid_)[at]);
+    }
+    return LoadDouble(grid_type_, grid_, at);
   }
   const T* ImageAt(int64_t point, int64_t channel) const {
-    const int64_t image = point / sampling_.points * sampling_.channels + channel;
-    return from_ + image * ElementCount(sampling_.image);
+    const int64_t image = sampling_.one_image ? 0 : point / sampling_.points;
+    return from_ + (image * sampling_.channels + channel) * image_size_;
   }
   T* ResultAt(int64_t point, int64_t channel) const {
     const int64_t image = point / sampling_.points * sampling_.channels + channel;
@@ -201,41 +219,107 @@ class GridSampler {
   void RunPoint(int64_t point) const {
     const size_t rank = sampling_.image.size();
     Taps taps[kMostAxes];
-    for (size_t axis = 0; axis < rank; ++axis) taps[axis] = TapsOf(point, axis);
+    for (size_t axis = 0; axis < rank; ++axis) {
+      taps[axis] = TapsAt(sampling_, CoordinateAt(point, axis), axis);
+    }
     for (int64_t c = 0; c < sampling_.channels; ++c) {
       const double value = Sampled(ImageAt(point, c), std::span(taps, rank), 0);
       *ResultAt(point, c) = static_cast<T>(static_cast<W>(value));
     }
   }
 
-  // Points of one image, most of which lie between four pixels.
+  // Points of one image. What is outside is 0, or made one by one.
   void RunBlock(int64_t point, int64_t count) const {
-    Pixels pixels;
-    int64_t others[Pixels::kMostPoints];
-    int64_t other_count = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const Taps taps[] = {TapsOf(point + i, 0), TapsOf(point + i, 1)};
-      if (IsBetweenFour(taps)) {
-        pixels.Set(i, taps[0], taps[1]);
-      } else {
-        pixels.Leave(i);
-        others[other_count++] = point + i;
+    const bool nearest = sampling_.interpolation == Interpolation::kNearest;
+    AxisPlaces axes[2];
+    double places[AxisPlaces::kMostPoints];
+    for (size_t axis = 0; axis < 2; ++axis) {
+      const int64_t length = sampling_.image[axis];
+      for (int64_t i = 0; i < count; ++i) {
+        places[i] = ToPixels(CoordinateAt(point + i, axis), length, sampling_.align_corners);
       }
+      axes[axis].Set(std::span(places, static_cast<size_t>(count)), length, nearest);
     }
+    Pixels pixels;
+    const bool all_inside =
+        nearest ? FindNearest(axes, count, pixels) : FindFour(axes, count, pixels);
     for (int64_t c = 0; c < sampling_.channels; ++c) {
       const T* const image = ImageAt(point, c);
       T* const results = ResultAt(point, c);
-      const auto pixel = [&](size_t tap, int64_t i) {
-        return pixels.weights[tap][i] * static_cast<W>(image[pixels.offsets[tap][i]]);
-      };
-      for (int64_t i = 0; i < count; ++i) {
-        results[i] = static_cast<T>((pixel(0, i) + pixel(1, i)) + (pixel(2, i) + pixel(3, i)));
+      if (nearest) {
+        TakeNearest(pixels, image, results, count);
+      } else if (all_inside) {
+        SumFour(pixels, results, count, [&](int64_t at) { return static_cast<W>(image[at]); });
+      } else {
+        SumFour(pixels, results, count,
+                [&](int64_t at) { return at < 0 ? W(0) : static_cast<W>(image[at]); });
       }
     }
-    for (int64_t i = 0; i < other_count; ++i) RunPoint(others[i]);
+    if (all_inside || sampling_.padding == Padding::kZeros) return;
+    const int taps = nearest ? 1 : 4;
+    for (int64_t i = 0; i < count; ++i) {
+      bool inside = true;
+      for (int tap = 0; tap < taps; ++tap) inside &= pixels.offsets[tap][i] >= 0;
+      if (!inside) RunPoint(point + i);
+    }
+  }
+
+  // Gives whether all are pixels of the image.
+  bool FindNearest(const AxisPlaces (&axes)[2], int64_t count, Pixels& pixels) const {
+    const auto [height, width] = std::pair(sampling_.image[0], sampling_.image[1]);
+    bool all_inside = true;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t row = axes[0].pixels[i];
+      const int64_t column = axes[1].pixels[i];
+      const bool inside = IsInside(row, height) && IsInside(column, width);
+      pixels.offsets[0][i] = inside ? row * width + column : -1;
+      all_inside &= inside;
+    }
+    return all_inside;
+  }
+
+  // Likewise, with what they count.
+  bool FindFour(const AxisPlaces (&axes)[2], int64_t count, Pixels& pixels) const {
+    const auto [height, width] = std::pair(sampling_.image[0], sampling_.image[1]);
+    bool all_inside = true;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t row = axes[0].pixels[i];
+      const int64_t column = axes[1].pixels[i];
+      const bool rows[] = {IsInside(row, height), IsInside(row + 1, height)};
+      const bool columns[] = {IsInside(column, width), IsInside(column + 1, width)};
+      const double down[] = {1 - axes[0].behind[i], axes[0].behind[i]};
+      const double across[] = {1 - axes[1].behind[i], axes[1].behind[i]};
+      const int64_t first = row * width + column;
+      for (int64_t tap = 0; tap < 4; ++tap) {
+        const int64_t y = tap / 2;
+        const int64_t x = tap % 2;
+        pixels.offsets[tap][i] = rows[y] && columns[x] ? first + y * width + x : -1;
+        pixels.weights[tap][i] = static_cast<W>(down[y] * across[x]);
+      }
+      all_inside &= rows[0] && rows[1] && columns[0] && columns[1];
+    }
+    return all_inside;
+  }
+
+  static void TakeNearest(const Pixels& pixels, const T* image, T* results, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = pixels.offsets[0][i];
+      results[i] = at < 0 ? T(0) : image[at];
+    }
+  }
+
+  template <typename Pixel>
+  static void SumFour(const Pixels& pixels, T* results, int64_t count, const Pixel& pixel) {
+    const auto part = [&](int64_t tap, int64_t i) {
+      return pixels.weights[tap][i] * pixel(pixels.offsets[tap][i]);
+    };
+    for (int64_t i = 0; i < count; ++i) {
+      results[i] = static_cast<T>((part(0, i) + part(1, i)) + (part(2, i) + part(3, i)));
+    }
   }
 
   const Sampling& sampling_;
+  const int64_t image_size_;
   const graph::DataType grid_type_;
   const void* const grid_;
   const T* const from_;
@@ -267,12 +351,14 @@ Result<KernelPointer> MakeGridSample(KernelSite& site) {
   sampling.align_corners = site.attributes().Int("align_corners", 0) != 0;
   sampling.image.assign(data.dims.begin() + 2, data.dims.end());
   sampling.strides = StridesOf(sampling.image);
-  sampling.batches = data.dims[0];
+  sampling.batches = site.inputs[1].dims[0];
+  sampling.one_image = data.dims[0] == 1;
   sampling.channels = data.dims[1];
   sampling.points = ElementCount(std::span(site.outputs[0].dims).subspan(2));
   if (ElementCount(sampling.image) == 0) return site.BadInput("the images are empty");
-  if (site.inputs[1].elements() !=
-      sampling.batches * sampling.points * static_cast<int64_t>(rank)) {
+  if ((!sampling.one_image && data.dims[0] != sampling.batches) ||
+      site.inputs[1].elements() !=
+          sampling.batches * sampling.points * static_cast<int64_t>(rank)) {
     return site.BadInput("the grid does not fit the data");
   }
   KernelPointer kernel;

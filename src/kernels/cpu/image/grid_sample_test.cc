@@ -55,5 +55,49 @@ TEST(GridSampleTest, PointsInsideOfImagesAndBeyondThemMix) {
   }
 }
 
+// One image for two grids gives what two of it give, however points lie.
+TEST(GridSampleTest, OneImageServesAllGrids) {
+  std::mt19937 random(9);
+  std::vector<float> image(3 * kHeight * kWidth);
+  std::vector<float> grid(2 * kPoints * 2);
+  for (float& pixel : image) pixel = static_cast<float>(random() % 1000) / 500 - 1;
+  for (float& place : grid) place = static_cast<float>(random() % 3001) / 1000 - 1.5F;
+  std::vector<float> twice = image;
+  twice.insert(twice.end(), image.begin(), image.end());
+  const auto grids = Numbers<float>({2, 1, kPoints, 2}, grid);
+  for (const std::string mode : {"bilinear", "nearest", "bicubic"}) {
+    const OneNode node{"GridSample", {{"mode", mode}}, 1, "", 16};
+    const auto once = node.Run({Numbers<float>({1, 3, kHeight, kWidth}, image), grids});
+    const auto both = node.Run({Numbers<float>({2, 3, kHeight, kWidth}, twice), grids});
+    ASSERT_TRUE(once.ok() && both.ok());
+    EXPECT_EQ(ElementsOf<float>((*once)[0]), ElementsOf<float>((*both)[0])) << mode;
+  }
+}
+
+// Between two pixels the even one is the nearest, and outside there is nothing, or the border.
+TEST(GridSampleTest, TheNearestPixelIsTaken) {
+  const std::vector<float> image = {1, 2, 3, 4, 5};
+  const std::vector<float> places = {-1, -0.75F, -0.25F, 0.2F, 0.25F, 0.75F, 1, 1.4F, -1.4F, NAN};
+  std::vector<float> grid;
+  for (const float place : places) grid.insert(grid.end(), {place, 0});
+  for (const bool border : {false, true}) {
+    const OneNode node{"GridSample",
+                       {{"mode", std::string("nearest")},
+                        {"padding_mode", std::string(border ? "border" : "zeros")},
+                        {"align_corners", int64_t{1}}},
+                       1,
+                       "",
+                       16};
+    const auto made = node.Run(
+        {Numbers<float>({1, 1, 1, 5}, image), Numbers<float>({1, 1, std::ssize(places), 2}, grid)});
+    ASSERT_TRUE(made.ok()) << made.error().Text();
+    const std::vector<float> outside =
+        border ? std::vector<float>{5, 1, 1} : std::vector<float>{0, 0, 0};
+    std::vector<float> expected = {1, 1, 3, 3, 3, 5, 5};
+    expected.insert(expected.end(), outside.begin(), outside.end());
+    EXPECT_EQ(ElementsOf<float>((*made)[0]), expected);
+  }
+}
+
 }  // namespace grid_sample_test
 }  // namespace plimsoll::kernels::cpu
