@@ -153,6 +153,11 @@ Result<FeatureRows> FeatureRows::Of(const KernelSite& site) {
 }
 
 void FeatureRows::Load(const KernelCall& call, int64_t row, double* out) const {
+  if (type == graph::DataType::kFloat32) {
+    const float* const from = static_cast<const float*>(call.inputs[0]) + row * features;
+    std::copy_n(from, features, out);
+    return;
+  }
   for (int64_t i = 0; i < features; ++i) {
     out[i] = LoadDouble(type, call.inputs[0], row * features + i);
   }

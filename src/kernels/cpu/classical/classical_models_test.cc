@@ -105,11 +105,12 @@ OneNode FlatTree(const Ints& true_nodes, const Ints& true_leaves, const Ints& ro
           5};
 }
 
+constexpr int64_t kLength = 9;  // higher than trees that are walked without a look
+
 // Chains of nodes that look at feature 0: a row leaves chain c at node n where its value is at most
 // n + c / 10, and that leaf votes n; one chain compares otherwise. 11 trees, so that walks are cut.
 OneNode Chains(const std::string& mode, const std::string& odd_mode, bool nan_is_true) {
   constexpr int64_t kTrees = 11;
-  constexpr int64_t kLength = 6;
   Ints trees, ids, true_ids, false_ids, missing, vote_trees, vote_ids, vote_targets;
   Floats values, weights;
   Words modes;
@@ -153,12 +154,12 @@ float ChainSum(double value, bool less, bool odd_less, bool nan_is_true) {
   double sum = 0;
   for (int tree = 0; tree < 11; ++tree) {
     int id = 0;
-    for (; id < 12; id += 2) {
+    for (; id < 2 * kLength; id += 2) {
       const double split = id / 2 + tree / 10.0;
       const bool goes = (tree == 3 ? odd_less : less) ? value < split : value >= split;
       if (goes || (nan_is_true && id == 4 && std::isnan(value))) break;
     }
-    sum += id < 12 ? id + 1 : id;
+    sum += id < 2 * kLength ? id + 1 : id;
   }
   return static_cast<float>(sum);
 }
@@ -167,7 +168,7 @@ float ChainSum(double value, bool less, bool odd_less, bool nan_is_true) {
 // trees at once.
 TEST(TreeEnsembleTest, EachRowComesToItsLeavesWhateverIsBesideIt) {
   std::vector<float> values;
-  for (int i = 0; i < 45; ++i) values.push_back(static_cast<float>(i % 15) * 0.5f - 0.25f);
+  for (int i = 0; i < 45; ++i) values.push_back(static_cast<float>(i % 21) * 0.5f - 0.25f);
   values[7] = std::nanf("");
   values[44] = std::nanf("");
   for (const bool mixed : {false, true}) {

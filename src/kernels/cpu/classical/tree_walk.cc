@@ -37,6 +37,51 @@ TreeWalk::TreeWalk(const TreeEnsemble& trees)
   while (roots_.size() % kTogether != 0) {
     roots_.push_back(static_cast<int32_t>(steps_.size()) - 1);
   }
+  const std::vector<int32_t> heights = FindHeights();
+  for (const int32_t root : roots_) heights_.push_back(heights[static_cast<size_t>(root)]);
+  leaf_scores_ = FindLeafScores();
+}
+
+// By step: how many steps lead to the farthest leaf.
+std::vector<int32_t> TreeWalk::FindHeights() const {
+  std::vector<int32_t> heights(steps_.size(), -1);
+  std::fill(heights.begin() + nodes_, heights.end(), 0);
+  std::vector<size_t> open;
+  for (size_t start = 0; start < static_cast<size_t>(nodes_); ++start) {
+    open.push_back(start);
+    while (!open.empty()) {
+      const size_t at = open.back();
+      int32_t height = 0;
+      for (const int32_t child : steps_[at].children) {
+        const int32_t below = heights[static_cast<size_t>(child)];
+        if (below < 0) open.push_back(static_cast<size_t>(child));
+        height = std::max(height, below + 1);
+      }
+      if (open.back() != at) continue;
+      heights[at] = height;
+      open.pop_back();
+    }
+  }
+  return heights;
+}
+
+// Where sums are made and most leaves vote for most targets, once for each.
+std::vector<double> TreeWalk::FindLeafScores() const {
+  const size_t count = leaves_.size() * static_cast<size_t>(targets_);
+  const bool is_sum = aggregate_ == Aggregate::kSum || aggregate_ == Aggregate::kAverage;
+  if (!is_sum || count > 2 * (votes_.size() + leaves_.size())) return {};
+  std::vector<double> scores(count);
+  std::vector<bool> voted(count);
+  for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+    const Part& part = leaves_[leaf];
+    for (const Vote& vote : std::span(votes_.data() + part.begin, votes_.data() + part.end)) {
+      const size_t at = leaf * static_cast<size_t>(targets_) + static_cast<size_t>(vote.target);
+      if (voted[at]) return {};
+      voted[at] = true;
+      scores[at] = vote.weight;
+    }
+  }
+  return scores;
 }
 
 int32_t TreeWalk::StepOf(const TreeEnsemble::Child& child) const {
@@ -74,23 +119,32 @@ bool TreeWalk::Goes(int32_t at, double value) const {
   return false;
 }
 
-// Until all are at leaves.
+// Gives whether one was not at a leaf yet.
 template <typename Rule>
-void TreeWalk::WalkBy(const Rule& goes, Lanes& lanes) const {
-  for (bool moved = true; moved;) {
-    moved = false;
+inline bool TreeWalk::StepBy(const Rule& goes, Lanes& lanes) const {
+  bool moved = false;
 #pragma GCC unroll 8
-    for (size_t i = 0; i < kTogether; ++i) {
-      const int32_t at = lanes.at[i];
-      const Step& step = steps_[static_cast<size_t>(at)];
-      const int32_t next = step.children[goes(at, step, lanes.rows[i][step.feature])];
-      moved |= next != at;
-      lanes.at[i] = next;
-    }
+  for (size_t i = 0; i < kTogether; ++i) {
+    const int32_t at = lanes.at[i];
+    const Step& step = steps_[static_cast<size_t>(at)];
+    const int32_t next = step.children[goes(at, step, lanes.rows[i][step.feature])];
+    moved |= next != at;
+    lanes.at[i] = next;
   }
+  return moved;
 }
 
-void TreeWalk::Walk(Lanes& lanes) const {
+// Until all are at leaves: in a tree that is not high without looking whether they are, which
+// nobody can foretell.
+template <typename Rule>
+void TreeWalk::WalkBy(const Rule& goes, int32_t height, Lanes& lanes) const {
+  constexpr int32_t kLowTree = 6;
+  int32_t step = 0;
+  for (; step < std::min(height, kLowTree); ++step) StepBy(goes, lanes);
+  for (bool moved = true; moved && step < height; ++step) moved = StepBy(goes, lanes);
+}
+
+void TreeWalk::Walk(int32_t height, Lanes& lanes) const {
   const auto by = [&](const auto& compare) {
     if (has_missing_) {
       WalkBy(
@@ -98,17 +152,18 @@ void TreeWalk::Walk(Lanes& lanes) const {
             const bool missing = step.missing_is_true & std::isnan(value);
             return compare(value, step.split) | missing;
           },
-          lanes);
+          height, lanes);
     } else {
       WalkBy([&](int32_t, const Step& step, double value) { return compare(value, step.split); },
-             lanes);
+             height, lanes);
     }
   };
   if (branch_ == Branch::kLessEqual) return by(std::less_equal<>());
   if (branch_ == Branch::kLess) return by(std::less<>());
   if (branch_ == Branch::kGreaterEqual) return by(std::greater_equal<>());
   if (branch_ == Branch::kGreater) return by(std::greater<>());
-  WalkBy([this](int32_t node, const Step&, double value) { return Goes(node, value); }, lanes);
+  WalkBy([this](int32_t node, const Step&, double value) { return Goes(node, value); }, height,
+         lanes);
 }
 
 void TreeWalk::Count(const Vote& vote, double* scores, double* seen) const {
@@ -124,6 +179,11 @@ void TreeWalk::Count(const Vote& vote, double* scores, double* seen) const {
 }
 
 void TreeWalk::CountLeaf(int32_t at, double* scores, double* seen) const {
+  if (!leaf_scores_.empty()) {
+    const double* const added = leaf_scores_.data() + (at - nodes_) * targets_;
+    for (int64_t target = 0; target < targets_; ++target) scores[target] += added[target];
+    return;
+  }
   const Part& part = leaves_[static_cast<size_t>(at - nodes_)];
   const bool is_sum = aggregate_ == Aggregate::kSum || aggregate_ == Aggregate::kAverage;
   for (const Vote& vote : std::span(votes_.data() + part.begin, votes_.data() + part.end)) {
@@ -145,6 +205,8 @@ void TreeWalk::Score(const double* rows, int64_t count, int64_t features, double
   const size_t lane_trees = by_rows ? 1 : kTogether;
   const int64_t lane_rows = by_rows ? static_cast<int64_t>(kTogether) : 1;
   for (size_t root = 0; root < trees_; root += lane_trees) {
+    const auto heights = std::span(heights_).subspan(root, lane_trees);
+    const int32_t height = *std::ranges::max_element(heights);
     for (int64_t row = 0; row < count; row += lane_rows) {
       const auto row_of = [&](size_t lane) {
         return std::min(row + (by_rows ? static_cast<int64_t>(lane) : 0), count - 1);
@@ -154,7 +216,7 @@ void TreeWalk::Score(const double* rows, int64_t count, int64_t features, double
         lanes.rows[lane] = rows + row_of(lane) * features;
         lanes.at[lane] = roots_[root + (by_rows ? 0 : lane)];
       }
-      Walk(lanes);
+      Walk(height, lanes);
       const size_t used =
           by_rows ? static_cast<size_t>(std::min(lane_rows, count - row)) : kTogether;
       for (size_t lane = 0; lane < used; ++lane) {

@@ -50,10 +50,14 @@ class TreeWalk {
   };
 
   int32_t StepOf(const TreeEnsemble::Child& child) const;
+  std::vector<int32_t> FindHeights() const;
+  std::vector<double> FindLeafScores() const;
   bool Goes(int32_t at, double value) const;
   template <typename Rule>
-  void WalkBy(const Rule& goes, Lanes& lanes) const;
-  void Walk(Lanes& lanes) const;
+  bool StepBy(const Rule& goes, Lanes& lanes) const;
+  template <typename Rule>
+  void WalkBy(const Rule& goes, int32_t height, Lanes& lanes) const;
+  void Walk(int32_t height, Lanes& lanes) const;
   void CountLeaf(int32_t at, double* scores, double* seen) const;
   void Count(const Vote& vote, double* scores, double* seen) const;
 
@@ -62,7 +66,9 @@ class TreeWalk {
   std::vector<Part> members_of_;  // parts of members_, for the nodes
   std::vector<double> members_;
   std::vector<Vote> votes_;
-  std::vector<int32_t> roots_;  // filled up to a multiple of kTogether with a leaf without votes
+  std::vector<double> leaf_scores_;  // targets_ of each leaf; empty: its votes are counted
+  std::vector<int32_t> roots_;    // filled up to a multiple of kTogether with a leaf without votes
+  std::vector<int32_t> heights_;  // of the trees, so many steps lead to every leaf
   std::vector<double> base_;
   int32_t nodes_ = 0;
   size_t trees_ = 0;
