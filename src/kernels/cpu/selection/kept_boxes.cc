@@ -24,15 +24,18 @@ void KeptBoxes::Include(const Box& box) {
   widest_ = std::max(widest_, box.right - box.left);
 }
 
-void KeptBoxes::Divide() {
-  scale_ = static_cast<float>(kColumns) / (most_ - least_);
+// In as many columns as have some boxes each: to look into an empty one takes time too.
+void KeptBoxes::Divide(int64_t boxes) {
+  constexpr int64_t kOfAColumn = 16;
+  columns_ = std::clamp<int64_t>(boxes / kOfAColumn, 1, kColumns);
+  scale_ = static_cast<float>(columns_) / (most_ - least_);
   if (!std::isfinite(scale_) || !std::isfinite(widest_)) scale_ = 0;
   std::fill_n(ends_, kColumns, 0);
 }
 
 void KeptBoxes::MakeRoom() {
   int64_t next = 0;
-  for (int64_t column = 0; column < kColumns; ++column) {
+  for (int64_t column = 0; column < columns_; ++column) {
     begins_[column] = next;
     next += ends_[column];
     ends_[column] = begins_[column];
@@ -43,7 +46,7 @@ void KeptBoxes::MakeRoom() {
 int64_t KeptBoxes::ColumnOf(float left) const {
   const float place = (left - least_) * scale_;
   if (!(place > 0)) return 0;
-  return place < static_cast<float>(kColumns) ? static_cast<int64_t>(place) : kColumns - 1;
+  return place < static_cast<float>(columns_) ? static_cast<int64_t>(place) : columns_ - 1;
 }
 
 void KeptBoxes::Add(const Box& box) {
@@ -58,31 +61,25 @@ bool KeptBoxes::Overlaps(const Box& box, float limit) const {
   // Rounding must not leave out a column: one more on each side.
   const bool all = scale_ == 0 || limit < 0;
   const int64_t first = all ? 0 : std::max<int64_t>(ColumnOf(box.left - widest_) - 1, 0);
-  const int64_t last = all ? kColumns - 1 : std::min(ColumnOf(box.right) + 1, kColumns - 1);
+  const int64_t last = all ? columns_ - 1 : std::min(ColumnOf(box.right) + 1, columns_ - 1);
   for (int64_t column = first; column <= last; ++column) {
     if (OverlapsOne(box, limit, begins_[column], ends_[column])) return true;
   }
   return false;
 }
 
-// In stretches without branches, which the compiler makes vectors of.
+// Most do not meet it at all, which is told soon.
 bool KeptBoxes::OverlapsOne(const Box& box, float limit, int64_t begin, int64_t end) const {
-  constexpr int64_t kStretch = 64;
   if (limit < 0 && begin < end) return true;
   const float area = (box.bottom - box.top) * (box.right - box.left);
-  for (int64_t from = begin; from < end; from += kStretch) {
-    const int64_t to = std::min(from + kStretch, end);
-    int found = 0;
-    for (int64_t i = from; i < to; ++i) {
-      const float height = std::min(box.bottom, bottoms_[i]) - std::max(box.top, tops_[i]);
-      const float width = std::min(box.right, rights_[i]) - std::max(box.left, lefts_[i]);
-      const float shared = height * width;
-      const float other = (bottoms_[i] - tops_[i]) * (rights_[i] - lefts_[i]);
-      const float whole = area + other - shared;
-      found |= static_cast<int>(height > 0) & static_cast<int>(width > 0) &
-               static_cast<int>(whole > 0) & static_cast<int>(shared / whole > limit);
-    }
-    if (found != 0) return true;
+  for (int64_t i = begin; i < end; ++i) {
+    const float height = std::min(box.bottom, bottoms_[i]) - std::max(box.top, tops_[i]);
+    const float width = std::min(box.right, rights_[i]) - std::max(box.left, lefts_[i]);
+    if (!(std::min(height, width) > 0)) continue;
+    const float shared = height * width;
+    const float other = (bottoms_[i] - tops_[i]) * (rights_[i] - lefts_[i]);
+    const float whole = area + other - shared;
+    if (whole > 0 && shared / whole > limit) return true;
   }
   return false;
 }

@@ -24,7 +24,7 @@ class KeptBoxes {
   void Begin(int64_t count, const BoxAt& box_at) {
     Measure();
     for (int64_t i = 0; i < count; ++i) Include(box_at(i));
-    Divide();
+    Divide(count);
     for (int64_t i = 0; i < count; ++i) ++ends_[ColumnOf(box_at(i).left)];
     MakeRoom();
   }
@@ -35,11 +35,11 @@ class KeptBoxes {
   bool Overlaps(const Box& box, float limit) const;
 
  private:
-  static constexpr int64_t kColumns = 128;
+  static constexpr int64_t kColumns = 128;  // at most
 
   void Measure();
   void Include(const Box& box);
-  void Divide();
+  void Divide(int64_t boxes);
   void MakeRoom();
   int64_t ColumnOf(float left) const;
   bool OverlapsOne(const Box& box, float limit, int64_t begin, int64_t end) const;
@@ -50,6 +50,7 @@ class KeptBoxes {
   float* rights_;
   int64_t begins_[kColumns];  // of each column's boxes
   int64_t ends_[kColumns];
+  int64_t columns_ = 1;
   float least_ = 0;  // where boxes begin
   float most_ = 0;
   float widest_ = 0;  // of them all

@@ -95,8 +95,8 @@ int64_t Select(const Suppression& what, const Limits& limits, const float* boxes
   return found;
 }
 
-// How many boxes inputs whose data is known keep; the data may be unaligned.
-int64_t CountSelected(const KernelSite& site, const Suppression& what) {
+// The rows that inputs whose data is known give; the data may be unaligned.
+std::vector<int64_t> SelectKnown(const KernelSite& site, const Suppression& what) {
   std::vector<float> numbers[2];
   for (const size_t i : {0, 1}) {
     numbers[i].resize(static_cast<size_t>(site.inputs[i].elements()));
@@ -105,9 +105,15 @@ int64_t CountSelected(const KernelSite& site, const Suppression& what) {
   }
   std::vector<const void*> inputs;
   for (const TensorInfo& input : site.inputs) inputs.push_back(input.data);
+  const Limits limits = ReadLimits(inputs);
+  const int64_t most =
+      what.batches * what.classes * std::clamp<int64_t>(limits.per_class, 0, what.boxes);
   std::vector<int64_t> workspace(static_cast<size_t>(what.workspace().value()) / sizeof(int64_t));
-  return Select(what, ReadLimits(inputs), numbers[0].data(), numbers[1].data(), workspace.data(), 0,
-                nullptr);
+  std::vector<int64_t> rows(static_cast<size_t>(3 * most));
+  const int64_t found = Select(what, limits, numbers[0].data(), numbers[1].data(), workspace.data(),
+                               most, rows.data());
+  rows.resize(static_cast<size_t>(3 * found));
+  return rows;
 }
 
 Result<KernelPointer> MakeNonMaxSuppression(KernelSite& site) {
@@ -125,8 +131,14 @@ Result<KernelPointer> MakeNonMaxSuppression(KernelSite& site) {
   }
   const Suppression what{scores[0], scores[1], scores[2],
                          site.attributes().Int("center_point_box", 0) != 0};
-  if (!site.outputs[0].sized) site.outputs[0].dims = {CountSelected(site, what), 3};
-  site.outputs[0].sized = true;
+  if (!site.outputs[0].sized) {
+    std::vector<int64_t> rows = SelectKnown(site, what);
+    site.outputs[0].dims = {std::ssize(rows) / 3, 3};
+    site.outputs[0].sized = true;
+    return MakeKernel([rows = std::move(rows)](const KernelCall& call) {
+      std::copy(rows.begin(), rows.end(), static_cast<int64_t*>(call.outputs[0]));
+    });
+  }
   return MakeKernel(
       [what, most = site.outputs[0].dims[0]](const KernelCall& call) {
         Select(what, ReadLimits(call.inputs), static_cast<const float*>(call.inputs[0]),
