@@ -29,6 +29,34 @@ std::vector<CopyAxis> Simplified(const std::vector<CopyAxis>& axes) {
   return kept;
 }
 
+// Rows of so few elements that a call for each would take longer than they do. Gives whether they
+// were.
+template <typename T>
+bool MoveShortRuns(const CopyAxis& rows, int64_t count, int64_t run, const T* from, T* to) {
+  const auto move = [&]<int64_t kRun>() {
+    for (int64_t row = 0; row < count; ++row) {
+      std::copy_n(from + row * rows.from, kRun, to + row * rows.to);
+    }
+    return true;
+  };
+  switch (run) {
+    case 2:
+      return move.template operator()<2>();
+    case 3:
+      return move.template operator()<3>();
+    case 4:
+      return move.template operator()<4>();
+    case 5:
+      return move.template operator()<5>();
+    case 6:
+      return move.template operator()<6>();
+    case 8:
+      return move.template operator()<8>();
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Dims StridesOf(std::span<const int64_t> dims) {
@@ -109,6 +137,10 @@ template <typename T>
 void StridedCopy::Walk(size_t axis, int64_t begin, int64_t end, const T* from, T* to) const {
   if (axis == outer_axes_) return MoveInner(begin, end, from, to);
   const int64_t count = Count(axis, begin, end);
+  if (axis + 1 == outer_axes_ && inner_ == Inner::kRun && from != to &&
+      MoveShortRuns(axes_[axis], count, Count(axis + 1, begin, end), from, to)) {
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) {
     Walk(axis + 1, begin, end, from + i * axes_[axis].from, to + i * axes_[axis].to);
   }
