@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "compile/passes/bodies.h"
 #include "compile/passes/compact.h"
 #include "compile/shapes/shapes.h"
+#include "graph/operator_row.h"
 #include "kernels/backend.h"
 
 namespace plimsoll::compile {
@@ -19,24 +21,24 @@ using graph::NodeId;
 using graph::SubgraphId;
 using graph::ValueId;
 
-// Elements of values that others made, out of sight for as long as it lives.
-class HiddenContents {
+// Elements of values that others made, out of sight or assumed for as long as it lives.
+class ShownContents {
  public:
-  explicit HiddenContents(Graph& graph) : graph_(graph) {}
-  HiddenContents(const HiddenContents&) = delete;
-  HiddenContents& operator=(const HiddenContents&) = delete;
-  ~HiddenContents() {
-    for (auto& [value, content] : hidden_) graph_[value].content = std::move(content);
+  explicit ShownContents(Graph& graph) : graph_(graph) {}
+  ShownContents(const ShownContents&) = delete;
+  ShownContents& operator=(const ShownContents&) = delete;
+  ~ShownContents() {
+    for (auto& [value, content] : before_) graph_[ValueId(value)].content = std::move(content);
   }
 
-  void Hide(ValueId value) {
-    if (!value.valid() || graph_[value].constant.valid() || !graph_[value].content) return;
-    hidden_.emplace_back(value, std::exchange(graph_[value].content, std::nullopt));
+  void Show(ValueId value, std::optional<graph::Content> content) {
+    before_.try_emplace(value.index(), graph_[value].content);
+    graph_[value].content = std::move(content);
   }
 
  private:
   Graph& graph_;
-  std::vector<std::pair<ValueId, std::optional<graph::Content>>> hidden_;
+  std::unordered_map<size_t, std::optional<graph::Content>> before_;
 };
 
 bool HasKernels(const Graph& graph, NodeId id) {
@@ -63,23 +65,114 @@ void SettleSizes(graph::ValueType& type) {
   }
 }
 
+// Finds how far a stretch goes.
+class StretchFinder {
+ public:
+  StretchFinder(Graph& graph, SubgraphId body, size_t first, const ElementsToAssume& elements)
+      : graph_(graph), elements_(elements), shown_(graph), stretch_{body, first, first} {}
+
+  Stretch Find() {
+    const std::vector<NodeId> nodes = graph_[stretch_.body].nodes;
+    for (; stretch_.end < nodes.size(); ++stretch_.end) {
+      const NodeId id = nodes[stretch_.end];
+      for (const ValueId read : ReadsOf(graph_, id)) HideElements(read);
+      if (!HasKernels(graph_, id) || !(CanPlan(id) || CanPlanWithElements(id))) break;
+      for (const ValueId output : graph_[id].outputs) {
+        if (output.valid()) made_.insert(output.index());
+      }
+    }
+    return std::move(stretch_);
+  }
+
+ private:
+  // What a node's sizes may follow from: nodes of the stretch, in their order, and what they and
+  // the node read of others.
+  struct Sources {
+    std::vector<NodeId> nodes;
+    std::vector<ValueId> inputs;
+  };
+
+  bool IsInput(ValueId value) const {
+    return value.valid() && !graph_[value].constant.valid() && !made_.contains(value.index());
+  }
+
+  void HideElements(ValueId read) {
+    if (IsInput(read) && hidden_.insert(read.index()).second) shown_.Show(read, std::nullopt);
+  }
+
+  bool CanPlan(NodeId id) { return InferNode(graph_, id).ok() && !WhyNotPlannable(graph_, id); }
+
+  Sources SourcesOf(NodeId id) const {
+    std::unordered_set<size_t> wanted;
+    Sources sources;
+    const auto want = [&](ValueId value) {
+      if (!value.valid() || !wanted.insert(value.index()).second) return;
+      if (IsInput(value)) sources.inputs.push_back(value);
+    };
+    const graph::Node& node = graph_[id];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (graph::Contains(graph::FactsOf(node).host_inputs, i)) want(node.inputs[i]);
+    }
+    for (size_t i = stretch_.end; i-- > stretch_.first;) {
+      const NodeId maker = graph_[stretch_.body].nodes[i];
+      const bool is_source = std::ranges::any_of(graph_[maker].outputs, [&](ValueId output) {
+        return output.valid() && wanted.contains(output.index());
+      });
+      if (!is_source) continue;
+      sources.nodes.push_back(maker);
+      for (const ValueId read : graph_[maker].inputs) want(read);
+    }
+    std::ranges::reverse(sources.nodes);
+    return sources;
+  }
+
+  bool CanPlanFrom(const Sources& sources, NodeId id) {
+    for (const NodeId source : sources.nodes) {
+      if (!InferNode(graph_, source).ok()) return false;
+    }
+    return CanPlan(id);
+  }
+
+  bool CanPlanWithElements(NodeId id) {
+    if (!elements_) return false;
+    const Sources sources = SourcesOf(id);
+    std::vector<ValueId> added;
+    for (const ValueId input : sources.inputs) {
+      if (graph_[input].content) continue;
+      if (auto content = elements_(input)) {
+        shown_.Show(input, std::move(content));
+        added.push_back(input);
+      }
+    }
+    if (added.empty()) return false;
+    const bool helps = CanPlanFrom(sources, id);
+    // Those that nothing follows from are not assumed.
+    for (const ValueId value : added) {
+      auto content = std::exchange(graph_[value].content, std::nullopt);
+      if (!helps || CanPlanFrom(sources, id)) continue;
+      graph_[value].content = std::move(content);
+      stretch_.assumed.push_back(value);
+    }
+    // All that came before learns what is assumed from now on.
+    const std::vector<NodeId>& nodes = graph_[stretch_.body].nodes;
+    for (size_t i = stretch_.first; i < stretch_.end; ++i) {
+      if (!InferNode(graph_, nodes[i]).ok()) return false;
+    }
+    return helps && CanPlan(id);
+  }
+
+  Graph& graph_;
+  const ElementsToAssume& elements_;
+  ShownContents shown_;
+  Stretch stretch_;
+  std::unordered_set<size_t> made_;    // by nodes of the stretch
+  std::unordered_set<size_t> hidden_;  // inputs whose elements were looked for
+};
+
 }  // namespace
 
-Stretch FindStretch(Graph& graph, SubgraphId body, size_t first) {
-  HiddenContents hidden(graph);
-  std::unordered_set<size_t> made;
-  Stretch stretch{body, first, first};
-  for (; stretch.end < graph[body].nodes.size(); ++stretch.end) {
-    const NodeId id = graph[body].nodes[stretch.end];
-    for (const ValueId read : ReadsOf(graph, id)) {
-      if (!made.contains(read.index())) hidden.Hide(read);
-    }
-    if (!InferNode(graph, id).ok() || WhyNotPlannable(graph, id) || !HasKernels(graph, id)) break;
-    for (const ValueId output : graph[id].outputs) {
-      if (output.valid()) made.insert(output.index());
-    }
-  }
-  return stretch;
+Stretch FindStretch(Graph& graph, SubgraphId body, size_t first, const ElementsToAssume& elements) {
+  return StretchFinder(graph, body, first, elements).Find();
 }
 
 StretchPorts PortsOfStretch(const Graph& graph, const Stretch& stretch) {
@@ -87,6 +180,7 @@ StretchPorts PortsOfStretch(const Graph& graph, const Stretch& stretch) {
   StretchPorts ports;
   std::unordered_set<size_t> made;
   std::unordered_set<size_t> given;
+  for (const ValueId value : stretch.assumed) given.insert(value.index());
   for (size_t i = stretch.first; i < stretch.end; ++i) {
     for (const ValueId read : ReadsOf(graph, nodes[i])) {
       if (made.contains(read.index()) || graph[read].constant.valid()) continue;
@@ -108,7 +202,8 @@ StretchPorts PortsOfStretch(const Graph& graph, const Stretch& stretch) {
   return ports;
 }
 
-Graph CutStretch(const Graph& graph, const Stretch& stretch, const StretchPorts& ports) {
+Graph CutStretch(const Graph& graph, const Stretch& stretch, const StretchPorts& ports,
+                 const std::vector<graph::ConstantTensor>& assumed) {
   Graph cut = graph;
   const std::vector<NodeId>& nodes = graph[stretch.body].nodes;
   graph::Subgraph root;
@@ -118,12 +213,20 @@ Graph CutStretch(const Graph& graph, const Stretch& stretch, const StretchPorts&
   root.nodes.assign(nodes.begin() + static_cast<int64_t>(stretch.first),
                     nodes.begin() + static_cast<int64_t>(stretch.end));
   for (const NodeId id : root.nodes) MoveHome(cut, id);
-  for (const ValueId input : root.inputs) {
-    graph::Value& value = cut[input];
+  const auto give = [&](ValueId id) -> graph::Value& {
+    graph::Value& value = cut[id];
     value.producer = NodeId();
     value.content.reset();
     value.declared = value.type;
     value.home = Graph::kRoot;
+    return value;
+  };
+  for (const ValueId input : root.inputs) give(input);
+  for (size_t i = 0; i < stretch.assumed.size(); ++i) {
+    graph::Value& value = give(stretch.assumed[i]);
+    value.constant = graph::ConstantId(cut.constants.size());
+    value.content = graph::ContentOf(assumed[i]);
+    cut.constants.push_back(assumed[i]);
   }
   cut[Graph::kRoot] = std::move(root);
   cut.metadata.clear();

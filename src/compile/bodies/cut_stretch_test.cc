@@ -60,5 +60,68 @@ TEST(CutStretchTest, AStretchIsAGraphOfItsOwn) {
   EXPECT_EQ(Text(made[made.root().outputs[0]].type), "float32[1,4]");
 }
 
+// `limit` tells where a Range ends, and how many `others` there are where it begins.
+struct Counted {
+  Graph graph;
+  ValueId limit;
+  ValueId others;
+  ValueId result;
+};
+
+Counted MakeCounted() {
+  const auto integers = [](graph::Shape shape) {
+    return graph::ValueType::Tensor(graph::DataType::kInt64, std::move(shape));
+  };
+  GraphBuilder builder;
+  Counted counted;
+  counted.limit = builder.Input("limit", integers({}));
+  counted.others = builder.Input("others", integers({1}));
+  const ValueId end = builder.Node("Add", {counted.limit, counted.limit});
+  const ValueId start = builder.Node("Size", {counted.others});
+  counted.result =
+      builder.Node("Neg", {builder.Node("Range", {start, end, builder.Int64("1", 1)})});
+  builder.Output(counted.result);
+  counted.graph = builder.Build();
+  EXPECT_TRUE(InferShapes(counted.graph).ok());
+  return counted;
+}
+
+TEST(CutStretchTest, ElementsThatASizeFollowsFromAreAssumedAndNoOthers) {
+  Counted counted = MakeCounted();
+  counted.graph[counted.limit].content = graph::Content{std::vector<graph::Dim>{3}};
+  EXPECT_EQ(FindStretch(counted.graph, Graph::kRoot, 0).end, 2U) << "without them it ends";
+  std::vector<ValueId> asked;
+  const auto three = [&](ValueId value) {
+    asked.push_back(value);
+    return std::optional(graph::Content{std::vector<graph::Dim>{3}});
+  };
+  const Stretch stretch = FindStretch(counted.graph, Graph::kRoot, 0, three);
+  EXPECT_EQ(stretch.end, counted.graph.root().nodes.size());
+  EXPECT_EQ(stretch.assumed, std::vector<ValueId>{counted.limit});
+  EXPECT_EQ(asked, (std::vector<ValueId>{counted.others, counted.limit}));
+  EXPECT_FALSE(counted.graph[counted.others].content) << "not known for good";
+  EXPECT_EQ(Text(counted.graph[counted.result].type), "int64[5]");
+  const StretchPorts ports = PortsOfStretch(counted.graph, stretch);
+  EXPECT_EQ(ports.inputs, std::vector<ValueId>{counted.others});
+  const int64_t limit = 4;
+  graph::ConstantTensor constant;
+  constant.type = graph::DataType::kInt64;
+  constant.bytes = std::as_bytes(std::span(&limit, 1));
+  Graph made = CutStretch(counted.graph, stretch, ports, {constant});
+  ASSERT_TRUE(InferShapes(made).ok());
+  EXPECT_EQ(made.root().inputs.size(), 1U);
+  EXPECT_EQ(Text(made[made.root().outputs[0]].type), "int64[7]");
+}
+
+TEST(CutStretchTest, WhatDataTellsAllTheSameAssumesNothing) {
+  Cut cut = MakeCut();
+  const auto known = [](ValueId) {
+    return std::optional(graph::Content{std::vector<double>(6, 1.0)});
+  };
+  const Stretch stretch = FindStretch(cut.graph, Graph::kRoot, 0, known);
+  EXPECT_EQ(stretch.end, 1U);
+  EXPECT_TRUE(stretch.assumed.empty());
+}
+
 }  // namespace cut_stretch_test
 }  // namespace plimsoll::compile

@@ -6,6 +6,7 @@
 #include "compile/passes/host_operators.h"
 #include "engine/node_by_node/control_flow.h"
 #include "engine/node_by_node/host_tensors.h"
+#include "graph/operator_row.h"
 #include "kernels/backend.h"
 #include "kernels/run_once.h"
 #include "plimsoll/base/text.h"
@@ -57,6 +58,8 @@ std::vector<Interpreter::NodeFacts> Interpreter::FindFacts() const {
       facts.host_operator = kernels::FindHostOperator(node.domain, node.op, node.version);
       facts.control_flow = IsControlFlow(node);
       facts.has_kernel = kernels::HostBackend().Supports(graph_, *id);
+      facts.as_view = graph::FactsOf(node).view == graph::View::kWhole &&
+                      std::ranges::find(body.outputs, node.outputs[0]) == body.outputs.end();
       const auto visit = [&](ValueId value) {
         if (!value.valid() || needed[value.index()] || graph_[value].home != SubgraphId(b)) return;
         if (graph_[value].constant.valid()) return;
@@ -120,7 +123,8 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
     }
     PLIMSOLL_TRY(CheckGoesOn(node));
     if (i >= single_until) {
-      const Stretches::Found found = options_.stretches->Find(graph_, id, i, values_);
+      PLIMSOLL_ASSIGN(const Stretches::Found found,
+                      options_.stretches->Find(graph_, id, i, values_));
       if (found.part != nullptr) {
         PLIMSOLL_TRY(RunStretch(*found.part));
         i = found.end;
@@ -312,7 +316,8 @@ Status Interpreter::RunKernel(NodeId id, const kernels::AllocateTensor& allocate
     };
   }
   PLIMSOLL_ASSIGN(std::vector<HostTensor> made,
-                  kernels_.Run(id, inputs, allocate, options_.deterministic, run));
+                  kernels_.Run(id, inputs, allocate, options_.deterministic,
+                               facts_[id.index()].as_view && !run, run));
   const std::vector<ValueId>& outputs = graph_[id].outputs;
   for (size_t i = 0; i < made.size(); ++i) Put(outputs[i], HostValue::Of(std::move(made[i])));
   return {};

@@ -68,6 +68,9 @@ class Interpreter {
     kernels::HostOperator host_operator = nullptr;  // null: it has none
     bool control_flow = false;
     bool has_kernel = false;
+    // Its output may have the memory of its input. What a body gives has memory of its own: it may
+    // become the caller's, beside inputs and weights.
+    bool as_view = false;
   };
 
   Result<Values> RunBody(graph::SubgraphId id, Values inputs);

@@ -119,24 +119,28 @@ void KeptKernels::Keep(NodeId id, InputTensors inputs, PreparedNode node) {
 
 Result<std::vector<HostTensor>> KeptKernels::Run(NodeId id, InputTensors inputs,
                                                  const kernels::AllocateTensor& allocate,
-                                                 bool deterministic,
+                                                 bool deterministic, bool as_view,
                                                  const kernels::RunPrepared& run) {
+  const auto run_node = [&](const PreparedNode& node) -> Result<std::vector<HostTensor>> {
+    if (!as_view) return kernels::RunNode(node, inputs, allocate, run);
+    const kernels::TensorInfo& output = node.site.outputs[0];
+    return std::vector<HostTensor>{
+        {.type = output.type, .dims = output.dims, .data = inputs[0]->data}};
+  };
   Kept& kept = kept_[id.index()];
-  if (Fits(kept, inputs, deterministic)) {
-    return kernels::RunNode(*kept.node, inputs, allocate, run);
-  }
+  if (Fits(kept, inputs, deterministic)) return run_node(*kept.node);
   ++prepared_;
   kept.node.reset();
   if (!kept.follows_elements) {
     PLIMSOLL_ASSIGN(auto node, PrepareForSizes(id, inputs, deterministic));
     if (node) {
       Keep(id, inputs, *std::move(node));
-      return kernels::RunNode(*kept.node, inputs, allocate, run);
+      return run_node(*kept.node);
     }
   }
   PLIMSOLL_ASSIGN(const PreparedNode node, PrepareForElements(id, inputs, deterministic));
   kept.follows_elements = true;
-  return kernels::RunNode(node, inputs, allocate, run);
+  return run_node(node);
 }
 
 }  // namespace plimsoll::engine

@@ -24,10 +24,12 @@ class KeptKernels {
   explicit KeptKernels(graph::Graph& graph) : graph_(graph), kept_(graph.nodes.size()) {}
 
   // Runs a node over its inputs, whose types the graph has, and gives one tensor per output.
+  // `as_view`: its output is input 0 under another shape, and is to have the same memory.
   // Fails as shape rules, kernels::PrepareNode and kernels do.
   Result<std::vector<kernels::HostTensor>> Run(graph::NodeId id, kernels::InputTensors inputs,
                                                const kernels::AllocateTensor& allocate,
-                                               bool deterministic, const kernels::RunPrepared& run);
+                                               bool deterministic, bool as_view,
+                                               const kernels::RunPrepared& run);
   int64_t prepared() const { return prepared_; }  // kernels so far
 
  private:

@@ -32,6 +32,11 @@ struct StretchCounts {
 // longest unused goes first. Sizes that follow from what data tells are compiled when they come for
 // the second time, so that sizes which never come again cost no compilation.
 //
+// Where sizes follow from elements of a small tensor that a part reads (the limit of a Range, the
+// shape of an Expand), these elements are assumed to come again, as sizes are: a part is kept by
+// them too, and goes on past such a node. Of a tensor whose elements turn out to change, no more
+// are assumed at that place.
+//
 // Runs of one object come one after the other.
 class Stretches {
  public:
@@ -43,9 +48,10 @@ class Stretches {
   struct Part {
     compile::Stretch nodes;
     compile::StretchPorts ports;
-    std::vector<TensorView> inputs;  // types and shapes that it was compiled for
-    BoundExecutable run;             // without an executable: not compiled
-    bool met_again = false;          // compiled, or found not to compile
+    std::vector<TensorView> inputs;            // types and shapes that it was compiled for
+    std::vector<kernels::HostTensor> assumed;  // and what it assumes, in the order of `nodes`
+    BoundExecutable run;                       // without an executable: not compiled
+    bool met_again = false;                    // compiled, or found not to compile
   };
   // What comes next.
   struct Found {
@@ -54,8 +60,8 @@ class Stretches {
   };
   // What begins with node `first` of the body, for values as they are now. `graph` has the types of
   // all values that have been made; those of others may change.
-  Found Find(graph::Graph& graph, graph::SubgraphId body, size_t first,
-             const std::vector<kernels::HostValue>& values);
+  Result<Found> Find(graph::Graph& graph, graph::SubgraphId body, size_t first,
+                     const std::vector<kernels::HostValue>& values);
 
   // Runs the part over these values, and gives what it makes, in the order of its outputs.
   Result<std::vector<kernels::HostTensor>> Run(Part& part,
@@ -71,9 +77,20 @@ class Stretches {
   struct Place {
     std::list<Part> parts;  // the one used last comes first
     int64_t misses = 0;     // in a row: sizes that were not known
+    int64_t hits = 0;
+    // By value: how often its elements were others than those of the part used last, which had the
+    // same sizes; less what hits have paid for.
+    std::map<graph::ValueId, int64_t> changes;
+
+    static constexpr int64_t kFewChanges = 4;  // of a value that is assumed all the same
+    bool Assumes(graph::ValueId value) const;
+    void CountHit();
+    void CountChanges(const std::vector<kernels::HostValue>& values);
   };
 
   static Found FoundAt(Part& part);
+  static Result<Part> MakePart(graph::Graph& graph, const Place& place, graph::SubgraphId body,
+                               size_t first, const std::vector<kernels::HostValue>& values);
   Status TakeArena(Bytes size, const kernels::AllocateTensor& allocate);
   void CompilePart(const graph::Graph& graph, Part& part) const;
 

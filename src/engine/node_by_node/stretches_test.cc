@@ -76,6 +76,68 @@ TEST(StretchesTest, ElementsThatDecideASizeAreLookedAtInEveryRun) {
   }
 }
 
+// x repeated `count` times, then two more nodes.
+Graph Repeating() {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1, 2}));
+  const ValueId count = builder.Input("count", ValueType::Tensor(DataType::kInt64, Shape{1}));
+  const ValueId doubled = builder.Node("Add", {x, x});
+  const ValueId dims =
+      builder.Node("Concat", {count, builder.Int64s("two", {2})}, With("axis", int64_t{0}));
+  const ValueId wide = builder.Node("Expand", {doubled, dims});
+  builder.Output(builder.Node("Neg", {builder.Node("Abs", {wide})}));
+  return builder.Build();
+}
+
+HostTensor Count(int64_t element) {
+  HostTensor tensor = Integer(element);
+  tensor.dims = {1};
+  return tensor;
+}
+
+// Elements that tell a size come again as sizes do: the plan goes past the node that reads them.
+TEST(StretchesTest, AStretchIsKeptByTheElementsThatTellItsSizes) {
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, Repeating());
+  const auto singles = [&](int64_t count) {
+    const auto made = MustRun(*session, id, {Floats({1, 2}, {1, -3}), Count(count)});
+    EXPECT_EQ(made[0].dims, (kernels::Dims{count, 2}));
+    EXPECT_EQ(ElementsOf(made[0]).back(), -6);
+    return CountsOf(*session, id).single_nodes;
+  };
+  EXPECT_EQ(singles(3), 0) << "the first is compiled at once";
+  EXPECT_EQ(singles(5), 5) << "one that may never come again";
+  EXPECT_EQ(singles(5), 0);
+  EXPECT_EQ(singles(3), 0) << "kept";
+  EXPECT_EQ(CountsOf(*session, id).planned_nodes, 5);
+}
+
+// Elements that are others in every run are not assumed for long: what comes before and behind the
+// node that reads them is planned by sizes.
+TEST(StretchesTest, ElementsThatKeepChangingAreAssumedNoMore) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1000}));
+  const ValueId start = builder.Input("start", ValueType::Tensor(DataType::kInt64, Shape{1}));
+  const ValueId end = builder.Node("Add", {start, builder.Int64s("two", {2})});
+  const ValueId picked =
+      builder.Node("Slice", {builder.Node("Abs", {x}), start, end, builder.Int64s("axis", {0})});
+  builder.Output(builder.Node("Neg", {builder.Node("Add", {picked, picked})}));
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  std::vector<float> all(1000);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<float>(i);
+  StretchCounts counts;
+  for (int64_t run = 0; run < 20; ++run) {
+    const auto made = MustRun(*session, id, {Floats({1000}, all), Count(10 * run)});
+    const auto first = static_cast<float>(-20 * run);
+    EXPECT_EQ(ElementsOf(made[0]), (std::vector<float>{first, first - 2}));
+    counts = CountsOf(*session, id);
+    EXPECT_TRUE(run != 1 || counts.stretches == 0) << "assumed, and not so";
+  }
+  EXPECT_EQ(counts.stretches, 2);
+  EXPECT_EQ(counts.single_nodes, 1) << "the Slice";
+}
+
 // A loop whose carried value grows meets a new size in each iteration, and compiles for none of
 // them; one that collects as often as data tells runs one compiled body.
 TEST(StretchesTest, BodiesAreCompiledWhereTheirSizesComeAgain) {
