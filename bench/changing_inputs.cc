@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+
+#include "base/mapped_pages.h"
+#include "cli/inputs/npy.h"
+#include "engine/session.h"
+#include "onnx/model_reader.h"
+#include "plimsoll/base/text.h"
+
+// Runs one model over a list of inputs, in turn: what bench/open_sizes.py drives.
+//
+//   changing_inputs MODEL FOLDER SECONDS [PASSES]
+//
+// FOLDER/RUN/in_N.npy are the inputs of runs 0, 1, ...; the list goes through until SECONDS and
+// PASSES (3) are over, with one thread. Outputs of the last pass are left as FOLDER/RUN/out_N.npy.
+// One line of JSON: the median of all runs in milliseconds, that of the first pass left out, and
+// what they took.
+namespace plimsoll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using kernels::HostTensor;
+using kernels::HostValue;
+
+double Since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Result<std::vector<HostValue>> ReadInputs(const std::filesystem::path& folder, size_t count) {
+  std::vector<HostValue> inputs;
+  for (size_t i = 0; i < count; ++i) {
+    PLIMSOLL_ASSIGN(HostTensor tensor, cli::ReadNpy(folder / StrCat("in_", i, ".npy")));
+    inputs.push_back(HostValue::Of(std::move(tensor)));
+  }
+  return inputs;
+}
+
+Status Main(const std::filesystem::path& model, const std::filesystem::path& folder, double seconds,
+            int passes) {
+  PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(model));
+  engine::SessionOptions options;
+  options.threads = 1;
+  PLIMSOLL_ASSIGN(const auto session, engine::Session::Create(options));
+  PLIMSOLL_ASSIGN(const engine::GraphId id, session->Add(std::move(graph)));
+  PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, session->Inputs(id));
+  std::vector<std::vector<HostValue>> runs;
+  while (std::filesystem::exists(folder / StrCat(runs.size()))) {
+    PLIMSOLL_ASSIGN(auto inputs, ReadInputs(folder / StrCat(runs.size()), ports.size()));
+    runs.push_back(std::move(inputs));
+  }
+  std::vector<std::vector<HostValue>> outputs(runs.size());
+  std::vector<double> taken;
+  const Clock::time_point begin = Clock::now();
+  for (int pass = 0; pass < passes || Since(begin) < seconds; ++pass) {
+    for (size_t run = 0; run < runs.size(); ++run) {
+      outputs[run].clear();
+      const Clock::time_point start = Clock::now();
+      PLIMSOLL_ASSIGN(outputs[run], session->RunValues(id, runs[run]));
+      if (pass > 0) taken.push_back(1e3 * Since(start));
+    }
+  }
+  for (size_t run = 0; run < runs.size(); ++run) {
+    for (size_t i = 0; i < outputs[run].size(); ++i) {
+      const auto file = folder / StrCat(run) / StrCat("out_", i, ".npy");
+      PLIMSOLL_TRY(cli::WriteNpy(file, outputs[run][i].tensor));
+    }
+  }
+  std::ranges::nth_element(taken, taken.begin() + std::ssize(taken) / 2);
+  const engine::GraphMemory memory = *session->Memory(id);
+  std::cout << "{\"p50\": " << taken[taken.size() / 2] << ", \"runs\": " << taken.size()
+            << ", \"single_nodes\": " << memory.stretches.single_nodes
+            << ", \"planned_nodes\": " << memory.stretches.planned_nodes
+            << ", \"feature_map_bytes\": " << session->Memory().device.feature_maps.value()
+            << ", \"resident_bytes\": " << ResidentBytes().value() << "}\n";
+  return {};
+}
+
+}  // namespace
+}  // namespace plimsoll
+
+int main(int count, char** words) {
+  if (count < 4) {
+    std::cerr << "usage: changing_inputs MODEL FOLDER SECONDS [PASSES]\n";
+    return 2;
+  }
+  const int passes = count > 4 ? std::stoi(words[4]) : 3;
+  const plimsoll::Status done = plimsoll::Main(words[1], words[2], std::stod(words[3]), passes);
+  if (!done.ok()) std::cerr << done.error().Text() << "\n";
+  return done.ok() ? 0 : 1;
+}
