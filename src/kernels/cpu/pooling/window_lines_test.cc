@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
 #include <vector>
@@ -55,6 +56,23 @@ TEST(WindowLinesTest, TheLargestUnderEveryWindow) {
       }
     }
   }
+}
+
+// Lines of 63 bytes and one of padding fill vectors, and nothing is left of the map before them.
+TEST(WindowLinesTest, PaddingBehindTheLastLineIsTheLowestNumber) {
+  const OneNode node{.op = "MaxPool",
+                     .attributes = {{"kernel_shape", std::vector<int64_t>{3, 3}},
+                                    {"pads", std::vector<int64_t>{1, 1, 0, 1}}},
+                     .version = 12};
+  const auto largest = [&](int64_t width, uint8_t element) {
+    const std::vector<uint8_t> map(static_cast<size_t>(9 * width), element);
+    const auto made = node.Run({Numbers<uint8_t>({1, 1, 9, width}, map)});
+    EXPECT_TRUE(made.ok());
+    const std::vector<uint8_t> elements = ElementsOf<uint8_t>((*made)[0]);
+    return *std::max_element(elements.begin(), elements.end());
+  };
+  EXPECT_EQ(largest(130, 255), 255);
+  EXPECT_EQ(largest(63, 7), 7);
 }
 
 TEST(WindowLinesTest, LinesOfAnyLengthInThreeDimensions) {
