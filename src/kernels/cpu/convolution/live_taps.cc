@@ -42,12 +42,17 @@ class LiveTapConvolution final : public Kernel {
   }
 
   Status Run(const KernelCall& call) const override {
-    for (int64_t image = 0; image < shape_.batch; ++image) {
-      for (int64_t group = 0; group < shape_.groups; ++group) {
-        for (const TapBand& rows : rows_) {
-          for (const TapBand& columns : columns_) RunRectangle(call, image, group, rows, columns);
-        }
+    const auto run = [&](int64_t begin, int64_t end) {
+      for (auto lane = static_cast<size_t>(begin); lane < static_cast<size_t>(end); ++lane) {
+        for (int64_t i = lanes_[lane].first; i < lanes_[lane].end; ++i)
+          RunStretch(call, lanes_[lane], i);
       }
+    };
+    // Where there is one lane the threads share out each of its steps.
+    if (lanes_.size() == 1) {
+      run(0, 1);
+    } else {
+      ParallelFor(static_cast<int64_t>(lanes_.size()), 1, run);
     }
     return {};
   }
@@ -64,14 +69,84 @@ class LiveTapConvolution final : public Kernel {
     part_channels_ = std::min(shape_.GroupChannels(), kLiveDepth);
     const int64_t lines = part_channels_ + shape_.GroupFilters();
     const Bytes allowed = std::min(site.most_workspace, kMostLiveBytes);
-    const int64_t room =
-        allowed.value() / (lines * int64_t{sizeof(float)}) / kPanelWidth * kPanelWidth;
-    stretch_ = std::clamp(room, kPanelWidth,
-                          std::min(kLiveStretch, PanelColumns(shape_.window.OutputSize())));
+    const int64_t room = allowed.value() / (lines * int64_t{sizeof(float)}) / kPanelWidth;
+    const int64_t lanes = std::max<int64_t>(std::min(room, ThreadsWorthTheirWork()), 1);
+    const int64_t share = (shape_.window.OutputSize() + lanes - 1) / lanes;
+    stretch_ = std::clamp(room / lanes * kPanelWidth, kPanelWidth,
+                          std::min(kLiveStretch, PanelColumns(share)));
+    for (const TapBand& rows : rows_) {
+      for (const TapBand& columns : columns_) CutRectangle(rows, columns);
+    }
     WorkspaceLayout workspace;
-    panels_ = workspace.Take(Bytes(sizeof(float)) * (part_channels_ * stretch_));
-    tile_ = workspace.Take(Bytes(sizeof(float)) * (shape_.GroupFilters() * stretch_));
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      lanes_.push_back(
+          {.panels = workspace.Take(Bytes(sizeof(float)) * (part_channels_ * stretch_)),
+           .tile = workspace.Take(Bytes(sizeof(float)) * (shape_.GroupFilters() * stretch_))});
+    }
+    ShareOut();
     workspace_ = workspace.total();
+  }
+
+  // What a thread works on and with.
+  struct Lane {
+    int64_t panels = 0;  // places in the workspace
+    int64_t tile = 0;
+    int64_t first = 0;  // of the stretches of all images and groups, one behind the other
+    int64_t end = 0;
+  };
+
+  // Places of a rectangle, row by row.
+  struct Stretch {
+    const TapBand& rows;
+    const TapBand& columns;
+    int64_t first;
+    int64_t count;
+    int64_t image = 0;
+    int64_t group = 0;
+
+    int64_t Work() const { return count * std::max<int64_t>(rows.taps() * columns.taps(), 1); }
+  };
+
+  void CutRectangle(const TapBand& rows, const TapBand& columns) {
+    const int64_t places = rows.length() * columns.length();
+    for (int64_t first = 0; first < places; first += stretch_) {
+      stretches_.push_back({rows, columns, first, std::min(stretch_, places - first)});
+    }
+  }
+
+  int64_t ThreadsWorthTheirWork() const {
+    int64_t taps = 0;
+    for (const TapBand& rows : rows_) {
+      for (const TapBand& columns : columns_) {
+        taps += rows.length() * columns.length() * rows.taps() * columns.taps();
+      }
+    }
+    const int64_t work =
+        SaturatingMultiply(shape_.batch * shape_.filters * taps, shape_.GroupChannels());
+    return std::clamp<int64_t>(work / kLiveThreadWork, 1, Threads());
+  }
+
+  // Neighbouring stretches, and about as much work, for each lane.
+  void ShareOut() {
+    int64_t of_image = 0;
+    for (const Stretch& stretch : stretches_) of_image += stretch.Work();
+    const auto each = static_cast<int64_t>(stretches_.size());
+    const int64_t repeats = shape_.batch * shape_.groups;
+    const auto lanes = static_cast<int64_t>(lanes_.size());
+    int64_t next = 0;
+    int64_t done = 0;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      Lane& own = lanes_[static_cast<size_t>(lane)];
+      own.first = next;
+      const int64_t wanted = of_image * repeats * (lane + 1) / lanes;
+      while (next < each * repeats) {
+        const int64_t work = stretches_[static_cast<size_t>(next % each)].Work();
+        if (lane + 1 < lanes && done + work / 2 > wanted) break;
+        done += work;
+        ++next;
+      }
+      own.end = next;
+    }
   }
 
   // [tap][filter][channel].
@@ -100,26 +175,13 @@ class LiveTapConvolution final : public Kernel {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
   }
 
-  struct Stretch {
-    int64_t image;
-    int64_t group;
-    const TapBand& rows;
-    const TapBand& columns;
-    int64_t first;  // place within the rectangle, row by row
-    int64_t count;
-  };
-
-  void RunRectangle(const KernelCall& call, int64_t image, int64_t group, const TapBand& rows,
-                    const TapBand& columns) const {
-    const int64_t places = rows.length() * columns.length();
-    for (int64_t first = 0; first < places; first += stretch_) {
-      RunStretch(call, {image, group, rows, columns, first, std::min(stretch_, places - first)});
-    }
-  }
-
-  void RunStretch(const KernelCall& call, const Stretch& stretch) const {
-    float* const panels = At<float>(call.workspace, panels_);
-    float* const tile = At<float>(call.workspace, tile_);
+  void RunStretch(const KernelCall& call, const Lane& lane, int64_t number) const {
+    const auto each = static_cast<int64_t>(stretches_.size());
+    Stretch stretch = stretches_[static_cast<size_t>(number % each)];
+    stretch.image = number / each / shape_.groups;
+    stretch.group = number / each % shape_.groups;
+    float* const panels = At<float>(call.workspace, lane.panels);
+    float* const tile = At<float>(call.workspace, lane.tile);
     const int64_t filters = shape_.GroupFilters();
     const int64_t channels = shape_.GroupChannels();
     bool accumulate = false;
@@ -240,9 +302,9 @@ class LiveTapConvolution final : public Kernel {
   std::vector<TapBand> columns_;
   const float* packed_ = nullptr;
   int64_t part_channels_ = 1;
-  int64_t stretch_ = kPanelWidth;
-  int64_t panels_ = 0;  // places in the workspace
-  int64_t tile_ = 0;
+  int64_t stretch_ = kPanelWidth;   // places of a stretch, at most
+  std::vector<Stretch> stretches_;  // of one image and group
+  std::vector<Lane> lanes_;
   Bytes workspace_;
 };
 

@@ -23,9 +23,10 @@ using Vectors = hn::ScalableTag<float>;
 using Vector = hn::Vec<Vectors>;
 constexpr Vectors kVectors;
 
-// The first `count` lanes from memory, the others `filler`.
+// The first `count` lanes from memory, the others `filler`. Highway counts all masked loads of AVX2
+// as such that may fault, since those of bytes do; those of floats do not.
 HWY_INLINE Vector LoadSome(const float* x, int64_t count, float filler) {
-#if HWY_MEM_OPS_MIGHT_FAULT
+#if HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_AVX2
   HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
   const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
   for (int64_t i = 0; i < width; ++i) lanes[i] = i < count ? x[i] : filler;
@@ -82,11 +83,16 @@ HWY_INLINE float SumOf(const float* x, int64_t count, float filler, const Step& 
 template <typename Map>
 HWY_INLINE void MapRow(const float* x, int64_t count, float* y, const Map& map) {
   const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
-  int64_t i = 0;
-  for (; i + width <= count; i += width) {
+  if (count < width) {
+    if (count > 0) StoreSome(map(LoadSome(x, count, 0.0f)), count, y);
+    return;
+  }
+  // The last vector reaches back over results, and so is read before any of them is written.
+  const Vector last = hn::LoadU(kVectors, x + count - width);
+  for (int64_t i = 0; i + width < count; i += width) {
     hn::StoreU(map(hn::LoadU(kVectors, x + i)), kVectors, y + i);
   }
-  if (i < count) StoreSome(map(LoadSome(x + i, count - i, 0.0f)), count - i, y + i);
+  hn::StoreU(map(last), kVectors, y + count - width);
 }
 
 // y = map(x, z)
