@@ -21,6 +21,7 @@
 #include "compile/tuning/operator_tuning.h"
 #include "compile/tuning/subgraph_tuning.h"
 #include "kernels/parallel.h"
+#include "kernels/preparation_scope.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::compile {
@@ -579,6 +580,7 @@ Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
 Result<CompiledModel> CompileModel(Graph graph, const CompileOptions& options,
                                    std::optional<Graph> halves) {
   const kernels::ThreadScope threads(options.threads);
+  const kernels::PreparationScope preparation;
   PLIMSOLL_ASSIGN(CompiledModel model, CompileOnce(std::move(graph), options, std::move(halves)));
   const Target& target = options.plan.lifetimes.target;
   model.plan_options.searches = nullptr;  // which may go before the model

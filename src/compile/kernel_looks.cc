@@ -4,6 +4,7 @@
 
 #include "compile/passes/node_key.h"
 #include "graph/graph.h"
+#include "graph/operator_row.h"
 
 namespace plimsoll::compile {
 namespace {
@@ -22,15 +23,21 @@ void AppendInfo(std::string& key, const TensorInfo& info) {
 bool AppendSite(std::string& key, const KernelSite& site) {
   if (!AppendOperator(key, site.node())) return false;
   AppendNumber(key, site.inputs.size());
-  for (const TensorInfo& input : site.inputs) {
+  const graph::InputSet host_inputs = graph::FactsOf(site.node()).host_inputs;
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    const TensorInfo& input = site.inputs[i];
     AppendInfo(key, input);
     if (!input.present() || input.data == nullptr) continue;
     const Bytes size = input.size();
+    // Weights: several floats that nobody but the kernel reads.
+    const bool weights = input.constant && graph::IsFloating(input.type) && input.elements() > 1 &&
+                         !graph::Contains(host_inputs, i);
+    if (weights) continue;
     if (size <= Bytes(kComparedBytes) && !input.assumed) {
       AppendBytes(key, input.data, static_cast<size_t>(size.value()));
     } else if (!input.constant) {
       return false;
-    } else if (!graph::IsFloating(input.type)) {
+    } else {
       AppendNumber(key, reinterpret_cast<uintptr_t>(input.data));
     }
   }

@@ -22,9 +22,9 @@ struct KernelLook {
 };
 
 // What kernels were found to need, by everything that they depend on, so that the attempts of a
-// compilation prepare each kernel once. Of a large constant of floats only its dimensions count:
-// kernels that are looked at pack none. One compilation with one number of threads; not for
-// several threads.
+// compilation prepare each kernel once. Of weights only the dimensions count, so that equal layers
+// are one: what a kernel needs does not depend on their elements. For one compilation, in one
+// thread.
 class KernelLooks {
  public:
   // What the kernel at the site needs: as it is known, or as `prepare` tells. `context`: what the

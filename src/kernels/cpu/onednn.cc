@@ -7,10 +7,12 @@
 #include <atomic>
 #include <cassert>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/blocking.h"
+#include "kernels/cpu/kept_descriptions.h"
 #include "kernels/cpu/onednn_versions.h"
 #include "kernels/parallel.h"
 #include "kernels/threads/onednn_heap.h"
@@ -279,16 +281,28 @@ Result<Primitive> Finished(dnnl_primitive_desc_t descriptor,
   return Primitive(std::move(asked));
 }
 
-Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_thread) {
-  const OneDnnRegions ours;
+dnnl_status_t DescribeOnce(const ConvolutionSpec& spec, dnnl_primitive_desc_t* made) {
+  KeptDescriptions* const all = DescriptionsOfScope();
+  std::string key = all == nullptr ? "" : KeyOf(spec);
+  if (all != nullptr) {
+    const KeptDescription* const kept = all->Find(key);
+    if (kept != nullptr && kept->status != dnnl_success) return kept->status;
+    if (kept != nullptr) return dnnl_primitive_desc_clone(made, kept->descriptor);
+  }
   const PrimitiveAttributes attributes(spec.finish);
   Dims dilations_minus_one = spec.dilations;
   for (int64_t& dilation : dilations_minus_one) --dilation;
   const DescriptorView bias =
       spec.finish.bias.present() ? spec.finish.bias.descriptor()->view() : nullptr;
+  const dnnl_status_t status = Describe(spec, bias, dilations_minus_one, attributes.raw(), made);
+  if (all != nullptr) all->Keep(std::move(key), status, *made);
+  return status;
+}
+
+Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_thread) {
+  const OneDnnRegions ours;
   dnnl_primitive_desc_t descriptor = nullptr;
-  const dnnl_status_t status =
-      Describe(spec, bias, dilations_minus_one, attributes.raw(), &descriptor);
+  const dnnl_status_t status = DescribeOnce(spec, &descriptor);
   if (status != dnnl_success) return Refusal("describe this convolution", status);
   auto state = std::make_unique<Primitive::State>();
   state->weights = spec.weights;
