@@ -14,6 +14,25 @@ namespace {
 // Fewer elements than this are moved faster by one thread than shared out.
 constexpr int64_t kWorthSharing = int64_t{1} << 15;
 
+// Runs of so few elements are moved by a loop made for their length.
+constexpr int64_t kShortRun = 8;
+
+// `rows` runs of `count` elements, at most kLength.
+template <int64_t kLength = kShortRun, typename T>
+void CopyShortRuns(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t rows,
+                   int64_t count) {
+  if constexpr (kLength > 1) {
+    if (count < kLength) {
+      return CopyShortRuns<kLength - 1>(from, from_stride, to, to_stride, rows, count);
+    }
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t i = 0; i < kLength; ++i) to[i] = from[i];
+    from += from_stride;
+    to += to_stride;
+  }
+}
+
 std::vector<CopyAxis> Simplified(const std::vector<CopyAxis>& axes) {
   std::vector<CopyAxis> kept;
   for (const CopyAxis& axis : axes) {
@@ -88,7 +107,9 @@ void StridedCopy::ChooseInner() {
   inner_ = Inner::kStrided;
   if (last.to != 1) return;
   if (last.from == 1) {
-    inner_ = Inner::kRun;
+    const bool in_loops = axes_.size() > 1 && last.count <= kShortRun;
+    inner_ = in_loops ? Inner::kShortRuns : Inner::kRun;
+    if (in_loops) --outer_axes_;
   } else if (last.from == 0) {
     inner_ = Inner::kFill;
   } else {
@@ -112,6 +133,11 @@ void StridedCopy::MoveInner(int64_t begin, int64_t end, const T* from, T* to) co
   switch (inner_) {
     case Inner::kRun:
       return CopyRun(from, to, count);
+    case Inner::kShortRuns: {
+      const CopyAxis& rows = axes_[outer_axes_];
+      if (from == to && rows.from == rows.to) return;
+      return CopyShortRuns(from, rows.from, to, rows.to, Count(outer_axes_, begin, end), count);
+    }
     case Inner::kFill:
       std::fill_n(to, count, *from);
       return;

@@ -36,7 +36,7 @@ class StridedCopy {
 
  private:
   // How the innermost axes are moved; those before them are loops around it.
-  enum class Inner { kElement, kRun, kFill, kStrided, kBlocks };
+  enum class Inner { kElement, kRun, kShortRuns, kFill, kStrided, kBlocks };
 
   void ChooseInner();
   int64_t Count(size_t axis, int64_t begin, int64_t end) const {

@@ -120,6 +120,23 @@ TEST(StridedCopyTest, ARunThatLiesWhereItBelongsIsLeftAlone) {
   StridedCopy(DataType::kInt32, {{2, 1, 1}}, 0, 2).Run(kWhole + 2, const_cast<int32_t*>(kWhole));
   StridedCopy(DataType::kInt32, {{1, 2, 2}, {2, 1, 1}}, 2)
       .Run(kWhole, const_cast<int32_t*>(kWhole + 2));
+  StridedCopy(DataType::kInt32, {{2, 3, 3}, {1, 2, 2}, {2, 1, 1}})
+      .Run(kWhole, const_cast<int32_t*>(kWhole));
+}
+
+TEST(StridedCopyTest, ShortRunsOfEveryLengthFindTheirPlaces) {
+  for (int64_t run = 1; run <= 10; ++run) {
+    const std::vector<int32_t> from = Counting<int32_t>(5 * run);
+    std::vector<int32_t> to(static_cast<size_t>(5 * (run + 2)), 0);
+    StridedCopy(DataType::kInt32, {{5, run, run + 2}, {run, 1, 1}}, 0, 1)
+        .Run(from.data(), to.data());
+    for (int64_t i = 0; i < 5 * (run + 2); ++i) {
+      const int64_t place = i % (run + 2) - 1;
+      const bool inside = place >= 0 && place < run;
+      const int64_t expected = inside ? i / (run + 2) * run + place + 1 : 0;
+      ASSERT_EQ(to[static_cast<size_t>(i)], expected) << "runs of " << run << ", element " << i;
+    }
+  }
 }
 
 }  // namespace strided_copy_test
