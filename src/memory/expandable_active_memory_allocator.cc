@@ -97,6 +97,7 @@ Status ExpandableActiveMemoryAllocator::UnmapRun(Address at, Bytes size) {
 Result<std::vector<ActiveChunk>> ExpandableActiveMemoryAllocator::Grow(const GrowRequest& request) {
   std::lock_guard lock(mutex_);
   assert(!paused_);
+  if (request.size > home_range_.size) return AddressesExhausted(request.size, home_range_.size);
   const std::vector<Bytes> sizes =
       request.single_chunk ? std::vector<Bytes>{request.size.RoundUp(granularity_.value())}
                            : ChunkLadder{granularity_, device_total_}.Sizes(request, mapped_);

@@ -41,6 +41,16 @@ TEST_F(ExpandableAddresses, ShrinkingReturnsThem) {
   EXPECT_EQ(outstanding().mappings, 0);
 }
 
+TEST_F(ExpandableAddresses, MoreThanThereAreIsRefusedAtOnceAndNotCutIntoChunks) {
+  for (const Bytes size : {kAddresses + Bytes(1), Bytes(int64_t{1} << 60), Bytes(kSaturated)}) {
+    for (const bool single : {false, true}) {
+      const auto grown = expandable_->Grow({.size = size, .single_chunk = single});
+      EXPECT_TRUE(RefusedAs(grown.status(), "memory.addresses_exhausted")) << size.value();
+    }
+  }
+  EXPECT_EQ(machine_.fake().statistics().count(DeviceCall::kCreateChunk), 0);
+}
+
 TEST_F(ExpandableAddresses, UnstitchingReturnsThem) {
   const std::vector<ActiveChunk> both = {MustGrow(MiB(8)), MustGrow(MiB(8))};
   for (int i = 0; i < 5; ++i) {
