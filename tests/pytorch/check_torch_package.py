@@ -111,6 +111,12 @@ def install_refuses_what_cannot_be():
         raise SystemExit("a summary of nothing")
     except pt.Error as error:
         assert "install() first" in str(error)
+    torch_of()
+    try:
+        pt.install("plugin", limit=-1)
+        raise SystemExit("a negative limit passed")
+    except pt.Error as error:
+        assert "never negative" in str(error) and not isinstance(error, pt.TooLateError), error
 
 
 def without_a_compiler_the_plugin_is_taken():

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "core/torch_memory.h"
 #include "device/cuda/standin_for_tests.h"
 #include "plimsoll/base/bytes.h"
 #include "plimsoll/base/log.h"
@@ -167,8 +168,19 @@ TEST_F(PluginTest, FractionsAndLimitsHold) {
   EXPECT_THROW(plimsoll_torch_memory_fraction(1.5, 0), std::runtime_error);
   EXPECT_EQ(plimsoll_torch_set_limit(0, MiB(100).value()), 0);
   EXPECT_NE(Refused(MiB(300)), "");
+  EXPECT_EQ(plimsoll_torch_set_limit(0, -1), 2);
+  EXPECT_NE(std::string(plimsoll_torch_error()).find("torch.limit"), std::string::npos);
+  EXPECT_NE(Refused(MiB(300)), "") << "the limit before holds";
   EXPECT_EQ(plimsoll_torch_set_limit(0, 0), 0);
   Free(Take(MiB(300)));
+}
+
+TEST_F(PluginTest, TheFractionIsToldAsItWasSet) {
+  for (const double fraction : {0.0, 0.25, 1.0}) {
+    plimsoll_torch_memory_fraction(fraction, 0);
+    EXPECT_EQ(TorchMemory::Get().fraction(0), fraction);
+  }
+  EXPECT_EQ(TorchMemory::Get().fraction(1), 1) << "nobody has set it";
 }
 
 TEST_F(PluginTest, TwoThreadsAndTwoDevices) {
@@ -248,12 +260,17 @@ TEST_F(PluginTest, AChildMadeByForkFreesNothingAndIsRefused) {
   const pid_t child = fork();
   if (child == 0) {
     Free(block);
-    try {
-      Take(MiB(4));
-    } catch (const std::runtime_error& error) {
-      _exit(std::string(error.what()).find("fork") != std::string::npos ? 0 : 2);
-    }
-    _exit(1);
+    const auto is_refused = [](const auto& call) {
+      try {
+        call();
+      } catch (const std::runtime_error& error) {
+        return std::string(error.what()).find("fork") != std::string::npos;
+      }
+      return false;
+    };
+    if (!is_refused([] { Take(MiB(4)); })) _exit(1);
+    if (!is_refused([] { plimsoll_torch_init(2); })) _exit(2);
+    _exit(0);
   }
   int status = 0;
   waitpid(child, &status, 0);

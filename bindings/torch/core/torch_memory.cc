@@ -30,6 +30,13 @@ Error NoSuchDevice(int device) {
           StrCat("device ", device), "there is none", "name one that exists"};
 }
 
+Status CheckLimit(Bytes limit) {
+  if (limit >= Bytes(0)) return Status();
+  return Error{ErrorKind::kUsage,           "torch.limit",
+               "cannot limit memory",       StrCat("limit of ", limit.value(), " bytes"),
+               "a limit is never negative", "give the bytes that may be taken, or 0 for no limit"};
+}
+
 std::string DriverName(const std::string& named) {
   if (!named.empty()) return named;
   const char* from_environment = std::getenv("PLIMSOLL_CUDA_DRIVER");
@@ -46,12 +53,17 @@ std::string& ThreadTag() {
 void SetTag(const std::string& tag) { ThreadTag() = tag; }
 const std::string& CurrentTag() { return ThreadTag(); }
 
+TorchMemory::TorchMemory() {
+  for (std::atomic<double>& fraction : fractions_) fraction = 1;
+}
+
 TorchMemory& TorchMemory::Get() {
   static TorchMemory& memory = *new TorchMemory;
   return memory;
 }
 
 Status TorchMemory::Configure(const TorchMemoryOptions& options) {
+  PLIMSOLL_TRY(CheckLimit(options.limit));
   const std::lock_guard lock(mutex_);
   if (used_.load()) {
     return Error{ErrorKind::kUsage,
@@ -85,6 +97,7 @@ Status TorchMemory::Open() {
 }
 
 Result<int> TorchMemory::DeviceCount() {
+  if (forked.load()) return Forked();
   const std::lock_guard lock(mutex_);
   PLIMSOLL_TRY(Open());
   return device_->Count();
@@ -157,6 +170,7 @@ Status TorchMemory::RecordStream(device::Address address, void* native_stream, i
 }
 
 Status TorchMemory::SetLimit(int device, Bytes limit) {
+  PLIMSOLL_TRY(CheckLimit(limit));
   PLIMSOLL_ASSIGN(DeviceHeap * heap, Heap(device));
   heap->SetLimit(limit);
   return Status();
@@ -178,8 +192,7 @@ Status TorchMemory::SetFraction(int device, double fraction) {
 
 double TorchMemory::fraction(int device) const {
   if (device < 0 || device >= kMostDevices) return 1;
-  const double set = fractions_[device].load();
-  return set == 0 ? 1 : set;
+  return fractions_[device].load();
 }
 
 void TorchMemory::SetReclaim(DeviceHeap::Reclaim reclaim) {

@@ -67,7 +67,7 @@ class TorchMemory {
   std::string Summary();
 
  private:
-  TorchMemory() = default;
+  TorchMemory();
   Status Open();  // under mutex_
   Result<profile::Recording> TakeRecording();
 
@@ -79,7 +79,7 @@ class TorchMemory {
   std::vector<std::unique_ptr<DeviceHeap>> owned_;
   static constexpr int kMostDevices = 64;
   std::atomic<DeviceHeap*> by_device_[kMostDevices] = {};
-  std::atomic<double> fractions_[kMostDevices] = {};
+  std::atomic<double> fractions_[kMostDevices];
   DeviceHeap::Reclaim reclaim_;
   std::atomic<bool> used_ = false;
 };

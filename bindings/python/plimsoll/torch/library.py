@@ -81,7 +81,8 @@ class Library:
 
     def configure(self, options):
         if self.call("configure", ctypes.byref(options)) != 0:
-            raise TooLateError(self.call("error").decode(errors="replace"))
+            text = self.call("error").decode(errors="replace")
+            raise (TooLateError if "torch.too_late" in text else Error)(text)
 
     def statistics(self, device):
         statistics = Statistics()
