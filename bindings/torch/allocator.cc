@@ -205,9 +205,12 @@ class PlimsollAllocator final : public Caching::CUDAAllocator {
   // --- pools
   void beginAllocateToPool(c10::DeviceIndex device, c10::MempoolId_t pool,
                            std::function<bool(cudaStream_t)> filter) override {
-    Heap(device).BeginPool(Named(pool), [filter = std::move(filter)](void* stream) {
-      return filter(static_cast<cudaStream_t>(stream));
-    });
+    Heap(device).BeginPool(
+        Named(pool),
+        [filter = std::move(filter)](void* stream) {
+          return filter(static_cast<cudaStream_t>(stream));
+        },
+        c10::cuda::getCurrentCUDAStream(device).stream());
   }
   void endAllocateToPool(c10::DeviceIndex device, c10::MempoolId_t pool) override {
     Heap(device).EndPool(Named(pool));

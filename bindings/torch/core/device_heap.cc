@@ -41,6 +41,7 @@ DeviceHeap::DeviceHeap(DeviceHeapOptions options)
       std::make_shared<memory::PhysicalMemoryAllocator>(options_.device, options_.id, physical);
   memory::StreamOrderedOptions ordered;
   ordered.expandable.reservation = ReservationOf(*options_.device, options_.id);
+  ordered.may_ask_streams = [this] { return !Capturing(); };
   main_ = std::make_unique<memory::StreamOrderedAllocator>(physical_, ordered);
 }
 
@@ -79,15 +80,16 @@ Result<DeviceHeap::Held> DeviceHeap::Take(PrivatePool* pool, int64_t size, uint3
   held.requested = size;
   held.stream = stream;
   held.pool = pool;
-  if (pool != nullptr) {
-    StreamArena& arena = pool->ArenaOf(physical_, streams_[stream].id);
-    PLIMSOLL_ASSIGN(held.address, arena.Allocate(size, true));
-    return held;
-  }
   memory::Request request;
   request.size = Bytes(size);
   request.stream = streams_[stream].id;
   request.tag = tag;
+  if (pool != nullptr) {
+    PLIMSOLL_TRY(memory::CheckRequest(request, Bytes(kBlockUnit)));
+    StreamArena& arena = pool->ArenaOf(physical_, streams_[stream].id);
+    PLIMSOLL_ASSIGN(held.address, arena.Allocate(size, true));
+    return held;
+  }
   PLIMSOLL_ASSIGN(const memory::Block block, main_->Allocate(request));
   held.address = block.address;
   held.key = block.key;
@@ -256,7 +258,10 @@ void DeviceHeap::ProcessPending() {
 bool DeviceHeap::Capturing() const {
   if (captures_ == nullptr || routes_.empty()) return false;
   return std::any_of(streams_.begin(), streams_.end(),
-                     [&](const Stream& stream) { return captures_->IsCapturing(stream.handle); });
+                     [&](const Stream& stream) { return captures_->IsCapturing(stream.handle); }) ||
+         std::any_of(routes_.begin(), routes_.end(), [&](const Route& route) {
+           return route.stream && captures_->IsCapturing(*route.stream);
+         });
 }
 
 Status DeviceHeap::Recycle() {

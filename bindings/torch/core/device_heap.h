@@ -62,11 +62,13 @@ class DeviceHeap {
 
   // Gives back what no block uses, but for pools that are in use.
   Result<Bytes> Trim();
-  Result<Bytes> TrimPool(PoolId pool);  // in use or not
+  Result<Bytes> TrimPool(PoolId pool);  // nothing while it is in use
   void SetLimit(Bytes limit);           // 0: none
   Result<Bytes> LargestAvailable();     // cached or free on the device
 
-  void BeginPool(PoolId pool, PoolFilter filter);
+  // `stream`: the one that may be captured from now on, where it is known; it need not have asked
+  // for memory yet.
+  void BeginPool(PoolId pool, PoolFilter filter, std::optional<void*> stream = std::nullopt);
   void EndPool(PoolId pool);
   void HoldPool(PoolId pool);  // one use more, and the pool is made where there is none
   void ReleasePool(PoolId pool);
@@ -114,6 +116,7 @@ class DeviceHeap {
   struct Route {
     PoolId pool;
     PoolFilter filter;
+    std::optional<void*> stream;
   };
 
   explicit DeviceHeap(DeviceHeapOptions options);

@@ -20,10 +20,10 @@ PrivatePool* DeviceHeap::RouteOf(void* native_stream) {
   return route == routes_.rend() ? nullptr : &PoolOf(route->pool);
 }
 
-void DeviceHeap::BeginPool(PoolId pool, PoolFilter filter) {
+void DeviceHeap::BeginPool(PoolId pool, PoolFilter filter, std::optional<void*> stream) {
   const std::lock_guard lock(mutex_);
   ++PoolOf(pool).uses;
-  routes_.push_back({pool, std::move(filter)});
+  routes_.push_back({pool, std::move(filter), stream});
 }
 
 void DeviceHeap::EndPool(PoolId pool) {
@@ -62,12 +62,11 @@ Result<Bytes> DeviceHeap::TrimPool(PoolId pool) {
   const std::lock_guard lock(mutex_);
   const RelaxedCapture relaxed(WhileRouted());
   const auto found = pools_.find(pool);
-  if (found == pools_.end() || Capturing()) return Bytes(0);
+  if (found == pools_.end() || found->second->uses > 0 || Capturing()) return Bytes(0);
   ProcessPending();
   const Bytes before = physical_->reserved();
-  PLIMSOLL_TRY(found->second->ReleaseIdle().status());
+  PLIMSOLL_TRY(ReleaseUnusedPools().status());
   PLIMSOLL_TRY(physical_->Trim().status());
-  if (found->second->uses == 0) PLIMSOLL_TRY(ReleaseUnusedPools().status());
   return before - physical_->reserved();
 }
 

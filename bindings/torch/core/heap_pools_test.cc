@@ -53,16 +53,30 @@ TEST_F(HeapPoolsTest, ReleasedPoolsGiveTheirMemoryBackAndOthersKeepIt) {
   EXPECT_EQ(heap_->statistics().pool_bytes, 0);
 }
 
-TEST_F(HeapPoolsTest, APoolThatIsNamedIsTrimmedThoughItIsUsed) {
+// What PyTorch does when a MemPool goes that a graph was captured into: its use ends, and it is
+// trimmed by name.
+TEST_F(HeapPoolsTest, APoolThatAGraphHoldsKeepsItsMemoryWhenItsMemPoolGoes) {
   Make(GiB(1));
   heap_->HoldPool(kPool);
   Begin(kPool, Handle(1));
-  const device::Address kept = Take(MiB(2), Handle(1));
   EXPECT_TRUE(heap_->Free(Take(MiB(64), Handle(1))));
   heap_->EndPool(kPool);
-  EXPECT_EQ(heap_->PoolUses(kPool), 2);
+  heap_->ReleasePool(kPool);
+  EXPECT_EQ(heap_->PoolUses(kPool), 1);
+  EXPECT_EQ(*heap_->TrimPool(kPool), Bytes(0)) << "the graph uses it again";
+  EXPECT_EQ(heap_->statistics().pool_bytes, MiB(64).value());
+  heap_->ReleasePool(kPool);
   EXPECT_EQ(*heap_->TrimPool(kPool), MiB(64));
-  EXPECT_TRUE(InPool(kept));
+}
+
+TEST_F(HeapPoolsTest, SizesThatNothingHoldsAreRefusedInAPoolToo) {
+  Make(GiB(1));
+  heap_->BeginPool(kPool, nullptr);
+  EXPECT_EQ(Refused(Bytes(-1)).code, "memory.bad_size");
+  for (const Bytes size : {GiB(1 << 20), Bytes(int64_t{1} << 60), Bytes(kSaturated - 1)}) {
+    EXPECT_EQ(Refused(size).code, "memory.out_of_memory") << size.value();
+  }
+  EXPECT_EQ(heap_->statistics().reserved_bytes.current, 0);
 }
 
 TEST_F(HeapPoolsTest, MemoryIsRecycledForAPoolToo) {
@@ -90,6 +104,38 @@ TEST_F(HeapPoolsTest, DuringACaptureNothingWaitsAndNothingIsUnmapped) {
   }
   EXPECT_GT(captures_.exchanges, 0) << "calls of the driver must be allowed beside a capture";
   captures_.captured.clear();
+  heap_->EndPool(kPool);
+  EXPECT_GT(*heap_->Trim(), Bytes(0));
+}
+
+TEST_F(HeapPoolsTest, DuringACaptureRequestsOfOtherStreamsLeaveItsStreamAlone) {
+  Make(MiB(64));
+  EXPECT_TRUE(heap_->Free(Take(MiB(40), Handle(1))));
+  for (int i = 0; i < 300; ++i) EXPECT_TRUE(heap_->Free(Take(MiB(2), Handle(2))));
+  Begin(kPool, Handle(1));
+  captures_.captured.insert(Handle(1));
+  const device::Address fits = Take(MiB(10), Handle(2));
+  EXPECT_EQ(Refused(MiB(40), Handle(2)).kind, ErrorKind::kDoesNotFit);
+  for (const device::DeviceCall call :
+       {device::DeviceCall::kSynchronizeStream, device::DeviceCall::kSynchronizeDevice,
+        device::DeviceCall::kUnmap, device::DeviceCall::kRecordEvent}) {
+    EXPECT_EQ(Calls(call), 0) << device::DeviceCallName(call);
+  }
+  captures_.captured.clear();
+  heap_->EndPool(kPool);
+  EXPECT_TRUE(heap_->Free(fits));
+  EXPECT_NE(Take(MiB(40), Handle(2)), 0u);
+}
+
+TEST_F(HeapPoolsTest, ACaptureIsSeenBeforeItsStreamHasAskedForMemory) {
+  Make(MiB(64));
+  EXPECT_TRUE(heap_->Free(Take(MiB(40), Handle(2))));
+  heap_->BeginPool(
+      kPool, [](void*) { return false; }, Handle(1));
+  captures_.captured.insert(Handle(1));
+  EXPECT_EQ(heap_->Trim().error().code, "torch.capturing");
+  EXPECT_EQ(Refused(MiB(60), Handle(3)).kind, ErrorKind::kDoesNotFit);
+  EXPECT_EQ(Calls(device::DeviceCall::kSynchronizeDevice), 0);
   heap_->EndPool(kPool);
   EXPECT_GT(*heap_->Trim(), Bytes(0));
 }
@@ -166,8 +212,12 @@ TEST_F(HeapPoolsTest, APoolWhoseMemoryIsGoneIsNotRestored) {
   const device::Address first = Take(MiB(4), Handle(1));
   const std::vector<LiveBlock> checkpoint = heap_->PoolBlocks(kPool);
   EXPECT_TRUE(heap_->Free(first));
+  heap_->EndPool(kPool);
+  heap_->ReleasePool(kPool);
   EXPECT_EQ(*heap_->TrimPool(kPool), MiB(4));
-  EXPECT_EQ(heap_->RestorePool(kPool, checkpoint).error().code, "torch.checkpoint");
+  const auto restored = heap_->RestorePool(kPool, checkpoint);
+  ASSERT_FALSE(restored.ok());
+  EXPECT_EQ(restored.error().code, "torch.checkpoint");
 }
 
 TEST_F(HeapPoolsTest, APoolMayServeOthersBeforeTheyAreRefused) {

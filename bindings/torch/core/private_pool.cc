@@ -251,6 +251,11 @@ std::vector<LiveBlock> PrivatePool::Live() const {
 }
 
 Status PrivatePool::Restore(const std::vector<LiveBlock>& live) {
+  for (const LiveBlock& block : live) {
+    if (FindArena(block.stream) == nullptr) {
+      return NotRestorable(block, "the pool has given back the memory of its stream");
+    }
+  }
   std::vector<std::pair<StreamArena*, std::vector<LiveBlock>>> before;
   for (const auto& [stream, arena] : arenas_) {
     std::vector<LiveBlock> wanted;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,9 @@ struct StreamOrderedOptions {
   ExpandableOptions expandable;
   MemoryObserver* observer = nullptr;   // outlives the allocator
   Bytes slab = ScalableOptions().slab;  // of each stream's pool
+  // Whether streams may be waited for and get events, where a request of another lacks memory;
+  // none: they always may. They must not while one of them is captured into a graph.
+  std::function<bool()> may_ask_streams = nullptr;
 };
 
 // Memory for many streams and threads: one ScalableAllocator a stream over the same physical

@@ -36,7 +36,7 @@ Error Strange(const Block& block) {
 
 StreamOrderedAllocator::StreamOrderedAllocator(std::shared_ptr<PhysicalMemoryAllocator> physical,
                                                StreamOrderedOptions options)
-    : physical_(std::move(physical)), options_(options) {}
+    : physical_(std::move(physical)), options_(std::move(options)) {}
 
 StreamOrderedAllocator::~StreamOrderedAllocator() {
   for (const Deferred& deferred : deferred_) {
@@ -65,8 +65,14 @@ Result<StreamOrderedAllocator::Pool*> StreamOrderedAllocator::PoolOf(StreamId st
   options.pooled = true;
   options.slab = options_.slab;
   const size_t number = pools_.size();
-  options.recycle = [this, number] { return RecycleFor(pools_[number].allocator.get()); };
-  options.before_growth = [this, number](Bytes size) { Borrow(number, size); };
+  const auto may_ask = [this] { return !options_.may_ask_streams || options_.may_ask_streams(); };
+  options.recycle = [this, number, may_ask]() -> Result<Bytes> {
+    if (!may_ask()) return Bytes(0);
+    return RecycleFor(pools_[number].allocator.get());
+  };
+  options.before_growth = [this, number, may_ask](Bytes size) {
+    if (may_ask()) Borrow(number, size);
+  };
   auto bridge = std::make_unique<DeviceAllocator>(physical_, stream, options_.expandable);
   pools_.push_back({stream,
                     std::make_unique<ScalableAllocator>(std::move(bridge), std::move(options)), 0,
