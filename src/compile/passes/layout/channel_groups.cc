@@ -57,6 +57,9 @@ class ChannelGrouping {
       case ChannelGroupRule::kNone:
         return;
       case ChannelGroupRule::kConvolution:
+        if (HasFewChannels(node.outputs[0]) && !IsNative(node.inputs[0])) {
+          return counts_.Declined(FusionPattern::kChannelGroup);
+        }
         return GroupConvolution(id);
       case ChannelGroupRule::kPool:
         if (IsNative(node.inputs[0])) GroupPool(id);
@@ -79,6 +82,9 @@ class ChannelGrouping {
   }
 
   bool Fills(ValueId image) const { return *DimOf(graph_, image, 1) % group_size_ == 0; }
+
+  // Most of its groups would be zeros, which are worked out like the rest.
+  bool HasFewChannels(ValueId image) const { return *DimOf(graph_, image, 1) * 4 <= group_size_; }
 
   bool IsFilled(const Node& node) const { return Fills(node.outputs[0]) && Fills(node.inputs[0]); }
 

@@ -64,6 +64,22 @@ TEST(ChannelGroupsTest, ALastConvolutionGivesThePlainForm) {
   ExpectSameResults(before, graph, 1e-5);
 }
 
+// One channel would be a group of zeros but for itself: several times the work.
+TEST(ChannelGroupsTest, AConvolutionBetweenFewChannelsStaysPlain) {
+  const int64_t wide = kernels::BlockSize();
+  GraphBuilder b;
+  ValueId y = Convolved(b, b.Input("x", FloatTensor({1, 1, 9, 9})), "one", {1, 1, 3, 3});
+  y = Convolved(b, y, "up", {wide, 1, 1, 1});
+  y = Convolved(b, y, "each", {wide, 1, 3, 3}, wide);
+  b.Output(Convolved(b, y, "down", {1, wide, 1, 1}));
+  Graph graph = Inferred(b);
+  const Graph before = graph;
+  EXPECT_EQ(GroupChannels(graph).effects(), 3) << "what reads grouped channels still does";
+  ASSERT_TRUE(InferShapes(graph).ok());
+  EXPECT_TRUE(Forms(graph).contains("Conv"));
+  ExpectSameResults(before, graph, 1e-5);
+}
+
 // Readers that work on plain tensors: the result would be made plain again.
 TEST(ChannelGroupsTest, AConvolutionThatFeedsNoGroupedOneStaysPlain) {
   const int64_t wide = kernels::BlockSize();
