@@ -14,7 +14,7 @@
 //   changing_inputs MODEL FOLDER SECONDS [PASSES]
 //
 // FOLDER/RUN/in_N.npy are the inputs of runs 0, 1, ...; the list goes through until SECONDS and
-// PASSES (3) are over, with one thread. Outputs of the last pass are left as FOLDER/RUN/out_N.npy.
+// PASSES (3) are over, with one thread. Outputs of one pass more are left as FOLDER/RUN/out_N.npy.
 // One line of JSON: the median of all runs in milliseconds, that of the first pass left out, and
 // what they took.
 namespace plimsoll {
@@ -50,21 +50,20 @@ Status Main(const std::filesystem::path& model, const std::filesystem::path& fol
     PLIMSOLL_ASSIGN(auto inputs, ReadInputs(folder / StrCat(runs.size()), ports.size()));
     runs.push_back(std::move(inputs));
   }
-  std::vector<std::vector<HostValue>> outputs(runs.size());
   std::vector<double> taken;
   const Clock::time_point begin = Clock::now();
   for (int pass = 0; pass < passes || Since(begin) < seconds; ++pass) {
-    for (size_t run = 0; run < runs.size(); ++run) {
-      outputs[run].clear();
+    for (const std::vector<HostValue>& inputs : runs) {
       const Clock::time_point start = Clock::now();
-      PLIMSOLL_ASSIGN(outputs[run], session->RunValues(id, runs[run]));
+      PLIMSOLL_ASSIGN(const std::vector<HostValue> outputs, session->RunValues(id, inputs));
       if (pass > 0) taken.push_back(1e3 * Since(start));
     }
   }
   for (size_t run = 0; run < runs.size(); ++run) {
-    for (size_t i = 0; i < outputs[run].size(); ++i) {
+    PLIMSOLL_ASSIGN(const std::vector<HostValue> outputs, session->RunValues(id, runs[run]));
+    for (size_t i = 0; i < outputs.size(); ++i) {
       const auto file = folder / StrCat(run) / StrCat("out_", i, ".npy");
-      PLIMSOLL_TRY(cli::WriteNpy(file, outputs[run][i].tensor));
+      PLIMSOLL_TRY(cli::WriteNpy(file, outputs[i].tensor));
     }
   }
   std::ranges::nth_element(taken, taken.begin() + std::ssize(taken) / 2);

@@ -249,10 +249,16 @@ class GridSampler {
       if (nearest) {
         TakeNearest(pixels, image, results, count);
       } else if (all_inside) {
-        SumFour(pixels, results, count, [&](int64_t at) { return static_cast<W>(image[at]); });
+        // The other three lie beside and below the first.
+        const int64_t apart[] = {0, 1, sampling_.image[1], sampling_.image[1] + 1};
+        SumFour(pixels, results, count, [&](int64_t tap, int64_t i) {
+          return static_cast<W>(image[pixels.offsets[0][i] + apart[tap]]);
+        });
       } else {
-        SumFour(pixels, results, count,
-                [&](int64_t at) { return at < 0 ? W(0) : static_cast<W>(image[at]); });
+        SumFour(pixels, results, count, [&](int64_t tap, int64_t i) {
+          const int64_t at = pixels.offsets[tap][i];
+          return at < 0 ? W(0) : static_cast<W>(image[at]);
+        });
       }
     }
     if (all_inside || sampling_.padding == Padding::kZeros) return;
@@ -308,10 +314,11 @@ class GridSampler {
     }
   }
 
+  // `pixel(tap, i)` gives them.
   template <typename Pixel>
   static void SumFour(const Pixels& pixels, T* results, int64_t count, const Pixel& pixel) {
     const auto part = [&](int64_t tap, int64_t i) {
-      return pixels.weights[tap][i] * pixel(pixels.offsets[tap][i]);
+      return pixels.weights[tap][i] * pixel(tap, i);
     };
     for (int64_t i = 0; i < count; ++i) {
       results[i] = static_cast<T>((part(0, i) + part(1, i)) + (part(2, i) + part(3, i)));
