@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Small graphs with sizes that only data tells, beside ONNX Runtime: open_sizes.py PROGRAM_OF_BENCH [--seeds FIRST-LAST] [--only FAMILY...]
 
-Each seed draws a graph of each family (open_families.py). It is run over inputs of the same sizes ("same"), and over a list of inputs that
+Each seed draws a graph of each family (families.py). It is run over inputs of the same sizes ("same"), and over a list of inputs that
 keep changing sizes and the elements that tell them ("changing"), by PROGRAM_OF_BENCH (changing_inputs) and by ONNX Runtime, one process at a
 time, one thread each: medians of all runs but the first pass. Outputs must agree within 1e-4. Exit code 1 where they do not."""
 import argparse
@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from open_families import FAMILIES
+from families import FAMILIES
 
 LARGEST_ERROR = 1e-4
 CHANGES = 100  # inputs in a list that changes: more than plans are kept for

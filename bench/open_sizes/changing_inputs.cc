@@ -9,7 +9,7 @@
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
 
-// Runs one model over a list of inputs, in turn: what bench/open_sizes.py drives.
+// Runs one model over a list of inputs, in turn: what bench/open_sizes/open_sizes.py drives.
 //
 //   changing_inputs MODEL FOLDER SECONDS [PASSES]
 //
