@@ -7,12 +7,8 @@ import random
 import numpy as np
 from onnx import save
 
-import drawn_images
-import drawn_recurrent
-import drawn_sequences
-import drawn_signals
-import drawn_tensorflow
-from drawn_graph import Graph
+from drawn import images, recurrent, sequences, signals, tensorflow
+from drawn.graph import Graph
 
 
 def odd(r, low, high):
@@ -362,8 +358,8 @@ def detector(g):
 FAMILIES = {make.__name__: make for make in (
     plain, dilated, depthwise, grouped_few, grouped_many, convolution_1d, wave_encoder, transposed, vocoder, few_channels, densenet,
     inception, padded, streamed, squeeze_excite, pixel_shuffle, unet, small_images, volumes, shuffled, convnext, odd_transposed, grouped_1d,
-    detector, *drawn_images.FAMILIES, *drawn_signals.FAMILIES, *drawn_tensorflow.FAMILIES, *drawn_sequences.FAMILIES,
-    *drawn_recurrent.FAMILIES)}
+    detector, *images.FAMILIES, *signals.FAMILIES, *tensorflow.FAMILIES, *sequences.FAMILIES,
+    *recurrent.FAMILIES)}
 
 
 def make(family, seed, path):

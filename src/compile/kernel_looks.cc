@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "compile/passes/node_key.h"
+#include "compile/node_key.h"
 #include "graph/graph.h"
 #include "graph/operator_row.h"
 

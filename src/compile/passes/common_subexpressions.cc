@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "compile/passes/node_key.h"
+#include "compile/node_key.h"
 #include "compile/passes/rewriter.h"
 #include "graph/operator_row.h"
 #include "kernels/catalogue.h"

@@ -1,4 +1,4 @@
-#include "compile/passes/fuse/split_products.h"
+#include "compile/passes/forms/split_products.h"
 
 #include "compile/passes/merge_views.h"
 #include "compile/passes/no_ops.h"

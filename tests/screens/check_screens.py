@@ -15,7 +15,7 @@ import sys
 import tempfile
 import termios
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
+TOP = pathlib.Path(__file__).resolve().parents[2]
 SCREENS = TOP / "tests" / "screens"
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 COMMANDS = ("inspect", "plan", "pack", "replay", "report", "run", "train", "bench", "compare", "compile", "extract", "conformance", "options",

@@ -1,4 +1,4 @@
-#include "compile/passes/fuse/split_products.h"
+#include "compile/passes/forms/split_products.h"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import TensorProto
 
-from drawn_sequences import heads
+from drawn.sequences import heads
 
 
 def tensorflow_image(g):

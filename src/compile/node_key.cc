@@ -1,4 +1,4 @@
-#include "compile/passes/node_key.h"
+#include "compile/node_key.h"
 
 #include <algorithm>
 #include <utility>
