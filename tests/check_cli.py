@@ -47,7 +47,7 @@ class Table:
         self.names = {"np": np, "lzma": lzma, "draw": np.random.default_rng, "folder": folder, "path": folder.joinpath,
                       "load": lambda name: np.load(folder / name), "read": lambda name: (folder / name).read_bytes(),
                       "text": lambda name: (folder / name).read_text(), "files": self.files,
-                      **{name: getattr(models, name) for name in ("relu_over", "counting_loop", "constants_added", "rows_in_order")}}
+                      **{name: getattr(models, name) for name in ("relu_over", "counting_loop", "places_of_positives", "constants_added", "rows_in_order")}}
 
     def files(self, under="."):
         """Names of the files that lie in a folder, links aside."""

@@ -25,6 +25,13 @@ def counting_loop(collects=False):
     return model(helper.make_graph([loop], "loop", [info("times", TensorProto.INT64, []), info("x", FLOAT, [64])], outputs), 20)
 
 
+def places_of_positives():
+    """Where x is above zero; how many places that are, only data tells."""
+    nodes = [helper.make_node("Relu", ["x"], ["positive"]), helper.make_node("NonZero", ["positive"], ["places"]),
+             helper.make_node("Neg", ["places"], ["y"])]
+    return model(helper.make_graph(nodes, "places", [info("x", FLOAT, [64])], [info("y", TensorProto.INT64, [1, None])]), 17)
+
+
 def constants_added(*arrays):
     """A model with these initializers, c0, c1 and so on, each of which it gives back."""
     held = [numpy_helper.from_array(array, f"c{i}") for i, array in enumerate(arrays)]
