@@ -1,4 +1,4 @@
-#include "compile/passes/fuse/fuse_byte_tables.h"
+#include "compile/passes/forms/fuse_byte_tables.h"
 
 #include <algorithm>
 #include <numeric>
