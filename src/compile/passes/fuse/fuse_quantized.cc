@@ -90,8 +90,8 @@ class QuantizedFusing {
 
   // Whether signed bytes behind a value have several readers. Of such ONNX Runtime makes floats and
   // rounds what is worked out from these, where otherwise its operators over bytes round: products
-  // then give the nearest bytes, sums take the steps of floats, and last bits fall as they do
-  // there.
+  // then give the nearest bytes, sums take the steps of floats, functions and means of one tensor
+  // stay as they are, and last bits fall as they do there.
   bool SharesSignedBytes(ValueId value, const QuantizedValue& found) const {
     return TypeOf(found.bytes) == DataType::kInt8 &&
            (rewriter_.readers(value).size() > 1 || rewriter_.readers(found.bytes).size() > 1);
@@ -315,7 +315,9 @@ class QuantizedFusing {
   }
   void FuseUnary(NodeId id, const Node& node, std::string op, graph::Attributes attributes) {
     const QuantizedValue x = PlainBytesOf(node.inputs[0], node.home);
-    if (!SameBytes(id, x)) return counts_.Declined(kQuantized);
+    if (!SameBytes(id, x) || SharesSignedBytes(node.inputs[0], x)) {
+      return counts_.Declined(kQuantized);
+    }
     const Node& quantize = graph_[id];
     BecomeContributed(id, std::move(op),
                       {x.bytes, x.scale, x.zero, quantize.inputs[1], quantize.inputs[2]},
@@ -327,7 +329,10 @@ class QuantizedFusing {
     const bool dense =
         dilations == nullptr || std::ranges::all_of(*dilations, [](int64_t d) { return d == 1; });
     if (!dense) return counts_.Declined(kQuantized);
-    FuseUnary(id, node, "QLinearAveragePool");
+    graph::Attributes attributes = node.attributes;
+    // ONNX Runtime makes signed bytes unsigned first.
+    attributes.Set("as_unsigned", int64_t{TypeOf(graph_[id].outputs[0]) == DataType::kInt8});
+    FuseUnary(id, node, "QLinearAveragePool", std::move(attributes));
   }
 
   void FuseSoftmax(NodeId id, const Node& node) {

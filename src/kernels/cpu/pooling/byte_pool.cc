@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -141,6 +142,7 @@ Result<KernelPointer> MakeQLinearAveragePool(KernelSite& site) {
   const Dims output = WithChannelsFirst(site.outputs[0].dims, last);
   PLIMSOLL_ASSIGN(const Window window, ReadPoolWindowOf(site, data, output));
   const bool with_pads = site.attributes().Int("count_include_pad", 0) != 0;
+  const float raised = site.attributes().Int("as_unsigned", 0) != 0 ? 128 : 0;
   const ImageLayout in = ImageLayout::Of(data[0], data[1], window.InputSize(), last);
   const ImageLayout out = ImageLayout::Of(data[0], data[1], window.OutputSize(), last);
   return MakeKernel([=](const KernelCall& call) {
@@ -167,8 +169,8 @@ Result<KernelPointer> MakeQLinearAveragePool(KernelSite& site) {
             const float mean = taps == 0 ? 0 : sum / static_cast<float>(taps);
             // ONNX Runtime adds the zero point in float and rounds then: a mean that lies half a
             // last bit beside a tie becomes one.
-            StoreQuantized(scales.type, mean / y_scale + y_zero, 0, call.outputs[0],
-                           to + place * out.place_step);
+            const float rounded = std::nearbyint(mean / y_scale + (y_zero + raised)) - raised;
+            StoreQuantized(scales.type, rounded, 0, call.outputs[0], to + place * out.place_step);
           }
         }
       });

@@ -32,6 +32,20 @@ TEST(BytePoolTest, TheZeroPointIsAddedBeforeAMeanIsRounded) {
             110);
 }
 
+// The same with signed bytes: -18.500004 with their zero point.
+TEST(BytePoolTest, SignedBytesAreRoundedAsUnsignedOnesWhereAsked) {
+  for (const int64_t as_unsigned : {0, 1}) {
+    const OneNode node =
+        PoolNode("QLinearAveragePool",
+                 {{"kernel_shape", std::vector<int64_t>{1, 6}}, {"as_unsigned", as_unsigned}});
+    const auto made = node.Run({Numbers<int8_t>({1, 1, 1, 6}, {-96, -128, 3, 3, 3, 3}),
+                                Numbers<float>({}, {0.017687429F}), Numbers<int8_t>({}, {3}),
+                                Numbers<float>({}, {0.019652696F}), Numbers<int8_t>({}, {16})});
+    ASSERT_TRUE(made.ok());
+    EXPECT_EQ(ElementsOf<int8_t>((*made)[0])[0], as_unsigned == 1 ? -18 : -19);
+  }
+}
+
 // The mean is 24.5, and a little more when it is multiplied by a 56th in float32.
 TEST(BytePoolTest, TheFactorOfAGlobalMeanIsRoundedToFloat) {
   std::vector<uint8_t> elements(56, 142);
