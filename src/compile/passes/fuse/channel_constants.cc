@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "compile/passes/fuse/patterns.h"
 #include "compile/shapes/assumed_constants.h"
@@ -37,8 +38,11 @@ Numbers PerChannel(const Graph& graph, ValueId value, int64_t channels, size_t r
   return numbers;
 }
 
+// Calls line(scale, bias, mean, variance, epsilon) for each channel of a BatchNormalization in
+// inference, which gives the scale and the shift of its line.
+template <typename Line>
 std::optional<ChannelLine> BatchNormalizationLine(const Graph& graph, const Node& node,
-                                                  int64_t channels) {
+                                                  int64_t channels, const Line& line_of) {
   if (node.attributes.Int("training_mode", 0) != 0 || node.inputs.size() != 5) return std::nullopt;
   for (size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i].valid()) return std::nullopt;
@@ -54,10 +58,26 @@ std::optional<ChannelLine> BatchNormalizationLine(const Graph& graph, const Node
   const auto& [scale, bias, mean, variance] = parameters;
   const double epsilon = node.attributes.Float("epsilon", 1e-5);
   for (size_t c = 0; c < scale.size(); ++c) {
-    line.scale.push_back(scale[c] / std::sqrt(variance[c] + epsilon));
-    line.shift.push_back(bias[c] - mean[c] * line.scale.back());
+    const auto [factor, shift] = line_of(scale[c], bias[c], mean[c], variance[c], epsilon);
+    line.scale.push_back(factor);
+    line.shift.push_back(shift);
   }
   return line;
+}
+
+std::pair<double, double> ExactLine(double scale, double bias, double mean, double variance,
+                                    double epsilon) {
+  const double factor = scale / std::sqrt(variance + epsilon);
+  return {factor, bias - mean * factor};
+}
+
+// Doubles hold what two floats give, so that each is rounded once.
+std::pair<double, double> Float32Line(double scale, double bias, double mean, double variance,
+                                      double epsilon) {
+  const auto rounded = [](double number) -> double { return static_cast<float>(number); };
+  const double deviation = rounded(std::sqrt(rounded(variance + rounded(epsilon))));
+  const double factor = rounded(rounded(1 / deviation) * scale);
+  return {factor, rounded(bias - rounded(mean * factor))};
 }
 
 std::optional<ConstantTensor> Assumed(DataType type, const std::vector<int64_t>& dims) {
@@ -107,7 +127,9 @@ Numbers NumbersOf(const Graph& graph, ValueId value, int64_t most) {
 
 std::optional<ChannelLine> ChannelLineOf(const Graph& graph, const Node& node, ValueId value,
                                          int64_t channels) {
-  if (Is(node, "BatchNormalization")) return BatchNormalizationLine(graph, node, channels);
+  if (Is(node, "BatchNormalization")) {
+    return BatchNormalizationLine(graph, node, channels, ExactLine);
+  }
   const bool first = node.inputs[0] == value;
   const bool known =
       Is(node, "Add") || Is(node, "Mul") || (first && (Is(node, "Sub") || Is(node, "Div")));
@@ -129,6 +151,11 @@ std::optional<ChannelLine> ChannelLineOf(const Graph& graph, const Node& node, V
   }
   for (double& element : elements) element = 1 / element;
   return line(std::move(elements), Elements(count, 0));
+}
+
+std::optional<ChannelLine> Float32LineOf(const Graph& graph, const Node& node, int64_t channels) {
+  if (!Is(node, "BatchNormalization")) return std::nullopt;
+  return BatchNormalizationLine(graph, node, channels, Float32Line);
 }
 
 std::optional<ConstantTensor> Float32Vector(const Numbers& numbers) {

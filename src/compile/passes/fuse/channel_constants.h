@@ -31,6 +31,11 @@ struct ChannelLine {
 std::optional<ChannelLine> ChannelLineOf(const graph::Graph& graph, const graph::Node& node,
                                          graph::ValueId value, int64_t channels);
 
+// The line of a BatchNormalization in inference as ONNX Runtime works it out, each step rounded to
+// float32.
+std::optional<ChannelLine> Float32LineOf(const graph::Graph& graph, const graph::Node& node,
+                                         int64_t channels);
+
 // A float32 vector as a constant; nothing where there is no memory for it.
 std::optional<graph::ConstantTensor> Float32Vector(const Numbers& numbers);
 

@@ -28,7 +28,11 @@ bool IsSame(const std::vector<double>& elements) {
 
 class ScaleShiftFusing {
  public:
-  explicit ScaleShiftFusing(Graph& graph) : graph_(graph), rewriter_(graph) {}
+  explicit ScaleShiftFusing(Graph& graph) : graph_(graph), rewriter_(graph) {
+    quantizes_ = std::ranges::any_of(graph.nodes, [](const Node& node) {
+      return Is(node, "QuantizeLinear") || Is(node, "DynamicQuantizeLinear");
+    });
+  }
 
   FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
@@ -63,6 +67,34 @@ class ScaleShiftFusing {
     return length >= kLong;
   }
 
+  // In a model that rounds floats to whole numbers a last bit decides, so that a normalization, and
+  // a sum a channel before it, take ONNX Runtime's steps.
+  bool FuseSteps(NodeId first, ValueId x, const ChannelLine& line) {
+    std::vector<NodeId> nodes = {first};
+    std::optional<Numbers> addend;
+    if (!Is(graph_[first], "BatchNormalization")) {
+      const NodeId reader = OnlyReader(rewriter_, graph_[first].outputs[0], graph_[first].home);
+      const bool sum = !Is(graph_[first], "Mul") && !Is(graph_[first], "Div");
+      if (!sum || !reader.valid()) return false;
+      nodes.push_back(reader);
+      addend = Numbers{line.shift, line.assumed};
+    }
+    const auto channels = static_cast<int64_t>(line.scale.size());
+    const std::optional<ChannelLine> steps = Float32LineOf(graph_, graph_[nodes.back()], channels);
+    if (!steps || !HasLongRows(x)) return false;
+    std::optional<Attributes> activation;
+    const ValueId made = graph_[nodes.back()].outputs[0];
+    const NodeId reader = OnlyReader(rewriter_, made, graph_[first].home);
+    if (reader.valid() && graph_[reader].inputs[0] == made) {
+      activation = ActivationAttributes(graph_, graph_[reader]);
+      if (activation) nodes.push_back(reader);
+    }
+    Attributes attributes = activation.value_or(Attributes());
+    attributes.Set("float_steps", int64_t{1});
+    Become(nodes, x, *steps, addend, attributes);
+    return true;
+  }
+
   void Visit(NodeId first) {
     const Node& node = graph_[first];
     const bool normalizes = Is(node, "BatchNormalization");
@@ -71,6 +103,7 @@ class ScaleShiftFusing {
     const ValueId x = DataOf(node);
     std::optional<ChannelLine> line = LineOf(first, x);
     if (!line || (!normalizes && !HasLongRows(x))) return;
+    if (quantizes_ && FuseSteps(first, x, *line)) return;
     std::vector<NodeId> nodes = {first};
     std::optional<Attributes> activation;
     while (!activation) {
@@ -89,7 +122,7 @@ class ScaleShiftFusing {
     }
     const bool per_channel = !IsSame(line->scale) || !IsSame(line->shift);
     if (!normalizes && !per_channel) return;
-    Become(nodes, x, *line, activation.value_or(Attributes()));
+    Become(nodes, x, *line, std::nullopt, activation.value_or(Attributes()));
   }
 
   // `line`, then `next`.
@@ -103,26 +136,32 @@ class ScaleShiftFusing {
 
   // The last node does what all of them did.
   void Become(const std::vector<NodeId>& nodes, ValueId x, const ChannelLine& line,
-              const Attributes& activation) {
+              const std::optional<Numbers>& addend, const Attributes& attributes) {
     auto scale = Float32Vector({line.scale, line.assumed});
     auto shift = Float32Vector({line.shift, line.assumed});
-    if (!scale || !shift) return;
+    auto before = addend ? Float32Vector(*addend) : std::nullopt;
+    if (!scale || !shift || (addend && !before)) return;
     const NodeId last = nodes.back();
     const std::string name = graph_[graph_[last].outputs[0]].name;  // values move as more come
     const ValueId factors = rewriter_.AddConstant(last, StrCat(name, "/scale"), *std::move(scale));
     const ValueId offsets = rewriter_.AddConstant(last, StrCat(name, "/shift"), *std::move(shift));
+    std::vector<ValueId> inputs = {x, factors, offsets};
+    if (before) {
+      inputs.push_back(rewriter_.AddConstant(last, StrCat(name, "/addend"), *std::move(before)));
+    }
     Node& node = graph_[last];
     node.domain = "plimsoll";
     node.op = "FusedScaleShift";
     node.version = 1;
-    node.attributes = activation;
-    rewriter_.SetInputs(last, {x, factors, offsets});
+    node.attributes = attributes;
+    rewriter_.SetInputs(last, std::move(inputs));
     for (size_t i = nodes.size() - 1; i-- > 0;) rewriter_.Drop(nodes[i]);
     counts_.Took(kScaleShift);
   }
 
   Graph& graph_;
   Rewriter rewriter_;
+  bool quantizes_ = false;
   FusionCounts counts_;
 };
 

@@ -132,5 +132,36 @@ TEST(FuseScaleShiftsTest, BothConstantsAreNamedAfterTheResult) {
   EXPECT_EQ(graph[inputs[2]].name, name + "/shift");
 }
 
+// Beside a rounding to whole numbers, where a last bit decides.
+TEST(FuseScaleShiftsTest, AQuantizedModelTakesTheStepsOfFloats) {
+  const auto numbers = [](const std::string& name) {
+    GraphBuilder b;
+    const graph::ValueId value = Weights(b, name, {kChannels});
+    return b.graph()[b.graph()[value].constant].Doubles();
+  };
+  const std::vector<double> sum = numbers("sum"), scale = numbers("scale"), bias = numbers("bias"),
+                            mean = numbers("mean");
+  GraphBuilder b;
+  const ValueId x = b.Input("x", FloatTensor(kShape));
+  const ValueId sums =
+      b.Node("Add", {x, b.Float32s("sum", {kChannels, 1, 1}, {sum.begin(), sum.end()})});
+  const ValueId made = Normalized(b, sums);
+  b.Output(made);
+  b.Output(b.Nodes("DynamicQuantizeLinear", {made}, 3)[0]);
+  Graph graph = Inferred(b);
+  ASSERT_EQ(FuseScaleShifts(graph, {}).effects(), 1);
+  const std::vector<double> given =
+      kernels::ToConstant(RandomTensor(FloatTensor(kShape), 1)).Doubles();
+  const std::vector<double> got = kernels::ToConstant(ResultsOf(graph)[0]).Doubles();
+  const auto rounded = [](double number) -> double { return static_cast<float>(number); };
+  const double inverse = rounded(1 / rounded(std::sqrt(rounded(double{0.7F} + 1e-5F))));
+  for (size_t i = 0; i < given.size(); ++i) {
+    const size_t c = i / 35 % kChannels;
+    const double factor = rounded(inverse * scale[c]);
+    const double product = rounded(rounded(given[i] + sum[c]) * factor);
+    ASSERT_EQ(got[i], rounded(product + rounded(bias[c] - rounded(mean[c] * factor)))) << i;
+  }
+}
+
 }  // namespace fuse_scale_shifts_test
 }  // namespace plimsoll::compile

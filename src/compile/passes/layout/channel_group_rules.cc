@@ -109,7 +109,8 @@ ChannelGroupRule RuleFor(const Graph& graph, const Node& node, int64_t group_siz
   }
   if (IsGroupableConvolution(graph, node, group_size)) return ChannelGroupRule::kConvolution;
   const bool scale_shift = node.domain == "plimsoll" && node.op == "FusedScaleShift" &&
-                           node.attributes.Int("input_blocked", 0) == 0;
+                           node.attributes.Int("input_blocked", 0) == 0 &&
+                           node.attributes.Int("float_steps", 0) == 0;
   if (scale_shift) return ChannelGroupRule::kScaleShift;
   if (IsGroupablePool(graph, node)) return ChannelGroupRule::kPool;
   if (Is(node, "Concat")) {

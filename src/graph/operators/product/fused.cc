@@ -18,8 +18,10 @@
 //     of Conv, and input_blocked, output_blocked (0 or 1)
 //   FusedPool(X): attribute kind (MaxPool, AveragePool, GlobalAveragePool) and its attributes; in
 //     and out are blocked
-//   FusedScaleShift(X, scale, shift): scale * X + shift, one number of each per channel; attribute
-//     input_blocked (0 or 1), and the output is as the input
+//   FusedScaleShift(X, scale, shift, addend?): scale * X + shift, one number of each per channel;
+//     attributes input_blocked (0 or 1), and the output is as the input; float_steps: 1 where
+//     scale * (X + addend) + shift is rounded to float32 in each step, of channels that are not
+//     blocked
 //   BlockChannels(X), UnblockChannels(X)
 //   ByteTable(X, table): element i of the table, of 256, for each byte i of X, signed or not
 //   FusedMatMul(A, B, bias?, residual?): alpha * A x B, plus the bias, one number per column, plus
@@ -119,6 +121,7 @@ Status InferFusedScaleShift(InferContext& context) {
   }
   PLIMSOLL_TRY(CheckVector(context, 1, (*shape)[1]));
   PLIMSOLL_TRY(CheckVector(context, 2, (*shape)[1]));
+  PLIMSOLL_TRY(CheckVector(context, 3, (*shape)[1]));
   return SetImage(context, *std::move(shape), blocked);
 }
 
@@ -202,7 +205,7 @@ constexpr OperatorFacts kOverData = {.in_place_inputs = Inputs(0)};
 constexpr OperatorRow kFusedRows[] = {
     {"plimsoll", "FusedConv", 1, kNewest, 2, 4, 1, 1, InferFusedConv, kFusedConvolution},
     {"plimsoll", "FusedPool", 1, kNewest, 1, 1, 1, 1, InferFusedPool},
-    {"plimsoll", "FusedScaleShift", 1, kNewest, 3, 3, 1, 1, InferFusedScaleShift, kOverData},
+    {"plimsoll", "FusedScaleShift", 1, kNewest, 3, 4, 1, 1, InferFusedScaleShift, kOverData},
     {"plimsoll", "BlockChannels", 1, kNewest, 1, 1, 1, 1, InferBlockChannels},
     {"plimsoll", "UnblockChannels", 1, kNewest, 1, 1, 1, 1, InferUnblockChannels},
     {"plimsoll", "ByteTable", 1, kNewest, 2, 2, 1, 1, InferByteTable, kOverData},

@@ -24,6 +24,7 @@ struct ScaleShift {
   int64_t rows = 0;    // of one image
   int64_t places = 0;  // of a row
   int64_t width = 1;
+  bool float_steps = false;
   UnaryLoop activation = nullptr;
   Coefficients coefficients;
 
@@ -45,7 +46,11 @@ struct ScaleShift {
       const int64_t at = (map * places + place) * width;
       const float* const x = static_cast<const float*>(call.inputs[0]) + at;
       float* const y = static_cast<float*>(call.outputs[0]) + at;
-      if (width == 1) {
+      if (float_steps) {
+        const bool sums = call.inputs.size() > 3 && call.inputs[3] != nullptr;
+        const float addend = sums ? static_cast<const float*>(call.inputs[3])[channel] : 0;
+        RowAffineSteps(x, count, addend, *factors, *offsets, y);
+      } else if (width == 1) {
         RowAffine(x, count, *factors, *offsets, y);
       } else if (lanes == width && places == 1) {
         RowNormalize(x, width, 0, 1, factors, offsets, y);
@@ -77,7 +82,10 @@ Result<KernelPointer> MakeFusedScaleShift(KernelSite& site) {
   line.channels = dims[1];
   line.rows = (dims[1] + line.width - 1) / line.width;
   line.places = ElementCount(std::span(dims).subspan(2));
-  if (!blocked && line.places == 1) {
+  line.float_steps = site.attributes().Int("float_steps", 0) != 0;
+  if (line.float_steps && blocked)
+    return site.BadInput("steps are of channels that are not blocked");
+  if (!blocked && line.places == 1 && !line.float_steps) {
     line.width = line.channels;
     line.rows = 1;
   }
@@ -85,7 +93,8 @@ Result<KernelPointer> MakeFusedScaleShift(KernelSite& site) {
   PLIMSOLL_ASSIGN(const FusedActivation activation, ReadActivation(site));
   line.activation = activation.Float32Loop();
   line.coefficients = activation.coefficients();
-  for (const size_t input : {1, 2}) {
+  for (const size_t input : {1, 2, 3}) {
+    if (input == 3 && !site.has_input(input)) continue;
     if (site.inputs[input].elements() != line.channels) {
       return site.BadInput(StrCat("input ", input, " does not have ", line.channels, " elements"));
     }

@@ -182,6 +182,16 @@ void Affine(const float* x, int64_t count, float factor, float offset, float* y)
   MapRow(x, count, y, [=](Vector v) { return hn::MulAdd(v, times, plus); });
 }
 
+void AffineSteps(const float* x, int64_t count, float addend, float factor, float offset,
+                 float* y) {
+  const Vector before = hn::Set(kVectors, addend);
+  const Vector times = hn::Set(kVectors, factor);
+  const Vector plus = hn::Set(kVectors, offset);
+  // Each pass rounds: no product is fused with a sum.
+  MapRow(x, count, y, [=](Vector v) { return hn::Mul(hn::Add(v, before), times); });
+  MapRow(y, count, y, [=](Vector v) { return hn::Add(v, plus); });
+}
+
 void Normalize(const float* x, int64_t count, float mean, float factor, const float* scale,
                const float* bias, float* y) {
   const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
@@ -309,6 +319,7 @@ HWY_EXPORT(Dot);
 HWY_EXPORT(Max);
 HWY_EXPORT(Min);
 HWY_EXPORT(Affine);
+HWY_EXPORT(AffineSteps);
 HWY_EXPORT(Normalize);
 HWY_EXPORT(Softmax);
 HWY_EXPORT(LogSoftmax);
@@ -333,6 +344,10 @@ float RowMax(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(Max)(x
 float RowMin(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(Min)(x, count); }
 void RowAffine(const float* x, int64_t count, float factor, float offset, float* y) {
   HWY_DYNAMIC_DISPATCH(Affine)(x, count, factor, offset, y);
+}
+void RowAffineSteps(const float* x, int64_t count, float addend, float factor, float offset,
+                    float* y) {
+  HWY_DYNAMIC_DISPATCH(AffineSteps)(x, count, addend, factor, offset, y);
 }
 void RowNormalize(const float* x, int64_t count, float mean, float factor, const float* scale,
                   const float* bias, float* y) {

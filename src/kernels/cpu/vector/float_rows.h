@@ -17,6 +17,9 @@ float RowMin(const float* x, int64_t count);
 
 // y = factor * x + offset
 void RowAffine(const float* x, int64_t count, float factor, float offset, float* y);
+// (x + addend) * factor + offset, each step rounded to float32. y may be x, and no other overlap.
+void RowAffineSteps(const float* x, int64_t count, float addend, float factor, float offset,
+                    float* y);
 // y = (x - mean) * factor * scale + bias; a null scale is 1 and a null bias 0.
 void RowNormalize(const float* x, int64_t count, float mean, float factor, const float* scale,
                   const float* bias, float* y);
