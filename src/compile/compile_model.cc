@@ -27,19 +27,11 @@
 namespace plimsoll::compile {
 namespace {
 
-using graph::DataType;
 using graph::Graph;
-using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
-using graph::ValueType;
 
 constexpr FusionPattern kSliceBySlice = FusionPattern::kSliceBySlice;
-
-bool IsPlainTensor(const ValueType& type) {
-  return type.is_tensor() && type.data_type != DataType::kString && type.shape &&
-         graph::IsStatic(*type.shape);
-}
 
 // Looks for a way whose peak is not above that of plain lives: the fastest layouts and kernels
 // first, and those that need less where these need too much.
@@ -474,53 +466,6 @@ class Compilation {
   KernelLooks& looks_;
   Bytes first_;  // the peak with grouped channels everywhere
 };
-
-std::optional<std::string> WhyNotPlannableItself(const Graph& graph, NodeId id) {
-  const Node& node = graph[id];
-  for (const auto* values : {&node.inputs, &node.outputs}) {
-    for (const ValueId value : *values) {
-      if (!value.valid() || IsPlainTensor(graph[value].type)) continue;
-      return StrCat("'", graph[value].name, "' at ", Describe(graph, id), " is ",
-                    Text(graph[value].type));
-    }
-  }
-  return SubgraphsOf(node).empty() ? std::nullopt : WhyNotInPlan(graph, id);
-}
-
-std::optional<std::string> WhyNoPlainPorts(const Graph& graph, const graph::Subgraph& body) {
-  for (const auto* values : {&body.inputs, &body.outputs}) {
-    for (const ValueId value : *values) {
-      if (!value.valid() || IsPlainTensor(graph[value].type)) continue;
-      return StrCat("'", graph[value].name, "' is ", Text(graph[value].type));
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-std::optional<std::string> WhyNotPlannable(const Graph& graph, NodeId id) {
-  if (auto reason = WhyNotPlannableItself(graph, id)) return reason;
-  for (const graph::SubgraphId body : SubgraphsOf(graph[id])) {
-    for (const NodeId inner : graph[body].nodes) {
-      if (auto reason = WhyNotPlannable(graph, inner)) return reason;
-    }
-    if (auto reason = WhyNoPlainPorts(graph, graph[body])) return reason;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> WhyNotPlannable(const Graph& graph) {
-  for (const graph::Subgraph& body : graph.subgraphs) {
-    for (const NodeId id : body.nodes) {
-      if (auto reason = WhyNotPlannableItself(graph, id)) return reason;
-    }
-    if (auto reason = WhyNoPlainPorts(graph, body)) return reason;
-  }
-  return std::nullopt;
-}
-
-namespace {
 
 // Halves are kept where they keep to the peak of plain lives and float32 between nodes does not.
 // Where neither does, float32 may take as much as halves do, with what each node widens for itself.

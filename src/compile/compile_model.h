@@ -67,15 +67,9 @@ struct CompiledModel {
   int threads = 1;            // that a kernel may use when it runs, at most
 };
 
-// Why a graph cannot be planned as a whole before it runs (a size that only data tells, a value
-// that is no plain tensor); nothing when it can. Shapes must have been inferred.
-std::optional<std::string> WhyNotPlannable(const graph::Graph& graph);
-// The same for one node and its bodies.
-std::optional<std::string> WhyNotPlannable(const graph::Graph& graph, graph::NodeId node);
-
-// Compiles a graph that is plannable for the device options.plan.lifetimes.target. Fails where an
-// operator has no kernel (kUnsupported), where
-// constants are missing, or where a kernel refuses its site.
+// Compiles a graph that is plannable (plannable.h) for the device options.plan.lifetimes.target.
+// Fails where an operator has no kernel (kUnsupported), where constants are missing, or where a
+// kernel refuses its site.
 //
 // `halves` is the graph without the pass WidenHalves, where that has changed it: what is compiled
 // where the peak would be above the plain one with float32 between nodes, and is lower with halves.

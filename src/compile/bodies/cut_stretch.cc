@@ -6,9 +6,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "compile/compile_model.h"
 #include "compile/passes/bodies.h"
 #include "compile/passes/compact.h"
+#include "compile/plannable.h"
 #include "compile/shapes/shapes.h"
 #include "graph/operator_row.h"
 #include "kernels/backend.h"

@@ -6,6 +6,7 @@
 #include "base/mapped_pages.h"
 #include "compile/memory/streams.h"
 #include "compile/passes/pass.h"
+#include "compile/plannable.h"
 #include "compile/shapes/assumed_constants.h"
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/gear_plan.h"
