@@ -125,7 +125,6 @@ MODELS = [
     Model("dcm-classifier==0.9.9", "dcm_classifier/models/ova_rf_classifier.onnx", feed(float_input=uniform(0, 5, 4, 28))),
     Model(ARABIZI, "egyptian_arabizi_franco/models/encoder.onnx", feed(src=integers(1, 20, 1, 16))),
     Model(ARABIZI, "egyptian_arabizi_franco/models/decoder.onnx", feed(ys=integers(1, 20, 1, 8), memory=uniform(-1, 1, 1, 16, 192), src=integers(1, 20, 1, 16))),
-    Model("extractnet==2.0.7", "extractnet/models/news_net.onnx", feed(input=uniform(0, 1, 1, 60, 9), css=uniform(0, 1, 1, 60, 43))),
     Model("figcrop==0.3.0", "figcrop/models/pp_doclayout_s/pp_doclayout_s.onnx", lambda random: {**page(1, 3, 480, 480, -2.1, 2.6, name="image")(random), "scale_factor": np.ones((1, 2), np.float32)}),
     Model("gee-biophys==2.1.3", "gee_biophys/models/groundedeo/lai.onnx", feed(X=lambda random: random.uniform(0, 1, (16, 15)))),
     Model(HEXGAME, "hexgame_server/static/models/alphazero_11x11.onnx", feed(board=integers(0, 2, 1, 2, 11, 11, kind=np.float32))),
