@@ -297,6 +297,10 @@ class PlimsollAllocator final : public Caching::CUDAAllocator {
     const std::lock_guard lock(mutex_);
     observers_.push_back(std::move(observer));
   }
+  // Some versions of torch ask for it, for refusals by a policy of their own allocator, which this
+  // one does not have; in others it overrides nothing.
+  void attachOomRejectionObserver(
+      std::function<void(int64_t device, size_t size, size_t allocated, size_t total)>) {}
   void attachAllocatorTraceTracker(Caching::AllocatorTraceTracker) override {
     NotOffered("trackers of its trace", "use plimsoll.torch.record()");
   }

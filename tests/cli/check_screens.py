@@ -96,7 +96,7 @@ def page(line, shown):
 def prepare(program, folder):
     import onnx
 
-    from cli.models import relu_over
+    from models import relu_over
     (folder / "examples").symlink_to(TOP / "examples")
     onnx.save(relu_over("rows", "columns"), folder / "open.onnx")
     (folder / "placed.csv").write_text("id,lower,upper,size,offset\na,0,2,10,0\nb,1,3,20,10\n")
