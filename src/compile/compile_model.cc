@@ -75,14 +75,8 @@ class Compilation {
     return std::move(best.model);
   }
 
-  // What kernels and layouts need not go below: nothing where memory comes first. Who forbids to
-  // use memory again wants more than plain lives take.
-  Bytes Target() const {
-    const ReuseOptions& reuse = options_.plan.lifetimes.reuse;
-    if (options_.plan.memory_priority) return Bytes(0);
-    if (reuse.disabled || !reuse.not_of.empty()) return Bytes(kSaturated);
-    return options_.plain_peak.value_or(Bytes(kSaturated));
-  }
+  // What kernels and layouts need not go below: nothing where memory comes first.
+  Bytes Target() const { return options_.plan.memory_priority ? Bytes(0) : PlainPeak(); }
 
  private:
   const compile::Target& device() const { return options_.plan.lifetimes.target; }
@@ -145,23 +139,30 @@ class Compilation {
     return LowerWorkspaces(attempt);
   }
 
-  // Where the peak is above the target, makes values that live over it once more behind it. More
-  // work than moving bytes is repeated only where that reaches the target.
+  // Who forbids to use memory again wants more than plain lives take.
+  Bytes PlainPeak() const {
+    const ReuseOptions& reuse = options_.plan.lifetimes.reuse;
+    if (reuse.disabled || !reuse.not_of.empty()) return Bytes(kSaturated);
+    return options_.plain_peak.value_or(Bytes(kSaturated));
+  }
+
+  // Where the peak is above that of plain lives, makes values that live over it once more behind
+  // it. More work than moving bytes is repeated only where that reaches plain lives.
   Status RepeatAtPeak(Attempt& best) const {
     constexpr int kMostRounds = 6;
     if (!MayRewriteAtPeak(best)) return {};
     for (const RepeatedWork work : {RepeatedWork::kMoves, RepeatedWork::kAny}) {
-      if (best.peak() <= Target()) return {};
+      if (best.peak() <= PlainPeak()) return {};
       std::optional<Attempt> latest;
       for (int round = 0; round < kMostRounds; ++round) {
         const Attempt& before = latest ? *latest : best;
-        if (before.peak() <= Target()) break;
+        if (before.peak() <= PlainPeak()) break;
         PLIMSOLL_ASSIGN(std::optional<Attempt> lower, WithRepetitions(before, work));
         if (!lower) break;
         latest = std::move(lower);
       }
       if (!latest) continue;
-      const bool enough = work == RepeatedWork::kMoves || latest->peak() <= Target();
+      const bool enough = work == RepeatedWork::kMoves || latest->peak() <= PlainPeak();
       if (enough) best = *std::move(latest);
     }
     return {};
@@ -171,9 +172,7 @@ class Compilation {
   // that helps most.
   Result<std::optional<Attempt>> WithRepetitions(const Attempt& before, RepeatedWork work) const {
     constexpr size_t kMostAlone = 8;
-    const Bytes high = std::max(Target(), Bytes(before.peak().value() / 10 * 9));
-    const std::vector<Repetition> all =
-        FindRepetitions(before.model, options_.plan.memory_priority ? high : Target(), work);
+    const std::vector<Repetition> all = FindRepetitions(before.model, PlainPeak(), work);
     const std::span<const Repetition> found(all);
     std::optional<Attempt> lowest;
     for (size_t i = 0; i <= std::min(found.size(), kMostAlone) && !all.empty(); ++i) {
@@ -183,9 +182,7 @@ class Compilation {
       repeated.repeated += Repeat(repeated.model.graph, i == 0 ? found : found.subspan(i - 1, 1));
       PLIMSOLL_TRY(PlanAgain(repeated));
       repeated.repeated_by = before.repeated_by + before.peak() - repeated.peak();
-      const bool lower = options_.plan.memory_priority
-                             ? repeated.peak() * 50 < before.peak() * 49
-                             : repeated.peak() < (lowest ? *lowest : before).peak();
+      const bool lower = repeated.peak() < (lowest ? *lowest : before).peak();
       if (lower) lowest = std::move(repeated);
       if (i == 0 && lowest) break;
     }
