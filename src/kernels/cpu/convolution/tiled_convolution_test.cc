@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/blocking.h"
+#include "kernels/cpu/convolution/blocked_channels_for_tests.h"
 #include "kernels/cpu/prepared_node_for_tests.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
@@ -42,24 +43,6 @@ std::vector<double> Expected(const Volume& volume) {
   const auto made = node.Run({AsDoubles(volume.Data()), AsDoubles(volume.Weights()),
                               AsDoubles(Wavy({volume.filters}, 2))});
   return ElementsOf<double>((*made)[0]);
-}
-
-HostTensor Blocked(const HostTensor& plain) {
-  const OneNode node{.op = "BlockChannels",
-                     .attributes = {{"block", int64_t{BlockSize()}}},
-                     .outputs = 1,
-                     .domain = "plimsoll",
-                     .version = 1};
-  return (*node.Run({plain}))[0];
-}
-
-Floats Unblocked(const Floats& blocked, const Dims& dims, int64_t channels) {
-  const OneNode node{.op = "UnblockChannels",
-                     .attributes = {{"channels", channels}},
-                     .outputs = 1,
-                     .domain = "plimsoll",
-                     .version = 1};
-  return ElementsOf<float>((*node.Run({Numbers(dims, blocked)}))[0]);
 }
 
 OneNode FusedNode(const Volume& volume, bool blocked) {

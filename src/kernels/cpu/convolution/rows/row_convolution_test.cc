@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/blocking.h"
+#include "kernels/cpu/convolution/blocked_channels_for_tests.h"
 #include "kernels/cpu/prepared_node_for_tests.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
@@ -137,24 +138,6 @@ Drawn DrawDilated(uint32_t seed) {
   drawn.residual = between(0, 1) == 0;
   drawn.relu = between(0, 1) == 0;
   return drawn;
-}
-
-HostTensor Blocked(const HostTensor& plain) {
-  const OneNode node{.op = "BlockChannels",
-                     .attributes = {{"block", int64_t{BlockSize()}}},
-                     .outputs = 1,
-                     .domain = "plimsoll",
-                     .version = 1};
-  return (*node.Run({plain}))[0];
-}
-
-Floats Unblocked(const Floats& blocked, const Dims& dims, int64_t channels) {
-  const OneNode node{.op = "UnblockChannels",
-                     .attributes = {{"channels", channels}},
-                     .outputs = 1,
-                     .domain = "plimsoll",
-                     .version = 1};
-  return ElementsOf<float>((*node.Run({Numbers(dims, blocked)}))[0]);
 }
 
 // By the definition, in double.
