@@ -75,7 +75,7 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, help="write the models here and leave them")
     parser.add_argument("--results-only", action="store_true")
     options = parser.parse_args()
-    families = options.only.split(",") if options.only else list(drawn_networks.FAMILIES)
+    families = options.only.split(",") if options.only else [*drawn_networks.FAMILIES, *drawn_networks.SMALL_FAMILIES]
     wrong = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or pathlib.Path(scratch)

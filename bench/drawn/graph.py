@@ -48,6 +48,16 @@ class Graph:
         self.infer(made)
         return names[0] if outputs == 1 else names
 
+    def made(self, op, inputs, outputs, domain, **attributes):
+        """The outputs of a node whose types shape inference does not tell (known)."""
+        names = [f"t{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.nodes.append(helper.make_node(op, inputs, names, name=f"n{len(self.nodes)}", domain=domain, **attributes))
+        return names
+
+    def known(self, name, type, dims):
+        self.types[name], self.shapes[name] = type, list(dims)
+        return name
+
     def infer(self, node):
         """The shapes of one node's outputs, by a graph of that node alone."""
         used = [name for name in node.input if name]
@@ -131,4 +141,6 @@ class Graph:
 
     def model(self, name):
         graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+        domains = {node.domain for node in self.nodes} - {""}
+        imports = [helper.make_opsetid("", OPSET), *(helper.make_opsetid(domain, 3) for domain in domains)]
+        return helper.make_model(graph, opset_imports=imports, ir_version=9)

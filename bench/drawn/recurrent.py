@@ -58,4 +58,39 @@ def wide_recurrent(g):
     return g.dense(x, r.choice([9, 20]))
 
 
+def small_recurrent(g):
+    """Layers of few units over one item, of any size, as sensors, voices and gestures have them: items first, both states of the last step or
+    all of them, and dense layers behind."""
+    r = g.r
+    op, gates = r.choice([("LSTM", 4), ("LSTM", 4), ("GRU", 3), ("GRU", 3), ("RNN", 1)])
+    length, batch, wide = r.choice([1, 3, 10, 25, 64, 150]), r.choice([1, 1, 1, 2, 5]), r.choice([1, 3, 4, 13, 26, 40, 80])
+    x = g.node("Transpose", [g.input([batch, length, wide])], perm=[1, 0, 2])
+    hidden, both, late = r.choice([5, 16, 20, 32, 42, 64, 100, 128, 200, 256]), r.random() < 0.35, r.random() < 0.6
+    d = 2 if both else 1
+    for _ in range(r.randint(1, 3)):
+        more = {"linear_before_reset": 1} if op == "GRU" and late else {}
+        inputs = [x, g.weight(d, gates * hidden, g.dims(x)[2]), g.weight(d, gates * hidden, hidden), g.weight(d, 2 * gates * hidden)]
+        y, last = g.node(op, inputs, 3 if op == "LSTM" else 2, hidden_size=hidden, direction="bidirectional" if both else "forward", **more)[:2]
+        x = g.reshape(g.node("Transpose", [y], perm=[0, 2, 1, 3]), [length, batch, d * hidden])
+    t = g.reshape(g.node("Transpose", [last], perm=[1, 0, 2]), [batch, d * hidden]) if r.random() < 0.6 else g.node("Transpose", [x], perm=[1, 0, 2])
+    if r.random() < 0.5:
+        t = g.act(g.dense(t, r.choice([16, 32, 64])), "Relu")
+    return g.node(r.choice(["Sigmoid", "Softmax"]), [g.dense(t, r.choice([1, 2, 7, 20]))])
+
+
+def small_dense(g):
+    """Perceptrons of a few features, scaled first."""
+    r = g.r
+    t = g.input([r.choice([1, 1, 1, 4, 32, 200]), r.choice([3, 4, 6, 11, 19, 30, 50])])
+    if r.random() < 0.5:
+        t = g.node("Div", [g.node("Sub", [t, g.weight(g.dims(t)[1])]), g.positive(g.dims(t)[1])])
+    for _ in range(r.randint(1, 4)):
+        t = g.dense(t, r.choice([8, 15, 32, 50, 64, 100, 128, 256, 300]))
+        t = g.norm(t) if r.random() < 0.2 else t
+        t = g.node(r.choice(["Tanh", "Sigmoid", "Elu", "Selu"]), [t]) if r.random() < 0.4 else g.act(t)
+    t = g.dense(t, r.choice([1, 1, 2, 5, 12]))
+    return g.node(r.choice(["Sigmoid", "Softmax", "Tanh"]), [t]) if r.random() < 0.6 else t
+
+
 FAMILIES = (recurrent, wide_recurrent, looped)
+SMALL = (small_recurrent, small_dense)

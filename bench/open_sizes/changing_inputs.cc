@@ -4,10 +4,10 @@
 #include <iostream>
 
 #include "base/mapped_pages.h"
-#include "cli/inputs/npy.h"
 #include "engine/session.h"
 #include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
+#include "run_folders.h"
 
 // Runs one model over a list of inputs, in turn: what bench/open_sizes/open_sizes.py drives.
 //
@@ -21,20 +21,10 @@ namespace plimsoll {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using kernels::HostTensor;
 using kernels::HostValue;
 
 double Since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-Result<std::vector<HostValue>> ReadInputs(const std::filesystem::path& folder, size_t count) {
-  std::vector<HostValue> inputs;
-  for (size_t i = 0; i < count; ++i) {
-    PLIMSOLL_ASSIGN(HostTensor tensor, cli::ReadNpy(folder / StrCat("in_", i, ".npy")));
-    inputs.push_back(HostValue::Of(std::move(tensor)));
-  }
-  return inputs;
 }
 
 Status Main(const std::filesystem::path& model, const std::filesystem::path& folder, double seconds,
@@ -61,10 +51,7 @@ Status Main(const std::filesystem::path& model, const std::filesystem::path& fol
   }
   for (size_t run = 0; run < runs.size(); ++run) {
     PLIMSOLL_ASSIGN(const std::vector<HostValue> outputs, session->RunValues(id, runs[run]));
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const auto file = folder / StrCat(run) / StrCat("out_", i, ".npy");
-      PLIMSOLL_TRY(cli::WriteNpy(file, outputs[i].tensor));
-    }
+    PLIMSOLL_TRY(WriteOutputs(folder / StrCat(run), outputs));
   }
   std::ranges::nth_element(taken, taken.begin() + std::ssize(taken) / 2);
   const engine::GraphMemory memory = *session->Memory(id);

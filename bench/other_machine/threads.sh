@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # All models that ONNX Runtime can be fed at random, with 1, 4 and 16 threads beside it, each engine alone on its cores; at most SECONDS_IN_ALL
 # (570) seconds. With 1 and 4 threads LANES (4) models at a time, on four cores of their own each. THREADS (16 1 4) says which, ROUNDS (5) how
-# often at most, BY_OPERATOR of which models the operators' times are wanted. Packed by pack.sh beside this; run from the root of a checkout
-# with build/jobs/threads.
+# often at most, BY_OPERATOR of which models the operators' times are wanted. CEILING names models of which 16 processes of one thread run at
+# once: how much more they do than one alone is what the machine allows a speed-up to be. Packed by pack.sh beside this; run from the root of
+# a checkout with build/jobs/threads.
 set -u
 begin=$(date +%s)
 end=${SECONDS_IN_ALL:-570}
@@ -14,7 +15,7 @@ chmod +x plimsoll
 export LD_LIBRARY_PATH=$here/lib PYTHONUNBUFFERED=1
 mkdir -p models weighted
 tar -xJf "$root/tests/data/models.tar.xz" -C models
-find models -name '*.onnx' -not -name '*train*' | xargs -P 12 -n 1 python3 "$root/tests/data/materialize.py" -o weighted > /dev/null
+find models -name '*.onnx' -not -name '*.plan.onnx' | xargs -P 12 -n 1 python3 "$root/tests/data/materialize.py" -o weighted > /dev/null
 # The largest models first, in turn into a folder for each lane.
 lanes=${LANES:-4}
 rm -rf lanes
@@ -38,13 +39,21 @@ for ((round = 1; round <= ${ROUNDS:-5}; ++round)); do
       table 0-15 weighted 16 10 tables/16_$round.txt
       continue
     fi
-    for ((lane = 0; lane < lanes; ++lane)); do table $((4 * lane))-$((4 * lane + 3)) lanes/$lane $threads 7 tables/${threads}_${round}_$lane.txt & done
+    for ((lane = 0; lane < lanes; ++lane)); do table $((4 * lane))-$((4 * lane + 3)) lanes/$lane $threads 5 tables/${threads}_${round}_$lane.txt & done
     wait
   done
   echo "round $round; seconds left: $(left)"
 done
 cat tables/*.txt | python3 "$here/medians.py" | tee "$OUT/medians.md"
 cat tables/*.errors > "$OUT/errors.txt"
+# milliseconds CORE MODEL: the median of runs of one thread there
+milliseconds() { taskset -c "$1" ./plimsoll run "weighted/$2.onnx" --threads 1 --repeat 9 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["models"][0]["latency_ms"]["p50"])'; }
+for model in ${CEILING:-}; do
+  alone=$(milliseconds 0 "$model")
+  for ((core = 0; core < 16; ++core)); do milliseconds $core "$model" > ceiling_$core.txt & done
+  wait
+  cat ceiling_*.txt | python3 -c "import sys; print('$model: one process alone $alone ms, 16 at once do', round(sum($alone / float(line) for line in sys.stdin), 2), 'times as much')"
+done | tee "$OUT/ceiling.txt"
 for model in ${BY_OPERATOR:-}; do
   for threads in 1 16; do
     echo "=== $model, $threads threads"

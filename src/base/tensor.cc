@@ -79,7 +79,11 @@ Value Value::Optional(std::vector<Value> one_or_none) {
 }
 
 Value Value::Map(Tensor keys, Tensor values) {
-  return {.kind = Kind::kMap, .elements = {Of(std::move(keys)), Of(std::move(values))}};
+  Value map{.kind = Kind::kMap};
+  map.elements.reserve(2);
+  map.elements.push_back(Of(std::move(keys)));
+  map.elements.push_back(Of(std::move(values)));
+  return map;
 }
 
 }  // namespace plimsoll

@@ -38,6 +38,7 @@ Attempt Attempt::Again() const {
   again.most_workspace = most_workspace;
   again.lowered_by = lowered_by;
   again.regions = regions;
+  again.cuts = cuts;
   again.sliced_by = sliced_by;
   again.repeated = repeated;
   again.repeated_by = repeated_by;

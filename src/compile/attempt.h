@@ -18,6 +18,7 @@ struct Attempt {
   std::vector<Bytes> most_workspace;  // by node; empty: as much as kernels like
   Bytes lowered_by;                   // what smaller workspaces took off the peak
   int regions = 0;                    // that run slice by slice
+  std::vector<int64_t> cuts;          // that made them, as SliceSizes has them
   Bytes sliced_by;                    // what that took off the peak
   int repeated = 0;                   // nodes that make a value once more
   Bytes repeated_by;                  // what that took off the peak

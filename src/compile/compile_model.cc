@@ -17,6 +17,7 @@
 #include "compile/repeat_nodes.h"
 #include "compile/shapes/batch_labels.h"
 #include "compile/shapes/shapes.h"
+#include "compile/similar_sizes.h"
 #include "compile/trades.h"
 #include "compile/tuning/operator_tuning.h"
 #include "compile/tuning/subgraph_tuning.h"
@@ -43,20 +44,17 @@ class Compilation {
 
   // The layouts and slices to take. To be completed.
   Result<Attempt> Search() {
-    PLIMSOLL_ASSIGN(Attempt best, Try(GroupedChannels::kWherePossible));
-    first_ = best.peak();
-    const int possible = best.grouped;
-    for (const GroupedChannels layouts :
-         {GroupedChannels::kWhereFilled, GroupedChannels::kNowhere}) {
-      if (best.peak() <= Target() || best.grouped == 0) break;
-      PLIMSOLL_ASSIGN(Attempt other, Try(layouts));
-      if (other.peak() < best.peak()) best = std::move(other);
+    if (!MaySkipSearch()) return SearchAll();
+    SimilarSizes& similar = *options_.similar;
+    if (const FoundWay* const way = similar.Find(PlainPeak()); way != nullptr && way->lasts) {
+      PLIMSOLL_ASSIGN(std::optional<Attempt> same, TryWay(*way));
+      if (same) return *std::move(same);
     }
-    if (best.layouts == GroupedChannels::kNowhere && possible > 0) {
-      best.model.fusion.Declined(FusionPattern::kChannelGroup, possible);
-    }
-    PLIMSOLL_TRY(SliceAtPeak(best));
-    PLIMSOLL_TRY(RepeatAtPeak(best));
+    PLIMSOLL_ASSIGN(Attempt best, SearchAll());
+    similar.Keep(PlainPeak(), {.layouts = best.layouts,
+                               .cuts = best.cuts,
+                               .share = ShareOf(best),
+                               .lasts = best.peak() <= Target() && best.repeated == 0});
     return best;
   }
 
@@ -80,6 +78,63 @@ class Compilation {
 
  private:
   const compile::Target& device() const { return options_.plan.lifetimes.target; }
+
+  // Where memory comes first, and where the shapes are all there will be, every search is worth its
+  // time.
+  bool MaySkipSearch() const {
+    return options_.similar != nullptr && options_.optimise && options_.plain_peak &&
+           PlainPeak() > Bytes(0) && PlainPeak() < Bytes(kSaturated) &&
+           !options_.plan.memory_priority && options_.plan.search_order &&
+           options_.tuning.store == nullptr && options_.plan.gear.empty();
+  }
+
+  double ShareOf(const Attempt& attempt) const {
+    return static_cast<double>(attempt.peak().value()) / static_cast<double>(PlainPeak().value());
+  }
+
+  // What was found for similar sizes, without a search; nothing where that needs notably more of
+  // plain lives here than it does there.
+  Result<std::optional<Attempt>> TryWay(const FoundWay& way) {
+    constexpr double kWorse = 1.05;
+    quick_ = true;
+    PLIMSOLL_ASSIGN(Attempt tried, TryCuts(way));
+    quick_ = tried.peak() <= Target() && ShareOf(tried) <= way.share * kWorse &&
+             tried.cuts.size() == way.cuts.size();
+    return quick_ ? std::optional(std::move(tried)) : std::nullopt;
+  }
+
+  Result<Attempt> TryCuts(const FoundWay& way) {
+    PLIMSOLL_ASSIGN(Attempt attempt, Try(way.layouts));
+    first_ = attempt.peak();
+    FusionCounts found;
+    int declined = 0;
+    for (const int64_t slices : way.cuts) {
+      PLIMSOLL_ASSIGN(std::optional<Attempt> sliced, WithSlices(attempt, slices, declined));
+      if (!sliced) break;
+      found.Took(kSliceBySlice, sliced->regions - attempt.regions);
+      attempt = *std::move(sliced);
+    }
+    attempt.model.fusion.AddRun(found, std::array{kSliceBySlice});
+    return attempt;
+  }
+
+  Result<Attempt> SearchAll() {
+    PLIMSOLL_ASSIGN(Attempt best, Try(GroupedChannels::kWherePossible));
+    first_ = best.peak();
+    const int possible = best.grouped;
+    for (const GroupedChannels layouts :
+         {GroupedChannels::kWhereFilled, GroupedChannels::kNowhere}) {
+      if (best.peak() <= Target() || best.grouped == 0) break;
+      PLIMSOLL_ASSIGN(Attempt other, Try(layouts));
+      if (other.peak() < best.peak()) best = std::move(other);
+    }
+    if (best.layouts == GroupedChannels::kNowhere && possible > 0) {
+      best.model.fusion.Declined(FusionPattern::kChannelGroup, possible);
+    }
+    PLIMSOLL_TRY(SliceAtPeak(best));
+    PLIMSOLL_TRY(RepeatAtPeak(best));
+    return best;
+  }
 
   Result<Attempt> Try(GroupedChannels layouts) const {
     Attempt attempt;
@@ -189,35 +244,45 @@ class Compilation {
     return lowest;
   }
 
+  // The same with what lives at the highest steps cut in slices, where that lowers them.
+  Result<std::optional<Attempt>> WithSlices(const Attempt& before, int64_t slices,
+                                            int& declined) const {
+    Attempt sliced;
+    sliced.layouts = before.layouts;
+    sliced.grouped = before.grouped;
+    sliced.model.fusion = before.model.fusion;
+    sliced.model.graph = before.model.graph;
+    const Sliced made = Cut(sliced.model.graph, LargeAtPeak(before.model), slices);
+    declined = made.declined + made.regions;
+    if (made.regions == 0) return std::optional<Attempt>();
+    PLIMSOLL_TRY(PlanAgain(sliced));
+    // Other shapes may read the same constants whole.
+    const Bytes more = options_.plan.lifetimes.one_shape ? Bytes(0) : made.constants;
+    const bool lower =
+        sliced.peak() * 50 < before.peak() * 49 && sliced.peak() + more < before.peak();
+    if (!lower) return std::optional<Attempt>();
+    sliced.regions = before.regions + made.regions;
+    sliced.sliced_by = before.sliced_by + before.peak() - sliced.peak();
+    sliced.cuts = before.cuts;
+    sliced.cuts.push_back(slices);
+    declined = made.declined;
+    return std::optional<Attempt>(std::move(sliced));
+  }
+
   // Makes what lives at the highest steps slice by slice, again and again while that lowers them.
   Status SliceAtPeak(Attempt& best) const {
     constexpr int kMostRounds = 6;
     if (!MayRewriteAtPeak(best) || !options_.switches.IsOn(kSliceBySlice)) return {};
-    const Bytes before = best.peak();
     FusionCounts found;
     int declined = 0;  // in the last round
     for (int round = 0; round < kMostRounds; ++round) {
-      const std::vector<ValueId> seeds = LargeAtPeak(best.model);
       bool lower = false;
       for (const int64_t slices : {0, 2, 4}) {
-        Attempt sliced;
-        sliced.layouts = best.layouts;
-        sliced.grouped = best.grouped;
-        sliced.model.fusion = best.model.fusion;
-        sliced.model.graph = best.model.graph;
-        const Sliced made = Cut(sliced.model.graph, seeds, slices);
-        declined = made.declined + made.regions;
-        if (made.regions == 0) continue;
-        PLIMSOLL_TRY(PlanAgain(sliced));
-        // Other shapes may read the same constants whole.
-        const Bytes more = options_.plan.lifetimes.one_shape ? Bytes(0) : made.constants;
-        lower = sliced.peak() * 50 < best.peak() * 49 && sliced.peak() + more < best.peak();
+        PLIMSOLL_ASSIGN(std::optional<Attempt> sliced, WithSlices(best, slices, declined));
+        lower = sliced.has_value();
         if (!lower) continue;
-        sliced.regions = best.regions + made.regions;
-        sliced.sliced_by = before - sliced.peak();
-        found.Took(kSliceBySlice, made.regions);
-        declined = made.declined;
-        best = std::move(sliced);
+        found.Took(kSliceBySlice, sliced->regions - best.regions);
+        best = *std::move(sliced);
         break;
       }
       if (!lower) break;
@@ -237,6 +302,7 @@ class Compilation {
     PlanOptions plan = options_.plan;
     plan.fold_at_load = false;
     plan.lifetimes.workspaces = WorkspacesOf(model);
+    if (quick_) plan.order_effort.steps = 0;
     PLIMSOLL_ASSIGN(model.planned, PlanModel(model.graph, plan));
     model.plan_options = std::move(plan);
     return {};
@@ -322,7 +388,7 @@ class Compilation {
     KeptTrades* const kept = options_.plan.lifetimes.one_shape ? nullptr : options_.kept_trades;
     if (kept == nullptr && !options_.plan.lifetimes.one_shape) return {};
     const Bytes peak = best.peak();
-    const Bytes budget = TradeBudget(best.model.graph, peak);
+    const Bytes budget = TradeBudget(best.model, peak);
     // The packing may need some room beside what lives at a step.
     for (const int64_t sixteenths : {16, 14, 8}) {
       const std::vector<Bytes> room =
@@ -461,7 +527,8 @@ class Compilation {
   Graph simplified_;
   const FusionCounts fusion_;
   KernelLooks& looks_;
-  Bytes first_;  // the peak with grouped channels everywhere
+  Bytes first_;         // the peak with grouped channels everywhere
+  bool quick_ = false;  // orders are not searched for
 };
 
 // Halves are kept where they keep to the peak of plain lives and float32 between nodes does not.

@@ -17,6 +17,7 @@
 namespace plimsoll::compile {
 
 class KeptTrades;
+class SimilarSizes;
 
 // The form in which kernels read constants that they could pack.
 enum class WeightForms {
@@ -38,8 +39,10 @@ struct CompileOptions {
   // where memory comes first.
   bool trades_memory = true;
   KeptTrades* kept_trades = nullptr;  // of a graph that is compiled for several shapes
+  SimilarSizes* similar = nullptr;    // likewise; null: each is searched for by itself
   int threads = 1;                    // that kernels are prepared for
   bool deterministic = false;         // kernels::KernelSite::deterministic
+  bool sizes_vary = false;            // kernels::KernelSite::sizes_vary
   // Told of the graph when its constants are those that kernels will read, before any does; may
   // change where they lie.
   std::function<Status(graph::Graph& graph)> hold_constants;

@@ -147,6 +147,7 @@ Status ForEachSite(CompiledModel& model, const KernelsWanted& wanted, const Visi
       NodeSite known(graph, id);
       KernelSite& site = known.site();
       site.deterministic = wanted.options.deterministic;
+      site.sizes_vary = wanted.options.sizes_vary;
       if (!wanted.most_workspace.empty()) site.most_workspace = wanted.most_workspace[id.index()];
       if (!wanted.choices.empty() && !wanted.choices[id.index()].alternative.empty()) {
         const KernelChoice& choice = wanted.choices[id.index()];
@@ -178,7 +179,9 @@ TradesByNode TradesWithin(const CompiledModel& model, const CompileOptions& opti
     NodeSite known(model.graph, NodeId(i));
     KernelSite& site = known.site();
     site.deterministic = options.deterministic;
+    site.sizes_vary = options.sizes_vary;
     site.most_workspace = most_workspace[i];
+    site.looked_at = true;
     site.packed_weights = &no_packing;
     site.alternatives.trades = &trades[i];
     const kernels::Backend& backend = options.plan.lifetimes.target.BackendOf(site.node());
@@ -217,6 +220,7 @@ Status LookAtKernels(CompiledModel& model, const CompileOptions& options,
     const auto prepare = [&]() -> Result<KernelLook> {
       KernelLook look;
       site.alternatives.trades = &look.trades;
+      site.looked_at = true;
       PLIMSOLL_ASSIGN(const kernels::KernelPointer kernel, wanted.BackendOf(site).Prepare(site));
       look.workspace = kernel->workspace();
       look.packed_inputs = recorder.inputs();

@@ -12,6 +12,13 @@ using graph::ValueId;
 using kernels::Trade;
 
 constexpr int64_t kBudgetPart = 16;
+constexpr int64_t kLeastBudgetPart = 32;
+// What is resident while a model loads, besides packed constants, and the part of all constants
+// that may be resident then beyond them.
+constexpr Bytes kLoading(int64_t{8} << 20);
+constexpr int64_t kLoadingPart = 10;
+// The constants of a model below which most of what is resident then is the program.
+constexpr Bytes kSmallModel(int64_t{48} << 20);
 
 // A larger form of a constant, with all nodes that would read it.
 struct LargerForm {
@@ -123,10 +130,28 @@ class TradedConstants {
 
 }  // namespace
 
-Bytes TradeBudget(const Graph& graph, Bytes peak) {
-  Bytes total = peak;
-  for (const graph::ConstantTensor& constant : graph.constants) total += constant.Size();
-  return Bytes(total.value() / kBudgetPart);
+Bytes TradeBudget(const CompiledModel& model, Bytes peak) {
+  const Graph& graph = model.graph;
+  std::vector<bool> packed(graph.constants.size());
+  for (size_t node = 0; node < model.packed_inputs.size(); ++node) {
+    const std::vector<ValueId>& inputs = graph.nodes[node].inputs;
+    for (size_t i = 0; i < inputs.size() && i < 64; ++i) {
+      if ((model.packed_inputs[node] >> i & 1) == 0) continue;
+      const graph::ConstantId constant = graph[inputs[i]].constant;
+      if (constant.valid()) packed[constant.index()] = true;
+    }
+  }
+  int64_t constants = 0;
+  int64_t plain = 0;  // read where they are mapped, some of them after loading
+  for (size_t i = 0; i < packed.size(); ++i) {
+    const int64_t size = graph.constants[i].Size().value();
+    constants += size;
+    if (!packed[i]) plain += size;
+  }
+  const int64_t total = constants + peak.value();
+  if (constants < kSmallModel.value()) return Bytes(total / kBudgetPart);
+  const int64_t loading = constants / kLoadingPart + plain - kLoading.value();
+  return Bytes(std::clamp(loading, total / kLeastBudgetPart, total / kBudgetPart));
 }
 
 std::vector<KernelChoice> ChooseTrades(const Graph& graph, const TradesByNode& trades,

@@ -31,8 +31,9 @@ class KeptTrades {
 };
 
 // How much memory constants may take in larger forms beyond their usual ones: a sixteenth of what
-// constants and the plan take without.
-Bytes TradeBudget(const graph::Graph& graph, Bytes peak);
+// constants and the plan take without, down to a 32nd where loading a large model would else take
+// a tenth more than its constants.
+Bytes TradeBudget(const CompiledModel& model, Bytes peak);
 
 // Chooses among the trades those that save most time for each byte, until the budget is spent.
 // Nodes that read the same constant take the same form of it or none of them does. `room` is the

@@ -137,6 +137,7 @@ struct Compiled {
   int64_t winograd = 0;
   Bytes more;
   Bytes peak;
+  CompiledModel model;
 };
 
 Compiled CompiledWith(const Graph& graph, CompileOptions options) {
@@ -144,11 +145,12 @@ Compiled CompiledWith(const Graph& graph, CompileOptions options) {
   options.packed_weights = &packing;
   options.plan.lifetimes.one_shape = true;
   options.plain_peak = PlainPeak(graph);
-  const CompiledModel model = Must(CompileModel(graph, options));
+  CompiledModel model = Must(CompileModel(graph, options));
   const auto count = std::ranges::count_if(model.kernels, [](const auto& kernel) {
     return kernel != nullptr && kernel->implementation() == "ours:winograd";
   });
-  return {count, packing.more, FeatureMapPeak(model.planned)};
+  const Bytes peak = FeatureMapPeak(model.planned);
+  return {count, packing.more, peak, std::move(model)};
 }
 
 TEST(TradesTest, ConvolutionsTakeLargerWeightsWithinTheBudgetAndBelowThePeak) {
@@ -160,8 +162,35 @@ TEST(TradesTest, ConvolutionsTakeLargerWeightsWithinTheBudgetAndBelowThePeak) {
   const Compiled traded = CompiledWith(graph, {});
   EXPECT_GT(traded.winograd, 0);
   EXPECT_GT(traded.more, plain.more);
-  EXPECT_LE(traded.more - plain.more, TradeBudget(graph, plain.peak));
+  EXPECT_LE(traded.more - plain.more, TradeBudget(traded.model, plain.peak));
   EXPECT_LE(traded.peak, plain.peak);
+}
+
+// A model of two constants that a kernel reads, of which it packs the first; no bytes are there.
+CompiledModel TwoConstants(int64_t packed, int64_t plain) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({1}));
+  const ValueId sum = builder.Node("Add", {builder.Float32s("packed", {1}, {1}), x});
+  builder.Output(builder.Node("Add", {sum, builder.Float32s("plain", {1}, {2})}));
+  CompiledModel model;
+  model.graph = builder.Build();
+  for (graph::ConstantTensor& constant : model.graph.constants) {
+    const int64_t size = &constant == model.graph.constants.data() ? packed : plain;
+    constant.dims = {size << 18};
+  }
+  model.packed_inputs = {1, 0};
+  return model;
+}
+
+TEST(TradesTest, LoadingALargeModelTakesATenthMoreThanItsConstants) {
+  const auto budget = [](int64_t packed, int64_t plain) {
+    return TradeBudget(TwoConstants(packed, plain), Bytes()).value() >> 20;
+  };
+  EXPECT_EQ(budget(32, 0), 2) << "a sixteenth";
+  EXPECT_EQ(budget(128, 0), 4) << "a tenth less what else is resident";
+  EXPECT_EQ(budget(100, 28), 8) << "a sixteenth: what stays plain is not resident yet";
+  EXPECT_EQ(budget(64, 0), 2) << "a 32nd";
+  EXPECT_EQ(budget(1024, 0), 64) << "a sixteenth";
 }
 
 TEST(TradesTest, WeightsThatWouldTakeTooMuchKeepTheirForm) {

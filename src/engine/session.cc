@@ -315,7 +315,10 @@ Status Session::Unload(GraphId id) {
   return {};
 }
 
-Result<Bytes> Session::Trim() { return memory_->Trim(); }
+Result<Bytes> Session::Trim() {
+  for (const auto& graph : Graphs()) graph->TrimOutputs();
+  return memory_->Trim();
+}
 
 Result<GraphShapes> Session::Shapes(GraphId id) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
@@ -340,6 +343,12 @@ Result<std::vector<Port>> Session::Inputs(GraphId id) const {
 Result<std::vector<Port>> Session::Outputs(GraphId id) const {
   PLIMSOLL_ASSIGN(const auto graph, Find(id));
   return graph->outputs();
+}
+
+Result<std::vector<Tensor>> Session::MakeOutputs(GraphId id, const Executable& executable,
+                                                 const std::string& batch) const {
+  PLIMSOLL_ASSIGN(const auto graph, Find(id));
+  return graph->MakeOutputs(executable, batch);
 }
 
 Result<std::vector<std::string>> Session::Batches(GraphId id) const {

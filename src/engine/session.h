@@ -104,6 +104,9 @@ class Session {
   Result<std::vector<Port>> Inputs(GraphId id) const;
   // Each says which batch makes it, where that is one alone.
   Result<std::vector<Port>> Outputs(GraphId id) const;
+  // As LoadedGraph::MakeOutputs.
+  Result<std::vector<Tensor>> MakeOutputs(GraphId id, const Executable& executable,
+                                          const std::string& batch) const;
   // The batches of a graph whose nodes carry batch labels; empty for others.
   Result<std::vector<std::string>> Batches(GraphId id) const;
   // The batch that a run over these inputs executes, whose data is not looked at: `named`

@@ -107,6 +107,12 @@ struct KernelSite {
   // that keeps to it; where none does, the one with the smallest workspace.
   Bytes most_workspace = Bytes(kSaturated);
   Alternatives alternatives = {};
+  // The kernel tells what it needs and never runs, so that its maker may leave out what only a run
+  // takes.
+  bool looked_at = false;
+  // The graph runs with other sizes too, each of which prepares its kernels: what takes long to
+  // prepare must save as much.
+  bool sizes_vary = false;
   // The kernel gives the same bytes for the same input with any number of threads. Else a few
   // implementations split a sum between threads, and its last bits follow their number.
   bool deterministic = false;

@@ -28,6 +28,7 @@ Result<PreparedNode> PrepareNode(const graph::Graph& graph, graph::NodeId id, In
   PreparedNode node{.site = {.graph = graph, .id = id, .inputs = {}, .outputs = {}},
                     .kernel = nullptr};
   node.site.deterministic = deterministic;
+  node.site.sizes_vary = true;
   node.site.inputs.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     node.site.inputs.push_back(

@@ -8,7 +8,7 @@
 #include "compile/passes/common_subexpressions.h"
 #include "compile/passes/compact.h"
 #include "compile/passes/dead_code.h"
-#include "compile/passes/fold_constants.h"
+#include "compile/passes/fold/fold_constants.h"
 #include "compile/passes/forms/fuse_byte_tables.h"
 #include "compile/passes/forms/split_products.h"
 #include "compile/passes/forms/turn_convolutions.h"
@@ -26,6 +26,7 @@
 #include "compile/passes/merge_views.h"
 #include "compile/passes/no_ops.h"
 #include "compile/passes/overwrite_order.h"
+#include "compile/passes/precision/float_steps.h"
 #include "compile/passes/precision/widen_halves.h"
 #include "compile/passes/sink_transposes.h"
 #include "compile/shapes/shapes.h"
@@ -59,13 +60,14 @@ constexpr int kMostRounds = 8;
 constexpr Pass kWidening[] = {{WidenHalves, {kHalfWiden}}};
 
 // Before constants are folded: weights stay bytes.
-constexpr Pass kQuantizing[] = {{FuseQuantized, {kQuantized}}};
+constexpr Pass kQuantizing[] = {{KeepOpenFactors, {kQuantized}}, {FuseQuantized, {kQuantized}}};
 
 // What exporters write out as many nodes, and what stands between nodes that could be fused.
 // Attention comes before Transposes move, since it takes them in.
 constexpr Pass kPatterns[] = {
     {FuseActivations, {kGelu, kSwish, kHardSwish}, 3},
     {FuseNormalizations, {kLayerNorm, kRmsNorm}, 2},
+    {TakeFloatSteps, {kQuantized}},
     {TurnConvolutions, {kConvTurn}},
     {FusePads, {kWindowPad}},
     {TakeColumns, {kMatMulSplit}},

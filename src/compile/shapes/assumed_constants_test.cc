@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compile/graph_for_tests.h"
-#include "compile/passes/fold_constants.h"
+#include "compile/passes/fold/fold_constants.h"
 #include "compile/passes/fuse/fuse_convolutions.h"
 
 namespace plimsoll::compile {

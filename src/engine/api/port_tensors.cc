@@ -42,18 +42,37 @@ std::vector<bool> ReplacesVariable(const Executable& executable) {
   return replaces;
 }
 
+namespace {
+
+bool IsLarge(const Tensor& tensor) {
+  const Bytes size = tensor.size();
+  return tensor.type != graph::DataType::kString && !size.saturated() && size >= KeptBlocks::kLeast;
+}
+
+}  // namespace
+
 Result<std::vector<Tensor>> MakeOutputs(const Executable& executable,
-                                        const std::vector<Port>& ports, const std::string& batch) {
+                                        const std::vector<Port>& ports, const std::string& batch,
+                                        KeptBlocks* blocks) {
   const graph::Graph& compiled = executable.model().graph;
   const std::vector<bool> replaces = ReplacesVariable(executable);
   std::vector<Tensor> outputs;
+  Bytes large;
   for (size_t i = 0; i < replaces.size(); ++i) {
     if (replaces[i]) continue;
     const std::string& made_by = ports[outputs.size()].batch;
     Tensor& output = outputs.emplace_back();
     if (!made_by.empty() && made_by != batch) continue;
     const graph::ValueType& type = compiled[compiled.root().outputs[i]].type;
-    PLIMSOLL_ASSIGN(output, Tensor::Allocate(type.data_type, graph::StaticDims(*type.shape)));
+    output = {.type = type.data_type, .dims = graph::StaticDims(*type.shape)};
+    if (IsLarge(output)) large += output.size();
+  }
+  if (blocks != nullptr && blocks->kept() > large * 2) blocks->Trim();
+  for (Tensor& output : outputs) {
+    if (output.type == graph::DataType::kUndefined) continue;
+    if (blocks != nullptr && IsLarge(output)) output.data = blocks->Take(output.size());
+    if (output.data != nullptr) continue;
+    PLIMSOLL_ASSIGN(output, Tensor::Allocate(output.type, std::move(output.dims)));
   }
   return outputs;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compile/shapes/input_shapes.h"
+#include "engine/memory/kept_blocks.h"
 #include "engine/run/executable.h"
 #include "engine/run/ports.h"
 #include "graph/graph.h"
@@ -24,8 +25,10 @@ graph::Graph GraphOfInputs(const std::vector<Port>& ports);
 std::vector<bool> ReplacesVariable(const Executable& executable);
 
 // Tensors for what a run of the executable writes, one for each of the caller's outputs; empty
-// where another batch than `batch` makes it.
+// where another batch than `batch` makes it. Large ones take pages that earlier ones gave back to
+// `blocks`, which keeps no more than twice what they all take; null: fresh memory.
 Result<std::vector<Tensor>> MakeOutputs(const Executable& executable,
-                                        const std::vector<Port>& ports, const std::string& batch);
+                                        const std::vector<Port>& ports, const std::string& batch,
+                                        KeptBlocks* blocks = nullptr);
 
 }  // namespace plimsoll::engine

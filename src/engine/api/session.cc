@@ -235,9 +235,8 @@ Result<std::vector<Tensor>> Session::MakeOutputs(GraphId graph,
                                                  const std::string& batch) {
   const std::vector<TensorView> views = EngineViews(inputs);
   PLIMSOLL_ASSIGN(const auto executable, parts_->Planned(graph, views, "outputs"));
-  PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, parts_->session->Outputs(graph));
   PLIMSOLL_ASSIGN(const std::string runs, parts_->session->BatchFor(graph, views, batch));
-  return engine::MakeOutputs(*executable, ports, runs);
+  return parts_->session->MakeOutputs(graph, *executable, runs);
 }
 
 Result<PlanReport> Session::Plan(GraphId graph, std::span<const ConstTensorView> inputs) {

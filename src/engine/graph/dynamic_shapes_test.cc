@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -199,6 +200,53 @@ TEST(DynamicShapesTest, ContradictingSizesAreRefused) {
   EXPECT_FALSE(run(2, 3).ok());
   EXPECT_FALSE(run(3, 2).ok());
   ExpectRight(*session, id, 2, 1, 1);
+}
+
+// How many of three convolutions in a row oneDNN runs.
+int64_t ConvolutionsOfOnednn(const Dim& batch, const Dim& height) {
+  GraphBuilder builder;
+  ValueId y = builder.Input("x", FloatTensor({batch, 32, height, 16}));
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = "w" + std::to_string(i);
+    const ValueId w = builder.Float32s(name, {32, 32, 3, 3}, ElementsOf(Random({32, 32, 3, 3}, 3)));
+    y = builder.Node("Conv", {y, w}, With("pads", Ints{1, 1, 1, 1}));
+  }
+  builder.Output(y);
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  const HostTensor x = Random({1, 32, 16, 16}, 1);
+  const auto executable = Must(session->Compile(id, std::vector<TensorView>{View(x)}));
+  return std::ranges::count_if(executable->model().kernels, [](const auto& kernel) {
+    return kernel != nullptr && kernel->implementation().starts_with("jit");
+  });
+}
+
+TEST(DynamicShapesTest, OnlyOpenSizesBesidesTheBatchAskForKernelsThatAreSoonPrepared) {
+  EXPECT_EQ(ConvolutionsOfOnednn(Dim::Symbol("batch"), 16), ConvolutionsOfOnednn(1, 16));
+  EXPECT_LT(ConvolutionsOfOnednn(1, Dim::Symbol("height")), ConvolutionsOfOnednn(1, 16));
+}
+
+// A run that grows a tensor of `rows` rows; where its result lies.
+const void* PlaceOfResult(Session& session, GraphId id, int64_t rows) {
+  const HostTensor x = Random({1, 1, kWidth}, 1);
+  const HostTensor past = Random({1, rows, kWidth}, 2);
+  const auto made = Must(session.RunValues(id, Values({x, past})));
+  const std::vector<float> elements = ElementsOf(made[0].tensor);
+  const std::vector<float> before = ElementsOf(past);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), elements.begin()));
+  return made[0].tensor.data.get();
+}
+
+TEST(DynamicShapesTest, PagesOfAResultThatNobodyHoldsServeTheNext) {
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, Joining());
+  const void* const first = PlaceOfResult(*session, id, 4000);
+  EXPECT_EQ(PlaceOfResult(*session, id, 4001), first);
+  EXPECT_EQ(PlaceOfResult(*session, id, 3999), first);
+  unsigned char resident = 0;
+  ASSERT_EQ(mincore(const_cast<void*>(first), 1, &resident), 0);
+  ASSERT_TRUE(session->Trim().ok());
+  EXPECT_EQ(mincore(const_cast<void*>(first), 1, &resident), -1) << "no memory is there any more";
 }
 
 }  // namespace dynamic_shapes_test

@@ -115,6 +115,7 @@ compile::CompileOptions GraphCompiler::OptionsOfParts() const {
   options.trades_memory = load.trades_memory;
   options.threads = load.threads;
   options.deterministic = load.deterministic;
+  options.sizes_vary = options_.sizes_vary && load.dynamic_dims.empty();
   return options;
 }
 
@@ -135,6 +136,7 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
   if (load.only_plan) options.tuning.subgraphs = options.tuning.operators = false;
   options.packed_weights = load.optimise ? &packed_ : nullptr;
   options.kept_trades = &kept_trades_;
+  if (!options_.takes_one_shape && load.dynamic_dims.empty()) options.similar = &similar_;
   options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   options.separate_host_operators = load.separate_host_operators && !options_.takes_one_shape;
   std::optional<StoredSearches> searches;
@@ -162,6 +164,7 @@ Result<std::shared_ptr<const Executable>> GraphCompiler::Build(compile::Compiled
   };
   PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> executable,
                   Executable::Build(std::move(model), hold, packed_.memories(), options_.side));
+  packed_.DropRead();
   return executable;
 }
 
@@ -190,7 +193,9 @@ Result<ShapeCache::Entry> GraphCompiler::Compile(std::vector<Dims> dims) {
     return built.error();
   }
   entry.run.executable = *std::move(built);
-  GiveBackFreedHeap();
+  // What one compilation frees serves the next.
+  constexpr int kSharedHeap = 8;
+  if (compiled_++ % kSharedHeap == 0) GiveBackFreedHeap();
   if (!std::exchange(gave_back_code_, true)) GiveBackCode("libdnnl");
   return entry;
 }
@@ -216,6 +221,7 @@ Result<std::shared_ptr<const Executable>> GraphCompiler::CompileStretch(Graph gr
   PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> executable,
                   Executable::Build(std::move(model), reachable ? hold : kernels::ToHostTensor,
                                     packed_.memories()));
+  packed_.DropRead();
   return executable;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compile/compile_model.h"
+#include "compile/similar_sizes.h"
 #include "compile/trades.h"
 #include "engine/graph/input_ranges.h"
 #include "engine/graph/load_options.h"
@@ -32,6 +33,7 @@ class GraphCompiler {
     LoadOptions load;
     InputRanges ranges;            // of PrepareGraph
     bool takes_one_shape = false;  // every input's size is fixed
+    bool sizes_vary = false;       // more than those of batches
     bool feature_map_moves = false;
     DeviceSide side;
   };
@@ -71,7 +73,7 @@ class GraphCompiler {
   Result<std::shared_ptr<const Executable>> Build(compile::CompiledModel model);
 
   Options options_;
-  const PlainGraph plain_;
+  PlainGraph plain_;
   graph::Graph graph_;
   // Before it was simplified, where nodes over halves then work on float32: until the first shapes
   // have decided between the two.
@@ -81,7 +83,9 @@ class GraphCompiler {
   std::vector<std::shared_ptr<const void>> assumed_;  // addresses of constants that are missing
   std::optional<Error> failure_;                      // of compiling the one shape
   compile::KeptTrades kept_trades_;
+  compile::SimilarSizes similar_;
   bool gave_back_code_ = false;  // that loading used
+  int64_t compiled_ = 0;
 };
 
 }  // namespace plimsoll::engine

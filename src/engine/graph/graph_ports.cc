@@ -22,6 +22,15 @@ bool GraphPorts::takes_one_shape() const {
   });
 }
 
+bool GraphPorts::sizes_vary() const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [](const Port& port) {
+    if (!port.type.is_tensor() || !port.type.shape) return true;
+    const graph::Shape& shape = *port.type.shape;
+    return !shape.empty() && std::any_of(shape.begin() + 1, shape.end(),
+                                         [](const graph::Dim& dim) { return !dim.is_number(); });
+  });
+}
+
 Status GraphPorts::CheckInputs(std::span<const TensorView> inputs, Memory memory) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (memory == Memory::kNotLookedAt && !inputs_[i].type.is_tensor()) continue;

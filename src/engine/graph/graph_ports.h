@@ -26,6 +26,8 @@ class GraphPorts {
   const InputRanges& ranges() const { return ranges_; }
   const RunBatches& batches() const { return batches_; }
   bool takes_one_shape() const;  // every input is a tensor of fixed size
+  // Some input has an open size besides its first, which is that of a batch.
+  bool sizes_vary() const;
 
   // One tensor for each input. Where memory is not looked at, neither are inputs that are no
   // tensors, whose shapes say nothing.

@@ -47,6 +47,7 @@ Result<std::unique_ptr<LoadedGraph>> LoadedGraph::Load(graph::Graph graph,
                                       {.load = load,
                                        .ranges = ports.ranges(),
                                        .takes_one_shape = ports.takes_one_shape(),
+                                       .sizes_vary = ports.sizes_vary(),
                                        .feature_map_moves = !parts.memory->KeptWhileLoaded(shapes),
                                        .side = parts.memory->side()},
                                       parts.weights));
@@ -182,6 +183,11 @@ Status LoadedGraph::Run(std::span<const TensorView> inputs, std::span<const Tens
   return {};
 }
 
+Result<std::vector<Tensor>> LoadedGraph::MakeOutputs(const Executable& executable,
+                                                     const std::string& batch) {
+  return engine::MakeOutputs(executable, outputs(), batch, output_blocks_.get());
+}
+
 Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inputs,
                                                       const RunOptions& options) {
   PLIMSOLL_TRY(CheckRuns());
@@ -201,7 +207,7 @@ Result<std::vector<HostValue>> LoadedGraph::RunValues(std::vector<HostValue> inp
   PLIMSOLL_ASSIGN(const auto executable, Compile(views));
   if (executable == nullptr) return RunNodeByNode(std::move(inputs), options);
   PLIMSOLL_ASSIGN(const std::string batch, BatchFor(views, options.batch));
-  PLIMSOLL_ASSIGN(std::vector<Tensor> made, MakeOutputs(*executable, outputs(), batch));
+  PLIMSOLL_ASSIGN(std::vector<Tensor> made, MakeOutputs(*executable, batch));
   PLIMSOLL_TRY(Run(views, ViewsOf(made), options));
   std::vector<HostValue> values;
   for (size_t i = 0; i < made.size(); ++i) {

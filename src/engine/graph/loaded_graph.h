@@ -11,6 +11,7 @@
 #include "engine/graph/load_options.h"
 #include "engine/graph/shape_cache.h"
 #include "engine/memory/feature_memory.h"
+#include "engine/memory/kept_blocks.h"
 #include "engine/run/graph_runner.h"
 #include "engine/run/run_options.h"
 #include "engine/variables/graph_variables.h"
@@ -77,6 +78,12 @@ class LoadedGraph {
   // gives back. Fails with run.dynamic where only the run tells how much that is.
   Status Reserve(std::span<const TensorView> inputs);
 
+  // Tensors for the outputs of a run of the executable. Pages of those that nobody holds any more
+  // serve the next ones.
+  Result<std::vector<Tensor>> MakeOutputs(const Executable& executable, const std::string& batch);
+  // Gives those pages back to the system.
+  void TrimOutputs() { output_blocks_->Trim(); }
+
   // Runs over the caller's memory. Outputs must be of the type and shape that the run makes. Of a
   // graph with batches one runs (RunBatches), and outputs of the others are neither looked at nor
   // written.
@@ -129,6 +136,7 @@ class LoadedGraph {
   const size_t kept_plans_;
   const GraphPorts ports_;
   // Of what follows. A run takes its lock on the variables before it.
+  const std::shared_ptr<KeptBlocks> output_blocks_ = std::make_shared<KeptBlocks>();
   mutable std::mutex mutex_;
   GraphVariables variables_;
   const std::unique_ptr<GraphCompiler> compiler_;

@@ -11,6 +11,15 @@ namespace {
 // Constants up to this size may say something about shapes.
 constexpr Bytes kSmall(4096);
 
+Status SetShapes(graph::Graph& graph, const std::vector<kernels::Dims>& dims) {
+  const std::vector<graph::ValueId>& ports = graph.root().inputs;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    graph::ValueType& type = graph[ports[i]].type;
+    if (type.is_tensor()) type.shape = graph::ShapeOf(dims[i]);
+  }
+  return compile::InferShapes(graph);
+}
+
 }  // namespace
 
 PlainGraph::PlainGraph(graph::Graph graph) : graph_(std::move(graph)) {
@@ -22,18 +31,17 @@ PlainGraph::PlainGraph(graph::Graph graph) : graph_(std::move(graph)) {
   }
 }
 
-std::optional<Bytes> PlainGraph::Peak(const std::vector<kernels::Dims>& dims) const {
-  const Result<graph::Graph> shaped = WithShapes(graph_, dims);
-  return shaped.ok() ? std::optional(compile::PlainPeak(*shaped)) : std::nullopt;
+std::optional<Bytes> PlainGraph::Peak(const std::vector<kernels::Dims>& dims) {
+  // Inference takes branches out that shapes make impossible.
+  std::optional<graph::Graph> copy;
+  if (graph_.subgraphs.size() > 1) copy = graph_;
+  graph::Graph& shaped = copy ? *copy : graph_;
+  if (!SetShapes(shaped, dims).ok()) return std::nullopt;
+  return compile::PlainPeak(shaped);
 }
 
 Result<graph::Graph> WithShapes(graph::Graph graph, const std::vector<kernels::Dims>& dims) {
-  const std::vector<graph::ValueId> ports = graph.root().inputs;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    graph::ValueType& type = graph[ports[i]].type;
-    if (type.is_tensor()) type.shape = graph::ShapeOf(dims[i]);
-  }
-  PLIMSOLL_TRY(compile::InferShapes(graph));
+  PLIMSOLL_TRY(SetShapes(graph, dims));
   return graph;
 }
 

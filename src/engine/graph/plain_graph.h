@@ -16,10 +16,10 @@ class PlainGraph {
   explicit PlainGraph(graph::Graph graph);
 
   // For inputs of these shapes; nothing where they do not fit.
-  std::optional<Bytes> Peak(const std::vector<kernels::Dims>& dims) const;
+  std::optional<Bytes> Peak(const std::vector<kernels::Dims>& dims);
 
  private:
-  graph::Graph graph_;
+  graph::Graph graph_;  // with the shapes that were asked for last
 };
 
 // The same graph with inputs of these shapes, from which all others follow.

@@ -139,9 +139,13 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
   }
   if (id == Graph::kRoot && side_) PLIMSOLL_TRY(side_->Finish());
   Values outputs;
-  for (const ValueId output : body.outputs) {
-    PLIMSOLL_TRY(LoadConstant(output));
-    outputs.push_back(values_[output.index()]);
+  for (auto output = body.outputs.begin(); output != body.outputs.end(); ++output) {
+    PLIMSOLL_TRY(LoadConstant(*output));
+    HostValue& value = values_[output->index()];
+    // What the run gives is needed no more, and a sequence is long to copy.
+    const bool is_last = id == Graph::kRoot && !graph_[*output].constant.valid() &&
+                         std::find(output + 1, body.outputs.end(), *output) == body.outputs.end();
+    outputs.push_back(is_last ? std::move(value) : value);
   }
   return outputs;
 }

@@ -71,6 +71,23 @@ TEST(KeptKernelsTest, ANodeOverTextsIsPreparedAgainForOtherSizesAlone) {
   EXPECT_EQ(run(2, {"b", "b", "a", "a"}), (std::vector<float>{20, 10}));
 }
 
+TEST(KeptKernelsTest, AValueThatIsAnOutputTwiceIsGivenTwiceInEveryRun) {
+  GraphBuilder builder;
+  const ValueId texts = TextInput(builder, {Dim::Symbol("n")});
+  const ValueId same = builder.Node("Identity", {texts});
+  builder.Output(same);
+  builder.Output(texts);
+  builder.Output(same);
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  for (const Texts& given : {Texts{"a", "b"}, Texts{"c"}}) {
+    const auto made =
+        MustRun(*session, id, {TextTensor({static_cast<int64_t>(given.size())}, given)});
+    ASSERT_EQ(made.size(), 3U);
+    for (const HostTensor& output : made) EXPECT_EQ(TextsOf(output), given);
+  }
+}
+
 TEST(KeptKernelsTest, ElementsThatTheHostMustKnowAreComparedWithThoseOfTheRunBefore) {
   GraphBuilder builder;
   const ValueId texts = TextInput(builder, {6});

@@ -7,7 +7,6 @@
 #include <optional>
 #include <type_traits>
 
-#include "base/mapped_pages.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
@@ -146,7 +145,6 @@ Result<std::unique_ptr<const Executable>> Executable::Build(compile::CompiledMod
 
 Status Executable::PlaceConstants(const HoldConstant& hold) {
   constants_.resize(model_.graph.values.size());
-  std::vector<std::span<const std::byte>> copied;
   for (const Task& task : program_.tasks) {
     const bool several = task.kind == Task::Kind::kRun || task.kind == Task::Kind::kBeginLoop;
     const size_t operands = several ? task.inputs : 1;
@@ -161,10 +159,8 @@ Status Executable::PlaceConstants(const HoldConstant& hold) {
       const graph::Value& value = model_.graph.values[static_cast<size_t>(place.index)];
       const graph::ConstantTensor& constant = model_.graph[value.constant];
       PLIMSOLL_ASSIGN(held, hold(constant));
-      if (held.data.get() != constant.bytes.data()) copied.push_back(constant.bytes);
     }
   }
-  DropMappedPages(copied);
   mapped_weights_ = MappedWeights(model_, program_, constants_);
   return {};
 }

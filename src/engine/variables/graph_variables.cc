@@ -221,6 +221,7 @@ Result<std::vector<HostValue>> GraphVariables::AllValues(std::vector<HostValue> 
 
 // What is a variable's own memory becomes a copy of it, since the variable may get a new value.
 Status GraphVariables::Detach(HostValue& value) const {
+  if (bound_.empty()) return {};
   for (HostValue& element : value.elements) PLIMSOLL_TRY(Detach(element));
   const bool borrowed = std::any_of(bound_.begin(), bound_.end(), [&](const Bound& bound) {
     return bound.variable->address == value.tensor.data.get();

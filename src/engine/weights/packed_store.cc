@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/code_pages.h"
 #include "base/mapped_pages.h"
@@ -131,12 +132,23 @@ void PackedStore::Forget(const void* data, Bytes size) {
   Drop({static_cast<const std::byte*>(data), static_cast<size_t>(size.value())});
 }
 
-void PackedStore::Drop(std::span<const std::byte> bytes) const {
-  if (lease_.Contains(bytes)) {
-    DropPagesOfFile(bytes);
-  } else {
-    DropMappedPages(bytes);
+void PackedStore::Drop(std::span<const std::byte> bytes) {
+  // Looking up what is mapped where takes longer than packing a small constant.
+  constexpr Bytes kDroppedAtOnce(4 << 20);
+  if (lease_.Contains(bytes)) return DropPagesOfFile(bytes);
+  {
+    const std::lock_guard lock(read_mutex_);
+    read_.push_back(bytes);
+    read_size_ += Bytes(static_cast<int64_t>(bytes.size()));
+    if (read_size_ < kDroppedAtOnce) return;
   }
+  DropRead();
+}
+
+void PackedStore::DropRead() {
+  const std::lock_guard lock(read_mutex_);
+  DropMappedPages(std::exchange(read_, {}));
+  read_size_ = Bytes();
 }
 
 Status PackedStore::Externalise(graph::Graph& graph) {
@@ -177,8 +189,10 @@ Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& const
   if (session_->cache() != nullptr && makes_ == Makes::kForms) {
     PLIMSOLL_TRY(session_->cache()->CheckConstant(constant.bytes));
   }
-  if (stays && makes_ == Makes::kForms) return kernels::ToHostTensor(constant);
-  if (stays) return Counted(constant);
+  if (stays && makes_ == Makes::kCounts) return Counted(constant);
+  if (stays && (constant.bytes.empty() || kernels::IsReadInPlace(constant))) {
+    return kernels::ToHostTensor(constant);
+  }
   const Bytes size(static_cast<int64_t>(constant.bytes.size()));
   PLIMSOLL_ASSIGN(const SharedForms::Form form,
                   FormOf(constant.bytes, kPlainLayout, size, [&](void* memory) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,9 @@ class PackedStore : public kernels::PackedWeights {
 
   // A constant as it is, where a kernel may read it. The tensor keeps it alive.
   Result<kernels::HostTensor> Hold(const graph::ConstantTensor& constant);
+  // Gives back the pages of plain forms that have been read for the last time, as far as some are
+  // left: while much is packed, that is done now and then.
+  void DropRead();
 
   void AddTo(HeldWeights& weights) const;
   DiskCache* disk_cache() const { return session_->cache(); }  // null: there is none
@@ -80,7 +84,7 @@ class PackedStore : public kernels::PackedWeights {
     bool shared = false;
   };
   // Without the lock: `fill` runs under it, and nobody changes the lease then.
-  void Drop(std::span<const std::byte> bytes) const;
+  void Drop(std::span<const std::byte> bytes);
   Key KeyOf(std::span<const std::byte> constant, std::string_view layout) const;
   Result<SharedForms::Form> FormOf(std::span<const std::byte> constant, std::string_view layout,
                                    Bytes size, const Fill& fill);
@@ -94,6 +98,9 @@ class PackedStore : public kernels::PackedWeights {
   const std::shared_ptr<SessionWeights> session_;
   const Makes makes_;
   mutable std::mutex mutex_;
+  std::mutex read_mutex_;
+  std::vector<std::span<const std::byte>> read_;  // for the last time; their pages may go
+  Bytes read_size_;
   std::string node_;         // that is prepared, as HeldWeight calls it
   bool past_cache_ = false;  // forms of the node that is prepared are not asked of the disk cache
   Bytes packed_since_;       // code was given back

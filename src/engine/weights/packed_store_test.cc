@@ -157,6 +157,22 @@ TEST(PackedStoreTest, AWeightThatIsAddedTooIsThereInBothForms) {
   ExpectClose(made[0], MustRun(*expected, MustAdd(*expected, graph), inputs)[0]);
 }
 
+TEST(PackedStoreTest, PlansShareTheCopyOfAConstantThatCannotBeReadInPlace) {
+  graph::Graph graph = Product(1);
+  graph::ConstantTensor& constant = graph.constants[0];
+  const auto moved = std::make_shared<std::vector<std::byte>>(constant.bytes.size() + 1);
+  std::copy(constant.bytes.begin(), constant.bytes.end(), moved->begin() + 1);
+  const std::vector<std::byte> elements(constant.bytes.begin(), constant.bytes.end());
+  constant.bytes = std::span(*moved).subspan(1);
+  constant.storage = moved;
+  PackedStore store(Plain());
+  const auto first = store.Hold(constant);
+  const auto second = store.Hold(constant);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->data, second->data);
+  EXPECT_EQ(std::memcmp(first->data.get(), elements.data(), elements.size()), 0);
+}
+
 TEST(SharedFormsTest, OneMakesAndTheOthersWait) {
   SharedForms forms;
   std::atomic<int> made = 0;

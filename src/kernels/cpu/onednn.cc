@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/blocking.h"
@@ -166,6 +167,7 @@ bool Form::operator==(const Form& other) const {
 }
 
 struct Primitive::State {
+  dnnl_primitive_desc_t description = nullptr;  // until it is built
   dnnl_primitive_t primitive = nullptr;
   Form source;
   Form weights;
@@ -182,6 +184,7 @@ struct Primitive::State {
 
   ~State() {
     for (const std::atomic<ArgumentSet*>& spare : spares) delete spare.load();
+    dnnl_primitive_desc_destroy(description);
     dnnl_primitive_destroy(primitive);
   }
 
@@ -234,7 +237,22 @@ bool Primitive::DependsOnThreads() const {
   return state_->implementation.find("avx512") != std::string::npos;
 }
 
+Status Primitive::Build() {
+  if (state_->primitive != nullptr) return {};
+  std::optional<ThreadScope> one;
+  if (state_->in_one_thread) one.emplace(1);
+  const OneDnnRegions ours;
+  const dnnl_status_t status = HasRoomForCode()
+                                   ? dnnl_primitive_create(&state_->primitive, state_->description)
+                                   : dnnl_out_of_memory;
+  if (status != dnnl_success) return Refusal("make a primitive", status);
+  dnnl_primitive_desc_destroy(std::exchange(state_->description, nullptr));
+  state_->GiveBack(state_->NewArguments());
+  return {};
+}
+
 Status Primitive::Run(const Pointers& pointers) const {
+  assert(state_->primitive != nullptr);
   ArgumentSet* const set = state_->Take();
   for (int i = 0; i < set->count; ++i) {
     const dnnl_exec_arg_t& argument = set->arguments[static_cast<size_t>(i)];
@@ -258,10 +276,10 @@ Status Primitive::Run(const Pointers& pointers) const {
 
 namespace {
 
-// Turns a primitive descriptor, which it takes over, into a primitive. Forms that are there in
-// `asked` are filled in as the descriptor has chosen them.
-Result<Primitive> Finished(dnnl_primitive_desc_t descriptor,
-                           std::unique_ptr<Primitive::State> asked) {
+// Turns a primitive descriptor, which it takes over, into a primitive that is not built. Forms that
+// are there in `asked` are filled in as the descriptor has chosen them.
+Primitive Described(dnnl_primitive_desc_t descriptor, std::unique_ptr<Primitive::State> asked) {
+  asked->description = descriptor;
   const auto chosen = [&](dnnl_query_t query, int index) {
     return Copied(dnnl_primitive_desc_query_md(descriptor, query, index));
   };
@@ -273,11 +291,6 @@ Result<Primitive> Finished(dnnl_primitive_desc_t descriptor,
   const char* name = nullptr;
   dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
   asked->implementation = name == nullptr ? "" : name;
-  const dnnl_status_t status =
-      HasRoomForCode() ? dnnl_primitive_create(&asked->primitive, descriptor) : dnnl_out_of_memory;
-  dnnl_primitive_desc_destroy(descriptor);
-  if (status != dnnl_success) return Refusal("make a primitive", status);
-  asked->GiveBack(asked->NewArguments());
   return Primitive(std::move(asked));
 }
 
@@ -308,7 +321,7 @@ Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_th
   state->weights = spec.weights;
   state->bias = spec.finish.bias;
   state->in_one_thread = in_one_thread;
-  return Finished(descriptor, std::move(state));
+  return Described(descriptor, std::move(state));
 }
 
 }  // namespace
@@ -337,7 +350,7 @@ Result<Primitive> MakePooling(const PoolingSpec& spec) {
   dnnl_primitive_desc_t descriptor = nullptr;
   const dnnl_status_t status = Describe(spec, kind, attributes.raw(), &descriptor);
   if (status != dnnl_success) return Refusal("describe this pooling", status);
-  return Finished(descriptor, std::make_unique<Primitive::State>());
+  return Described(descriptor, std::make_unique<Primitive::State>());
 }
 
 Result<Primitive> MakeReorder(const Form& from, const Form& to) {
@@ -351,7 +364,7 @@ Result<Primitive> MakeReorder(const Form& from, const Form& to) {
   auto state = std::make_unique<Primitive::State>();
   state->source_argument = DNNL_ARG_FROM;
   state->destination_argument = DNNL_ARG_TO;
-  return Finished(descriptor, std::move(state));
+  return Described(descriptor, std::move(state));
 }
 
 }  // namespace plimsoll::kernels::onednn

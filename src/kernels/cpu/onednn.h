@@ -56,7 +56,8 @@ struct Pointers {
   void* scratchpad = nullptr;
 };
 
-// A computation with fixed shapes and forms. Run may be called by several threads at once, each
+// A computation with fixed shapes and forms. At first it is described alone, which tells everything
+// about it; Build makes the code that Run takes. Run may be called by several threads at once, each
 // with its own scratchpad; as long as that are 16 at most, nobody asks the heap for memory in it.
 class Primitive {
  public:
@@ -73,6 +74,7 @@ class Primitive {
   bool IsReference() const;                 // a slow implementation that stands in for a fast one
   bool MultipliesMatrices() const;          // gathers its operand and multiplies matrices
   bool DependsOnThreads() const;            // its sums are ordered by how many threads there are
+  Status Build();
   Status Run(const Pointers& pointers) const;
 
  private:

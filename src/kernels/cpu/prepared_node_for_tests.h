@@ -59,7 +59,8 @@ inline Result<PreparedNode> Prepare(const OneNode& node, std::vector<HostTensor>
                                     const std::set<size_t>& constants = {},
                                     PackedWeights* weights = nullptr,
                                     Bytes most_workspace = Bytes(kSaturated),
-                                    bool deterministic = false, std::string_view alternative = {}) {
+                                    bool deterministic = false, std::string_view alternative = {},
+                                    bool sizes_vary = false) {
   PreparedNode prepared{
       .graph = node.Build(inputs), .inputs = std::move(inputs), .output = {}, .kernel = nullptr};
   prepared.graph.nodes[0].version = node.version;
@@ -72,6 +73,7 @@ inline Result<PreparedNode> Prepare(const OneNode& node, std::vector<HostTensor>
                   .packed_weights = weights,
                   .most_workspace = most_workspace,
                   .alternatives = {.wanted = alternative},
+                  .sizes_vary = sizes_vary,
                   .deterministic = deterministic};
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
     const HostTensor& input = prepared.inputs[i];

@@ -69,7 +69,7 @@ Name AddSkipSum(FunctionWriter& f, Name bias) {
 Status WriteSkipLayerNormalization(FunctionWriter& f) {
   const Name sum = AddSkipSum(f, f.in(4));
   f.Add("LayerNormalization", {sum, f.in(2), f.in(3)}, {f.out(0), f.out(1), f.out(2)},
-        {{"epsilon", f.given().Float("epsilon", kLeastEpsilon)}});
+        {{"epsilon", f.given().Float("epsilon", kLeastEpsilon)}, {"of_skip", int64_t{1}}});
   return {};
 }
 

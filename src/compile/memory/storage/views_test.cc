@@ -1,6 +1,6 @@
 #include "compile/memory/storage/views.h"
 
-#include "compile/passes/fold_constants.h"
+#include "compile/passes/fold/fold_constants.h"
 #include "compile/passes/inline_branches.h"
 #include "compile/passes/pass_results_for_tests.h"
 

@@ -106,6 +106,7 @@ class ActivationFusing {
     if (!rewriter_.HasOneReader(curve)) return counts_.Declined(kGelu);
     bool has_half = false;
     bool has_x = false;
+    bool half_first = false;
     NodeId top = id;
     while (!has_half || !has_x) {
       const ValueId product = graph_[top].outputs[0];
@@ -121,6 +122,7 @@ class ActivationFusing {
         has_x = true;
       } else if (!has_half && IsScalar(graph_, factor, 0.5)) {
         has_half = true;
+        half_first = !has_x;
       } else if (!has_x && !has_half && inner.valid() && OtherOperand(inner, 0.5) == x) {
         has_x = has_half = true;
       } else {
@@ -131,6 +133,9 @@ class ActivationFusing {
     if (!SameType(graph_, x, graph_[top].outputs[0])) return counts_.Declined(kGelu);
     graph::Attributes attributes;
     attributes.Set("approximate", std::string(erf.valid() ? "none" : "tanh"));
+    // ONNX Runtime does not take nodes in this order for a Gelu, and divides.
+    const bool divides = erf.valid() && Maker(graph_[erf].inputs[0], "Div", id).valid();
+    if (half_first && divides) attributes.Set("of_quotient", int64_t{1});
     counts_.Took(kGelu);
     Become(top, "Gelu", kGeluSince, x, std::move(attributes));
   }

@@ -52,6 +52,25 @@ TEST(FuseActivationsTest, AnotherValueTimesASigmoidStays) {
             "Tanh Mul");
 }
 
+// ONNX Runtime takes the first two for a Gelu, which multiplies, and leaves the last as it is.
+TEST(FuseActivationsTest, AGeluThatOnnxRuntimeWouldNotFindIsOneOfAQuotient) {
+  const auto of_quotient = [](bool half_first, bool divides) {
+    GraphBuilder b;
+    const ValueId x = X(b), half = Scalar(b, "half", 0.5F);
+    const ValueId scaled = divides ? b.Node("Div", {x, Scalar(b, "root", 1.41421356F)})
+                                   : b.Node("Mul", {x, Scalar(b, "root", 0.70710678F)});
+    const ValueId curve = b.Node("Add", {b.Node("Erf", {scaled}), Scalar(b, "one", 1)});
+    b.Output(half_first ? b.Node("Mul", {x, b.Node("Mul", {half, curve})})
+                        : b.Node("Mul", {b.Node("Mul", {x, curve}), half}));
+    Graph graph = Inferred(b);
+    EXPECT_EQ(FuseActivations(graph, {}).effects(), 1);
+    return graph[graph[graph.root().outputs[0]].producer].attributes.Int("of_quotient", 0);
+  };
+  EXPECT_EQ(of_quotient(false, true), 0);
+  EXPECT_EQ(of_quotient(true, false), 0);
+  EXPECT_EQ(of_quotient(true, true), 1);
+}
+
 TEST(FuseActivationsTest, OnlyTheHardSigmoidOfHardSwishBecomesOne) {
   const auto fused = [](double alpha, double beta) {
     return Fused([=](GraphBuilder& b, ValueId x) {

@@ -97,8 +97,8 @@ class AttentionFusing {
     }
     const NodeId product = PrivateMaker(WithoutScale(scores, found.scale), "MatMul");
     if (!product.valid()) return std::nullopt;
-    found.q = WithoutScale(graph_[product].inputs[0], found.scale);
-    found.k = WithoutScale(graph_[product].inputs[1], found.scale);
+    found.q = WithoutInnerScale(graph_[product].inputs[0], found.scale);
+    found.k = WithoutInnerScale(graph_[product].inputs[1], found.scale);
     if (Fits(found)) return found;
     counts_.Declined(FusionPattern::kAttention);
     return std::nullopt;
@@ -175,6 +175,13 @@ class AttentionFusing {
     return value;
   }
 
+  // The same of an operand, but for a factor whose product is rounded before (float_steps).
+  ValueId WithoutInnerScale(ValueId value, double& scale) const {
+    const NodeId mul = Maker(value, "Mul");
+    const bool stays = mul.valid() && graph_[mul].attributes.Int("float_steps", 0) != 0;
+    return stays ? value : WithoutScale(value, scale);
+  }
+
   // What the Transpose by `perm` behind the value takes; not valid where there is none.
   ValueId Before(ValueId value, const Permutation& perm) const {
     const NodeId id = Maker(value, "Transpose");
@@ -215,12 +222,12 @@ class AttentionFusing {
     const ValueId k_rows = Before(found.k, kRowsFirstToWidthFirst);
     double scale = 1;
     if (v_rows.valid() && k_rows.valid() && v == found.v) {
-      const ValueId k = WithoutScale(k_rows, scale);
+      const ValueId k = WithoutInnerScale(k_rows, scale);
       return {k, v_rows, true, false, scale};
     }
     ValueId k_heads = Before(found.k, kSwapRowsAndWidth);
     if (!k_heads.valid()) return {found.k, found.v, false, true, 1};
-    k_heads = WithoutScale(k_heads, scale);
+    k_heads = WithoutInnerScale(k_heads, scale);
     const ValueId k = WithoutRepetition(k_heads);
     const bool repeated = k != k_heads && v != found.v;
     if (repeated && DimOf(graph_, k, 1) == DimOf(graph_, v, 1)) return {k, v, false, false, scale};

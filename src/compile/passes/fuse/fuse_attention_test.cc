@@ -71,6 +71,19 @@ TEST(FuseAttentionTest, HoweverItsScoresAreScaledAndMasked) {
   EXPECT_EQ(Fused({.replace_nan = true}), kFused);
 }
 
+TEST(FuseAttentionTest, AFactorOfAnOperandThatIsRoundedBeforeStays) {
+  for (const int64_t steps : {0, 1}) {
+    const std::string left = LeftOf(FuseAttention, [&](GraphBuilder& b) {
+      const ValueId q =
+          b.Node("Mul", {b.Input("q", FloatTensor({2, 3, 4, 5})), Scalar(b, "s", 0.3F)},
+                 With("float_steps", steps));
+      return Attention(b, q, b.Input("k", FloatTensor({2, 3, 5, 4})),
+                       b.Input("v", FloatTensor({2, 3, 4, 6})), {});
+    });
+    EXPECT_EQ(left, steps == 0 ? kFused : "Mul " + kFused);
+  }
+}
+
 TEST(FuseAttentionTest, ASoftmaxOverAnotherDimensionIsNone) {
   EXPECT_EQ(Fused({.axis = 2}), "MatMul Softmax MatMul");
   EXPECT_EQ(Fused({.axis = -2}), "MatMul Softmax MatMul");

@@ -137,6 +137,8 @@ class ProductFusing {
       if (!maker.valid() || !MayRewrite(graph_[maker]) || graph_[maker].home != graph_[id].home) {
         return;
       }
+      // Whose product is rounded before.
+      if (graph_[maker].attributes.Int("float_steps", 0) != 0) return;
       const bool swap = IsSwap(maker);
       double factor = alpha;
       const ValueId source = swap ? graph_[maker].inputs[0] : WithoutScale(maker, operand, factor);

@@ -76,6 +76,15 @@ TEST(FuseProductsTest, FactorsOfOperandsMultiply) {
             "Div MatMul");
 }
 
+TEST(FuseProductsTest, AFactorOfAnOperandThatIsRoundedBeforeStays) {
+  const std::string left = LeftOf(FuseProducts, [](GraphBuilder& b) {
+    const ValueId x = b.Input("x", FloatTensor({4, 6}));
+    const ValueId left = b.Node("Mul", {x, Scalar(b, "a", 3)}, With("float_steps", int64_t{1}));
+    return b.Node("MatMul", {left, b.Input("w", FloatTensor({6, 4}))});
+  });
+  EXPECT_EQ(left, "Mul MatMul");
+}
+
 TEST(FuseProductsTest, ABiasIsOneElementAColumn) {
   EXPECT_EQ(FusedWith("Add", {4}), kFused);
   EXPECT_EQ(FusedWith("Add", {4}, false), kFused);

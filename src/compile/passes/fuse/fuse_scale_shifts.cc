@@ -28,11 +28,8 @@ bool IsSame(const std::vector<double>& elements) {
 
 class ScaleShiftFusing {
  public:
-  explicit ScaleShiftFusing(Graph& graph) : graph_(graph), rewriter_(graph) {
-    quantizes_ = std::ranges::any_of(graph.nodes, [](const Node& node) {
-      return Is(node, "QuantizeLinear") || Is(node, "DynamicQuantizeLinear");
-    });
-  }
+  explicit ScaleShiftFusing(Graph& graph)
+      : graph_(graph), rewriter_(graph), quantizes_(RoundsToIntegers(graph)) {}
 
   FusionCounts Run() {
     for (const SubgraphId body : SteadyBodies(graph_)) {
@@ -161,7 +158,7 @@ class ScaleShiftFusing {
 
   Graph& graph_;
   Rewriter rewriter_;
-  bool quantizes_ = false;
+  const bool quantizes_;
   FusionCounts counts_;
 };
 

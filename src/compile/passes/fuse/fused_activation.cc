@@ -20,6 +20,10 @@ Attributes Named(std::string_view name) {
   return attributes;
 }
 
+void SetSteps(const Attributes& given, Attributes& attributes) {
+  if (given.Int("float_steps", 0) != 0) attributes.Set("activation_steps", int64_t{1});
+}
+
 // A bound of Clip: input `index`, or the attribute of old versions; nothing where only a run tells.
 std::optional<double> Bound(const Graph& graph, const Node& node, size_t index,
                             std::string_view attribute, double open) {
@@ -46,11 +50,16 @@ std::optional<Attributes> ActivationAttributes(const Graph& graph, const Node& n
   const Attributes& given = node.attributes;
   if (Is(node, "Clip")) return ClipAttributes(graph, node);
   if (Is(node, "Gelu")) {
-    return Named(given.String("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu");
+    const bool tanh = given.String("approximate", "none") == "tanh";
+    Attributes attributes = Named(tanh ? "GeluTanh" : "Gelu");
+    SetSteps(given, attributes);
+    if (given.Int("of_quotient", 0) != 0) attributes.Set("activation_alpha", 1.0);
+    return attributes;
   }
   const graph::FusedActivation& activation = graph::FactsOf(node).activation;
   if (!activation.fusable) return std::nullopt;
   Attributes attributes = Named(node.op);
+  SetSteps(given, attributes);
   if (activation.parameters > 0) {
     attributes.Set("activation_alpha", given.Float("alpha", activation.alpha));
   }

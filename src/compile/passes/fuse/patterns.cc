@@ -1,5 +1,6 @@
 #include "compile/passes/fuse/patterns.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compile/passes/rewriter.h"
@@ -124,6 +125,12 @@ graph::Node NewNode(const graph::Node& like, std::string op, std::vector<ValueId
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
   return node;
+}
+
+bool RoundsToIntegers(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
+    return Is(node, "QuantizeLinear") || Is(node, "DynamicQuantizeLinear");
+  });
 }
 
 }  // namespace plimsoll::compile

@@ -45,6 +45,9 @@ bool IsWideningCast(const graph::Graph& graph, const graph::Node& node);  // hal
 // zero points are one number each.
 bool IsElementwiseOfBytes(const graph::Node& node);
 
+// Whether floats become whole numbers somewhere: there a last bit decides what follows.
+bool RoundsToIntegers(const graph::Graph& graph);
+
 // A node of the standard at the version of `like`, named after it.
 graph::Node NewNode(const graph::Node& like, std::string op, std::vector<graph::ValueId> inputs,
                     graph::Attributes attributes = {});

@@ -12,7 +12,8 @@
 // with zeros beyond C. Attributes of several of them:
 //   channels: C of a blocked input
 //   block: b of a blocked output
-//   activation, activation_alpha, activation_beta: a function applied to the results at last
+//   activation, activation_alpha, activation_beta: a function applied to the results at last;
+//     activation_steps: 1 where it takes ONNX Runtime's steps
 //
 //   FusedConv(X, W, bias?, residual?): Conv, plus the residual, which is as the output; attributes
 //     of Conv, and input_blocked, output_blocked (0 or 1)

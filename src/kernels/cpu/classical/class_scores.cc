@@ -163,4 +163,15 @@ void FeatureRows::Load(const KernelCall& call, int64_t row, double* out) const {
   }
 }
 
+void FeatureRows::Load(const KernelCall& call, int64_t first_row, int64_t count, float* out) const {
+  const int64_t first = first_row * features;
+  if (type == graph::DataType::kFloat32) {
+    std::copy_n(static_cast<const float*>(call.inputs[0]) + first, count * features, out);
+    return;
+  }
+  for (int64_t i = 0; i < count * features; ++i) {
+    out[i] = static_cast<float>(LoadDouble(type, call.inputs[0], first + i));
+  }
+}
+
 }  // namespace plimsoll::kernels::cpu

@@ -64,6 +64,8 @@ struct FeatureRows {
   static Result<FeatureRows> Of(const KernelSite& site);
   // Row `row` of input 0 as doubles, in `out`.
   void Load(const KernelCall& call, int64_t row, double* out) const;
+  // `count` rows from `first_row` on as float32.
+  void Load(const KernelCall& call, int64_t first_row, int64_t count, float* out) const;
 };
 
 }  // namespace plimsoll::kernels::cpu

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/one_node.h"
 
@@ -149,14 +150,28 @@ OneNode Chains(const std::string& mode, const std::string& odd_mode, bool nan_is
           3};
 }
 
+struct Question {
+  std::string mode;
+  bool (*holds)(double value, double split);
+};
+
+const Question kQuestions[] = {
+    {"BRANCH_LT", [](double value, double split) { return value < split; }},
+    {"BRANCH_LEQ", [](double value, double split) { return value <= split; }},
+    {"BRANCH_GT", [](double value, double split) { return value > split; }},
+    {"BRANCH_GTE", [](double value, double split) { return value >= split; }},
+    {"BRANCH_EQ", [](double value, double split) { return value == split; }},
+    {"BRANCH_NEQ", [](double value, double split) { return value != split; }},
+};
+
 // What one row of Chains adds up to.
-float ChainSum(double value, bool less, bool odd_less, bool nan_is_true) {
+float ChainSum(double value, const Question& question, const Question& odd, bool nan_is_true) {
   double sum = 0;
   for (int tree = 0; tree < 11; ++tree) {
     int id = 0;
     for (; id < 2 * kLength; id += 2) {
       const double split = id / 2 + tree / 10.0;
-      const bool goes = (tree == 3 ? odd_less : less) ? value < split : value >= split;
+      const bool goes = (tree == 3 ? odd : question).holds(value, split);
       if (goes || (nan_is_true && id == 4 && std::isnan(value))) break;
     }
     sum += id < 2 * kLength ? id + 1 : id;
@@ -165,23 +180,29 @@ float ChainSum(double value, bool less, bool odd_less, bool nan_is_true) {
 }
 
 // Rows go through trees in groups, of which the last is not whole; alone a row goes through several
-// trees at once.
+// trees at once. Values lie on splits, and between them.
 TEST(TreeEnsembleTest, EachRowComesToItsLeavesWhateverIsBesideIt) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> values;
-  for (int i = 0; i < 45; ++i) values.push_back(static_cast<float>(i % 21) * 0.5f - 0.25f);
-  values[7] = std::nanf("");
-  values[44] = std::nanf("");
-  for (const bool mixed : {false, true}) {
-    for (const bool nan_is_true : {false, true}) {
-      const OneNode node = Chains("BRANCH_LT", mixed ? "BRANCH_GTE" : "BRANCH_LT", nan_is_true);
-      for (const size_t rows : {1, 3, 4, 16, 45}) {
-        const std::vector<float> some(values.end() - static_cast<int64_t>(rows), values.end());
-        const auto made = node.Run({Numbers<float>({static_cast<int64_t>(rows), 1}, some)});
-        ASSERT_TRUE(made.ok()) << made.error().Text();
-        const std::vector<float> sums = ElementsOf<float>((*made)[0]);
-        for (size_t row = 0; row < rows; ++row) {
-          EXPECT_EQ(sums[row], ChainSum(some[row], true, !mixed, nan_is_true))
-              << rows << " rows, value " << some[row] << (mixed ? ", mixed" : "");
+  for (int i = 0; i < 45; ++i) values.push_back(static_cast<float>(i % 21) * 0.5f - 0.5f);
+  values[3] = -0.0F;
+  values[5] = kInfinity;
+  values[6] = -kInfinity;
+  for (const bool has_nan : {false, true}) {
+    if (has_nan) values[7] = values[44] = std::nanf("");
+    for (const Question& question : kQuestions) {
+      for (const Question& odd : kQuestions) {
+        const OneNode node = Chains(question.mode, odd.mode, has_nan);
+        for (const size_t rows : {1, 3, 4, 16, 45}) {
+          const std::vector<float> some(values.end() - static_cast<int64_t>(rows), values.end());
+          const auto made = node.Run({Numbers<float>({static_cast<int64_t>(rows), 1}, some)});
+          ASSERT_TRUE(made.ok()) << made.error().Text();
+          const std::vector<float> sums = ElementsOf<float>((*made)[0]);
+          for (size_t row = 0; row < rows; ++row) {
+            EXPECT_EQ(sums[row], ChainSum(some[row], question, odd, has_nan))
+                << rows << " rows, value " << some[row] << ", " << question.mode << ", "
+                << odd.mode;
+          }
         }
       }
     }
@@ -233,8 +254,8 @@ TEST(SupportVectorTest, RegressionWeighsWhatIsAlike) {
   EXPECT_FALSE(machine.Run({Numbers<float>({1, 3}, {0, 0, 0})}).ok());
 }
 
-// 11 vectors of 3 features, which are no whole panels, and degrees with and without a power by
-// multiplication.
+// 11 vectors of 3 features, which are no whole panels, rows that are no whole block, and degrees
+// with and without a power by multiplication.
 TEST(SupportVectorTest, LikenessIsThatOfEachVector) {
   constexpr size_t kVectors = 11;
   constexpr size_t kFeatures = 3;
@@ -243,9 +264,13 @@ TEST(SupportVectorTest, LikenessIsThatOfEachVector) {
     vectors.push_back(0.25 * static_cast<double>(i % 7) - 0.5);
   }
   for (size_t i = 0; i < kVectors; ++i) weights.push_back(0.5 + static_cast<double>(i));
-  const std::vector<float> row = {0.5f, -1.25f, 2};
+  constexpr size_t kRows = 27;
+  std::vector<float> rows;
+  for (size_t i = 0; i < kRows * kFeatures; ++i) {
+    rows.push_back(0.5f * static_cast<float>(i % 5) - 1.25f);
+  }
   for (const std::string kind : {"LINEAR", "POLY", "RBF", "SIGMOID"}) {
-    for (const double degree : {0.0, 3.0, 2.5}) {
+    for (const double degree : {0.0, 1.0, 3.0, 6.0, 2.5}) {
       const OneNode node{"SVMRegressor",
                          {{"kernel_type", kind},
                           {"kernel_params", Floats{0.125, 4, degree}},
@@ -256,23 +281,27 @@ TEST(SupportVectorTest, LikenessIsThatOfEachVector) {
                          1,
                          kDomain,
                          1};
-      double expected = 0.5;
-      for (size_t i = 0; i < kVectors; ++i) {
-        double dot = 0;
-        double apart = 0;
-        for (size_t j = 0; j < kFeatures; ++j) {
-          dot += row[j] * vectors[i * kFeatures + j];
-          apart += std::pow(row[j] - vectors[i * kFeatures + j], 2);
+      std::vector<float> expected;
+      for (size_t first = 0; first < rows.size(); first += kFeatures) {
+        double sum = 0.5;
+        for (size_t i = 0; i < kVectors; ++i) {
+          double dot = 0;
+          double apart = 0;
+          for (size_t j = 0; j < kFeatures; ++j) {
+            dot += rows[first + j] * vectors[i * kFeatures + j];
+            apart += std::pow(rows[first + j] - vectors[i * kFeatures + j], 2);
+          }
+          sum += weights[i] * (kind == "LINEAR" ? dot
+                               : kind == "POLY" ? std::pow(0.125 * dot + 4, degree)
+                               : kind == "RBF"  ? std::exp(-0.125 * apart)
+                                                : std::tanh(0.125 * dot + 4));
         }
-        expected += weights[i] * (kind == "LINEAR" ? dot
-                                  : kind == "POLY" ? std::pow(0.125 * dot + 4, degree)
-                                  : kind == "RBF"  ? std::exp(-0.125 * apart)
-                                                   : std::tanh(0.125 * dot + 4));
+        expected.push_back(static_cast<float>(sum));
       }
-      const auto made = node.Run({Numbers<float>({1, 3}, row)});
+      const auto made = node.Run({Numbers<float>({kRows, kFeatures}, rows)});
       ASSERT_TRUE(made.ok()) << made.error().Text();
       EXPECT_THAT(ElementsOf<float>((*made)[0]),
-                  ElementsAre(testing::FloatEq(static_cast<float>(expected))))
+                  testing::Pointwise(FloatNear(1e-5f * std::abs(expected[0]) + 1e-5f), expected))
           << kind << " " << degree;
     }
   }

@@ -14,37 +14,74 @@ namespace {
 
 using graph::DataType;
 
+// Columns of rows, picked by their numbers.
+struct PickedColumns {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t wanted = 0;
+  DataType indices = DataType::kInt64;
+
+  bool AreThere(const void* numbers) const {
+    for (int64_t i = 0; i < wanted; ++i) {
+      const int64_t column = LoadInteger(indices, numbers, i);
+      if (column < 0 || column >= columns) return false;
+    }
+    return true;
+  }
+
+  // `move(from, to)` takes an element of the data to one of the output.
+  template <typename Move>
+  void Pick(const void* numbers, const Move& move) const {
+    for (int64_t i = 0; i < wanted; ++i) {
+      const int64_t column = LoadInteger(indices, numbers, i);
+      for (int64_t row = 0; row < rows; ++row) move(row * columns + column, row * wanted + i);
+    }
+  }
+
+  template <typename Word>
+  void PickWords(const KernelCall& call) const {
+    const auto* const from = static_cast<const std::byte*>(call.inputs[0]);
+    auto* const to = static_cast<std::byte*>(call.outputs[0]);
+    constexpr auto kWidth = static_cast<int64_t>(sizeof(Word));
+    Pick(call.inputs[1], [=](int64_t there, int64_t here) {
+      std::memcpy(to + here * kWidth, from + there * kWidth, sizeof(Word));
+    });
+  }
+
+  Status Run(const KernelCall& call, DataType type, const Error& outside) const {
+    if (!AreThere(call.inputs[1])) return outside;
+    if (type == DataType::kString) {
+      const auto* const from = static_cast<const std::string*>(call.inputs[0]);
+      auto* const to = static_cast<std::string*>(call.outputs[0]);
+      Pick(call.inputs[1], [=](int64_t there, int64_t here) { to[here] = from[there]; });
+    } else if (graph::Bits(type) == 64) {
+      PickWords<uint64_t>(call);
+    } else if (graph::Bits(type) == 32) {
+      PickWords<uint32_t>(call);
+    } else if (graph::Bits(type) == 16) {
+      PickWords<uint16_t>(call);
+    } else {
+      PickWords<uint8_t>(call);
+    }
+    return {};
+  }
+};
+
 Result<KernelPointer> MakeArrayFeatureExtractor(KernelSite& site) {
   const TensorInfo& data = site.inputs[0];
-  const int64_t columns = data.dims.back();
-  const int64_t rows = ElementCount(std::span(data.dims).first(data.dims.size() - 1));
-  const int64_t wanted = site.inputs[1].elements();
-  const int64_t width = graph::Bits(data.type) / 8;
-  if (data.type != DataType::kString && width == 0) {
+  const PickedColumns picked{.rows = ElementCount(std::span(data.dims).first(data.dims.size() - 1)),
+                             .columns = data.dims.back(),
+                             .wanted = site.inputs[1].elements(),
+                             .indices = site.inputs[1].type};
+  constexpr int64_t kWidths[] = {8, 16, 32, 64};
+  if (data.type != DataType::kString &&
+      std::ranges::find(kWidths, graph::Bits(data.type)) == std::end(kWidths)) {
     return site.Unsupported(StrCat("columns of ", graph::Name(data.type)));
   }
   return MakeKernel(
-      [columns, rows, wanted, width, indices = site.inputs[1].type,
-       outside = site.BadInput(StrCat("an index is outside of the ", columns, " columns"))](
-          const KernelCall& call) -> Status {
-        for (int64_t i = 0; i < wanted; ++i) {
-          const int64_t column = LoadInteger(indices, call.inputs[1], i);
-          if (column < 0 || column >= columns) return outside;
-          for (int64_t row = 0; row < rows; ++row) {
-            const int64_t from = row * columns + column;
-            const int64_t to = row * wanted + i;
-            if (width == 0) {
-              static_cast<std::string*>(call.outputs[0])[to] =
-                  static_cast<const std::string*>(call.inputs[0])[from];
-            } else {
-              std::memcpy(static_cast<std::byte*>(call.outputs[0]) + to * width,
-                          static_cast<const std::byte*>(call.inputs[0]) + from * width,
-                          static_cast<size_t>(width));
-            }
-          }
-        }
-        return {};
-      });
+      [picked, type = data.type,
+       outside = site.BadInput(StrCat("an index is outside of the ", picked.columns, " columns"))](
+          const KernelCall& call) { return picked.Run(call, type, outside); });
 }
 
 // A part of the row: the columns that an input has, and the columns that it is given.

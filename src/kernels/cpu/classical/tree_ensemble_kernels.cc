@@ -23,9 +23,14 @@ class TreeRows {
       : walk_(trees),
         rows_(rows),
         features_(std::max<int64_t>(rows.features, 1)),
+        loads_(rows.features == 0 ||
+               (rows.type != graph::DataType::kFloat64 &&
+                !(rows.type == graph::DataType::kFloat32 && walk_.orders_rows()))),
         slots_(rows.rows, walk_.row_work(),
-               Bytes(sizeof(double)) * kBlock * SaturatingAdd(features_, 2 * (trees.targets + 1))) {
-  }
+               Bytes(sizeof(double)) *
+                   SaturatingAdd(SaturatingAdd(loads_ ? SaturatingMultiply(kBlock, features_) : 0,
+                                               walk_.keys()),
+                                 2 * kBlock * (trees.targets + 1))) {}
 
   Bytes workspace() const { return slots_.workspace(); }
   int64_t targets() const { return walk_.targets(); }
@@ -35,14 +40,16 @@ class TreeRows {
   void Run(const KernelCall& call, const Take& take) const {
     slots_.Run(call.workspace, [&](int64_t begin, int64_t end, void* scratch) {
       const int64_t stride = targets() + 1;
-      auto* const features = static_cast<double*>(scratch);
-      double* const scores = features + kBlock * features_;
+      auto* const scores = static_cast<double*>(scratch);
+      double* const seen = scores + kBlock * stride;
+      auto* const keys = reinterpret_cast<uint64_t*>(seen + kBlock * stride);
+      auto* const features = reinterpret_cast<double*>(keys + walk_.keys());
       for (int64_t first = begin; first < end; first += kBlock) {
         const int64_t count = std::min(kBlock, end - first);
-        for (int64_t row = 0; row < count; ++row) {
-          rows_.Load(call, first + row, features + row * features_);
-        }
-        walk_.Score(features, count, features_, scores, scores + kBlock * stride);
+        TreeWalk::Block block{
+            .count = count, .features = features_, .scores = scores, .seen = seen, .keys = keys};
+        Point(call, first, features, block);
+        walk_.Score(block);
         for (int64_t row = 0; row < count; ++row) {
           take(first + row, std::span(scores + row * stride, static_cast<size_t>(stride)));
         }
@@ -53,9 +60,26 @@ class TreeRows {
  private:
   static constexpr int64_t kBlock = TreeWalk::kBlockRows;
 
+  // To the rows from `first` on, where they lie or in `features` as doubles.
+  void Point(const KernelCall& call, int64_t first, double* features,
+             TreeWalk::Block& block) const {
+    const int64_t before = first * rows_.features;
+    if (!loads_ && rows_.type == graph::DataType::kFloat32) {
+      block.floats = static_cast<const float*>(call.inputs[0]) + before;
+    } else if (!loads_) {
+      block.rows = static_cast<const double*>(call.inputs[0]) + before;
+    } else {
+      for (int64_t row = 0; row < block.count; ++row) {
+        rows_.Load(call, first + row, features + row * features_);
+      }
+      block.rows = features;
+    }
+  }
+
   TreeWalk walk_;
   FeatureRows rows_;
   int64_t features_;  // of a row, one at least: leaves look at the first
+  bool loads_;        // rows are not read where they lie
   RowSlots slots_;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <span>
 
 namespace plimsoll::kernels::cpu {
@@ -17,7 +16,6 @@ TreeWalk::TreeWalk(const TreeEnsemble& trees)
       targets_(trees.targets),
       aggregate_(trees.aggregate) {
   steps_.reserve(trees.nodes.size() + trees.leaves.size() + 1);
-  if (!trees.nodes.empty()) branch_ = trees.nodes.front().branch;
   for (const TreeEnsemble::Node& node : trees.nodes) {
     steps_.push_back({.split = node.split,
                       .feature = static_cast<int32_t>(node.feature),
@@ -25,8 +23,6 @@ TreeWalk::TreeWalk(const TreeEnsemble& trees)
                       .branch = node.branch,
                       .missing_is_true = node.missing_is_true});
     members_of_.push_back({node.members_begin, node.members_end});
-    if (branch_ != node.branch) branch_.reset();
-    has_missing_ |= node.missing_is_true;
   }
   for (const TreeEnsemble::Leaf& leaf : trees.leaves) leaves_.push_back({leaf.begin, leaf.end});
   leaves_.emplace_back();
@@ -40,6 +36,13 @@ TreeWalk::TreeWalk(const TreeEnsemble& trees)
   const std::vector<int32_t> heights = FindHeights();
   for (const int32_t root : roots_) heights_.push_back(heights[static_cast<size_t>(root)]);
   leaf_scores_ = FindLeafScores();
+  ordered_ = OrderedTrees::Of(trees, roots_.size() - trees_);
+  if (ordered_) {
+    steps_ = {};
+    members_of_ = {};
+    members_ = {};
+    roots_ = {};
+  }
 }
 
 // By step: how many steps lead to the farthest leaf.
@@ -119,51 +122,30 @@ bool TreeWalk::Goes(int32_t at, double value) const {
   return false;
 }
 
-// Gives whether one was not at a leaf yet.
-template <typename Rule>
-inline bool TreeWalk::StepBy(const Rule& goes, Lanes& lanes) const {
-  bool moved = false;
-#pragma GCC unroll 8
-  for (size_t i = 0; i < kTogether; ++i) {
-    const int32_t at = lanes.at[i];
-    const Step& step = steps_[static_cast<size_t>(at)];
-    const int32_t next = step.children[goes(at, step, lanes.rows[i][step.feature])];
-    moved |= next != at;
-    lanes.at[i] = next;
-  }
-  return moved;
-}
-
-// Until all are at leaves: in a tree that is not high without looking whether they are, which
-// nobody can foretell.
-template <typename Rule>
-void TreeWalk::WalkBy(const Rule& goes, int32_t height, Lanes& lanes) const {
-  constexpr int32_t kLowTree = 6;
-  int32_t step = 0;
-  for (; step < std::min(height, kLowTree); ++step) StepBy(goes, lanes);
-  for (bool moved = true; moved && step < height; ++step) moved = StepBy(goes, lanes);
-}
-
-void TreeWalk::Walk(int32_t height, Lanes& lanes) const {
-  const auto by = [&](const auto& compare) {
-    if (has_missing_) {
-      WalkBy(
-          [&](int32_t, const Step& step, double value) {
-            const bool missing = step.missing_is_true & std::isnan(value);
-            return compare(value, step.split) | missing;
-          },
-          height, lanes);
+// The numbers of the leaves that kTogether walks come to; of rows that are not there, any.
+void TreeWalk::FindLeaves(const Block& block, const Lanes& lanes, uint32_t* leaves) const {
+  if (ordered_) {
+    constexpr int64_t kRows = OrderedTrees::kLanes;
+    const uint64_t* const keys = block.keys + lanes.row / kRows * kRows * ordered_->features();
+    if (lanes.are_rows) {
+      ordered_->LeavesOfRows(lanes.tree, lanes.height, keys, lanes.has_nan, leaves);
     } else {
-      WalkBy([&](int32_t, const Step& step, double value) { return compare(value, step.split); },
-             height, lanes);
+      ordered_->LeavesOfTrees(lanes.tree, lanes.height, keys, lanes.row % kRows, lanes.has_nan,
+                              leaves);
     }
-  };
-  if (branch_ == Branch::kLessEqual) return by(std::less_equal<>());
-  if (branch_ == Branch::kLess) return by(std::less<>());
-  if (branch_ == Branch::kGreaterEqual) return by(std::greater_equal<>());
-  if (branch_ == Branch::kGreater) return by(std::greater<>());
-  WalkBy([this](int32_t node, const Step&, double value) { return Goes(node, value); }, height,
-         lanes);
+    return;
+  }
+  for (size_t i = 0; i < kTogether; ++i) {
+    const auto lane = static_cast<int64_t>(i);
+    const int64_t row = std::min(lanes.row + (lanes.are_rows ? lane : 0), block.count - 1);
+    const double* const features = block.rows + row * block.features;
+    int32_t at = roots_[lanes.tree + (lanes.are_rows ? 0 : i)];
+    while (at < nodes_) {
+      const Step& step = steps_[static_cast<size_t>(at)];
+      at = step.children[Goes(at, features[step.feature])];
+    }
+    leaves[i] = static_cast<uint32_t>(at - nodes_);
+  }
 }
 
 void TreeWalk::Count(const Vote& vote, double* scores, double* seen) const {
@@ -178,15 +160,9 @@ void TreeWalk::Count(const Vote& vote, double* scores, double* seen) const {
   seen[vote.target] = 1;
 }
 
-void TreeWalk::CountLeaf(int32_t at, double* scores, double* seen) const {
-  if (!leaf_scores_.empty()) {
-    const double* const added = leaf_scores_.data() + (at - nodes_) * targets_;
-    for (int64_t target = 0; target < targets_; ++target) scores[target] += added[target];
-    return;
-  }
-  const Part& part = leaves_[static_cast<size_t>(at - nodes_)];
+void TreeWalk::CountVotes(const Part& votes, double* scores, double* seen) const {
   const bool is_sum = aggregate_ == Aggregate::kSum || aggregate_ == Aggregate::kAverage;
-  for (const Vote& vote : std::span(votes_.data() + part.begin, votes_.data() + part.end)) {
+  for (const Vote& vote : std::span(votes_.data() + votes.begin, votes_.data() + votes.end)) {
     if (is_sum) {
       scores[vote.target] += vote.weight;
     } else {
@@ -195,41 +171,57 @@ void TreeWalk::CountLeaf(int32_t at, double* scores, double* seen) const {
   }
 }
 
-void TreeWalk::Score(const double* rows, int64_t count, int64_t features, double* scores,
-                     double* seen) const {
+void TreeWalk::CountLeaves(const Block& block, const Lanes& lanes, const uint32_t* leaves) const {
   const int64_t stride = targets_ + 1;
-  std::fill_n(scores, count * stride, 0);
-  std::fill_n(seen, count * stride, 0);
+  const int64_t apart = lanes.are_rows ? stride : 0;
+  double* const scores = block.scores + lanes.row * stride;
+  const auto count = static_cast<int64_t>(kTogether);
+  const int64_t used = lanes.are_rows ? std::min(count, block.count - lanes.row) : count;
+  if (leaf_scores_.empty()) {
+    double* const seen = block.seen + lanes.row * stride;
+    for (int64_t i = 0; i < used; ++i) {
+      CountVotes(leaves_[leaves[i]], scores + i * apart, seen + i * apart);
+    }
+    return;
+  }
+  const double* const leaf_scores = leaf_scores_.data();
+  for (int64_t i = 0; i < used; ++i) {
+    const double* const added = leaf_scores + leaves[i] * targets_;
+    for (int64_t target = 0; target < targets_; ++target)
+      scores[i * apart + target] += added[target];
+  }
+}
+
+void TreeWalk::Score(const Block& block) const {
+  const int64_t stride = targets_ + 1;
+  constexpr auto kLanes = static_cast<int64_t>(kTogether);
+  std::fill_n(block.scores, block.count * stride, 0);
+  std::fill_n(block.seen, block.count * stride, 0);
   // Lanes are rows of one tree, or where there are few rows trees of one row.
-  const bool by_rows = count >= kFewRows;
-  const size_t lane_trees = by_rows ? 1 : kTogether;
-  const int64_t lane_rows = by_rows ? static_cast<int64_t>(kTogether) : 1;
-  for (size_t root = 0; root < trees_; root += lane_trees) {
-    const auto heights = std::span(heights_).subspan(root, lane_trees);
-    const int32_t height = *std::ranges::max_element(heights);
-    for (int64_t row = 0; row < count; row += lane_rows) {
-      const auto row_of = [&](size_t lane) {
-        return std::min(row + (by_rows ? static_cast<int64_t>(lane) : 0), count - 1);
-      };
-      Lanes lanes;
-      for (size_t lane = 0; lane < kTogether; ++lane) {
-        lanes.rows[lane] = rows + row_of(lane) * features;
-        lanes.at[lane] = roots_[root + (by_rows ? 0 : lane)];
-      }
-      Walk(height, lanes);
-      const size_t used =
-          by_rows ? static_cast<size_t>(std::min(lane_rows, count - row)) : kTogether;
-      for (size_t lane = 0; lane < used; ++lane) {
-        const int64_t own = row_of(lane) * stride;
-        CountLeaf(lanes.at[lane], scores + own, seen + own);
-      }
+  Lanes lanes{.are_rows = block.count >= kFewRows};
+  for (int64_t row = 0; ordered_ && row < block.count; row += kLanes) {
+    const int64_t count = std::min(kLanes, block.count - row);
+    const int64_t first = row * block.features;
+    uint64_t* const keys = block.keys + row * ordered_->features();
+    lanes.has_nan |= block.floats != nullptr
+                         ? ordered_->MakeKeys(block.floats + first, block.features, count, keys)
+                         : ordered_->MakeKeys(block.rows + first, block.features, count, keys);
+  }
+  const size_t lane_trees = lanes.are_rows ? 1 : kTogether;
+  for (lanes.tree = 0; lanes.tree < trees_; lanes.tree += lane_trees) {
+    const auto heights = std::span(heights_).subspan(lanes.tree, lane_trees);
+    lanes.height = *std::ranges::max_element(heights);
+    for (lanes.row = 0; lanes.row < block.count; lanes.row += lanes.are_rows ? kLanes : 1) {
+      uint32_t leaves[kTogether];
+      FindLeaves(block, lanes, leaves);
+      CountLeaves(block, lanes, leaves);
     }
   }
   const double divisor =
       aggregate_ == Aggregate::kAverage ? static_cast<double>(std::max<size_t>(trees_, 1)) : 1;
-  for (int64_t row = 0; row < count; ++row) {
+  for (int64_t row = 0; row < block.count; ++row) {
     for (int64_t target = 0; target < targets_; ++target) {
-      double& score = scores[row * stride + target];
+      double& score = block.scores[row * stride + target];
       score /= divisor;
       if (!base_.empty()) score += base_[static_cast<size_t>(target)];
     }

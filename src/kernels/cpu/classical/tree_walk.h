@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/cpu/classical/ordered_trees.h"
 #include "kernels/cpu/classical/tree_ensemble.h"
 
 namespace plimsoll::kernels::cpu {
@@ -20,13 +21,22 @@ class TreeWalk {
   int64_t targets() const { return targets_; }
   int64_t row_work() const;  // of one row, in multiplications
 
-  // The scores of `rows` rows of `features` each. A row of `scores` and of `seen` has room for
-  // targets() + 1.
-  void Score(const double* rows, int64_t count, int64_t features, double* scores,
-             double* seen) const;
+  // Rows to score, at most kBlockRows, and what that takes.
+  struct Block {
+    const float* floats = nullptr;  // `count` of `features` each, where orders_rows(); or
+    const double* rows = nullptr;
+    int64_t count = 0;
+    int64_t features = 0;
+    double* scores = nullptr;  // a row has room for targets() + 1
+    double* seen = nullptr;    // likewise
+    uint64_t* keys = nullptr;  // keys()
+  };
+  void Score(const Block& block) const;
+  bool orders_rows() const { return ordered_.has_value(); }
+  int64_t keys() const { return ordered_ ? kBlockRows * ordered_->features() : 0; }
 
  private:
-  static constexpr size_t kTogether = 8;
+  static constexpr size_t kTogether = OrderedTrees::kLanes;
   static constexpr int64_t kFewRows = 4;
 
   // A node, or behind all of them a leaf, whose children are itself.
@@ -43,39 +53,38 @@ class TreeWalk {
     int64_t end = 0;
   };
 
-  // Walks that go on at once.
+  // Walks that go on at once: rows of one tree from `row` on, or trees of one row from `tree` on.
   struct Lanes {
-    const double* rows[kTogether];
-    int32_t at[kTogether];  // steps
+    bool are_rows = false;
+    int64_t row = 0;
+    size_t tree = 0;
+    int32_t height = 0;  // of the highest tree
+    bool has_nan = false;
   };
 
   int32_t StepOf(const TreeEnsemble::Child& child) const;
   std::vector<int32_t> FindHeights() const;
   std::vector<double> FindLeafScores() const;
   bool Goes(int32_t at, double value) const;
-  template <typename Rule>
-  bool StepBy(const Rule& goes, Lanes& lanes) const;
-  template <typename Rule>
-  void WalkBy(const Rule& goes, int32_t height, Lanes& lanes) const;
-  void Walk(int32_t height, Lanes& lanes) const;
-  void CountLeaf(int32_t at, double* scores, double* seen) const;
+  void FindLeaves(const Block& block, const Lanes& lanes, uint32_t* leaves) const;
+  void CountLeaves(const Block& block, const Lanes& lanes, const uint32_t* leaves) const;
+  void CountVotes(const Part& votes, double* scores, double* seen) const;
   void Count(const Vote& vote, double* scores, double* seen) const;
 
+  std::optional<OrderedTrees> ordered_;  // else what follows, up to roots_
   std::vector<Step> steps_;
-  std::vector<Part> leaves_;      // parts of votes_, for the steps behind the nodes
   std::vector<Part> members_of_;  // parts of members_, for the nodes
   std::vector<double> members_;
+  std::vector<int32_t> roots_;  // filled up to a multiple of kTogether with a leaf without votes
+  std::vector<Part> leaves_;    // parts of votes_, for the steps behind the nodes
   std::vector<Vote> votes_;
   std::vector<double> leaf_scores_;  // targets_ of each leaf; empty: its votes are counted
-  std::vector<int32_t> roots_;    // filled up to a multiple of kTogether with a leaf without votes
-  std::vector<int32_t> heights_;  // of the trees, so many steps lead to every leaf
+  std::vector<int32_t> heights_;     // of the trees, so many steps lead to every leaf
   std::vector<double> base_;
   int32_t nodes_ = 0;
   size_t trees_ = 0;
   int64_t targets_ = 0;
   Aggregate aggregate_ = Aggregate::kSum;
-  std::optional<Branch> branch_;  // of all nodes, where it is one
-  bool has_missing_ = false;      // a node sends NaN where it would not go by its branch
 };
 
 }  // namespace plimsoll::kernels::cpu

@@ -13,8 +13,9 @@ namespace {
 using onednn::Form;
 using onednn::Primitive;
 
-Result<KernelPointer> MakeReordering(const Form& from, const Form& to) {
+Result<KernelPointer> MakeReordering(const KernelSite& site, const Form& from, const Form& to) {
   PLIMSOLL_ASSIGN(Primitive made, onednn::MakeReorder(from, to));
+  if (!site.looked_at) PLIMSOLL_TRY(made.Build());
   const Bytes scratchpad = made.scratchpad();
   return MakeKernel(
       [primitive = std::move(made)](const KernelCall& call) {
@@ -36,7 +37,7 @@ Result<KernelPointer> MakeBlockChannels(KernelSite& site) {
   const Dims& plain = site.inputs[0].dims;
   PLIMSOLL_TRY(PlainDims(site, site.outputs[0], plain[1]).status());
   if (site.inputs[0].elements() == 0) return MakeKernel([](const KernelCall&) {});
-  return MakeReordering(Form::Plain(plain), Form::Blocked(plain));
+  return MakeReordering(site, Form::Plain(plain), Form::Blocked(plain));
 }
 
 Result<KernelPointer> MakeUnblockChannels(KernelSite& site) {
@@ -44,7 +45,7 @@ Result<KernelPointer> MakeUnblockChannels(KernelSite& site) {
   PLIMSOLL_ASSIGN(const Dims plain,
                   PlainDims(site, site.inputs[0], site.attributes().Int("channels", 0)));
   if (site.outputs[0].elements() == 0) return MakeKernel([](const KernelCall&) {});
-  return MakeReordering(Form::Blocked(plain), Form::Plain(plain));
+  return MakeReordering(site, Form::Blocked(plain), Form::Plain(plain));
 }
 
 constexpr KernelRow kChannelBlocksRows[] = {

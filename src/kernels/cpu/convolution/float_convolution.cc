@@ -1,6 +1,7 @@
 #include "kernels/cpu/convolution/float_convolution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -8,7 +9,9 @@
 
 #include "kernels/blocking.h"
 #include "kernels/cpu/convolution/convolution_primitive.h"
+#include "kernels/cpu/convolution/depthwise_blocks.h"
 #include "kernels/cpu/convolution/depthwise_convolution.h"
+#include "kernels/cpu/convolution/depthwise_planes.h"
 #include "kernels/cpu/convolution/direct/direct_convolution.h"
 #include "kernels/cpu/convolution/product_convolution.h"
 #include "kernels/cpu/convolution/rows/row_convolution.h"
@@ -77,6 +80,8 @@ std::vector<Division> Divisions(const ConvolutionShape& shape) {
 // Taps of all channels whose weights, for a few filters, stay in the second cache.
 constexpr int64_t kMostRowTaps = 1 << 13;
 
+constexpr int kBlockOfAvx512 = 16;
+
 // Results whose activation is worth a thread of its own: a microsecond's.
 constexpr int64_t kActivationGrain = 4096;
 
@@ -86,7 +91,6 @@ constexpr int64_t kActivationGrain = 4096;
 // channels.
 bool ActivatesApart(const FusedActivation& activation, Bytes results) {
   constexpr Bytes kMostInCaches = Bytes(4 << 20);
-  constexpr int kBlockOfAvx512 = 16;
   using Kind = FusedActivation::Kind;
   if (results > kMostInCaches) return false;
   if (activation.kind == Kind::kSwish) return BlockSize() == kBlockOfAvx512;
@@ -104,6 +108,13 @@ struct Plan {
   FusedActivation activation = {};              // that the primitive does not apply
   Bytes workspace = {};
 
+  Status Build() {
+    PLIMSOLL_TRY(primitive.Build());
+    for (std::optional<Primitive>* const reorder : {&unpack, &pack_residual}) {
+      if (*reorder) PLIMSOLL_TRY((*reorder)->Build());
+    }
+    return {};
+  }
   bool CutsSource() const { return cuts_source && division.pieces > 1; }
   int64_t SourcePieces() const { return division.images * (CutsSource() ? division.pieces : 1); }
   bool Reorders() const { return unpack || primitive.source() != forms.source; }
@@ -152,6 +163,7 @@ Result<Plan> MakePlan(const KernelSite& site, const FloatConvolution& whole, Div
 class FloatConvolutionKernel final : public Kernel {
  public:
   static Result<KernelPointer> Make(const KernelSite& site, Plan plan) {
+    if (!site.looked_at) PLIMSOLL_TRY(plan.Build());
     WorkspaceLayout workspace;
     PLIMSOLL_ASSIGN(PackedOperand source,
                     PackedOperand::Make(site, kConvolutionData, plan.forms.source,
@@ -279,21 +291,29 @@ Result<std::optional<Plan>> OtherDivision(const KernelSite& site, const FloatCon
 // Whether sums of rows take less time than blocks of channels, which would be partly empty, or
 // would have to be made and undone.
 bool HasFewFilters(const FloatConvolution& wanted) {
-  constexpr double kRowCost = 1.4;  // of a multiplication, in those of blocks
-  constexpr double kMoveCost = 8;   // of an element
+  constexpr double kRowCost = 1.4;        // of a multiplication, in those of blocks
+  constexpr double kMoveCost = 8;         // of an element
+  constexpr double kRowBeginCost = 37.5;  // of a row that is brought, in those of a vector
+  constexpr double kLoneBlockCost = 1.7;  // with AVX2, where the sums of a block are too few
   const ConvolutionShape& shape = wanted.shape;
   if (shape.groups > 1) return false;
-  const auto rounded = [](int64_t channels) {
-    const int64_t block = BlockSize();
-    return static_cast<double>((channels + block - 1) / block * block);
-  };
+  const auto block = static_cast<double>(BlockSize());
+  const auto rounded = [&](double channels) { return std::ceil(channels / block) * block; };
+  const bool wide = BlockSize() == kBlockOfAvx512;
   const bool reads_plain = !wanted.source_blocked && shape.channels <= 3;
   const auto taps = static_cast<double>(shape.window.KernelSize());
   const auto channels = static_cast<double>(shape.channels);
   const auto filters = static_cast<double>(shape.filters);
-  const double rows = taps * channels * filters * kRowCost + kMoveCost * channels;
+  const double lines = channels * static_cast<double>(shape.window.kernel[0]);
+  const bool one_row = taps == 1 && shape.window.input == shape.window.output;
+  const auto columns =
+      static_cast<double>(one_row ? shape.window.OutputSize() : shape.window.output[2]);
+  const double rows =
+      taps * channels * filters * kRowCost + lines * (kMoveCost + kRowBeginCost * block / columns);
+  // With AVX-512 oneDNN leaves out what is behind the last channel of the data.
+  const double summed = reads_plain || wide ? channels : rounded(channels);
   const double blocks =
-      taps * (reads_plain ? channels : rounded(shape.channels)) * rounded(shape.filters) +
+      taps * summed * rounded(filters) * (!wide && filters <= block ? kLoneBlockCost : 1) +
       kMoveCost * ((wanted.source_blocked || reads_plain ? 0 : channels) +
                    (wanted.destination_blocked ? 0 : filters));
   return rows < blocks;
@@ -317,6 +337,40 @@ Window WithLongRows(Window window) {
   return window;
 }
 
+bool IsOneRow(const ConvolutionShape& shape) {
+  return shape.window.output[0] == 1 && shape.window.output[1] == 1;
+}
+
+// Whether a run takes less time than oneDNN needs to describe and build it. Over a single row,
+// which oneDNN describes for longest, our code is as fast as its; then there is one form of the
+// weights.
+bool IsShortWork(const ConvolutionShape& shape) {
+  constexpr int64_t kShortWork = int64_t{1} << 24;  // multiplications
+  const int64_t depth = shape.GroupChannels() * shape.window.KernelSize();
+  const int64_t results = shape.batch * shape.filters * shape.window.OutputSize();
+  return IsOneRow(shape) || SaturatingMultiply(depth, results) <= kShortWork;
+}
+
+// By code that is there already, for any sizes; null where none suits.
+Result<KernelPointer> MakeOwnConvolution(const KernelSite& site, const FloatConvolution& wanted) {
+  constexpr int64_t kMostPlainChannels = 4;
+  if (site.alternatives.Offer("onednn")) return KernelPointer();
+  const bool packs = site.packed_weights != nullptr && site.inputs[kConvolutionWeights].constant;
+  const int64_t depth = wanted.shape.GroupChannels() * wanted.shape.window.KernelSize();
+  const bool rows = SuitsRowConvolution(site, wanted);
+  if (rows && (HasFewFilters(wanted) || (!packs && depth <= kMostRowTaps))) {
+    return MakeRowConvolution(site, wanted);
+  }
+  const bool one_row = IsOneRow(wanted.shape);
+  if (!wanted.source_blocked && !one_row) return KernelPointer();
+  if (!wanted.source_blocked && wanted.shape.channels > kMostPlainChannels) {
+    return MakeProductConvolution(site, wanted);
+  }
+  if (!CanBeDirectConvolution(wanted)) return KernelPointer();
+  Result<KernelPointer> direct = MakeDirectConvolution(site, wanted);
+  return direct.ok() ? std::move(direct) : KernelPointer();
+}
+
 }  // namespace
 
 Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatConvolution& given) {
@@ -326,16 +380,24 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
   const bool blocked = wanted.source_blocked && wanted.destination_blocked;
   PLIMSOLL_ASSIGN(KernelPointer winograd, OfferWinogradConvolution(site, wanted));
   if (winograd != nullptr) return winograd;
-  if (depthwise && !blocked && !site.alternatives.Offer("blocks")) {
-    return MakeDepthwiseConvolution(site, wanted);
+  const bool planes = wanted.shape.groups > 1 && SuitsDepthwisePlanes(wanted);
+  if ((depthwise || planes) && !blocked && !site.alternatives.Offer("blocks")) {
+    return planes ? MakeDepthwisePlanes(wanted) : MakeDepthwiseConvolution(site, wanted);
   }
-  Result<Plan> whole = MakePlan(site, wanted, {});
-  const bool has_fast = whole.ok() && !whole->primitive.MultipliesMatrices();
-  if (depthwise && blocked && !has_fast) return MakeDepthwiseConvolution(site, wanted);
-  if (!depthwise && SuitsDirectConvolution(wanted) && !site.alternatives.Offer("blocks")) {
+  const bool depthwise_blocks = wanted.shape.groups > 1 && SuitsDepthwiseBlocks(site, wanted);
+  const bool dense = !depthwise && !depthwise_blocks;
+  if (dense && SuitsDirectConvolution(wanted) && !site.alternatives.Offer("blocks")) {
     Result<KernelPointer> direct = MakeDirectConvolution(site, wanted);
     if (direct.ok()) return direct;
   }
+  if (site.sizes_vary && dense && IsShortWork(wanted.shape)) {
+    PLIMSOLL_ASSIGN(KernelPointer own, MakeOwnConvolution(site, wanted));
+    if (own != nullptr) return own;
+  }
+  Result<Plan> whole = MakePlan(site, wanted, {});
+  const bool has_fast = whole.ok() && !whole->primitive.MultipliesMatrices();
+  if (depthwise_blocks && !has_fast) return MakeDepthwiseBlocks(site, wanted);
+  if (depthwise && blocked && !has_fast) return MakeDepthwiseConvolution(site, wanted);
   if (!depthwise && MostlyMeetsPadding(wanted.shape) && !site.alternatives.Offer("all taps")) {
     return MakeLiveTapConvolution(site, wanted);
   }

@@ -203,6 +203,11 @@ class TiledConvolution final : public Kernel {
     if (kernel->workspace_ > site.most_workspace) {
       return site.Unsupported("there is no room for a tile");
     }
+    if (!site.looked_at) {
+      std::optional<ThreadScope> alone;
+      if (tile.at_once > 1) alone.emplace(1);
+      PLIMSOLL_TRY(kernel->primitive_.Build());
+    }
     return KernelPointer(std::move(kernel));
   }
 

@@ -5,6 +5,7 @@
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/elementwise/float32_arithmetic.h"
 #include "kernels/cpu/elementwise/float32_functions.h"
+#include "kernels/cpu/elementwise/float32_mathematics.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/vector/half_rows.h"
 #include "kernels/parallel.h"
@@ -88,6 +89,9 @@ struct Selu {
 };
 
 struct Gelu {
+  static Coefficients Read(const Attributes& attributes) {
+    return {static_cast<double>(attributes.Int("of_quotient", 0))};
+  }
   template <typename T>
   static T Apply(T x, const Coefficients&) {
     return T(0.5) * x * std::erfc(x * static_cast<T>(-M_SQRT1_2));
@@ -210,10 +214,33 @@ Result<KernelPointer> MakeFast(KernelSite& site) {
   return MakeUnaryKernel(site, loop, Read<Op>(site));
 }
 
+// The same with a loop that halves do not take.
+template <typename Op, UnaryLoop Float32Mathematics::*kFloat32>
+Result<KernelPointer> MakeOwnLoop(KernelSite& site) {
+  const DataType type = site.inputs[0].type;
+  UnaryLoop loop = UnaryLoopFor<Op, AllFloats>(type);
+  if (type == DataType::kFloat32) loop = Float32Math().*kFloat32;
+  return MakeUnaryKernel(site, loop, Read<Op>(site));
+}
+
+// As MakeFast, but where the node asks for ONNX Runtime's steps.
+template <typename Op, UnaryLoop Float32Functions::*kFloat32,
+          UnaryLoop Float32Functions::Steps::*kSteps>
+Result<KernelPointer> MakeWithSteps(KernelSite& site) {
+  const bool steps = site.attributes().Int("float_steps", 0) != 0;
+  if (!steps || site.inputs[0].type != DataType::kFloat32) return MakeFast<Op, kFloat32>(site);
+  return MakeUnaryKernel(site, Float32().steps.*kSteps, Read<Op>(site));
+}
+
 Result<KernelPointer> MakeGelu(KernelSite& site) {
+  using Steps = Float32Functions::Steps;
   const std::string approximate = site.attributes().String("approximate", "none");
-  if (approximate == "none") return MakeFast<Gelu, &Float32Functions::gelu>(site);
-  if (approximate == "tanh") return MakeFast<TanhGelu, &Float32Functions::tanh_gelu>(site);
+  if (approximate == "none") {
+    return MakeWithSteps<Gelu, &Float32Functions::gelu, &Steps::gelu>(site);
+  }
+  if (approximate == "tanh") {
+    return MakeWithSteps<TanhGelu, &Float32Functions::tanh_gelu, &Steps::tanh_gelu>(site);
+  }
   return site.BadInput("attribute approximate is neither none nor tanh");
 }
 
@@ -249,20 +276,23 @@ using ReluTypes = TypeList<double, int8_t, int16_t, int32_t, int64_t>;
 constexpr KernelRow kActivationRows[] = {
     {"", "Relu", 6, graph::kNewest, MakeFast<Relu, &Float32Functions::relu, ReluTypes>},
     {"", "LeakyRelu", 6, graph::kNewest, MakeFast<LeakyRelu, &Float32Functions::leaky_relu>},
-    {"", "ThresholdedRelu", 10, graph::kNewest, Make<ThresholdedRelu>},
+    {"", "ThresholdedRelu", 10, graph::kNewest,
+     MakeOwnLoop<ThresholdedRelu, &Float32Mathematics::thresholded_relu>},
     {"", "PRelu", 7, graph::kNewest, MakePRelu},
     {"", "Elu", 6, graph::kNewest, MakeFast<Elu, &Float32Functions::elu>},
-    {"", "Celu", 12, graph::kNewest, Make<Celu>},
-    {"", "Selu", 6, graph::kNewest, Make<Selu>},
+    {"", "Celu", 12, graph::kNewest, MakeOwnLoop<Celu, &Float32Mathematics::celu>},
+    {"", "Selu", 6, graph::kNewest, MakeOwnLoop<Selu, &Float32Mathematics::selu>},
     {"", "Gelu", 20, graph::kNewest, MakeGelu},
-    {"", "Sigmoid", 6, graph::kNewest, MakeFast<Sigmoid, &Float32Functions::sigmoid>},
+    {"", "Sigmoid", 6, graph::kNewest,
+     MakeWithSteps<Sigmoid, &Float32Functions::sigmoid, &Float32Functions::Steps::sigmoid>},
     {"", "HardSigmoid", 6, graph::kNewest, MakeFast<HardSigmoid, &Float32Functions::hard_sigmoid>},
     {"", "HardSwish", 14, graph::kNewest, MakeFast<HardSwish, &Float32Functions::hard_swish>},
     {"", "Mish", 18, graph::kNewest, MakeFast<Mish, &Float32Functions::mish>},
-    {"", "Swish", 24, graph::kNewest, MakeFast<Swish, &Float32Functions::swish>},
+    {"", "Swish", 24, graph::kNewest,
+     MakeWithSteps<Swish, &Float32Functions::swish, &Float32Functions::Steps::swish>},
     {"", "SwiGLU", 28, graph::kNewest, MakeSwiGlu},
-    {"", "Softplus", 1, graph::kNewest, Make<Softplus>},
-    {"", "Softsign", 1, graph::kNewest, Make<Softsign>},
+    {"", "Softplus", 1, graph::kNewest, MakeOwnLoop<Softplus, &Float32Mathematics::softplus>},
+    {"", "Softsign", 1, graph::kNewest, MakeOwnLoop<Softsign, &Float32Mathematics::softsign>},
     {"", "Shrink", 9, graph::kNewest, Make<Shrink, AllNumbers>},
 };
 

@@ -5,6 +5,7 @@
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/elementwise/text_conversion.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/vector/half_rows.h"
 #include "kernels/parallel.h"
 
 // Cast, CastLike and BitCast. Pairs of types that models cast between have a loop of their own; the
@@ -23,6 +24,9 @@ int64_t GrainFor(DataType from, DataType to, int64_t count) {
   return packed ? count : kElementGrain;
 }
 
+template <typename T>
+constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>;
+
 template <typename From, typename To>
 struct Direct {
   static To Apply(From x, const Coefficients&) {
@@ -38,6 +42,15 @@ struct Direct {
 
 template <typename From, typename To>
 UnaryLoop DirectLoop() {
+  if constexpr (kIsHalf<From>) {
+    return [](const void* from, void* to, int64_t count, const Coefficients&) {
+      WidenRow(static_cast<const From*>(from), count, static_cast<float*>(to));
+    };
+  } else if constexpr (kIsHalf<To>) {
+    return [](const void* from, void* to, int64_t count, const Coefficients&) {
+      NarrowRow(static_cast<const float*>(from), count, static_cast<To*>(to));
+    };
+  }
   return &UnaryLoopOf<Direct<Wide<From>, To>, From, To>;
 }
 

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/elementwise/float32_functions.h"
+#include "kernels/cpu/elementwise/float32_mathematics.h"
 #include "kernels/cpu/families.h"
 
 // Mathematical functions of one input. Integers wrap where the result does not fit.
@@ -88,30 +89,45 @@ Result<KernelPointer> MakeFast(KernelSite& site) {
       site, type == DataType::kFloat32 ? Float32().*kFloat32 : UnaryLoopFor<Op, List>(type));
 }
 
+template <typename Op, typename List, UnaryLoop Float32Mathematics::*kFloat32>
+Result<KernelPointer> MakeFast(KernelSite& site) {
+  const DataType type = site.inputs[0].type;
+  return MakeUnaryKernel(
+      site, type == DataType::kFloat32 ? Float32Math().*kFloat32 : UnaryLoopFor<Op, List>(type));
+}
+
 using OtherFloats = TypeList<double, Float16, Bfloat16>;
 using OtherNumbers = TypeList<double, Float16, Bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
                               uint16_t, uint32_t, uint64_t>;
 
 constexpr KernelRow kElementMathRows[] = {
-    {"", "Abs", 6, graph::kNewest, MakeMath<Absolute, AllNumbers>},
-    {"", "Neg", 6, graph::kNewest, MakeMath<Negative, AllNumbers>},
-    {"", "Sign", 9, graph::kNewest, MakeMath<Sign, AllNumbers>},
-    {"", "Reciprocal", 6, graph::kNewest, MakeMath<Reciprocal, AllFloats>},
-    {"", "Floor", 6, graph::kNewest, MakeLibrary<floorf, floor>},
-    {"", "Ceil", 6, graph::kNewest, MakeLibrary<ceilf, ceil>},
-    {"", "Round", 11, graph::kNewest, MakeLibrary<nearbyintf, nearbyint>},
+    {"", "Abs", 6, graph::kNewest, MakeFast<Absolute, OtherNumbers, &Float32Mathematics::absolute>},
+    {"", "Neg", 6, graph::kNewest, MakeFast<Negative, OtherNumbers, &Float32Mathematics::negative>},
+    {"", "Sign", 9, graph::kNewest, MakeFast<Sign, OtherNumbers, &Float32Mathematics::sign>},
+    {"", "Reciprocal", 6, graph::kNewest,
+     MakeFast<Reciprocal, OtherFloats, &Float32Mathematics::reciprocal>},
+    {"", "Floor", 6, graph::kNewest,
+     MakeFast<Library<floorf, floor>, OtherFloats, &Float32Mathematics::floor>},
+    {"", "Ceil", 6, graph::kNewest,
+     MakeFast<Library<ceilf, ceil>, OtherFloats, &Float32Mathematics::ceil>},
+    {"", "Round", 11, graph::kNewest,
+     MakeFast<Library<nearbyintf, nearbyint>, OtherFloats, &Float32Mathematics::round>},
     {"", "Sqrt", 6, graph::kNewest,
      MakeFast<Library<sqrtf, sqrt>, OtherFloats, &Float32Functions::square_root>},
     {"", "Exp", 6, graph::kNewest,
      MakeFast<Library<expf, exp>, OtherFloats, &Float32Functions::exp>},
-    {"", "Log", 6, graph::kNewest, MakeLibrary<logf, log>},
+    {"", "Log", 6, graph::kNewest,
+     MakeFast<Library<logf, log>, OtherFloats, &Float32Mathematics::log>},
     {"", "Erf", 9, graph::kNewest, MakeFast<ErrorFunction, OtherNumbers, &Float32Functions::erf>},
-    {"", "Sin", 7, graph::kNewest, MakeLibrary<sinf, sin>},
-    {"", "Cos", 7, graph::kNewest, MakeLibrary<cosf, cos>},
+    {"", "Sin", 7, graph::kNewest,
+     MakeFast<Library<sinf, sin>, OtherFloats, &Float32Mathematics::sin>},
+    {"", "Cos", 7, graph::kNewest,
+     MakeFast<Library<cosf, cos>, OtherFloats, &Float32Mathematics::cos>},
     {"", "Tan", 7, graph::kNewest, MakeLibrary<tanf, tan>},
     {"", "Asin", 7, graph::kNewest, MakeLibrary<asinf, asin>},
     {"", "Acos", 7, graph::kNewest, MakeLibrary<acosf, acos>},
-    {"", "Atan", 7, graph::kNewest, MakeLibrary<atanf, atan>},
+    {"", "Atan", 7, graph::kNewest,
+     MakeFast<Library<atanf, atan>, OtherFloats, &Float32Mathematics::atan>},
     {"", "Sinh", 9, graph::kNewest, MakeLibrary<sinhf, sinh>},
     {"", "Cosh", 9, graph::kNewest, MakeLibrary<coshf, cosh>},
     {"", "Tanh", 6, graph::kNewest,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -45,14 +46,33 @@ Result<KernelPointer> MakeFoldKernel(const KernelSite& site, BinaryLoop loop,
 // "this operator has no kernel for float8e5m2".
 Error NoKernelForType(const KernelSite& site, graph::DataType type);
 
+// Elements that a loop makes before it writes the first of them: their number being fixed and no
+// other memory in the way, the compiler makes vectors of them, where none is wider than 4 bytes.
+inline constexpr int64_t kMadeTogether = 16;
+
+// to[i] = make(i) for i below `count`, out of elements of type T; the output may be what `make`
+// reads.
+template <typename T, typename Made, typename Make>
+void MakeElements(Made* to, int64_t count, const Make& make) {
+  int64_t i = 0;
+  if constexpr (sizeof(T) <= 4 && sizeof(Made) <= 4) {
+    for (; i + kMadeTogether <= count; i += kMadeTogether) {
+      std::array<Made, kMadeTogether> made;
+      for (int64_t k = 0; k < kMadeTogether; ++k) made[static_cast<size_t>(k)] = make(i + k);
+      std::copy_n(made.data(), kMadeTogether, to + i);
+    }
+  }
+  for (; i < count; ++i) to[i] = make(i);
+}
+
 // Loops out of an operation Op::Apply over the type to compute in; Result is the type it gives.
 template <typename Op, typename T, typename Made = T>
 void UnaryLoopOf(const void* from, void* to, int64_t count, const Coefficients& coefficients) {
   const auto* in = static_cast<const T*>(from);
-  auto* out = static_cast<Made*>(to);
-  for (int64_t i = 0; i < count; ++i) {
-    out[i] = static_cast<Made>(Op::Apply(static_cast<Wide<T>>(in[i]), coefficients));
-  }
+  const Coefficients own = coefficients;
+  MakeElements<T>(static_cast<Made*>(to), count, [&](int64_t i) {
+    return static_cast<Made>(Op::Apply(static_cast<Wide<T>>(in[i]), own));
+  });
 }
 
 template <typename Op, typename T, typename Made = T>
@@ -61,9 +81,17 @@ void BinaryLoopOf(const void* a, int64_t step_a, const void* b, int64_t step_b, 
   const auto* left = static_cast<const T*>(a);
   const auto* right = static_cast<const T*>(b);
   auto* out = static_cast<Made*>(to);
-  for (int64_t i = 0; i < count; ++i) {
-    out[i] = static_cast<Made>(
-        Op::Apply(static_cast<Wide<T>>(left[i * step_a]), static_cast<Wide<T>>(right[i * step_b])));
+  const auto made = [](const T& x, const T& y) {
+    return static_cast<Made>(Op::Apply(static_cast<Wide<T>>(x), static_cast<Wide<T>>(y)));
+  };
+  if (step_a == 1 && step_b == 1) {
+    MakeElements<T>(out, count, [&](int64_t i) { return made(left[i], right[i]); });
+  } else if (count > 0 && step_a == 1) {
+    MakeElements<T>(out, count, [&, y = right[0]](int64_t i) { return made(left[i], y); });
+  } else if (count > 0 && step_b == 1) {
+    MakeElements<T>(out, count, [&, x = left[0]](int64_t i) { return made(x, right[i]); });
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = made(left[i * step_a], right[i * step_b]);
   }
 }
 

@@ -151,6 +151,14 @@ TEST(Float32FunctionsTest, ErrorsStayBelowAMillionthOfTheResult) {
       {"Erf", [](double x) { return std::erf(x); }, 6.0f},
       {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, 80.0f},
       {"Gelu", [](double x) { return x / 2 * std::erfc(-x * M_SQRT1_2); }, 12.0f},
+      {"Elu", [](double x) { return x < 0 ? std::expm1(x) : x; }, 80.0f},
+      {"Softsign", [](double x) { return x / (1 + std::abs(x)); }, 80.0f},
+      {"Celu", [](double x) { return x < 0 ? std::expm1(x) : x; }, 80.0f},
+      {"Selu",
+       [](double x) {
+         return 1.05070102214813232421875 * (x > 0 ? x : 1.67326319217681884765625 * std::expm1(x));
+       },
+       80.0f},
   };
   for (const Function& function : functions) {
     std::vector<float> x;
@@ -164,6 +172,41 @@ TEST(Float32FunctionsTest, ErrorsStayBelowAMillionthOfTheResult) {
       ASSERT_NEAR(made[i], exact, 1e-6 * std::abs(exact) + 1e-37) << function.op << " of " << x[i];
     }
   }
+}
+
+TEST(Float32FunctionsTest, LogarithmsAreExactToTheirLastBits) {
+  std::vector<float> x;
+  for (double number = 1.5e-45; number < 3e38; number *= 1.0173) {
+    x.push_back(static_cast<float>(number));
+  }
+  for (int i = -3000; i <= 3000; ++i) x.push_back(1 + static_cast<float>(i) * 3e-5f);
+  const auto made = Made<float>({"Log", {}}, {Numbers<float>({static_cast<int64_t>(x.size())}, x)});
+  for (size_t i = 0; i < made.size(); ++i) {
+    const double exact = std::log(static_cast<double>(x[i]));
+    ASSERT_NEAR(made[i], exact, 1.2e-7 * std::abs(exact)) << "of " << x[i];
+  }
+  const auto ends =
+      Made<float>({"Log", {}}, {Numbers<float>({6}, {0, -0.0F, -1, kInfinity, -kInfinity, kNan})});
+  EXPECT_EQ(ends[0], -kInfinity);
+  EXPECT_EQ(ends[1], -kInfinity);
+  EXPECT_EQ(ends[3], kInfinity);
+  for (const size_t i : {2, 4, 5}) EXPECT_TRUE(std::isnan(ends[i])) << i;
+}
+
+TEST(Float32FunctionsTest, WholeNumbersAreThoseOfTheLibrary) {
+  std::vector<float> x = {0, -0.0F, kInfinity, -kInfinity, 8388607.5F, -8388607.5F, 3e9F, 1e-40F};
+  for (int i = -40; i <= 40; ++i) x.push_back(static_cast<float>(i) * 0.25F);
+  const auto check = [&x](const std::string& op, float (*exact)(float)) {
+    const auto made = Made<float>({op, {}}, {Numbers<float>({static_cast<int64_t>(x.size())}, x)});
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_EQ(made[i], exact(x[i])) << op << " of " << x[i];
+      EXPECT_EQ(std::signbit(made[i]), std::signbit(exact(x[i]))) << op << " of " << x[i];
+    }
+  };
+  check("Floor", floorf);
+  check("Ceil", ceilf);
+  check("Round", nearbyintf);
+  check("Reciprocal", [](float number) { return 1 / number; });
 }
 
 TEST(Float32FunctionsTest, InfinitiesAndNanHaveTheirLimits) {
@@ -180,6 +223,8 @@ TEST(Float32FunctionsTest, InfinitiesAndNanHaveTheirLimits) {
   check("Sigmoid", 0, 1);
   check("Relu", 0, kInfinity);
   check("HardSigmoid", 0, 1);
+  check("Elu", -1, kInfinity);
+  check("Celu", -1, kInfinity);
 }
 
 template <typename T>

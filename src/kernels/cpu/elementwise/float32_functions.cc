@@ -1,42 +1,24 @@
 #include "kernels/cpu/elementwise/float32_functions.h"
 
-#include <cstring>
-
 #include "kernels/cpu/vector/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/elementwise/float32_functions.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/cpu/vector/rational_math-inl.h"
+#include "kernels/cpu/elementwise/transform-inl.h"
+#include "kernels/cpu/vector/registers-inl.h"
 #include "kernels/cpu/vector/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plimsoll::kernels::cpu::HWY_NAMESPACE {
 
-// The last elements go through a buffer of one vector, so nothing beyond them is touched.
-template <class Function>
-HWY_INLINE void Transform(const void* from, void* to, int64_t count, const Function& function) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto* in = static_cast<const float*>(from);
-  auto* out = static_cast<float*>(to);
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(function(d, hn::LoadU(d, in + i)), d, out + i);
-  }
-  if (i == count) return;
-  HWY_ALIGN float rest[hn::MaxLanes(d)] = {};
-  std::memcpy(rest, in + i, static_cast<size_t>(count - i) * sizeof(float));
-  hn::Store(function(d, hn::Load(d, rest)), d, rest);
-  std::memcpy(out + i, rest, static_cast<size_t>(count - i) * sizeof(float));
-}
-
-// min(1, max(0, alpha x + beta)).
+// min(1, max(0, alpha x + beta)), in two steps as in ONNX Runtime.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V HardSigmoid(D d, V x, const Coefficients& c) {
-  const V line = hn::MulAdd(hn::Set(d, static_cast<float>(c.alpha)), x,
-                            hn::Set(d, static_cast<float>(c.beta)));
+  V product = hn::Mul(hn::Set(d, static_cast<float>(c.alpha)), x);
+  RoundHere(product);
+  const V line = hn::Add(product, hn::Set(d, static_cast<float>(c.beta)));
   const V low = hn::IfThenElse(hn::Lt(line, hn::Zero(d)), hn::Zero(d), line);
   const V one = hn::Set(d, 1.0f);
   return hn::IfThenElse(hn::Gt(low, one), one, low);
@@ -140,12 +122,42 @@ void MishRun(const void* from, void* to, int64_t count, const Coefficients&) {
   });
 }
 
-void RationalTanhRun(const void* from, void* to, int64_t count, const Coefficients&) {
-  Transform(from, to, count, [](auto d, auto x) HWY_ATTR { return RationalTanh(d, x); });
+void SigmoidStepsRun(const void* from, void* to, int64_t count, const Coefficients&) {
+  Transform(from, to, count, [](auto d, auto x) HWY_ATTR { return RationalSigmoid(d, x); });
 }
 
-void RationalSigmoidRun(const void* from, void* to, int64_t count, const Coefficients&) {
-  Transform(from, to, count, [](auto d, auto x) HWY_ATTR { return RationalSigmoid(d, x); });
+void SwishStepsRun(const void* from, void* to, int64_t count, const Coefficients& c) {
+  Transform(from, to, count, [&c](auto d, auto x) HWY_ATTR {
+    const auto inner = hn::Mul(hn::Set(d, static_cast<float>(c.alpha)), x);
+    return hn::Mul(x, RationalSigmoid(d, inner));
+  });
+}
+
+// x (1 + curve) / 2.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V GeluOfCurve(D d, V x, V curve) {
+  return hn::Mul(hn::Mul(hn::Set(d, 0.5f), x), hn::Add(curve, hn::Set(d, 1.0f)));
+}
+
+void GeluStepsRun(const void* from, void* to, int64_t count, const Coefficients& c) {
+  if (c.alpha != 0) {
+    Transform(from, to, count, [](auto d, auto x) HWY_ATTR {
+      return GeluOfCurve(d, x, Erf(d, hn::Div(x, hn::Set(d, 1.41421356f))));
+    });
+    return;
+  }
+  Transform(from, to, count, [](auto d, auto x) HWY_ATTR {
+    return GeluOfCurve(d, x, Erf(d, hn::Mul(x, hn::Set(d, 0.70710678f))));
+  });
+}
+
+void TanhGeluStepsRun(const void* from, void* to, int64_t count, const Coefficients&) {
+  Transform(from, to, count, [](auto d, auto x) HWY_ATTR {
+    auto cube = hn::Mul(hn::Set(d, 0.044715f), hn::Mul(hn::Mul(x, x), x));
+    RoundHere(cube);
+    const auto inner = hn::Mul(hn::Set(d, 0.797884561f), hn::Add(x, cube));
+    return GeluOfCurve(d, x, Tanh(d, inner));
+  });
 }
 
 }  // namespace plimsoll::kernels::cpu::HWY_NAMESPACE
@@ -171,8 +183,10 @@ HWY_EXPORT(HardSwishRun);
 HWY_EXPORT(ClipRun);
 HWY_EXPORT(EluRun);
 HWY_EXPORT(MishRun);
-HWY_EXPORT(RationalTanhRun);
-HWY_EXPORT(RationalSigmoidRun);
+HWY_EXPORT(SigmoidStepsRun);
+HWY_EXPORT(GeluStepsRun);
+HWY_EXPORT(TanhGeluStepsRun);
+HWY_EXPORT(SwishStepsRun);
 
 const Float32Functions& Float32() {
   static const Float32Functions functions = [] {
@@ -196,8 +210,10 @@ const Float32Functions& Float32() {
         .clip = HWY_DYNAMIC_DISPATCH(ClipRun),
         .elu = HWY_DYNAMIC_DISPATCH(EluRun),
         .mish = HWY_DYNAMIC_DISPATCH(MishRun),
-        .rational_tanh = HWY_DYNAMIC_DISPATCH(RationalTanhRun),
-        .rational_sigmoid = HWY_DYNAMIC_DISPATCH(RationalSigmoidRun),
+        .steps = {.sigmoid = HWY_DYNAMIC_DISPATCH(SigmoidStepsRun),
+                  .gelu = HWY_DYNAMIC_DISPATCH(GeluStepsRun),
+                  .tanh_gelu = HWY_DYNAMIC_DISPATCH(TanhGeluStepsRun),
+                  .swish = HWY_DYNAMIC_DISPATCH(SwishStepsRun)},
     };
   }();
   return functions;

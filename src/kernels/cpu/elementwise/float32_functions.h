@@ -24,9 +24,15 @@ struct Float32Functions {
   UnaryLoop clip;          // alpha to beta
   UnaryLoop elu;           // alpha * (exp(x) - 1) below 0
   UnaryLoop mish;          // x * tanh(log(1 + exp(x)))
-  // Of rational_math-inl.h, with absolute errors below 4e-7.
-  UnaryLoop rational_tanh;
-  UnaryLoop rational_sigmoid;
+  // The same by ONNX Runtime's steps, each rounded to float32 as there. Results are its to the last
+  // bit; errors are below 1e-6 of the largest results, not of each.
+  struct Steps {
+    UnaryLoop sigmoid;
+    UnaryLoop gelu;  // of x * sqrt(1 / 2); with alpha 1 of x / sqrt(2)
+    UnaryLoop tanh_gelu;
+    UnaryLoop swish;
+  };
+  Steps steps;
 };
 
 const Float32Functions& Float32();

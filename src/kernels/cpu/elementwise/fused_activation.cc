@@ -36,6 +36,7 @@ constexpr NamedActivation kActivations[] = {
 }  // namespace
 
 UnaryLoop FusedActivation::Float32Loop() const {
+  const Float32Functions::Steps& steps = Float32().steps;
   switch (kind) {
     case Kind::kRelu:
       return Float32().relu;
@@ -44,19 +45,19 @@ UnaryLoop FusedActivation::Float32Loop() const {
     case Kind::kClip:
       return Float32().clip;
     case Kind::kSigmoid:
-      return Float32().sigmoid;
+      return float_steps ? steps.sigmoid : Float32().sigmoid;
     case Kind::kTanh:
       return Float32().tanh;
     case Kind::kSwish:
-      return Float32().swish;
+      return float_steps ? steps.swish : Float32().swish;
     case Kind::kHardSigmoid:
       return Float32().hard_sigmoid;
     case Kind::kHardSwish:
       return Float32().hard_swish;
     case Kind::kGelu:
-      return Float32().gelu;
+      return float_steps ? steps.gelu : Float32().gelu;
     case Kind::kGeluTanh:
-      return Float32().tanh_gelu;
+      return float_steps ? steps.tanh_gelu : Float32().tanh_gelu;
     case Kind::kElu:
       return Float32().elu;
     case Kind::kMish:
@@ -74,7 +75,8 @@ Result<FusedActivation> ReadActivation(const KernelSite& site) {
     return FusedActivation{
         .kind = known.kind,
         .alpha = static_cast<float>(site.attributes().Float("activation_alpha", known.alpha)),
-        .beta = static_cast<float>(site.attributes().Float("activation_beta", known.beta))};
+        .beta = static_cast<float>(site.attributes().Float("activation_beta", known.beta)),
+        .float_steps = site.attributes().Int("activation_steps", 0) != 0};
   }
   return site.Unsupported(StrCat("there is no fused activation '", name, "'"));
 }

@@ -16,7 +16,8 @@ const std::string* Strings(const HostTensor& tensor) {
   return static_cast<const std::string*>(tensor.data.get());
 }
 
-// Each row of scores as a map from the classes' labels to the scores.
+// Each row of scores as a map from the classes' labels to the scores. All maps share one copy of
+// the scores.
 Status RunZipMap(HostSite& site) {
   const graph::Attributes& attributes = site.node().attributes;
   const std::vector<std::string>* names = attributes.Strings("classlabels_strings");
@@ -35,12 +36,14 @@ Status RunZipMap(HostSite& site) {
   } else {
     std::copy(numbers->begin(), numbers->end(), static_cast<int64_t*>(keys.data.get()));
   }
-  std::vector<HostValue> maps;
   const int64_t rows = scores.dims.size() == 1 ? 1 : scores.dims[0];
+  PLIMSOLL_ASSIGN(const HostTensor all, site.allocate(DataType::kFloat32, {rows, labels}));
+  auto* const elements = static_cast<float*>(all.data.get());
+  std::copy_n(static_cast<const float*>(scores.data.get()), rows * labels, elements);
+  std::vector<HostValue> maps;
+  maps.reserve(static_cast<size_t>(rows));
   for (int64_t row = 0; row < rows; ++row) {
-    PLIMSOLL_ASSIGN(HostTensor values, site.allocate(DataType::kFloat32, {labels}));
-    std::copy_n(static_cast<const float*>(scores.data.get()) + row * labels, labels,
-                static_cast<float*>(values.data.get()));
+    HostTensor values{DataType::kFloat32, {labels}, {all.data, elements + row * labels}};
     maps.push_back(HostValue::Map(keys, std::move(values)));
   }
   site.outputs[0] = HostValue::Sequence(std::move(maps));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kernels/cpu/families.h"
@@ -30,9 +31,13 @@ struct Sampling {
 };
 
 // Grid coordinates go from -1 to 1, from edge to edge or from centre to centre of the last pixels.
-double ToPixels(double coordinate, int64_t length, bool align_corners) {
-  const auto size = static_cast<double>(length);
-  return align_corners ? (coordinate + 1) / 2 * (size - 1) : ((coordinate + 1) * size - 1) / 2;
+// Each step is rounded to W, as in ONNX Runtime.
+template <typename W>
+double ToPixels(W coordinate, int64_t length, bool align_corners) {
+  const auto size = static_cast<W>(length);
+  const W from_edge = coordinate + 1;
+  return static_cast<double>(align_corners ? from_edge / 2 * (size - 1)
+                                           : (from_edge * size - 1) / 2);
 }
 
 // Thrown back at both ends as often as it takes.
@@ -76,9 +81,9 @@ double CubicWeight(double distance) {
   return x < 2 ? ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA : 0;
 }
 
-Taps TapsAt(const Sampling& sampling, double coordinate, size_t axis) {
+Taps TapsAt(const Sampling& sampling, double place, size_t axis) {
   const int64_t length = sampling.image[axis];
-  double x = ToPixels(coordinate, length, sampling.align_corners);
+  double x = place;
   if (sampling.interpolation == Interpolation::kNearest) x = std::nearbyint(x);
   // Cubic weights are those of the place itself: at a border its pixels are brought back, not it.
   const bool by_pixel =
@@ -162,6 +167,7 @@ bool IsInside(int64_t pixel, int64_t length) {
 template <typename W>
 struct PointPixels {
   int64_t offsets[4][AxisPlaces::kMostPoints];
+  // Of each pixel or, by rows, of the two columns and of the two rows.
   W weights[4][AxisPlaces::kMostPoints];
 };
 
@@ -171,6 +177,7 @@ class GridSampler {
   GridSampler(const Sampling& sampling, graph::DataType grid_type, const KernelCall& call)
       : sampling_(sampling),
         image_size_(ElementCount(sampling.image)),
+        by_rows_(sampling.align_corners || sampling.padding != Padding::kZeros),
         grid_type_(grid_type),
         grid_(call.inputs[1]),
         from_(static_cast<const T*>(call.inputs[0])),
@@ -199,13 +206,16 @@ class GridSampler {
   using Pixels = PointPixels<W>;
 
   // The grid names the last axis of the image first.
-  double CoordinateAt(int64_t point, size_t axis) const {
+  W CoordinateAt(int64_t point, size_t axis) const {
     const size_t rank = sampling_.image.size();
     const auto at = point * static_cast<int64_t>(rank) + static_cast<int64_t>(rank - 1 - axis);
     if (grid_type_ == graph::DataType::kFloat32) {
-      return static_cast<double>(static_cast<const float*>(grid_)[at]);
+      return static_cast<W>(static_cast<const float*>(grid_)[at]);
     }
-    return LoadDouble(grid_type_, grid_, at);
+    return static_cast<W>(LoadDouble(grid_type_, grid_, at));
+  }
+  double PlaceAt(int64_t point, size_t axis) const {
+    return ToPixels<W>(CoordinateAt(point, axis), sampling_.image[axis], sampling_.align_corners);
   }
   const T* ImageAt(int64_t point, int64_t channel) const {
     const int64_t image = sampling_.one_image ? 0 : point / sampling_.points;
@@ -220,7 +230,7 @@ class GridSampler {
     const size_t rank = sampling_.image.size();
     Taps taps[kMostAxes];
     for (size_t axis = 0; axis < rank; ++axis) {
-      taps[axis] = TapsAt(sampling_, CoordinateAt(point, axis), axis);
+      taps[axis] = TapsAt(sampling_, PlaceAt(point, axis), axis);
     }
     for (int64_t c = 0; c < sampling_.channels; ++c) {
       const double value = Sampled(ImageAt(point, c), std::span(taps, rank), 0);
@@ -234,11 +244,8 @@ class GridSampler {
     AxisPlaces axes[2];
     double places[AxisPlaces::kMostPoints];
     for (size_t axis = 0; axis < 2; ++axis) {
-      const int64_t length = sampling_.image[axis];
-      for (int64_t i = 0; i < count; ++i) {
-        places[i] = ToPixels(CoordinateAt(point + i, axis), length, sampling_.align_corners);
-      }
-      axes[axis].Set(std::span(places, static_cast<size_t>(count)), length, nearest);
+      for (int64_t i = 0; i < count; ++i) places[i] = PlaceAt(point + i, axis);
+      axes[axis].Set(std::span(places, static_cast<size_t>(count)), sampling_.image[axis], nearest);
     }
     Pixels pixels;
     const bool all_inside =
@@ -293,16 +300,25 @@ class GridSampler {
       const int64_t column = axes[1].pixels[i];
       const bool rows[] = {IsInside(row, height), IsInside(row + 1, height)};
       const bool columns[] = {IsInside(column, width), IsInside(column + 1, width)};
-      const double down[] = {1 - axes[0].behind[i], axes[0].behind[i]};
-      const double across[] = {1 - axes[1].behind[i], axes[1].behind[i]};
+      const double below = axes[0].behind[i];
+      const double right = axes[1].behind[i];
+      const W down[] = {static_cast<W>(1 - below), static_cast<W>(below)};
+      const W across[] = {static_cast<W>(1 - right), static_cast<W>(right)};
       const int64_t first = row * width + column;
       for (int64_t tap = 0; tap < 4; ++tap) {
         const int64_t y = tap / 2;
         const int64_t x = tap % 2;
         pixels.offsets[tap][i] = rows[y] && columns[x] ? first + y * width + x : -1;
-        pixels.weights[tap][i] = static_cast<W>(down[y] * across[x]);
+        pixels.weights[tap][i] = down[y] * across[x];
       }
       all_inside &= rows[0] && rows[1] && columns[0] && columns[1];
+    }
+    for (int64_t i = 0; by_rows_ && i < count; ++i) {
+      for (int64_t axis = 0; axis < 2; ++axis) {
+        const double behind = axes[1 - axis].behind[i];
+        pixels.weights[2 * axis][i] = static_cast<W>(1 - behind);
+        pixels.weights[2 * axis + 1][i] = static_cast<W>(behind);
+      }
     }
     return all_inside;
   }
@@ -314,19 +330,28 @@ class GridSampler {
     }
   }
 
-  // `pixel(tap, i)` gives them.
+  // `pixel(tap, i)` gives them. In the order of ONNX Runtime.
   template <typename Pixel>
-  static void SumFour(const Pixels& pixels, T* results, int64_t count, const Pixel& pixel) {
-    const auto part = [&](int64_t tap, int64_t i) {
-      return pixels.weights[tap][i] * pixel(tap, i);
-    };
+  void SumFour(const Pixels& pixels, T* results, int64_t count, const Pixel& pixel) const {
+    const auto& weights = pixels.weights;
+    if (by_rows_) {
+      const auto row = [&](int64_t tap, int64_t i) {
+        return weights[0][i] * pixel(tap, i) + weights[1][i] * pixel(tap + 1, i);
+      };
+      for (int64_t i = 0; i < count; ++i) {
+        results[i] = static_cast<T>(weights[2][i] * row(0, i) + weights[3][i] * row(2, i));
+      }
+      return;
+    }
+    const auto part = [&](int64_t tap, int64_t i) { return weights[tap][i] * pixel(tap, i); };
     for (int64_t i = 0; i < count; ++i) {
-      results[i] = static_cast<T>((part(0, i) + part(1, i)) + (part(2, i) + part(3, i)));
+      results[i] = static_cast<T>(part(0, i) + part(1, i) + part(2, i) + part(3, i));
     }
   }
 
   const Sampling& sampling_;
   const int64_t image_size_;
+  const bool by_rows_;
   const graph::DataType grid_type_;
   const void* const grid_;
   const T* const from_;

@@ -55,6 +55,39 @@ TEST(GridSampleTest, PointsInsideOfImagesAndBeyondThemMix) {
   }
 }
 
+// Places and weights are rounded to float32 in each step, as in ONNX Runtime.
+TEST(GridSampleTest, StepsAreThoseOfFloats) {
+  std::mt19937 random(8);
+  std::vector<float> image(kHeight * kWidth), grid(kPoints * 2);
+  for (float& pixel : image) pixel = static_cast<float>(random() % 1000) / 500 - 1;
+  for (float& place : grid) place = static_cast<float>(random() % 1601) / 1000 - 0.8F;
+  for (const int64_t align : {0, 1}) {
+    const OneNode node{"GridSample", {{"align_corners", align}}, 1, "", 20};
+    const auto made = node.Run(
+        {Numbers<float>({1, 1, kHeight, kWidth}, image), Numbers<float>({1, 1, kPoints, 2}, grid)});
+    ASSERT_TRUE(made.ok()) << made.error().Text();
+    const std::vector<float> results = ElementsOf<float>((*made)[0]);
+    const auto place = [&](float at, int64_t length) {
+      const auto size = static_cast<float>(length);
+      return align == 1 ? (at + 1) / 2 * (size - 1) : ((at + 1) * size - 1) / 2;
+    };
+    for (size_t point = 0; point < kPoints; ++point) {
+      const float x = place(grid[2 * point], kWidth), y = place(grid[2 * point + 1], kHeight);
+      const auto row = static_cast<int64_t>(y), column = static_cast<int64_t>(x);
+      const float right = x - static_cast<float>(column), below = y - static_cast<float>(row);
+      const float left = static_cast<float>(column + 1) - x,
+                  above = static_cast<float>(row + 1) - y;
+      const float* const p = &image[static_cast<size_t>(row * kWidth + column)];
+      const float expected = align == 1
+                                 ? above * (left * p[0] + right * p[1]) +
+                                       below * (left * p[kWidth] + right * p[kWidth + 1])
+                                 : above * left * p[0] + above * right * p[1] +
+                                       below * left * p[kWidth] + below * right * p[kWidth + 1];
+      ASSERT_EQ(results[point], expected) << align << " " << point;
+    }
+  }
+}
+
 // One image for two grids gives what two of it give, however points lie.
 TEST(GridSampleTest, OneImageServesAllGrids) {
   std::mt19937 random(9);

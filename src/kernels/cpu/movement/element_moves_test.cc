@@ -110,6 +110,16 @@ TEST(GatherTest, IndicesOutsideAreToldNotRead) {
       ElementsAre(3, 4));
 }
 
+TEST(GatherTest, SingleElementsOfEveryRowAreFetchedByEitherIndexType) {
+  const HostTensor data = Numbers<float>({2, 3}, {0, 1, 2, 10, 11, 12});
+  const OneNode node{"Gather", {{"axis", int64_t{1}}}};
+  for (const HostTensor& index :
+       {Numbers<int32_t>({2, 2}, {2, -3, 1, 1}), Numbers<int64_t>({2, 2}, {2, -3, 1, 1})}) {
+    EXPECT_THAT(ElementsOf<float>((*node.Run({data, index}))[0]),
+                ElementsAre(2, 0, 1, 1, 12, 10, 11, 11));
+  }
+}
+
 TEST(GatherTest, NoIndicesGatherNothingFromNothing) {
   const auto made =
       OneNode{"Gather", {}}.Run({Numbers<float>({0, 3}, {}), Numbers<int64_t>({0}, {})});

@@ -20,23 +20,44 @@ struct GatherPlan {
   Error outside;
 };
 
-template <typename T>
+// Single elements: `picks` of each of some rows of the data.
+template <typename T, typename Index>
+void PickElements(const GatherPlan& plan, const Index* indices, int64_t rows, const T* from,
+                  T* to) {
+  const int64_t length = plan.data.length;
+  for (int64_t row = 0; row < rows; ++row, from += length, to += plan.picks) {
+    for (int64_t i = 0; i < plan.picks; ++i) {
+      const auto index = static_cast<int64_t>(indices[i]);
+      to[i] = from[index < 0 ? index + length : index];
+    }
+  }
+}
+
+template <typename T, typename Index>
 Status RunGather(const GatherPlan& plan, const KernelCall& call) {
   const AxisSplit& data = plan.data;
+  const auto* const indices = static_cast<const Index*>(call.inputs[1]);
   for (int64_t i = 0; i < plan.picks; ++i) {
-    const int64_t index = IndexAt(plan.index_type, call.inputs[1], i);
+    const auto index = static_cast<int64_t>(indices[i]);
     if (index < -data.length || index >= data.length) {
       return IndexOutside(plan.outside, index, data.length);
     }
   }
   const auto* from = static_cast<const T*>(call.inputs[0]);
   auto* to = static_cast<T*>(call.outputs[0]);
+  if (data.inner == 1) {
+    const int64_t grain = kGrain / std::max<int64_t>(plan.picks, 1) + 1;
+    ParallelFor(data.outer, grain, [&](int64_t begin, int64_t end) {
+      PickElements(plan, indices, end - begin, from + begin * data.length, to + begin * plan.picks);
+    });
+    return {};
+  }
   const int64_t grain = std::max<int64_t>(kGrain / std::max<int64_t>(data.inner, 1), 1);
   ParallelFor(data.outer * plan.picks, grain, [&](int64_t begin, int64_t end) {
     int64_t outer = begin / plan.picks;
     int64_t pick = begin % plan.picks;
     for (int64_t run = begin; run < end; ++run) {
-      int64_t index = IndexAt(plan.index_type, call.inputs[1], pick);
+      auto index = static_cast<int64_t>(indices[pick]);
       if (index < 0) index += data.length;
       CopyRun(from + (outer * data.length + index) * data.inner, to + run * data.inner, data.inner);
       if (++pick == plan.picks) {
@@ -57,7 +78,10 @@ Result<KernelPointer> MakeGather(KernelSite& site) {
                   site.BadInput("")};
   KernelPointer kernel;
   VisitMoved(data.type, [&]<typename T>() {
-    kernel = MakeKernel([plan](const KernelCall& call) { return RunGather<T>(plan, call); });
+    kernel = MakeKernel([plan](const KernelCall& call) {
+      return plan.index_type == graph::DataType::kInt64 ? RunGather<T, int64_t>(plan, call)
+                                                        : RunGather<T, int32_t>(plan, call);
+    });
   });
   if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));
   return kernel;

@@ -65,6 +65,32 @@ Result<KernelPointer> MakeFoldedPad(const KernelSite& site, const std::string& m
       });
 }
 
+// Whether rows of a few planes or more get pads: a table's way, which writes nothing twice.
+bool PadsRows(const TensorInfo& data, const Dims& out, const Dims& front) {
+  constexpr int64_t kMostPlaces = 4096;
+  if (out.size() < 3 || !TableCopy::Supports(data.type) || out.back() > kMostPlaces) return false;
+  return front.back() > 0 || front.back() + data.dims.back() < out.back();
+}
+
+Result<KernelPointer> MakeConstantPadOfRows(const KernelSite& site, const Dims& front) {
+  const TensorInfo& data = site.inputs[0];
+  std::vector<Dims> places(front.size());
+  for (size_t axis = 0; axis < front.size(); ++axis) {
+    for (int64_t i = 0; i < site.outputs[0].dims[axis]; ++i) {
+      const int64_t at = i - front[axis];
+      const bool inside = at >= 0 && at < data.dims[axis];
+      places[axis].push_back(inside ? at : TableCopy::kOutside);
+    }
+  }
+  return MakeKernel([copy = TableCopy(data.type, data.dims, std::move(places)), type = data.type,
+                     by_input = site.has_input(2),
+                     value = site.attributes().Float("value", 0)](const KernelCall& call) {
+    alignas(16) std::byte element[16] = {};
+    if (value != 0) StoreDouble(type, element, 0, value);
+    copy.Run(call.inputs[0], call.outputs[0], by_input ? call.inputs[2] : element);
+  });
+}
+
 // How many places each axis gets in front.
 Result<Dims> ReadFront(const KernelSite& site) {
   const auto rank = static_cast<size_t>(site.inputs[0].rank());
@@ -97,6 +123,8 @@ Result<KernelPointer> MakePad(KernelSite& site) {
   if (mode != "constant") return site.Unsupported(StrCat("mode is '", mode, "'"));
   const TensorInfo& data = site.inputs[0];
   const Dims& out = site.outputs[0].dims;
+  const bool text = data.type == graph::DataType::kString;
+  if (!text && PadsRows(data, out, front)) return MakeConstantPadOfRows(site, front);
   const bool by_input = site.has_input(2);
   double attribute = site.attributes().Float("value", 0);
   return MakeKernel([copy = CopyOfOverlap(data.type, data.dims, out, front), type = data.type,

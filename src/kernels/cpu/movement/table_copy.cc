@@ -1,6 +1,8 @@
 #include "kernels/cpu/movement/table_copy.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "kernels/cpu/movement/moved_element.h"
 #include "kernels/cpu/movement/strided_copy.h"
@@ -21,6 +23,22 @@ int64_t RepeatsOf(const Dims& places) {
   return repeats;
 }
 
+// The longest run of places that follow each other: [first, second).
+std::pair<int64_t, int64_t> LongestRun(const Dims& places) {
+  std::pair<int64_t, int64_t> longest{0, 0};
+  const auto count = static_cast<int64_t>(places.size());
+  const auto follows = [&](int64_t i) {
+    return places[i - 1] != TableCopy::kOutside && places[i] == places[i - 1] + 1;
+  };
+  for (int64_t begin = 0, end = 0; begin < count; begin = end) {
+    for (end = begin + 1; end < count && follows(end); ++end) {
+    }
+    const bool outside = places[begin] == TableCopy::kOutside;
+    if (!outside && end - begin > longest.second - longest.first) longest = {begin, end};
+  }
+  return longest;
+}
+
 }  // namespace
 
 TableCopy::TableCopy(graph::DataType type, const Dims& from, std::vector<Dims> places)
@@ -35,7 +53,9 @@ TableCopy::TableCopy(graph::DataType type, const Dims& from, std::vector<Dims> p
     }
   }
   strides_ = StridesOf(out);
-  if (!offsets_.empty()) repeats_ = RepeatsOf(offsets_.back());
+  if (offsets_.empty()) return;
+  repeats_ = RepeatsOf(offsets_.back());
+  std::tie(run_, run_end_) = LongestRun(offsets_.back());
 }
 
 bool TableCopy::Supports(graph::DataType type) {
@@ -56,7 +76,14 @@ void TableCopy::CopyRow(const T* from, T* to, const T& fill) const {
       return;
     }
   }
-  for (int64_t i = 0; i < count; ++i) to[i] = offsets[i] == kOutside ? fill : from[offsets[i]];
+  const auto copy = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      to[i] = offsets[i] == kOutside ? fill : from[offsets[i]];
+    }
+  };
+  copy(0, run_);
+  if (run_ < run_end_) CopyRun(from + offsets[run_], to + run_, run_end_ - run_);
+  copy(run_end_, count);
 }
 
 template <typename T>

@@ -32,6 +32,8 @@ class TableCopy {
   std::vector<Dims> offsets_;  // by axis: elements to skip, or kOutside
   Dims strides_;               // of the output
   bool empty_ = false;
+  int64_t run_ = 0;      // where the longest run of neighbours of the last axis begins
+  int64_t run_end_ = 0;  // and ends
   int64_t repeats_ = 0;  // how often each element of the last axis comes, where that is all
 };
 

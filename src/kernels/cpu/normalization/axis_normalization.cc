@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
 #include "kernels/cpu/reduction/axis_groups.h"
+#include "kernels/cpu/vector/float_rows.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
 
@@ -35,6 +37,13 @@ void DivideByNorm(const AxisGroups& groups, int64_t power, int64_t index, const 
   });
 }
 
+// The same for the second power of a row.
+void DivideRowByNorm(const float* x, int64_t count, float* y) {
+  const float norm = std::sqrt(RowSumOfSquares(x, count, 0));
+  if (norm > 0) return RowAffine(x, count, 1 / norm, 0, y);
+  std::transform(x, x + count, y, [norm](float value) { return norm == 0 ? 0 : value / norm; });
+}
+
 template <typename T>
 void Standardize(const AxisGroups& groups, int64_t, int64_t index, const T* x, T* y) {
   constexpr double kEpsilon = 1e-9;  // the standard's: added to the deviation
@@ -62,6 +71,20 @@ Result<KernelPointer> MakeOver(KernelSite& site, const std::vector<int64_t>& axe
     folded[static_cast<size_t>(place)] = true;
   }
   const AxisGroups groups = GroupAxes(x.dims, folded);
+  if (kByNorm && power == 2 && x.type == graph::DataType::kFloat32 && groups.folds_innermost() &&
+      groups.folded.size() == 1) {
+    return MakeKernel([groups](const KernelCall& call) {
+      const int64_t count = groups.folded_count;
+      const int64_t grain = kAxisNormalizationGrain / std::max<int64_t>(count, 1) + 1;
+      ParallelFor(groups.kept_count, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t first = OffsetIn(groups.kept, i);
+          DivideRowByNorm(static_cast<const float*>(call.inputs[0]) + first, count,
+                          static_cast<float*>(call.outputs[0]) + first);
+        }
+      });
+    });
+  }
   KernelPointer kernel;
   VisitType<AllFloats>(x.type, [&]<typename T>() {
     kernel = MakeKernel([groups, power](const KernelCall& call) {

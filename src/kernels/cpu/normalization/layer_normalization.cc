@@ -5,7 +5,7 @@
 #include "kernels/cpu/elementwise/broadcast_factor.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
-#include "kernels/cpu/vector/float_rows.h"
+#include "kernels/cpu/vector/normalized_rows.h"
 #include "kernels/parallel.h"
 
 // LayerNormalization and RMSNormalization. Each piece of a row is read before it is written, so
@@ -29,6 +29,7 @@ struct Normalization {
   std::array<graph::DataType, 2> statistics{};  // outputs 1 and 2; kUndefined: left out
 
   bool all_float = false;
+  bool running_means = false;
 
   void RunFloat(const KernelCall& call, int64_t begin, int64_t end) const;
   void RunWide(const KernelCall& call, int64_t begin, int64_t end) const;
@@ -46,17 +47,21 @@ void Normalization::StoreStatistics(const KernelCall& call, int64_t row, double 
 }
 
 void Normalization::RunFloat(const KernelCall& call, int64_t begin, int64_t end) const {
-  const auto* scales = static_cast<const float*>(call.inputs[1]);
-  const auto* biases = bias.present() ? static_cast<const float*>(call.inputs[2]) : nullptr;
-  for (int64_t row = begin; row < end; ++row) {
-    const float* from = static_cast<const float*>(call.inputs[0]) + row * length;
-    const auto count = static_cast<float>(length);
-    const float mean = centred ? RowSum(from, length) / count : 0.0f;
-    const float variance = RowSumOfSquares(from, length, mean) / count;
-    const float factor = 1.0f / std::sqrt(variance + static_cast<float>(epsilon));
-    RowNormalize(from, length, mean, factor, scales, biases,
-                 static_cast<float*>(call.outputs[0]) + row * length);
-    StoreStatistics(call, row, mean, factor);
+  const RowNormalization normalization{
+      .length = length,
+      .epsilon = static_cast<float>(epsilon),
+      .centred = centred,
+      .running_means = running_means,
+      .scale = static_cast<const float*>(call.inputs[1]),
+      .bias = bias.present() ? static_cast<const float*>(call.inputs[2]) : nullptr};
+  for (int64_t row = begin; row < end; row += kRowsTogether) {
+    const int64_t rows_here = std::min(kRowsTogether, end - row);
+    const RowMoments moments =
+        NormalizeRows(normalization, static_cast<const float*>(call.inputs[0]) + row * length,
+                      rows_here, static_cast<float*>(call.outputs[0]) + row * length);
+    for (int64_t i = 0; i < rows_here; ++i) {
+      StoreStatistics(call, row + i, moments.mean[i], moments.inverse_deviation[i]);
+    }
   }
 }
 
@@ -124,6 +129,7 @@ Result<KernelPointer> MakeRowNormalization(KernelSite& site) {
   };
   work.all_float = x.type == DataType::kFloat32 && site.outputs[0].type == DataType::kFloat32 &&
                    is_float_row(work.scale) && is_float_row(work.bias);
+  work.running_means = site.attributes().Int("running_means", 0) != 0;
   return MakeKernel([work = std::move(work)](const KernelCall& call) {
     const int64_t grain =
         std::max<int64_t>(kLayerNormalizationGrain / std::max<int64_t>(work.length, 1), 1);

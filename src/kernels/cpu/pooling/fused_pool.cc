@@ -71,6 +71,7 @@ Result<KernelPointer> MakeFusedPool(KernelSite& site) {
   if (site.outputs[0].elements() == 0) return MakeKernel([](const KernelCall&) {});
   PLIMSOLL_ASSIGN(const PoolingSpec spec, ReadPooling(site, data, output));
   PLIMSOLL_ASSIGN(Primitive primitive, onednn::MakePooling(spec));
+  if (!site.looked_at) PLIMSOLL_TRY(primitive.Build());
   return KernelPointer(std::make_unique<const FusedPoolKernel>(std::move(primitive)));
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -249,9 +251,16 @@ Result<KernelPointer> MakeGlobal(const KernelSite& site, const Fold& fold) {
 
 Result<KernelPointer> MakeGlobalMaxPool(KernelSite& site) {
   return MakeGlobal(site, []<typename T>(const T* x, int64_t count) {
-    T best = kLeast<T>;
-    for (int64_t i = 0; i < count; ++i) best = x[i] > best ? x[i] : best;
-    return best;
+    // Several side by side, which the compiler makes vectors of.
+    constexpr size_t kTogether = 32;
+    std::array<T, kTogether> best;
+    best.fill(kLeast<T>);
+    int64_t i = 0;
+    for (; i + int64_t{kTogether} <= count; i += kTogether) {
+      for (size_t k = 0; k < kTogether; ++k) best[k] = x[i + k] > best[k] ? x[i + k] : best[k];
+    }
+    for (; i < count; ++i) best[0] = x[i] > best[0] ? x[i] : best[0];
+    return *std::max_element(best.begin(), best.end());
   });
 }
 

@@ -30,24 +30,29 @@ struct Pooling {
   Error outside;
 };
 
+// What places and weights are rounded to in each step, as in ONNX Runtime.
+template <typename T>
+using Place = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
 // The pixels around a point of an image and their weights; none far outside.
+template <typename W>
 struct Corners {
   int64_t offsets[4] = {};
-  double weights[4] = {};
+  W weights[4] = {};
 
-  Corners(double y, double x, int64_t height, int64_t width) {
+  Corners(W y, W x, int64_t height, int64_t width) {
     const bool near =
-        y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width);
+        y >= -1 && y <= static_cast<W>(height) && x >= -1 && x <= static_cast<W>(width);
     if (!near) return;
-    const auto split = [](double place, int64_t length, int64_t& low, int64_t& high) {
-      const double inside = std::clamp(place, 0.0, static_cast<double>(length - 1));
+    const auto split = [](W place, int64_t length, int64_t& low, int64_t& high) {
+      const W inside = std::clamp(place, W(0), static_cast<W>(length - 1));
       low = static_cast<int64_t>(inside);
       high = std::min(low + 1, length - 1);
-      return inside - static_cast<double>(low);
+      return inside - static_cast<W>(low);
     };
     int64_t top, bottom, left, right;
-    const double down = split(y, height, top, bottom);
-    const double across = split(x, width, left, right);
+    const W down = split(y, height, top, bottom);
+    const W across = split(x, width, left, right);
     offsets[0] = top * width + left;
     offsets[1] = top * width + right;
     offsets[2] = bottom * width + left;
@@ -60,48 +65,51 @@ struct Corners {
 };
 
 // One cell of one region's grid: `rows` by `columns` samples, evenly spread.
+template <typename W>
 struct Cell {
-  double top, left, height, width;
+  W top, left, height, width;
   int64_t rows, columns;
 
   // Where a sample is: down, across.
-  std::pair<double, double> SampleAt(int64_t row, int64_t column) const {
-    return {top + (static_cast<double>(row) + 0.5) * height / static_cast<double>(rows),
-            left + (static_cast<double>(column) + 0.5) * width / static_cast<double>(columns)};
+  std::pair<W, W> SampleAt(int64_t row, int64_t column) const {
+    return {top + (static_cast<W>(row) + W(0.5)) * height / static_cast<W>(rows),
+            left + (static_cast<W>(column) + W(0.5)) * width / static_cast<W>(columns)};
   }
 };
 
 // The standard's maximum is that of the weighted pixels, not of their sums.
 template <typename T>
-double PoolCell(const Pooling& pooling, const T* image, const Cell& cell) {
-  double sum = 0;
-  double largest = 0;
+Place<T> PoolCell(const Pooling& pooling, const T* image, const Cell<Place<T>>& cell) {
+  using W = Place<T>;
+  W sum = 0;
+  W largest = 0;
   for (int64_t row = 0; row < cell.rows; ++row) {
     for (int64_t column = 0; column < cell.columns; ++column) {
       const auto [y, x] = cell.SampleAt(row, column);
-      const Corners corners(y, x, pooling.height, pooling.width);
+      const Corners<W> corners(y, x, pooling.height, pooling.width);
+      W sample = 0;
       for (int i = 0; i < 4; ++i) {
-        const double value =
-            corners.weights[i] * static_cast<double>(Wide<T>(image[corners.offsets[i]]));
-        sum += value;
+        const W value = corners.weights[i] * static_cast<W>(Wide<T>(image[corners.offsets[i]]));
+        sample += value;
         largest = row + column + i == 0 ? value : std::max(largest, value);
       }
+      sum += sample;
     }
   }
   if (pooling.maximum) return largest;
-  return cell.rows * cell.columns == 0 ? 0 : sum / static_cast<double>(cell.rows * cell.columns);
+  return cell.rows * cell.columns == 0 ? 0 : sum / static_cast<W>(cell.rows * cell.columns);
 }
 
 // Two rows of two pixels side by side around a point of an image, and their weights: zero far
 // outside.
-template <typename Sum>
+template <typename W>
 struct Sample {
   int64_t top, bottom;  // where the rows begin
-  Sum weights[4];
+  W weights[4];
 
   Sample() {}  // NOLINT: an array of them is not cleared
-  Sample(const Pooling& pooling, double y, double x) {
-    const Corners corners(y, x, pooling.height, pooling.width);
+  Sample(const Pooling& pooling, W y, W x) {
+    const Corners<W> corners(y, x, pooling.height, pooling.width);
     top = corners.offsets[0];
     bottom = corners.offsets[2];
     // At the right edge both pixels are the last one: the pair begins before it.
@@ -109,49 +117,49 @@ struct Sample {
     top -= last;
     bottom -= last;
     for (int i = 0; i < 4; i += 2) {
-      const double both = corners.weights[i] + corners.weights[i + 1];
-      weights[i] = static_cast<Sum>(last != 0 ? 0 : corners.weights[i]);
-      weights[i + 1] = static_cast<Sum>(last != 0 ? both : corners.weights[i + 1]);
+      const W both = corners.weights[i] + corners.weights[i + 1];
+      weights[i] = last != 0 ? 0 : corners.weights[i];
+      weights[i + 1] = last != 0 ? both : corners.weights[i + 1];
     }
   }
 
   template <typename T>
-  void AddTo(Sum* sums, const T* image) const {
-    sums[0] += weights[0] * static_cast<Sum>(Wide<T>(image[top]));
-    sums[1] += weights[1] * static_cast<Sum>(Wide<T>(image[top + 1]));
-    sums[2] += weights[2] * static_cast<Sum>(Wide<T>(image[bottom]));
-    sums[3] += weights[3] * static_cast<Sum>(Wide<T>(image[bottom + 1]));
+  W Of(const T* image) const {
+    const auto pixel = [&](int64_t at) { return static_cast<W>(Wide<T>(image[at])); };
+    return weights[0] * pixel(top) + weights[1] * pixel(top + 1) + weights[2] * pixel(bottom) +
+           weights[3] * pixel(bottom + 1);
   }
 };
 
 // The grid of one region.
+template <typename W>
 struct Grid {
-  double top, left, cell_height, cell_width;
+  W top, left, cell_height, cell_width;
   int64_t rows, columns;  // samples of a cell
 
   template <typename T>
   Grid(const Pooling& pooling, const T* corners) {
-    const double offset = pooling.half_pixel ? 0.5 : 0;
+    const W offset = pooling.half_pixel ? W(0.5) : W(0);
     const auto corner = [&](int i) {
-      return static_cast<double>(Wide<T>(corners[i])) * pooling.scale - offset;
+      return static_cast<W>(Wide<T>(corners[i])) * static_cast<W>(pooling.scale) - offset;
     };
     top = corner(1);
     left = corner(0);
-    const double least = pooling.half_pixel ? -std::numeric_limits<double>::infinity() : 1;
-    cell_height = std::max(corner(3) - top, least) / static_cast<double>(pooling.pooled_height);
-    cell_width = std::max(corner(2) - left, least) / static_cast<double>(pooling.pooled_width);
-    const auto samples = [&](double size) {
+    const W least = pooling.half_pixel ? -std::numeric_limits<W>::infinity() : 1;
+    cell_height = std::max(corner(3) - top, least) / static_cast<W>(pooling.pooled_height);
+    cell_width = std::max(corner(2) - left, least) / static_cast<W>(pooling.pooled_width);
+    const auto samples = [&](W size) {
       constexpr double kMost = 1 << 20;
-      const double wanted = std::isnan(size) ? 0 : std::clamp(std::ceil(size), 0.0, kMost);
+      const double wanted = std::isnan(size) ? 0 : std::clamp<double>(std::ceil(size), 0, kMost);
       return pooling.samples > 0 ? pooling.samples : static_cast<int64_t>(wanted);
     };
     rows = samples(cell_height);
     columns = samples(cell_width);
   }
 
-  Cell CellAt(int64_t row, int64_t column) const {
-    return {top + static_cast<double>(row) * cell_height,
-            left + static_cast<double>(column) * cell_width,
+  Cell<W> CellAt(int64_t row, int64_t column) const {
+    return {top + static_cast<W>(row) * cell_height,
+            left + static_cast<W>(column) * cell_width,
             cell_height,
             cell_width,
             rows,
@@ -162,17 +170,19 @@ struct Grid {
 // Means of cells, of which several have their samples prepared at once, for all channels.
 template <typename T>
 class MeanCells {
+  using W = Place<T>;
+
  public:
-  static bool Takes(const Pooling& pooling, const Grid& grid) {
+  static bool Takes(const Pooling& pooling, const Grid<W>& grid) {
     return !pooling.maximum && pooling.width > 1 && grid.rows <= kMost && grid.columns <= kMost &&
            grid.rows * grid.columns <= kMost;
   }
 
-  static void Run(const Pooling& pooling, const Grid& grid, const T* images, T* to) {
+  static void Run(const Pooling& pooling, const Grid<W>& grid, const T* images, T* to) {
     const int64_t cells = pooling.pooled_height * pooling.pooled_width;
     const int64_t per_cell = grid.rows * grid.columns;
     const int64_t at_once = per_cell == 0 ? cells : kMost / per_cell;
-    const Sum part = per_cell == 0 ? 0 : static_cast<Sum>(1.0 / static_cast<double>(per_cell));
+    const auto samples = static_cast<W>(std::max<int64_t>(per_cell, 1));
     for (int64_t first = 0; first < cells; first += at_once) {
       const int64_t last = std::min(first + at_once, cells);
       MeanCells prepared;
@@ -182,46 +192,43 @@ class MeanCells {
       }
       for (int64_t channel = 0; channel < pooling.channels; ++channel) {
         const T* image = images + channel * pooling.height * pooling.width;
-        const Place* sample = prepared.samples_;
+        const Sample<W>* sample = prepared.samples_;
         for (int64_t cell = first; cell < last; ++cell) {
-          Sum sums[4] = {};
-          for (int64_t i = 0; i < per_cell; ++i) (sample++)->AddTo(sums, image);
-          const Sum mean = ((sums[0] + sums[1]) + (sums[2] + sums[3])) * part;
-          to[channel * cells + cell] = static_cast<T>(static_cast<Wide<T>>(mean));
+          W sum = 0;
+          for (int64_t i = 0; i < per_cell; ++i) sum += (sample++)->Of(image);
+          to[channel * cells + cell] = static_cast<T>(static_cast<Wide<T>>(sum / samples));
         }
       }
     }
   }
 
  private:
-  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  using Place = Sample<Sum>;
   static constexpr int64_t kMost = 256;
 
   MeanCells() = default;
 
-  void Prepare(const Pooling& pooling, const Cell& cell) {
+  void Prepare(const Pooling& pooling, const Cell<W>& cell) {
     for (int64_t row = 0; row < cell.rows; ++row) {
       for (int64_t column = 0; column < cell.columns; ++column) {
         const auto [y, x] = cell.SampleAt(row, column);
-        samples_[count_++] = Place(pooling, y, x);
+        samples_[count_++] = Sample<W>(pooling, y, x);
       }
     }
   }
 
   int64_t count_ = 0;
-  Place samples_[kMost];
+  Sample<W> samples_[kMost];
 };
 
 template <typename T>
 void AlignRegion(const Pooling& pooling, const T* images, const T* corners, T* to) {
-  const Grid grid(pooling, corners);
+  const Grid<Place<T>> grid(pooling, corners);
   if (MeanCells<T>::Takes(pooling, grid)) return MeanCells<T>::Run(pooling, grid, images, to);
   for (int64_t channel = 0; channel < pooling.channels; ++channel) {
     const T* image = images + channel * pooling.height * pooling.width;
     for (int64_t row = 0; row < pooling.pooled_height; ++row) {
       for (int64_t column = 0; column < pooling.pooled_width; ++column) {
-        const double pooled = PoolCell(pooling, image, grid.CellAt(row, column));
+        const Place<T> pooled = PoolCell(pooling, image, grid.CellAt(row, column));
         *to++ = static_cast<T>(static_cast<Wide<T>>(pooled));
       }
     }

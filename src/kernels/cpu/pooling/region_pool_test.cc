@@ -71,6 +71,25 @@ std::vector<float> AlignByDefinition(const Picture& picture, const std::vector<f
 
 // Inside, over the right and the lower edge, far outside, of no size, turned around, and one whose
 // cells have more samples than are prepared at once.
+// What ONNX Runtime gives, which rounds places, weights and sums to float32 in each step.
+TEST(RegionPoolTest, StepsAreThoseOfFloats) {
+  std::vector<float> image;
+  for (int i = 0; i < 30; ++i) image.push_back(static_cast<float>(i * 7 % 11 / 3.0 - 1));
+  const OneNode node{
+      "RoiAlign",
+      {{"output_height", int64_t{2}}, {"output_width", int64_t{3}}, {"sampling_ratio", int64_t{3}}},
+      1,
+      "",
+      16};
+  const auto made =
+      node.Run({Numbers<float>({1, 1, 5, 6}, image),
+                Numbers<float>({1, 4}, {0.3F, 0.7F, 4.9F, 3.1F}), Numbers<int64_t>({1}, {0})});
+  ASSERT_TRUE(made.ok()) << made.error().Text();
+  EXPECT_THAT(ElementsOf<float>((*made)[0]),
+              testing::ElementsAre(0x1.dec068p-1F, 0x1.6c012ep-2F, 0x1.ef454p-1F, 0x1.52011cp-1F,
+                                   0x1.643ad2p+0F, 0x1.3bf71ap-2F));
+}
+
 TEST(RegionPoolTest, MeansOfSamplesAreThoseOfTheDefinition) {
   const std::vector<float> regions = {1.2f, 0.7f, 5.9f, 4.1f, 3.5f, 2.0f,  9.5f,  7.5f,
                                       40,   40,   44,   47,   2,    2,     2,     2,

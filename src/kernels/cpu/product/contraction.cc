@@ -1,7 +1,10 @@
 #include "kernels/cpu/product/contraction.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
+#include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/matrix_vector.h"
 #include "kernels/cpu/product/panel_product.h"
 #include "kernels/cpu/workspace.h"
@@ -9,6 +12,9 @@
 
 namespace plimsoll::kernels::cpu {
 namespace {
+
+// Rows that are multiplied one by one, without packing.
+constexpr int64_t kVectorRows = 3;
 
 int64_t Count(std::span<const ContractedAxis> axes) {
   int64_t count = 1;
@@ -49,21 +55,38 @@ bool MatrixContraction::Fits(const Contraction& contraction) {
          contraction.kept_count() * contraction.summed_count() >= kWorthwhile;
 }
 
-MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_workspace,
-                                     const MatrixContraction* whole) {
-  for (const ContractedAxis& axis : contraction.kept) {
+void MatrixContraction::Arrange(const Contraction& contraction, bool exchanged) {
+  exchanged_ = exchanged;
+  batch_ = rows_ = columns_ = depth_ = Axes();
+  a_stride_ = c_stride_ = 0;
+  const auto own = [exchanged](ContractedAxis axis) {
+    if (exchanged) std::swap(axis.a, axis.b);
+    return axis;
+  };
+  for (const ContractedAxis& given : contraction.kept) {
+    const ContractedAxis axis = own(given);
     if (axis.size == 1) continue;
     const bool is_row = axis.b == 0;
     const bool is_column = axis.a == 0 && axis.b != 0;
     (is_row ? rows_ : is_column ? columns_ : batch_).Add(axis);
   }
   for (const ContractedAxis& axis : contraction.summed) {
-    if (axis.size != 1) depth_.Add(axis);
+    if (axis.size != 1) depth_.Add(own(axis));
   }
   SplitColumns();
   if (Stride(depth_.a) == 1) a_stride_ = rows_.count == 1 ? depth_.count : Stride(rows_.a);
   if (Stride(columns_.c) == 1) c_stride_ = rows_.count == 1 ? columns_.count : Stride(rows_.c);
-  vectors_ = MultipliesVectors() && (whole == nullptr || whole->vectors_);
+  vectors_ = MultipliesVectors();
+}
+
+MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_workspace,
+                                     const MatrixContraction* whole) {
+  // A matrix times a vector is the vector times the matrix, whose rows are then read as they lie.
+  const bool one_column = std::ranges::none_of(
+      contraction.kept, [](const ContractedAxis& axis) { return axis.size > 1 && axis.a == 0; });
+  if (one_column && (whole == nullptr || whole->exchanged_)) Arrange(contraction, true);
+  if (!vectors_) Arrange(contraction, false);
+  vectors_ = vectors_ && (whole == nullptr || whole->vectors_);
   if (vectors_) return;
   // Of the packed columns: with fewer, what is gathered of A is gathered too often.
   constexpr int64_t kColumnBytes = 1 << 20;
@@ -80,8 +103,10 @@ MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_
                             {kPanelWidth, kFewRows, 1}};
   for (const Pieces& pieces : choices) {
     Place(pieces);
-    if (workspace_ <= most_workspace) break;
+    if (workspace_ <= most_workspace) return;
   }
+  // A few columns packed as a panel are padding for the most part.
+  if (columns_.count * 4 <= kPanelWidth) Place({0, 0, 1});
 }
 
 void MatrixContraction::SplitColumns() {
@@ -96,7 +121,8 @@ void MatrixContraction::SplitColumns() {
         .Add(
             {columns_.b[i].size, columns_.a[i].stride, columns_.b[i].stride, columns_.c[i].stride});
   }
-  if (first == 0 || inner.count < kPanelWidth) return;
+  const bool few_rows = rows_.count <= kVectorRows;
+  if (first == 0 || (inner.count < kPanelWidth && !few_rows)) return;
   for (size_t i = 0; i < outer.b.size(); ++i) {
     batch_.Add({outer.b[i].size, outer.a[i].stride, outer.b[i].stride, outer.c[i].stride});
   }
@@ -104,7 +130,6 @@ void MatrixContraction::SplitColumns() {
 }
 
 bool MatrixContraction::MultipliesVectors() const {
-  constexpr int64_t kVectorRows = 3;
   const int64_t column = Stride(columns_.b);
   const int64_t down = Stride(depth_.b);
   return rows_.count <= kVectorRows && a_stride_ != 0 && c_stride_ != 0 && column != 0 &&
@@ -126,6 +151,8 @@ void MatrixContraction::RunVectors(const float* a, const float* b, float* c) con
 void MatrixContraction::Place(const Pieces& pieces) {
   constexpr int64_t kFloat = sizeof(float);
   pieces_ = pieces;
+  workspace_ = Bytes();
+  if (pieces.columns == 0) return;
   WorkspaceLayout layout;
   layout.Take(Bytes(depth_.count * pieces.columns) * kFloat);
   const int64_t rows = pieces.rows * pieces.slots;
@@ -137,6 +164,7 @@ void MatrixContraction::Place(const Pieces& pieces) {
 Bytes MatrixContraction::workspace() const { return workspace_; }
 
 void MatrixContraction::Run(const float* a, const float* b, void* workspace, float* c) const {
+  if (exchanged_) std::swap(a, b);
   if (vectors_) {
     constexpr int64_t kGrain = 1 << 15;  // multiplications
     const int64_t work = std::max<int64_t>(rows_.count * columns_.count * depth_.count, 1);
@@ -153,7 +181,28 @@ void MatrixContraction::Run(const float* a, const float* b, void* workspace, flo
   }
 }
 
+void MatrixContraction::RunElements(const float* a, const float* b, float* c) const {
+  const int64_t parts = GemmDepthParts(depth_.count);
+  for (int64_t row = 0; row < rows_.count; ++row) {
+    for (int64_t column = 0; column < columns_.count; ++column) {
+      const float* const from_a = a + OffsetIn(rows_.a, row);
+      const float* const from_b = b + OffsetIn(columns_.b, column);
+      float total = 0;
+      for (int64_t part = 0; part < parts; ++part) {
+        float sum = 0;
+        const int64_t end = depth_.count * (part + 1) / parts;
+        for (int64_t d = depth_.count * part / parts; d < end; ++d) {
+          sum = std::fma(from_a[OffsetIn(depth_.a, d)], from_b[OffsetIn(depth_.b, d)], sum);
+        }
+        total = part == 0 ? sum : total + sum;
+      }
+      c[OffsetIn(rows_.c, row) + OffsetIn(columns_.c, column)] = total;
+    }
+  }
+}
+
 void MatrixContraction::RunOne(const float* a, const float* b, void* workspace, float* c) const {
+  if (pieces_.columns == 0) return RunElements(a, b, c);
   auto* const panels = static_cast<float*>(workspace);
   const int64_t tiles = (rows_.count + pieces_.rows - 1) / pieces_.rows;
   for (int64_t column = 0; column < columns_.count; column += pieces_.columns) {

@@ -56,17 +56,20 @@ class MatrixContraction {
 
   // How much is worked on at once.
   struct Pieces {
-    int64_t columns = 0;  // of B, packed for all rows
+    int64_t columns = 0;  // of B, packed for all rows; 0: element by element where all lie
     int64_t rows = 0;     // of A and C, by one thread
     int64_t slots = 1;    // threads
   };
 
+  void Arrange(const Contraction& contraction, bool exchanged);
   // Outer letters of the columns that keep the others from lying evenly in B become places.
   void SplitColumns();
   void Place(const Pieces& pieces);
   // Few rows are not worth the packing of B; whether they lie so that none is needed.
   bool MultipliesVectors() const;
   void RunVectors(const float* a, const float* b, float* c) const;
+  // With the same sums as products of packed columns.
+  void RunElements(const float* a, const float* b, float* c) const;
   void RunOne(const float* a, const float* b, void* workspace, float* c) const;
   void PackColumns(const float* b, int64_t first, int64_t count, float* panels) const;
   // Rows [first, last) of C, in columns [column, column + count) whose panels are packed.
@@ -74,6 +77,7 @@ class MatrixContraction {
                const float* panels, float* gathered, float* made, float* c) const;
 
   Axes batch_, rows_, columns_, depth_;
+  bool exchanged_ = false;  // A is the second operand
   bool vectors_ = false;
   int64_t a_stride_ = 0;  // between the rows of A where it is used as it lies, else 0
   int64_t c_stride_ = 0;  // likewise for C

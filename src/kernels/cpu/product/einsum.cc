@@ -7,6 +7,7 @@
 #include "kernels/cpu/elementwise/wide_elements.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/product/contraction.h"
+#include "kernels/cpu/product/letter_products.h"
 #include "kernels/cpu/reduction/reduction_steps.h"
 #include "kernels/cpu/workspace.h"
 #include "kernels/parallel.h"
@@ -75,6 +76,7 @@ std::vector<int> LettersOf(const std::string& term, size_t rank) {
 template <typename Wide>
 struct Step {
   Contraction contraction;
+  std::optional<LetterProducts> products;
   std::optional<MatrixContraction> matrices;
   size_t right = 0;             // the input that joins in
   int64_t result = -1;          // offset into the workspace; -1: the output
@@ -265,6 +267,12 @@ struct EinsumSteps {
       const void* b = InputAt(place, step.right, call);
       void* const c = step.result < 0 ? output : At(call.workspace, step.result);
       if constexpr (std::is_same_v<Wide, float>) {
+        if (step.products) {
+          step.products->Run(static_cast<const float*>(a), static_cast<const float*>(b),
+                             static_cast<float*>(c));
+          a = c;
+          continue;
+        }
         if (step.matrices) {
           step.matrices->Run(static_cast<const float*>(a), static_cast<const float*>(b),
                              At(call.workspace, scratch), static_cast<float*>(c));
@@ -303,18 +311,21 @@ EinsumSteps<Wide> StepsOf(const EinsumPlanner& planner, const KernelSite& site,
     const bool is_last = done == count;
     Step<Wide> step{.contraction = planner.ContractionOf(
                         done, left, count > 1 ? &planner.inputs()[done - 1] : nullptr, result),
+                    .products = std::nullopt,
                     .matrices = std::nullopt,
                     .right = done - 1,
                     .result = is_last ? -1 : places[done % 2],
                     .left = WideElementsOf<Wide>(done <= 2 ? type : kDataTypeOf<Wide>),
                     .elements = WideElementsOf<Wide>(type),
                     .made = WideElementsOf<Wide>(is_last ? type : kDataTypeOf<Wide>)};
+    if (std::is_same_v<Wide, float>) step.products = LetterProducts::Make(step.contraction);
     const Step<Wide>* const alike = whole == nullptr ? nullptr : &whole->steps[made.steps.size()];
-    const bool fits =
-        alike == nullptr ? MatrixContraction::Fits(step.contraction) : alike->matrices.has_value();
-    if (std::is_same_v<Wide, float> && fits) {
+    const bool fits = alike == nullptr || alike->products
+                          ? MatrixContraction::Fits(step.contraction)
+                          : alike->matrices.has_value();
+    if (std::is_same_v<Wide, float> && fits && !step.products) {
       step.matrices.emplace(step.contraction, site.most_workspace - layout.total(),
-                            alike == nullptr ? nullptr : &*alike->matrices);
+                            alike == nullptr || !alike->matrices ? nullptr : &*alike->matrices);
       scratch = std::max(scratch, step.matrices->workspace());
     }
     made.steps.push_back(std::move(step));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/cpu/one_node.h"
+#include "kernels/cpu/prepared_node_for_tests.h"
 
 namespace plimsoll::kernels::cpu {
 namespace einsum_test {
@@ -56,6 +57,14 @@ TEST(EinsumKernelTest, ProductsOfMatricesAgreeWithTheDefinition) {
            {"td,tkdh->tkh", {{5, 30}, {5, 2, 30, 40}}},
            {"rtd,tkhd->trkh", {{2, 5, 30}, {5, 2, 40, 30}}},
            {"td,tkhd->tkh", {{5, 30}, {5, 2, 7, 30}}},
+           {"dts,bds->bdt", {{6, 40, 40}, {1, 6, 40}}},
+           {"dst,bds->bdt", {{6, 40, 40}, {1, 6, 40}}},
+           {"bni,knio->bkno", {{1, 90, 8}, {5, 90, 8, 9}}},
+           {"bldn,bln->bld", {{1, 20, 30, 16}, {1, 20, 16}}},
+           {"bldn,bld->bldn", {{1, 20, 30, 16}, {1, 20, 30}}},
+           {"bld,bln->bldn", {{1, 20, 30}, {1, 20, 16}}},
+           {"bld,bln,bld->bldn", {{1, 20, 30}, {1, 20, 16}, {1, 20, 30}}},
+           {"ij,ji->ij", {{70, 80}, {80, 70}}},
        }) {
     std::vector<HostTensor> narrow;
     std::vector<HostTensor> wide;
@@ -68,6 +77,20 @@ TEST(EinsumKernelTest, ProductsOfMatricesAgreeWithTheDefinition) {
                 Pointwise(FloatNear(2e-4f), std::vector<float>(expected.begin(), expected.end())))
         << c.equation;
   }
+}
+
+// One column packed as a panel takes sixteen times its bytes.
+TEST(EinsumKernelTest, AColumnIsNotPackedWhereMemoryIsShort) {
+  const OneNode node{.op = "Einsum",
+                     .attributes = {{"equation", std::string("ac,eca,dcb,bdc->e")}}};
+  const std::vector<HostTensor> inputs = {Waves({5, 16}, 0.7f), Waves({24, 16, 5}, 0.3f),
+                                          Waves({24, 16, 3}, 0.2f), Waves({3, 24, 16}, 0.9f)};
+  const auto fast = Prepare(node, inputs);
+  const auto small = Prepare(node, inputs, {}, nullptr, KiB(8));
+  ASSERT_TRUE(fast.ok() && small.ok());
+  EXPECT_GT(fast->kernel->workspace(), KiB(64));
+  EXPECT_LE(small->kernel->workspace(), KiB(8));
+  EXPECT_THAT(*small->Run(), Pointwise(FloatNear(1e-3f), *fast->Run()));
 }
 
 TEST(EinsumKernelTest, DiagonalsTracesSumsAndBroadcasts) {

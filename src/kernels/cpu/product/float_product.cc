@@ -1,9 +1,11 @@
 #include "kernels/cpu/product/float_product.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <utility>
 
+#include "kernels/cpu/product/matrix_vector.h"
 #include "kernels/cpu/product/panel_product.h"
 #include "kernels/cpu/product/product_shares.h"
 #include "kernels/cpu/vector/float_rows.h"
@@ -30,6 +32,8 @@ constexpr int64_t kThreadWork = int64_t{1} << 17;
 // Those in whose time threads begin and end to share out a matrix, and one element is packed.
 constexpr int64_t kSharingWork = int64_t{1} << 17;
 constexpr int64_t kPackingWork = 8;
+// Columns of a row that is summed on the stack.
+constexpr int64_t kSummedColumns = 512;
 
 // c = addend, or c += addend.
 void AddRow(const Addend& addend, int64_t row, int64_t column, int64_t columns, bool onto,
@@ -90,8 +94,11 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   const Bytes packed_size = graph::SizeOf(tensor.type, own.b_count * elements);
   product.ChooseAlternative(site, tensor.constant && site.packed_weights != nullptr);
   const Bytes panels = product.ChooseUnpacked(site.most_workspace - workspace.total());
+  // One column is no panel: most of it would be empty, and be worked out for every row.
+  const bool one_column =
+      product.way_ == Way::kDots && own.columns == 1 && own.rows >= kFewRowsForDots;
   const bool packs =
-      product.packs_constant_ && PacksHalves(site, b, part) &&
+      product.packs_constant_ && !one_column && PacksHalves(site, b, part) &&
       (halves || site.packed_weights->Wants(tensor.data, tensor.size(), packed_size, panels));
   const bool packs_panels = !packs || halves;  // in each run
   product.PlanSlots(packs_panels ? panels : Bytes(), site.most_workspace - workspace.total());
@@ -351,6 +358,10 @@ void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t s
           part.b = {matrix, 1, 0};
           break;
         case Way::kInPlace:
+          if (SumsRows()) {
+            RunSumsOfRows(part, matrix);
+            continue;
+          }
           part.b = {matrix, shape_.b_depth_stride, kPanelWidth};
           part.columns -= shape_.columns % kPanelWidth;
           if (part.columns < shape_.columns) {
@@ -366,11 +377,39 @@ void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t s
   }
 }
 
+// Whether a few rows of small matrices are sums of B's rows, which no panels are made of.
+bool FloatProduct::SumsRows() const {
+  constexpr int64_t kMostSummedRows = 2;
+  return shape_.rows <= kMostSummedRows && shape_.a_depth_stride == 1 && shape_.depth > 0 &&
+         shape_.columns <= kSummedColumns &&
+         shape_.rows * shape_.columns * shape_.depth < kThreadWork;
+}
+
+void FloatProduct::RunSumsOfRows(const Part& part, const float* b) const {
+  std::array<float, kSummedColumns> sums;
+  for (int64_t row = 0; row < shape_.rows; ++row) {
+    SumOfRows(b, shape_.b_depth_stride, shape_.depth, shape_.columns,
+              part.a + row * shape_.a_row_stride, sums.data());
+    float* const c = part.c + row * shape_.columns;
+    const bool has_other = part.other.data != nullptr;
+    const bool adds = has_other || part.bias.data != nullptr;
+    if (has_other) AddRow(part.other, row, 0, shape_.columns, false, c);
+    if (part.bias.data != nullptr) AddRow(part.bias, row, 0, shape_.columns, has_other, c);
+    if (adds) {
+      RowAddTo(sums.data(), shape_.columns, scale_, c);
+    } else {
+      RowAffine(sums.data(), shape_.columns, scale_, 0.0f, c);
+    }
+    if (activation_ != nullptr) activation_(c, c, shape_.columns, coefficients_);
+  }
+}
+
 void FloatProduct::RunMatrix(const Part& whole) const {
   if (whole.rows == 0 || whole.columns == 0) return;
-  const ProductTiles tiles = TilesOfProduct(whole.rows, whole.columns);
   const int64_t work = whole.rows * whole.columns * std::max<int64_t>(whole.depth, 1);
   const int64_t most = std::clamp<int64_t>(work / kThreadWork, 1, Threads());
+  if (most == 1) return RunPart(whole);
+  const ProductTiles tiles = TilesOfProduct(whole.rows, whole.columns);
   // What two threads read comes from each other's caches: better the smaller of A and B.
   const ProductShares shares =
       by_rows_ ? ProductShares{.rows = std::min(most, tiles.rows)}
@@ -426,7 +465,30 @@ void FloatProduct::RunPart(const Part& part) const {
   }
 }
 
+// Several rows at a time, so that sums do not wait for each other.
+void FloatProduct::RunDotsOfOneColumn(const Part& part) const {
+  constexpr int64_t kAtOnce = 64;
+  std::array<float, kAtOnce> dots;
+  const int64_t end = part.first_row + part.rows;
+  for (int64_t first = part.first_row; first < end; first += kAtOnce) {
+    const int64_t count = std::min(kAtOnce, end - first);
+    RowsTimesVector(part.a + first * shape_.a_row_stride, shape_.a_row_stride, count, shape_.depth,
+                    part.b.data, scale_, dots.data());
+    float* const c = part.c + first;
+    for (int64_t i = 0; i < count; ++i) {
+      float added = 0;
+      for (const Addend* const addend : {&part.other, &part.bias}) {
+        if (addend->data == nullptr) continue;
+        added += addend->factor * addend->data[(first + i) * addend->row_stride];
+      }
+      c[i] = added + dots[static_cast<size_t>(i)];
+    }
+    if (activation_ != nullptr) activation_(c, c, count, coefficients_);
+  }
+}
+
 void FloatProduct::RunDots(const Part& part) const {
+  if (shape_.columns == 1) return RunDotsOfOneColumn(part);
   for (int64_t row = part.first_row; row < part.first_row + part.rows; ++row) {
     float* const c = part.c + row * shape_.columns + part.first_column;
     const bool has_other = part.other.data != nullptr;

@@ -94,7 +94,10 @@ class FloatProduct {
   void PackConstant(const Element* b, Element* panels, PackedWeights& store) const;
   void RunMatrix(const Part& whole) const;
   void RunPart(const Part& part) const;
+  bool SumsRows() const;
+  void RunSumsOfRows(const Part& part, const float* b) const;
   void RunDots(const Part& part) const;
+  void RunDotsOfOneColumn(const Part& part) const;
 
   ProductShape shape_;
   MatrixPart part_;

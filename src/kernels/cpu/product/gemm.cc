@@ -27,9 +27,10 @@ constexpr int kVectors = static_cast<int>(kPanelWidth / hn::MaxLanes(kLanes));
 // vectors as wide as a panel come with 32 registers, else there are 16.
 constexpr int kMostPanels = kVectors == 1 ? 2 : 1;
 constexpr int kMostRows = kVectors >= 12 ? 1 : 12 / kVectors;
-// One, two or three rows go over several panels at once, so that sums do not wait for one another.
+// A few rows go over several panels at once, so that sums do not wait for one another.
 constexpr int PanelsAtOnce(int rows) {
-  const int most = std::min(kMostRows * kMostPanels / rows, rows < 3 ? 4 : 2);
+  const int wanted = rows == 1 && kVectors == 1 ? 8 : rows < 5 ? 4 : 2;
+  const int most = std::min(kMostRows * kMostPanels / rows, wanted);
   return std::max(most / kMostPanels, 1) * kMostPanels;
 }
 // Rows of A that stay in the second cache.
@@ -76,22 +77,34 @@ HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT 
     next += gemm.b.row_stride;
   }
   const Vector scale = hn::Set(kLanes, gemm.scale);
-  const bool whole = last_columns == kPanelWidth;
+  constexpr int kWhole = kWidth - kVectors;  // vectors before the last panel
 #pragma GCC unroll 16
   for (int r = 0; r < kGemmRows; ++r) {
     float* const to = c + r * gemm.c_stride;
-    HWY_ALIGN float part[kPanelWidth] = {};
-    if (!whole && accumulate) {
-      std::copy_n(to + (kPanels - 1) * kPanelWidth, last_columns, part);
-    }
 #pragma GCC unroll 16
-    for (int v = 0; v < kWidth; ++v) {
-      const bool cut = !whole && v / kVectors == kPanels - 1;
-      float* const place = cut ? part + v % kVectors * kLaneCount : to + v * kLaneCount;
+    for (int v = 0; v < kWhole; ++v) {
+      float* const place = to + v * kLaneCount;
       const Vector base = accumulate ? hn::LoadU(kLanes, place) : hn::Zero(kLanes);
       hn::StoreU(hn::MulAdd(totals[r][v], scale, base), kLanes, place);
     }
-    if (!whole) std::copy_n(part, last_columns, to + (kPanels - 1) * kPanelWidth);
+  }
+#pragma GCC unroll 16
+  for (int v = kWhole; v < kWidth; ++v) {
+    const int64_t columns = last_columns - (v - kWhole) * kLaneCount;
+    if (columns <= 0) break;
+    const bool whole = columns >= kLaneCount;
+    const auto mask = hn::FirstN(kLanes, static_cast<size_t>(columns));
+#pragma GCC unroll 16
+    for (int r = 0; r < kGemmRows; ++r) {
+      float* const place = c + r * gemm.c_stride + v * kLaneCount;
+      if (whole) {
+        const Vector base = accumulate ? hn::LoadU(kLanes, place) : hn::Zero(kLanes);
+        hn::StoreU(hn::MulAdd(totals[r][v], scale, base), kLanes, place);
+      } else {
+        const Vector base = accumulate ? hn::MaskedLoad(mask, kLanes, place) : hn::Zero(kLanes);
+        hn::BlendedStore(hn::MulAdd(totals[r][v], scale, base), mask, kLanes, place);
+      }
+    }
   }
 }
 
@@ -116,18 +129,27 @@ HWY_INLINE void TileOf(const Gemm& gemm, const Block& block, int64_t row, int64_
                                      block.c + row * gemm.c_stride + column);
 }
 
-// kPanels panels of a block from `column` on: the rows that fill tiles, then the kRest behind them.
-// The first tile, or more than two rows that fill none, have the panels behind them fetched, which
-// would else be waited for: above all where several threads read from the third cache at once.
+// kPanels panels of the rows of a block that fill tiles. The first tile has the panels behind it
+// fetched, which would else be waited for: above all where several threads read from the third
+// cache at once.
+template <int kPanels>
+HWY_INLINE void FullTiles(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t column) {
+  TileOf<kMostRows, kPanels, true>(gemm, block, 0, column);
+  for (int64_t row = kMostRows; row < full_rows; row += kMostRows) {
+    TileOf<kMostRows, kPanels, false>(gemm, block, row, column);
+  }
+}
+
+// kPanels panels of a block from `column` on: the rows that fill tiles, then the kRest behind them,
+// which have panels fetched too where there are more than two.
 template <int kRest, int kPanels>
 void Panels(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t column) {
-  constexpr int kWidth = std::min(kPanels, kMostPanels);
-  for (int i = 0; i < kPanels && full_rows > 0; i += kWidth) {
-    const int64_t first = column + i * kPanelWidth;
-    TileOf<kMostRows, kWidth, true>(gemm, block, 0, first);
-    for (int64_t row = kMostRows; row < full_rows; row += kMostRows) {
-      TileOf<kMostRows, kWidth, false>(gemm, block, row, first);
-    }
+  constexpr int kWhole = kPanels / kMostPanels * kMostPanels;
+  for (int i = 0; i < kWhole && full_rows > 0; i += kMostPanels) {
+    FullTiles<kMostPanels>(gemm, block, full_rows, column + i * kPanelWidth);
+  }
+  for (int i = kWhole; i < kPanels && full_rows > 0; ++i) {
+    FullTiles<1>(gemm, block, full_rows, column + i * kPanelWidth);
   }
   if constexpr (kRest > 0) {
     TileOf<kRest, kPanels, (kRest > 2)>(gemm, block, full_rows, column);
@@ -153,25 +175,32 @@ Block BlockOf(const Gemm& gemm, int64_t row, int64_t part) {
           .c = gemm.c + row * gemm.c_stride};
 }
 
-// All columns of rows whose last `rest`, at most kRest, fill no tile.
+// `panels` panels, at most kPanels, from `column` on.
+template <int kRest, int kPanels>
+void SomePanels(const Gemm& gemm, const RowsAndParts& which, int64_t panels, int64_t column) {
+  if constexpr (kPanels > 1) {
+    if (panels < kPanels) return SomePanels<kRest, kPanels - 1>(gemm, which, panels, column);
+  }
+  for (int64_t part = which.first_part; part < which.end_part; ++part) {
+    Panels<kRest, kPanels>(gemm, BlockOf(gemm, which.row, part), which.full_rows, column);
+  }
+}
+
+// All columns of rows whose last `rest`, at most kRest, fill no tile. The last panel does not come
+// alone where that can be helped.
 template <int kRest = kMostRows - 1>
 void Columns(const Gemm& gemm, const RowsAndParts& which) {
   if constexpr (kRest > 0) {
     if (which.rest < kRest) return Columns<kRest - 1>(gemm, which);
   }
   constexpr int kPanels = kRest == 0 ? kMostPanels : PanelsAtOnce(kRest);
-  int64_t column = 0;
-  for (; column + (kPanels - 1) * kPanelWidth < gemm.columns; column += kPanels * kPanelWidth) {
-    for (int64_t part = which.first_part; part < which.end_part; ++part) {
-      Panels<kRest, kPanels>(gemm, BlockOf(gemm, which.row, part), which.full_rows, column);
-    }
-  }
-  if constexpr (kPanels > 1) {
-    for (; column < gemm.columns; column += kPanelWidth) {
-      for (int64_t part = which.first_part; part < which.end_part; ++part) {
-        Panels<kRest, 1>(gemm, BlockOf(gemm, which.row, part), which.full_rows, column);
-      }
-    }
+  int64_t left = PanelColumns(gemm.columns) / kPanelWidth;
+  for (int64_t column = 0; left > 0;) {
+    const bool one_over = left == kPanels + 1 && kPanels > 2;
+    const int64_t panels = one_over ? kPanels - 1 : std::min<int64_t>(left, kPanels);
+    SomePanels<kRest, kPanels>(gemm, which, panels, column);
+    column += panels * kPanelWidth;
+    left -= panels;
   }
 }
 

@@ -61,7 +61,7 @@ void ExpectProduct(int64_t rows, int64_t columns, int64_t depth, bool accumulate
 // and of several.
 TEST(GemmTest, EverySizeGivesTheProductAndNothingElseIsWritten) {
   for (int64_t rows = 1; rows <= 25; ++rows) {
-    for (const int64_t columns : {1, 16, 17, 33, 65, 83}) {
+    for (const int64_t columns : {1, 16, 17, 33, 65, 83, 101}) {
       for (const int64_t depth : {0, 1, 7, 385}) {
         for (const bool accumulate : {false, true}) {
           ExpectProduct(rows, columns, depth, accumulate, (rows + columns) % 2 == 0);

@@ -48,11 +48,13 @@ void TimesVector(const float* rows, int64_t stride, int64_t count, int64_t width
   }
 }
 
-// Columns in blocks that stay in registers over all rows.
-template <int kBlock>
+// Columns in blocks that stay in registers over all rows; kCut: `last` of them are in the last
+// vector.
+template <int kBlock, bool kCut = false>
 HWY_INLINE void SumBlock(const float* rows, int64_t stride, int64_t count, const float* weights,
-                         float* y) {
+                         float* y, int64_t last = 0) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(kVectors));
+  const auto mask = hn::FirstN(kVectors, static_cast<size_t>(last));
   Vector sums[kBlock];
 #pragma GCC unroll 8
   for (int v = 0; v < kBlock; ++v) sums[v] = hn::Zero(kVectors);
@@ -60,11 +62,35 @@ HWY_INLINE void SumBlock(const float* rows, int64_t stride, int64_t count, const
     const Vector weight = hn::Set(kVectors, weights[i]);
 #pragma GCC unroll 8
     for (int v = 0; v < kBlock; ++v) {
-      sums[v] = hn::MulAdd(hn::LoadU(kVectors, rows + i * stride + v * lanes), weight, sums[v]);
+      const float* const from = rows + i * stride + v * lanes;
+      const bool cut = kCut && v == kBlock - 1;
+      const Vector elements =
+          cut ? hn::MaskedLoad(mask, kVectors, from) : hn::LoadU(kVectors, from);
+      sums[v] = hn::MulAdd(elements, weight, sums[v]);
     }
   }
 #pragma GCC unroll 8
-  for (int v = 0; v < kBlock; ++v) hn::StoreU(sums[v], kVectors, y + v * lanes);
+  for (int v = 0; v < kBlock; ++v) {
+    const bool cut = kCut && v == kBlock - 1;
+    if (cut) {
+      hn::BlendedStore(sums[v], mask, kVectors, y + v * lanes);
+    } else {
+      hn::StoreU(sums[v], kVectors, y + v * lanes);
+    }
+  }
+}
+
+// What is left of the columns takes the smallest block that holds it.
+template <int kBlock>
+HWY_INLINE void SumRest(const float* rows, int64_t stride, int64_t count, int64_t left,
+                        const float* weights, float* y) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kVectors));
+  if constexpr (kBlock > 1) {
+    if (left <= (kBlock - 1) * lanes) {
+      return SumRest<kBlock - 1>(rows, stride, count, left, weights, y);
+    }
+  }
+  SumBlock<kBlock, true>(rows, stride, count, weights, y, left - (kBlock - 1) * lanes);
 }
 
 void Sum(const float* rows, int64_t stride, int64_t count, int64_t width, const float* weights,
@@ -74,13 +100,8 @@ void Sum(const float* rows, int64_t stride, int64_t count, int64_t width, const 
   for (; column + 8 * lanes <= width; column += 8 * lanes) {
     SumBlock<8>(rows + column, stride, count, weights, y + column);
   }
-  for (; column + lanes <= width; column += lanes) {
-    SumBlock<1>(rows + column, stride, count, weights, y + column);
-  }
-  for (; column < width; ++column) {
-    float total = 0;
-    for (int64_t i = 0; i < count; ++i) total += weights[i] * rows[i * stride + column];
-    y[column] = total;
+  if (column < width) {
+    SumRest<8>(rows + column, stride, count, width - column, weights, y + column);
   }
 }
 

@@ -44,7 +44,8 @@ Result<bool> PackSlices(const TensorInfo& tensor, const Form& given, const Form&
     const int64_t count = std::min(*step, entries - first);
     const Form from = given.Slice(first, count);
     const Form to = wanted.Slice(first, count);
-    PLIMSOLL_ASSIGN(const Primitive reorder, onednn::MakeReorder(from, to));
+    PLIMSOLL_ASSIGN(Primitive reorder, onednn::MakeReorder(from, to));
+    PLIMSOLL_TRY(reorder.Build());
     PLIMSOLL_ASSIGN(const HostTensor scratchpad,
                     AllocateOnHeap(graph::DataType::kUint8, {reorder.scratchpad().value()}));
     PLIMSOLL_TRY(reorder.Run(
@@ -68,14 +69,15 @@ Result<PackedOperand> PackedOperand::Make(const KernelSite& site, size_t input, 
   const Bytes unpacked = wanted.size() + reorder.scratchpad();
   if (IsPackedOnce(site, input) &&
       site.packed_weights->Wants(tensor.data, tensor.size(), wanted.size() * pieces, unpacked)) {
-    PLIMSOLL_ASSIGN(HostTensor scratchpad,
-                    AllocateOnHeap(graph::DataType::kUint8, {reorder.scratchpad().value()}));
     const auto fill = [&](void* packed) -> Status {
       if (pieces == 1) {
         PLIMSOLL_ASSIGN(const bool done,
                         PackSlices(tensor, given, wanted, *site.packed_weights, packed));
         if (done) return {};
       }
+      PLIMSOLL_TRY(reorder.Build());
+      PLIMSOLL_ASSIGN(const HostTensor scratchpad,
+                      AllocateOnHeap(graph::DataType::kUint8, {reorder.scratchpad().value()}));
       for (int64_t piece = 0; piece < pieces; ++piece) {
         PLIMSOLL_TRY(reorder.Run(
             {.source = static_cast<const std::byte*>(tensor.data) + piece * given.size().value(),
@@ -91,6 +93,7 @@ Result<PackedOperand> PackedOperand::Make(const KernelSite& site, size_t input, 
                         wanted.size() * pieces, fill));
     return operand;
   }
+  if (!site.looked_at) PLIMSOLL_TRY(reorder.Build());
   operand.reordered_ = workspace.Take(wanted.size());
   operand.scratchpad_ = workspace.Take(reorder.scratchpad());
   operand.reorder_.emplace(std::move(reorder));

@@ -35,6 +35,11 @@ struct ProductShape {
 Result<ProductShape> ReadProduct(const KernelSite& site, const Dims& a, const Dims& b,
                                  bool transpose_a = false, bool transpose_b = false);
 
+// Of doubles, over the widest vectors of the machine: c = a x b, or c += a x b. Each element adds
+// up its products in one order, however many threads there are. Allocates nothing.
+void MultiplyDoubles(const ProductShape& shape, const double* a, const double* b, double* c,
+                     bool onto);
+
 // By definition, for element types that have no fast implementation: c = a x b, or c += a x b where
 // it goes `onto` what is there. Integers wrap.
 template <typename T>
@@ -45,6 +50,7 @@ void MultiplyMatrices(const ProductShape& shape, const T* a, const T* b, T* c, b
                      reinterpret_cast<Word*>(c), onto);
     return;
   }
+  if constexpr (std::is_same_v<T, double>) return MultiplyDoubles(shape, a, b, c, onto);
   const auto batch = static_cast<int64_t>(shape.a_matrices.size());
   ParallelFor(batch * shape.rows, 1, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {

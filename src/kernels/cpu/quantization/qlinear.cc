@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "kernels/cpu/elementwise/broadcast.h"
@@ -159,21 +160,40 @@ struct SoftmaxRows {
   int64_t inner = 1;
 };
 
+// Powers of e for numbers less than the row's largest by 0, 1 ... steps, all times one number, and
+// the same times the steps in 1.
+struct SoftmaxTable {
+  std::array<float, 256> powers;
+  std::array<float, 256> steps;
+
+  // In the order of ONNX Runtime, where a row's sum is little less than what float32 holds, and
+  // where the steps in 1 are a whole number.
+  SoftmaxTable(float scale, int64_t length, float y_scale) {
+    const float most = std::numeric_limits<float>::max() / static_cast<float>(length);
+    const double shift = std::max(0.0, std::log(static_cast<double>(most)) - 5) / scale;
+    const float steps_in_one = std::floor(1.0f / y_scale);
+    for (size_t i = 0; i < powers.size(); ++i) {
+      powers[i] = static_cast<float>(std::exp((shift - static_cast<double>(i)) * scale));
+      steps[i] = powers[i] * steps_in_one;
+    }
+  }
+};
+
 template <typename T>
-void SoftmaxRow(const T* x, const SoftmaxRows& rows, const std::array<float, 256>& powers,
-                float y_scale, int32_t y_zero, T* y) {
+void SoftmaxRow(const T* x, const SoftmaxRows& rows, const SoftmaxTable& table, int32_t y_zero,
+                T* y) {
   int32_t most = x[0];
   for (int64_t i = 1; i < rows.length; ++i) most = std::max<int32_t>(most, x[i * rows.inner]);
   float sum = 0;
-  for (int64_t i = 0; i < rows.length; ++i) sum += powers[most - x[i * rows.inner]];
+  for (int64_t i = 0; i < rows.length; ++i) sum += table.powers[most - x[i * rows.inner]];
   std::array<float, 256> some;
   std::array<T, 256> bytes;
   for (int64_t first = 0; first < rows.length; first += std::ssize(some)) {
     const int64_t count = std::min<int64_t>(std::ssize(some), rows.length - first);
     for (int64_t i = 0; i < count; ++i) {
-      some[static_cast<size_t>(i)] = powers[most - x[(first + i) * rows.inner]];
+      some[static_cast<size_t>(i)] = table.steps[most - x[(first + i) * rows.inner]];
     }
-    QuantizeRun(some.data(), count, sum * y_scale, y_zero, bytes.data());
+    QuantizeRun(some.data(), count, sum, y_zero, bytes.data());
     for (int64_t i = 0; i < count; ++i) y[(first + i) * rows.inner] = bytes[static_cast<size_t>(i)];
   }
 }
@@ -201,13 +221,8 @@ Result<KernelPointer> MakeQLinearSoftmax(KernelSite& site) {
   }
   if (rows.length == 0) rows.outer = 0;
   return MakeKernel([=](const KernelCall& call) {
-    // A number less than the row's largest by i steps, as a power of e.
-    std::array<float, 256> powers;
-    for (int i = 0; i < 256; ++i) {
-      powers[static_cast<size_t>(i)] = std::exp(-static_cast<float>(i) * x.Scale(call));
-    }
+    const SoftmaxTable table(x.Scale(call), rows.length, y.Scale(call));
     const int64_t count = rows.outer * rows.inner;
-    const float y_scale = y.Scale(call);
     const int32_t y_zero = y.Zero(call);
     VisitType<TypeList<int8_t, uint8_t>>(type, [&]<typename T>() {
       ParallelFor(count, std::max<int64_t>(kElementGrain / rows.length, 1),
@@ -215,8 +230,8 @@ Result<KernelPointer> MakeQLinearSoftmax(KernelSite& site) {
                     for (int64_t row = begin; row < end; ++row) {
                       const int64_t at =
                           row / rows.inner * rows.length * rows.inner + row % rows.inner;
-                      SoftmaxRow(static_cast<const T*>(call.inputs[0]) + at, rows, powers, y_scale,
-                                 y_zero, static_cast<T*>(call.outputs[0]) + at);
+                      SoftmaxRow(static_cast<const T*>(call.inputs[0]) + at, rows, table, y_zero,
+                                 static_cast<T*>(call.outputs[0]) + at);
                     }
                   });
     });

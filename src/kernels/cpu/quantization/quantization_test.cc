@@ -165,6 +165,15 @@ TEST(RoundingTest, TheNearestByteOfASumIsThatOfRealNumbers) {
   }
 }
 
+// 1 / 0.003921569 is a little less than 255 in float32, and ONNX Runtime takes whole steps: 254.
+TEST(RoundingTest, ASoftmaxOverBytesHasAWholeNumberOfStepsInOne) {
+  const OneNode node{"QLinearSoftmax", {{"opset", int64_t{13}}}, 1, "com.microsoft", 1};
+  const auto made = Made(node, {Numbers<uint8_t>({1, 8}, {7, 200, 255, 31, 180, 254, 0, 90}),
+                                Numbers<float>({}, {0.021F}), Numbers<uint8_t>({}, {3}),
+                                Numbers<float>({}, {1 / 255.0F}), Numbers<uint8_t>({}, {0})});
+  EXPECT_THAT(ElementsOf<uint8_t>(made[0]), ElementsAre(1, 31, 100, 1, 21, 97, 0, 3));
+}
+
 TEST(RoundingTest, SumsAndProductsTakeTheStepsOfFloatsWhereAsked) {
   constexpr float kScaleA = 0.3F, kScaleB = 0.2F, kScaleY = 0.2F;  // many halves
   std::vector<int8_t> left(65536), right(65536);

@@ -9,10 +9,11 @@
 
 namespace plimsoll::kernels::cpu {
 
-// What the data and the biases add to the gates, [gate][row][hidden], worked out for a stretch of
-// steps at once: enough rows for a product to pay, and no more than stay in the second cache.
-// Weights that push each other out of the caches between stretches may have longer ones, of a small
-// part of their size. A stretch takes one or two phases (Phases), each in shares.
+// What the data and the biases add to the gates, [gate][row][hidden] or, where gates are joined,
+// [row][gate][hidden], worked out for a stretch of steps at once: enough rows for a product to pay,
+// and no more than stay in the second cache. Weights that push each other out of the caches between
+// stretches may have longer ones, of a small part of their size. A stretch takes one or two phases
+// (Phases), each in shares.
 template <typename T>
 class DataSums {
  public:
@@ -24,8 +25,8 @@ class DataSums {
   };
 
   // `room` is for the sums and rows of one direction.
-  DataSums(const RecurrentShape& shape, bool gathers, bool quantized, Bytes room)
-      : shape_(shape), gathers_(gathers), quantized_(quantized) {
+  DataSums(const RecurrentShape& shape, bool gathers, bool quantized, bool joined, Bytes room)
+      : shape_(shape), gathers_(gathers), quantized_(quantized), joined_(joined) {
     PlanStretch(room);
   }
 
@@ -40,8 +41,10 @@ class DataSums {
         continue;
       }
       PLIMSOLL_ASSIGN(GateProduct<T> made,
-                      GateProduct<T>::Make(site, RecurrentPorts::kWeights, shape_, d, 0,
-                                           shape_.gates, rows, workspace));
+                      joined_ ? GateProduct<T>::MakeJoined(site, RecurrentPorts::kWeights, shape_,
+                                                           d, rows, workspace)
+                              : GateProduct<T>::Make(site, RecurrentPorts::kWeights, shape_, d, 0,
+                                                     shape_.gates, rows, workspace));
       products_.push_back(std::move(made));
     }
     return {};
@@ -81,9 +84,10 @@ class DataSums {
     const bool backwards = !gathers_ && shape_.IsReversed(direction);
     const int64_t place = step - FirstStep(number);
     const int64_t row = (backwards ? stretch_ - 1 - place : place) * shape_.batch;
-    return {.data = sums + row * shape_.hidden,
-            .row_stride = shape_.hidden,
-            .gate_stride = stretch_ * shape_.StateSize()};
+    const int64_t row_stride = joined_ ? shape_.gates * shape_.hidden : shape_.hidden;
+    return {.data = sums + row * row_stride,
+            .row_stride = row_stride,
+            .gate_stride = joined_ ? shape_.hidden : stretch_ * shape_.StateSize()};
   }
 
  private:
@@ -176,6 +180,7 @@ class DataSums {
   RecurrentShape shape_;
   bool gathers_ = false;    // rows of data do not lie as steps take them
   bool quantized_ = false;  // weights are bytes, and rows of data become bytes as they come
+  bool joined_ = false;     // gates lie side by side
   int64_t stretch_ = 0;     // steps whose data is worked on at once
   int64_t shares_ = 1;
   ProductShares cut_;                     // of the products

@@ -17,8 +17,8 @@ struct GateAddend {
 };
 
 // The products of some gates' weights (an input [directions, gates * hidden, depth]) with rows of
-// data: c = addend + a x weights^T for each gate, results one behind the other. The addend may be
-// c's own memory.
+// data: c = addend + a x weights^T for each gate, results one behind the other. All gates may be
+// joined to one product, whose rows are then those of all gates. The addend may be c's own memory.
 template <typename T>
 class GateProduct {
  public:
@@ -26,7 +26,6 @@ class GateProduct {
                                   const RecurrentShape& shape, int64_t direction,
                                   int64_t first_gate, int64_t gates, int64_t rows,
                                   WorkspaceLayout& workspace) {
-    GateProduct made;
     const int64_t depth = site.inputs[weights].dims[2];
     ProductShape product{.rows = rows,
                          .columns = shape.hidden,
@@ -41,13 +40,24 @@ class GateProduct {
     for (int64_t gate = 0; gate < gates; ++gate) {
       product.b_matrices.push_back(direction * shape.gates + first_gate + gate);
     }
-    if constexpr (kIsFloat) {
-      PLIMSOLL_ASSIGN(made.product_,
-                      FloatProduct::Make(site, weights, std::move(product), 1, {}, workspace));
-    } else {
-      made.product_ = std::move(product);
-    }
-    return made;
+    return MakeOf(site, weights, std::move(product), workspace);
+  }
+
+  static Result<GateProduct> MakeJoined(const KernelSite& site, size_t weights,
+                                        const RecurrentShape& shape, int64_t direction,
+                                        int64_t rows, WorkspaceLayout& workspace) {
+    const int64_t depth = site.inputs[weights].dims[2];
+    ProductShape product{.rows = rows,
+                         .columns = shape.gates * shape.hidden,
+                         .depth = depth,
+                         .a_row_stride = depth,
+                         .a_depth_stride = 1,
+                         .b_depth_stride = 1,
+                         .b_column_stride = depth,
+                         .a_matrices = {0},
+                         .b_matrices = {direction},
+                         .b_count = shape.directions};
+    return MakeOf(site, weights, std::move(product), workspace);
   }
 
   // Whether RunBlock works.
@@ -84,6 +94,18 @@ class GateProduct {
 
  private:
   static constexpr bool kIsFloat = std::is_same_v<T, float>;
+
+  static Result<GateProduct> MakeOf(const KernelSite& site, size_t weights, ProductShape product,
+                                    WorkspaceLayout& workspace) {
+    GateProduct made;
+    if constexpr (kIsFloat) {
+      PLIMSOLL_ASSIGN(made.product_,
+                      FloatProduct::Make(site, weights, std::move(product), 1, {}, workspace));
+    } else {
+      made.product_ = std::move(product);
+    }
+    return made;
+  }
 
   static Addend AddendOf(const GateAddend<T>& addend) {
     return {

@@ -35,6 +35,7 @@ struct Direction {
   std::optional<GateProduct<T>> reset_state;  // GRU: the last gate takes the reset state
   QuantizedGates quantized_state;             // in place of the first
   std::vector<RecurrentActivation> functions;
+  bool has_default_functions = false;
 };
 
 // Multiplications of a step that are worth a thread of their own, and of a whole layer.
@@ -56,8 +57,9 @@ struct DirectionPlaces {
 // to the gates is worked out for a stretch of steps at once, the states' part step by step. The
 // workspace does not grow with the sequence. Threads share out the rows and columns of every step
 // in one region: who works on a column of a gate works on that column of all gates and of the
-// states, so that steps wait for each other once, or twice in a GRU with an early reset. Every
-// number is the same however many threads there are.
+// states, so that steps wait for each other once, or twice in a GRU with an early reset. Where no
+// threads share a step, all gates are one product. Every number is the same however many threads
+// there are.
 template <typename T>
 class RecurrentKernel final : public Kernel {
  public:
@@ -69,7 +71,10 @@ class RecurrentKernel final : public Kernel {
     kernel->late_reset_ = site.attributes().Int("linear_before_reset", 0) != 0;
     kernel->couples_ = site.attributes().Int("input_forget", 0) != 0;
     kernel->has_lengths_ = site.has_input(Ports::kLengths);
+    kernel->has_peepholes_ = cell == Cell::kLstm && site.has_input(Ports::kPeepholes);
     const RecurrentShape& shape = kernel->shape_;
+    kernel->joined_ = !quantized && !kernel->resets_early() &&
+                      (Threads() < 2 || kernel->StepWork() < 2 * kShareWork);
     WorkspaceLayout workspace;
     PLIMSOLL_TRY(kernel->PlanStates(site, workspace));
     const int64_t lanes = kernel->DirectionsAtOnce(site);
@@ -78,7 +83,7 @@ class RecurrentKernel final : public Kernel {
     const bool gathers =
         (shape.batch_first && shape.batch > 1) || (kernel->has_lengths_ && reverses);
     const Bytes room((site.most_workspace - workspace.total()).value() / lanes);
-    kernel->data_.emplace(shape, gathers, quantized, room);
+    kernel->data_.emplace(shape, gathers, quantized, kernel->joined_, room);
     PLIMSOLL_TRY(kernel->data_->MakeProducts(site, workspace));
     for (DirectionPlaces& places : kernel->places_) {
       // The sums of one step lie as its gates do, and become them.
@@ -97,7 +102,7 @@ class RecurrentKernel final : public Kernel {
   }
 
   Status Run(const KernelCall& call) const override {
-    PLIMSOLL_TRY(CheckLengths(call));
+    PLIMSOLL_TRY(CheckLengths(shape_, Lengths(call)));
     // Without lengths every place is written.
     if (T* const all = Output(call, Ports::kAll); all != nullptr && has_lengths_) {
       std::fill_n(all, shape_.sequence * shape_.directions * shape_.StateSize(), T(0));
@@ -120,7 +125,7 @@ class RecurrentKernel final : public Kernel {
   struct Memory {
     DataSums<T>::Memory data;
     T* bias = nullptr;
-    T* gates = nullptr;  // of a GRU with a late reset: and what the state adds to the last one
+    T* gates = nullptr;  // of a GRU with a late reset: and what the data adds to the last one
     T* hidden[2] = {};   // before and after each step by turns
     T* cell = nullptr;
     T* reset = nullptr;
@@ -139,6 +144,9 @@ class RecurrentKernel final : public Kernel {
   bool resets_early() const { return cell_ == Cell::kGru && !late_reset_; }
   bool resets_late() const { return cell_ == Cell::kGru && late_reset_; }
   int64_t PhasesOfAStep() const { return resets_early() ? 2 : 1; }
+  // From gate to gate and from item to item, in the gates of a step.
+  int64_t GateStride() const { return joined_ ? shape_.hidden : shape_.StateSize(); }
+  int64_t ItemStride() const { return joined_ ? shape_.gates * shape_.hidden : shape_.hidden; }
   // Of all gates and all columns.
   int64_t StepWork() const { return shape_.gates * shape_.batch * shape_.hidden * shape_.hidden; }
 
@@ -148,10 +156,18 @@ class RecurrentKernel final : public Kernel {
       Direction<T> direction;
       PLIMSOLL_ASSIGN(direction.functions,
                       ReadRecurrentActivations(site, DefaultsOf(cell_), d, quantized_));
+      direction.has_default_functions = AreSigmoidThenTanh(direction.functions);
       if (quantized_) {
         PLIMSOLL_ASSIGN(direction.quantized_state,
                         QuantizedGates::Make(site, Ports::kRecurrence, Ports::kRecurrenceScale,
                                              shape_, d, shape_.batch, workspace));
+        directions_.push_back(std::move(direction));
+        continue;
+      }
+      if (joined_) {
+        PLIMSOLL_ASSIGN(direction.state,
+                        GateProduct<T>::MakeJoined(site, Ports::kRecurrence, shape_, d,
+                                                   shape_.batch, workspace));
         directions_.push_back(std::move(direction));
         continue;
       }
@@ -228,26 +244,11 @@ class RecurrentKernel final : public Kernel {
     return has_lengths_ ? static_cast<const int32_t*>(call.inputs[Ports::kLengths]) : nullptr;
   }
 
-  Status CheckLengths(const KernelCall& call) const {
-    for (int64_t item = 0; has_lengths_ && item < shape_.batch; ++item) {
-      const int64_t length = Lengths(call)[item];
-      if (length >= 0 && length <= shape_.sequence) continue;
-      return Error{.kind = ErrorKind::kRunFailed,
-                   .code = "kernel.input",
-                   .what = "cannot run a recurrent layer",
-                   .where = "",
-                   .why = StrCat("item ", item, " has ", length, " places where the data has ",
-                                 shape_.sequence),
-                   .remedy = ""};
-    }
-    return {};
-  }
-
   // What is there before the first step: states, and what the biases add to each gate. Biases of
   // quantised layers come last of all.
   void Begin(const KernelCall& call, int64_t number, const Memory& memory) const {
-    LoadState(Input(call, Ports::kHidden), number, memory.hidden[0]);
-    if (cell_ == Cell::kLstm) LoadState(Input(call, Ports::kCell), number, memory.cell);
+    LoadState(shape_, number, Input(call, Ports::kHidden), memory.hidden[0]);
+    if (cell_ == Cell::kLstm) LoadState(shape_, number, Input(call, Ports::kCell), memory.cell);
     const T* const bias = Input(call, Ports::kBias);
     for (int64_t i = 0; bias != nullptr && i < shape_.gates * shape_.hidden; ++i) {
       const T* const own = bias + 2 * number * shape_.gates * shape_.hidden + i;
@@ -258,26 +259,10 @@ class RecurrentKernel final : public Kernel {
   }
 
   void End(const KernelCall& call, int64_t number, const Memory& memory) const {
-    StoreState(memory.hidden[shape_.sequence % 2], number, Output(call, Ports::kLastHidden));
-    if (cell_ == Cell::kLstm) StoreState(memory.cell, number, Output(call, Ports::kLastCell));
-  }
-
-  void LoadState(const T* initial, int64_t number, T* state) const {
-    for (int64_t item = 0; item < shape_.batch; ++item) {
-      T* const to = state + item * shape_.hidden;
-      if (initial == nullptr) {
-        std::fill_n(to, shape_.hidden, T(0));
-      } else {
-        std::copy_n(initial + shape_.LastOffset(number, item), shape_.hidden, to);
-      }
-    }
-  }
-
-  void StoreState(const T* state, int64_t number, T* last) const {
-    for (int64_t item = 0; last != nullptr && item < shape_.batch; ++item) {
-      std::copy_n(state + item * shape_.hidden, shape_.hidden,
-                  last + shape_.LastOffset(number, item));
-    }
+    StoreState(shape_, number, memory.hidden[shape_.sequence % 2],
+               Output(call, Ports::kLastHidden));
+    if (cell_ == Cell::kLstm)
+      StoreState(shape_, number, memory.cell, Output(call, Ports::kLastCell));
   }
 
   // A stretch has phases for its data, then those of its steps.
@@ -301,7 +286,7 @@ class RecurrentKernel final : public Kernel {
       SumResetStates(call, number, block, sums, memory);
     }
     for (int64_t item = block.first_row; item < block.first_row + block.rows; ++item) {
-      StepItem(call, number, step, item, block, memory);
+      StepItem(call, number, step, item, block, sums, memory);
     }
   }
 
@@ -329,7 +314,41 @@ class RecurrentKernel final : public Kernel {
         return;
       }
     }
+    if (joined_ && resets_late()) return SumLateStates(call, number, before, sums, memory);
     Multiply(call, direction.state, block, before, sums, memory.gates);
+  }
+
+  // Of a GRU with a late reset whose gates are joined: to the last one the state's bias is added.
+  void SumLateStates(const KernelCall& call, int64_t number, const T* before,
+                     const GateAddend<T>& sums, const Memory& memory) const {
+    const T* const bias = LateBias(call, number);
+    for (int64_t item = 0; item < shape_.batch; ++item) {
+      const T* const data = sums.data + item * sums.row_stride;
+      T* const gates = memory.gates + item * ItemStride();
+      if (data == gates) {
+        std::copy_n(data + 2 * shape_.hidden, shape_.hidden, DataOfLastGate(memory, item));
+      } else {
+        std::copy_n(data, 2 * shape_.hidden, gates);
+      }
+      if (bias == nullptr) {
+        std::fill_n(gates + 2 * shape_.hidden, shape_.hidden, T(0));
+      } else {
+        std::copy_n(bias, shape_.hidden, gates + 2 * shape_.hidden);
+      }
+    }
+    directions_[static_cast<size_t>(number)].state.Run(
+        before, Input(call, Ports::kRecurrence), {.data = memory.gates, .row_stride = ItemStride()},
+        memory.gates, call.workspace);
+  }
+
+  const T* LateBias(const KernelCall& call, int64_t number) const {
+    const T* const bias = Input(call, Ports::kBias);
+    return bias == nullptr ? nullptr : bias + (6 * number + 5) * shape_.hidden;
+  }
+
+  // Where it is kept while the gates hold what the state adds, where the sums are the gates.
+  T* DataOfLastGate(const Memory& memory, int64_t item) const {
+    return memory.gates + 3 * shape_.StateSize() + item * shape_.hidden;
   }
 
   // Of a GRU with an early reset: what the reset state adds to the last gate.
@@ -357,8 +376,8 @@ class RecurrentKernel final : public Kernel {
     return range;
   }
 
-  // Activates z and r, and works out what the last gate takes: the reset state, or with a late
-  // reset what the state adds to it.
+  // Activates z and r, where the step does not, and works out what the last gate takes: the reset
+  // state, or with a late reset what the state adds to it.
   void PrepareGru(const KernelCall& call, int64_t number, int64_t step, const ProductBlock& block,
                   const GateAddend<T>& sums, const Memory& memory) const {
     const Direction<T>& direction = directions_[static_cast<size_t>(number)];
@@ -367,32 +386,39 @@ class RecurrentKernel final : public Kernel {
     const CellStep<T> cell{.size = block.columns, .clip = static_cast<T>(shape_.clip)};
     for (int64_t item = block.first_row; item < block.first_row + block.rows; ++item) {
       const int64_t first = item * shape_.hidden + block.first_column;
-      for (const int64_t gate : {0, 1}) {
-        cell.Activate(memory.gates + gate * size + first, direction.functions[0]);
+      T* const gates = memory.gates + item * ItemStride() + block.first_column;
+      for (int64_t gate = 0; !StepsWholeRows(direction) && gate < 2; ++gate) {
+        cell.Activate(gates + gate * GateStride(), direction.functions[0]);
       }
       for (int64_t i = first; resets_early() && i < first + block.columns; ++i) {
         memory.reset[i] = memory.gates[size + i] * before[i];
       }
-      if (!resets_late()) continue;
-      CopyUnlessThere(sums.data + 2 * sums.gate_stride + first, block.columns,
-                      memory.gates + 2 * size + first);
+      if (!joined_ && resets_late() && sums.data == memory.gates) {
+        std::copy_n(gates + 2 * size, block.columns,
+                    DataOfLastGate(memory, item) + block.first_column);
+      }
     }
-    if (!resets_late()) return;
-    GateAddend<T> bias{.data = Input(call, Ports::kBias)};
-    if (bias.data != nullptr) bias.data += (6 * number + 5) * shape_.hidden;
-    Multiply(call, *direction.reset_state, block, before, bias, memory.gates + 3 * size);
+    if (joined_ || !resets_late()) return;
+    Multiply(call, *direction.reset_state, block, before, {.data = LateBias(call, number)},
+             memory.gates + 2 * size);
+  }
+
+  // Whether a step of an item is one pass (gate_rows.h).
+  bool StepsWholeRows(const Direction<T>& direction) const {
+    const bool has_form = cell_ == Cell::kLstm ? !couples_ && !has_peepholes_ : resets_late();
+    return has_form && direction.has_default_functions && shape_.clip == 0 && !quantized_;
   }
 
   // The columns of a block of what a step makes of an item.
   void StepItem(const KernelCall& call, int64_t number, int64_t step, int64_t item,
-                const ProductBlock& block, const Memory& memory) const {
-    const std::vector<RecurrentActivation>& functions =
-        directions_[static_cast<size_t>(number)].functions;
+                const ProductBlock& block, const GateAddend<T>& sums, const Memory& memory) const {
+    const Direction<T>& direction = directions_[static_cast<size_t>(number)];
+    const std::vector<RecurrentActivation>& functions = direction.functions;
     const int64_t column = block.first_column;
     const int64_t offset = item * shape_.hidden + column;
     const int64_t time = shape_.TimeOf(Lengths(call), number, step, item);
-    CellStep<T> cell{.gates = memory.gates + offset,
-                     .stride = shape_.StateSize(),
+    CellStep<T> cell{.gates = memory.gates + item * ItemStride() + column,
+                     .stride = GateStride(),
                      .before = memory.hidden[step % 2] + offset,
                      .hidden = memory.hidden[(step + 1) % 2] + offset,
                      .cell = memory.cell + offset,
@@ -406,12 +432,18 @@ class RecurrentKernel final : public Kernel {
     if (const T* const bias = Input(call, Ports::kBias); quantized_ && bias != nullptr) {
       cell.late_bias = bias + 2 * number * shape_.gates * shape_.hidden + column;
     }
-    const T* const peepholes = cell_ == Cell::kLstm ? Input(call, Ports::kPeepholes) : nullptr;
-    if (peepholes != nullptr) cell.peepholes = peepholes + 3 * number * shape_.hidden + column;
-    if (resets_late()) cell.carried = cell.gate(3);
+    if (has_peepholes_) {
+      cell.peepholes = Input(call, Ports::kPeepholes) + 3 * number * shape_.hidden + column;
+    }
+    if (resets_late()) {
+      cell.data = sums.data == memory.gates
+                      ? DataOfLastGate(memory, item) + column
+                      : sums.data + 2 * sums.gate_stride + item * sums.row_stride + column;
+    }
+    const bool whole = StepsWholeRows(direction);
     if (cell_ == Cell::kRnn) StepRnn(cell, functions);
-    if (cell_ == Cell::kGru) StepGru(cell, functions);
-    if (cell_ == Cell::kLstm) StepLstm(cell, functions, couples_);
+    if (cell_ == Cell::kGru) whole ? StepWholeGru(cell) : StepGru(cell, functions);
+    if (cell_ == Cell::kLstm) whole ? StepWholeLstm(cell) : StepLstm(cell, functions, couples_);
     if (T* const all = Output(call, Ports::kAll)) {
       std::copy_n(cell.hidden, cell.size, all + shape_.AllOffset(time, number, item) + column);
     }
@@ -422,6 +454,8 @@ class RecurrentKernel final : public Kernel {
   RecurrentShape shape_;
   bool late_reset_ = false;  // GRU: linear_before_reset
   bool couples_ = false;     // LSTM: input_forget
+  bool has_peepholes_ = false;
+  bool joined_ = false;  // the gates of an item lie side by side, and are one product
   bool has_lengths_ = false;
   std::optional<DataSums<T>> data_;
   std::vector<Direction<T>> directions_;

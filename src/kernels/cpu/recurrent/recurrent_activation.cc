@@ -65,8 +65,8 @@ UnaryLoop LoopOf(size_t index) {
 }
 
 UnaryLoop FastLoop(std::string_view name, bool quantized) {
-  if (name == "Sigmoid") return quantized ? Float32().rational_sigmoid : Float32().sigmoid;
-  if (name == "Tanh") return quantized ? Float32().rational_tanh : Float32().tanh;
+  if (name == "Sigmoid") return quantized ? Float32().steps.sigmoid : Float32().sigmoid;
+  if (name == "Tanh") return Float32().tanh;
   if (name == "Relu") return Float32().relu;
   return nullptr;
 }
@@ -117,6 +117,13 @@ Result<std::vector<RecurrentActivation>> ReadRecurrentActivations(
     if (place >= first) activations.push_back(activation);
   }
   return activations;
+}
+
+bool AreSigmoidThenTanh(std::span<const RecurrentActivation> functions) {
+  return functions[0].loop == Float32().sigmoid &&
+         std::ranges::all_of(functions.subspan(1), [](const RecurrentActivation& function) {
+           return function.loop == Float32().tanh;
+         });
 }
 
 }  // namespace plimsoll::kernels::cpu

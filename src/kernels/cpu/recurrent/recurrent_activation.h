@@ -24,4 +24,7 @@ Result<std::vector<RecurrentActivation>> ReadRecurrentActivations(
     const KernelSite& site, std::span<const std::string_view> defaults, int64_t direction,
     bool quantized = false);
 
+// Whether the first is the sigmoid and all others tanh, over float32.
+bool AreSigmoidThenTanh(std::span<const RecurrentActivation> functions);
+
 }  // namespace plimsoll::kernels::cpu

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
+#include "kernels/cpu/recurrent/gate_rows.h"
 #include "kernels/cpu/recurrent/recurrent_activation.h"
 
 // What one step makes of the gates' sums, for each kind of cell. A cell is given the sums of one
@@ -18,7 +20,7 @@ struct CellStep {
   T* hidden = nullptr;           // becomes that of this step
   T* cell = nullptr;             // LSTM
   const T* peepholes = nullptr;  // LSTM: of this direction and column, or null
-  const T* carried = nullptr;    // GRU: what the state adds to the last gate
+  const T* data = nullptr;       // GRU: of the last gate, which has what the state adds to it
   const T* late_bias = nullptr;  // LSTM: of the data, then of the state, or null: is in the sums
   int64_t size = 0;              // columns
   int64_t whole = 0;             // columns of the layer
@@ -46,18 +48,33 @@ void StepRnn(const CellStep<T>& step, const std::vector<RecurrentActivation>& fu
   std::copy_n(step.gates, step.size, step.hidden);
 }
 
-// Gates z, r, h; z and r are activated already, and the state's part of h is in it or `carried`.
+// Gates z, r, h; z and r are activated already.
 template <typename T>
 void StepGru(const CellStep<T>& step, const std::vector<RecurrentActivation>& functions) {
   const T* const update = step.gate(0);
   T* const candidate = step.gate(2);
-  if (step.carried != nullptr) {
+  if (step.data != nullptr) {
     const T* const reset = step.gate(1);
-    for (int64_t i = 0; i < step.size; ++i) candidate[i] += reset[i] * step.carried[i];
+    for (int64_t i = 0; i < step.size; ++i) candidate[i] = step.data[i] + reset[i] * candidate[i];
   }
   step.Activate(candidate, functions[1]);
   for (int64_t i = 0; i < step.size; ++i) {
     step.hidden[i] = (1 - update[i]) * candidate[i] + update[i] * step.before[i];
+  }
+}
+
+// The same in one pass, of a layer of float32 with the standard's functions and no more than them.
+template <typename T>
+void StepWholeGru(const CellStep<T>& step) {
+  if constexpr (std::is_same_v<T, float>) {
+    StepGruRow(step.gates, step.stride, step.data, step.before, step.size, step.hidden);
+  }
+}
+
+template <typename T>
+void StepWholeLstm(const CellStep<T>& step) {
+  if constexpr (std::is_same_v<T, float>) {
+    StepLstmRow(step.gates, step.stride, step.size, step.cell, step.hidden);
   }
 }
 

@@ -33,4 +33,19 @@ Result<RecurrentShape> ReadRecurrentShape(const KernelSite& site, int64_t gates,
   return shape;
 }
 
+Status CheckLengths(const RecurrentShape& shape, const int32_t* lengths) {
+  for (int64_t item = 0; lengths != nullptr && item < shape.batch; ++item) {
+    const int64_t length = lengths[item];
+    if (length >= 0 && length <= shape.sequence) continue;
+    return Error{.kind = ErrorKind::kRunFailed,
+                 .code = "kernel.input",
+                 .what = "cannot run a recurrent layer",
+                 .where = "",
+                 .why = StrCat("item ", item, " has ", length, " places where the data has ",
+                               shape.sequence),
+                 .remedy = ""};
+  }
+  return {};
+}
+
 }  // namespace plimsoll::kernels::cpu

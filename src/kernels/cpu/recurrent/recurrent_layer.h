@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/kernel.h"
 
 namespace plimsoll::kernels::cpu {
@@ -60,5 +62,30 @@ struct RecurrentShape {
 
 Result<RecurrentShape> ReadRecurrentShape(const KernelSite& site, int64_t gates,
                                           bool quantized = false);
+
+// Of the items, where there are any: each within the sequence.
+Status CheckLengths(const RecurrentShape& shape, const int32_t* lengths);
+
+// The states of all items in a direction, as the inputs and outputs have them; null: zeros, and
+// nothing to write.
+template <typename T>
+void LoadState(const RecurrentShape& shape, int64_t direction, const T* initial, T* state) {
+  for (int64_t item = 0; item < shape.batch; ++item) {
+    T* const to = state + item * shape.hidden;
+    if (initial == nullptr) {
+      std::fill_n(to, shape.hidden, T(0));
+    } else {
+      std::copy_n(initial + shape.LastOffset(direction, item), shape.hidden, to);
+    }
+  }
+}
+
+template <typename T>
+void StoreState(const RecurrentShape& shape, int64_t direction, const T* state, T* last) {
+  for (int64_t item = 0; last != nullptr && item < shape.batch; ++item) {
+    std::copy_n(state + item * shape.hidden, shape.hidden,
+                last + shape.LastOffset(direction, item));
+  }
+}
 
 }  // namespace plimsoll::kernels::cpu

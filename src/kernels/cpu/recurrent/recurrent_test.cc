@@ -94,20 +94,54 @@ TEST(RecurrentTest, LargerWeightsHaveLongerStretches) {
   EXPECT_GE(workspace(2000), kAllSteps);
 }
 
+// Threads cut the columns of each gate; one alone multiplies all gates at once.
 TEST(RecurrentTest, GatesWhoseColumnsAreCutForThreadsAreTheSame) {
   static constexpr int64_t kHidden = 270;
-  const auto run = [](int threads) {
-    const ThreadScope scope(threads);
-    HeapPackedWeights weights;
-    const auto prepared =
-        Prepare({.op = "LSTM", .attributes = {{"hidden_size", kHidden}}},
-                {Wavy({3, 4, 8}), Wavy({1, 4 * kHidden, 8}, 1), Wavy({1, 4 * kHidden, kHidden}, 2)},
-                {1, 2}, &weights);
-    EXPECT_TRUE(prepared.ok());
-    return *prepared->Run();
-  };
-  const Floats expected = run(1);
-  for (const int threads : {8, 16, 50}) EXPECT_EQ(run(threads), expected) << threads;
+  for (const Cell& cell :
+       {Cell{"LSTM", 4, 0}, Cell{"GRU", 3, 0}, Cell{"GRU", 3, 1}, Cell{"RNN", 1, 0}}) {
+    for (const int64_t steps : {1, 3}) {
+      const auto run = [&](int threads) {
+        const ThreadScope scope(threads);
+        HeapPackedWeights weights;
+        OneNode node = Layer(cell, "forward");
+        node.attributes.front().second = kHidden;
+        const auto prepared = Prepare(
+            node,
+            {Wavy({steps, 4, 8}), Wavy({1, cell.gates * kHidden, 8}, 1),
+             Wavy({1, cell.gates * kHidden, kHidden}, 2), Wavy({1, 2 * cell.gates * kHidden}, 3)},
+            {1, 2, 3}, &weights);
+        EXPECT_TRUE(prepared.ok());
+        return *prepared->Run();
+      };
+      const Floats expected = run(1);
+      for (const int threads : {8, 16, 50}) {
+        EXPECT_EQ(run(threads), expected) << cell.op << " with " << threads << " threads";
+      }
+    }
+  }
+}
+
+// A bound on the gates that none comes near to takes the step apart into its functions.
+TEST(RecurrentTest, StepsInOnePassAreThoseOfOneFunctionAfterTheOther) {
+  for (const Cell& cell : {Cell{"LSTM", 4, 0}, Cell{"GRU", 3, 1}}) {
+    for (const int64_t hidden : {1, 5, 16, 37}) {
+      for (const int64_t batch : {1, 3}) {
+        const auto run = [&](double clip) {
+          OneNode node = Layer(cell, "reverse");
+          node.attributes.front().second = hidden;
+          if (clip > 0) node.attributes.emplace_back("clip", clip);
+          const auto made = node.Run(
+              {Wavy({kSequence, batch, kFeatures}), Wavy({1, cell.gates * hidden, kFeatures}, 1),
+               Wavy({1, cell.gates * hidden, hidden}, 2), Wavy({1, 2 * cell.gates * hidden}, 3),
+               HostTensor(), Wavy({1, batch, hidden}, 4)});
+          EXPECT_TRUE(made.ok()) << made.error().Text();
+          return ElementsOf<float>((*made)[0]);
+        };
+        EXPECT_THAT(run(0), Pointwise(FloatNear(1e-6f), run(1e6)))
+            << cell.op << " of " << hidden << " over " << batch << " items";
+      }
+    }
+  }
 }
 
 // The columns of all gates fill groups where those of one gate do not.

@@ -104,17 +104,17 @@ TEST(AxisDefinitionsTest, JoinsAndCutsAlongEveryAxis) {
   }
 }
 
-TEST(AxisDefinitionsTest, SumsAlongAnAxisInEveryWay) {
-  const HostTensor x = WholeNumbers(DataType::kFloat32, kDims, 1);
+void ExpectSumsAlongAxes(const Dims& dims) {
+  const HostTensor x = WholeNumbers(DataType::kFloat32, dims, 1);
   for (const int64_t axis : {0, 1, 2, -1, -3}) {
     const auto along = static_cast<size_t>(axis < 0 ? axis + 3 : axis);
     for (const int64_t exclusive : {0, 1}) {
       for (const int64_t reverse : {0, 1}) {
         const OneNode node{.op = "CumSum",
                            .attributes = {{"exclusive", exclusive}, {"reverse", reverse}}};
-        ExpectDefinition(node, {x, Numbers<int64_t>({}, {axis})}, kDims, [&](const Place& place) {
+        ExpectDefinition(node, {x, Numbers<int64_t>({}, {axis})}, dims, [&](const Place& place) {
           double sum = 0;
-          for (int64_t i = 0; i < kDims[along]; ++i) {
+          for (int64_t i = 0; i < dims[along]; ++i) {
             const int64_t distance = reverse == 1 ? i - place[along] : place[along] - i;
             if (distance < exclusive) continue;
             Place at = place;
@@ -126,6 +126,11 @@ TEST(AxisDefinitionsTest, SumsAlongAnAxisInEveryWay) {
       }
     }
   }
+}
+
+TEST(AxisDefinitionsTest, SumsAlongAnAxisInEveryWay) {
+  ExpectSumsAlongAxes(kDims);
+  ExpectSumsAlongAxes({2, 5, 83});  // whole groups of lanes, and lanes behind them
 }
 
 // Steps and bounds of both signs, on one axis and on two.

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <type_traits>
 
 #include "kernels/cpu/elementwise/element_order.h"
 #include "kernels/cpu/families.h"
@@ -97,6 +99,44 @@ void RunFew(const KernelCall& call, const Selection& selection) {
   });
 }
 
+// Elements and their places as one whole number that sorts as they do. Equal ones, both zeros among
+// them, sort by their places, and NaN is larger than any number.
+constexpr int64_t kMostPlaces = int64_t{1} << 32;
+
+uint64_t SortedNumber(float element, int64_t place, bool largest) {
+  constexpr uint32_t kSign = uint32_t{1} << 31;
+  const auto bits = std::bit_cast<uint32_t>(element + 0.0F);
+  const uint32_t rising = element != element ? ~0U : (bits & kSign) != 0 ? ~bits : bits | kSign;
+  return uint64_t{largest ? ~rising : rising} << 32 | static_cast<uint32_t>(place);
+}
+
+// The same as OrderPlaces, without looking elements up while they are sorted.
+void OrderFloats(const Selection& selection, const float* first, int64_t* places) {
+  auto* const numbers = reinterpret_cast<uint64_t*>(places);
+  const int64_t length = selection.split.length;
+  const int64_t kept = selection.kept;
+  const auto number = [&](int64_t place) {
+    return SortedNumber(first[place * selection.split.inner], place, selection.largest);
+  };
+  if (!selection.by_heap) {
+    for (int64_t place = 0; place < length; ++place) numbers[place] = number(place);
+    if (kept < length) std::nth_element(numbers, numbers + kept, numbers + length);
+    std::sort(numbers, numbers + kept);
+  } else {
+    for (int64_t place = 0; place < kept; ++place) numbers[place] = number(place);
+    std::make_heap(numbers, numbers + kept);
+    for (int64_t place = kept; place < length; ++place) {
+      const uint64_t next = number(place);
+      if (next >= numbers[0]) continue;
+      std::pop_heap(numbers, numbers + kept);
+      numbers[kept - 1] = next;
+      std::push_heap(numbers, numbers + kept);
+    }
+    std::sort_heap(numbers, numbers + kept);
+  }
+  for (int64_t i = 0; i < kept; ++i) places[i] = static_cast<uint32_t>(numbers[i]);
+}
+
 template <typename T>
 void RunTopK(const KernelCall& call, const Selection& selection) {
   const AxisSplit& split = selection.split;
@@ -110,13 +150,22 @@ void RunTopK(const KernelCall& call, const Selection& selection) {
     const T* first = from + outer * split.length * split.inner + inner;
     auto* const places =
         selection.in_output ? indices + outer * kept : static_cast<int64_t*>(call.workspace);
-    OrderPlaces(selection, places, [&](int64_t a, int64_t b) {
+    const auto before = [&](int64_t a, int64_t b) {
       const T& left = first[a * split.inner];
       const T& right = first[b * split.inner];
       if (ComesBefore(left, right)) return !selection.largest;
       if (ComesBefore(right, left)) return selection.largest;
       return a < b;
-    });
+    };
+    if constexpr (std::is_same_v<T, float>) {
+      if (split.length < kMostPlaces) {
+        OrderFloats(selection, first, places);
+      } else {
+        OrderPlaces(selection, places, before);
+      }
+    } else {
+      OrderPlaces(selection, places, before);
+    }
     for (int64_t i = 0; i < kept; ++i) {
       const int64_t at = (outer * kept + i) * split.inner + inner;
       if (values != nullptr) values[at] = first[places[i] * split.inner];

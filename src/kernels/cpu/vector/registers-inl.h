@@ -1,6 +1,6 @@
 // What keeps the compiler from spending load ports and registers on addresses in the innermost
-// loops of products. Compiled once for each instruction set: the guard below is Highway's, which
-// lets every target in once.
+// loops of products, and from fusing steps. Compiled once for each instruction set: the guard below
+// is Highway's, which lets every target in once.
 #if defined(PLIMSOLL_KERNELS_CPU_VECTOR_REGISTERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PLIMSOLL_KERNELS_CPU_VECTOR_REGISTERS_INL_H_
 #undef PLIMSOLL_KERNELS_CPU_VECTOR_REGISTERS_INL_H_
@@ -21,6 +21,18 @@ template <typename V>
 HWY_INLINE void HoldInRegister(V& vector) {
 #if HWY_TARGET == HWY_AVX3
   asm("" : "+v"(vector.raw));
+#else
+  static_cast<void>(vector);
+#endif
+}
+
+// Here the vector is rounded: a product does not become one step with the sum that takes it.
+template <typename V>
+HWY_INLINE void RoundHere(V& vector) {
+#if HWY_TARGET == HWY_AVX3
+  asm("" : "+v"(vector.raw));
+#elif HWY_TARGET == HWY_AVX2
+  asm("" : "+x"(vector.raw));
 #else
   static_cast<void>(vector);
 #endif

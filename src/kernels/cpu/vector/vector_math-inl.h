@@ -1,6 +1,7 @@
 // Mathematical functions over Highway's float vectors, compiled once for each instruction set: the
-// guard below is Highway's, which lets every target in once. Polynomials are our own minimax fits;
-// each comment gives the largest relative error of the fit itself.
+// guard below is Highway's, which lets every target in once. The terms of Exp, Erf, Tanh and
+// RationalSigmoid, and the order of their steps, are ONNX Runtime's, and results are its to the
+// last bit. Each comment gives the largest relative error of the fit itself.
 #if defined(PLIMSOLL_KERNELS_CPU_VECTOR_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PLIMSOLL_KERNELS_CPU_VECTOR_MATH_INL_H_
 #undef PLIMSOLL_KERNELS_CPU_VECTOR_MATH_INL_H_
@@ -30,21 +31,28 @@ HWY_INLINE V PowerOfTwo(D d, hn::Vec<hn::RebindToSigned<D>> n) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
 }
 
-// The whole number nearest to x / ln 2.
+// The whole number nearest to x / ln 2, for sizes of x below 2^21.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V WholePowers(D d, V x) {
-  return hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
+  // Numbers as large as this one have no fraction.
+  const V large = hn::Set(d, 0x1.8p23f);
+  return hn::Sub(hn::MulAdd(x, hn::Set(d, 1.44269504f), large), large);
 }
 
-// e^r - 1 for what is left of x: r = x - whole ln 2, at most half of ln 2. Error 1.4e-8.
+// What is left of x: x - whole ln 2, at most half of ln 2.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V ExpMinusOneOfRest(D d, V x, V whole) {
-  static constexpr float kTerms[] = {0.49999997f, 0.16666543f, 0.0416672f, 0.008366514f,
-                                     0.0013882522f};
+HWY_INLINE V RestOfPowers(D d, V x, V whole) {
   // ln 2 in two parts; the first has so few bits that its products are exact.
-  V r = hn::NegMulAdd(whole, hn::Set(d, 0.693359375f), x);
-  r = hn::NegMulAdd(whole, hn::Set(d, -2.12194440e-4f), r);
-  return hn::MulAdd(hn::Mul(r, r), Polynomial(d, r, kTerms), r);
+  const V rest = hn::MulAdd(whole, hn::Set(d, -6.93145752e-1f), x);
+  return hn::MulAdd(whole, hn::Set(d, -1.42860677e-6f), rest);
+}
+
+// e^x for such a rest. Error 5e-9.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ExpOfRest(D d, V rest) {
+  static constexpr float kTerms[] = {1.0f,           1.0f,           0x1.fffff6p-2f, 0x1.55545p-3f,
+                                     0x1.555b5ap-5f, 0x1.125edcp-7f, 0x1.694p-10f};
+  return Polynomial(d, rest, kTerms);
 }
 
 // Whether Max and Min give their second operand where one of them is NaN.
@@ -84,7 +92,7 @@ HWY_INLINE V Exp(D d, V x) {
   const V bounded = AtLeast(d, -104.0f, x);
   // Beyond 129 the rest is no longer small, but then the result is infinite anyway.
   const V whole = hn::Min(WholePowers(d, bounded), hn::Set(d, 129.0f));
-  const V y = hn::Add(ExpMinusOneOfRest(d, bounded, whole), hn::Set(d, 1.0f));
+  const V y = ExpOfRest(d, RestOfPowers(d, bounded, whole));
   if (kScalesToAnyNumber) return TimesPowerOfTwo(d, y, whole);
   // In two steps, so that results beyond the normal numbers are reached.
   const auto n = hn::ConvertTo(hn::RebindToSigned<D>(), whole);
@@ -96,19 +104,40 @@ HWY_INLINE V Exp(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ExpOfNormal(D d, V x) {
   const V whole = hn::Min(WholePowers(d, x), hn::Set(d, 128.0f));
-  return TimesPowerOfTwo(d, hn::Add(ExpMinusOneOfRest(d, x, whole), hn::Set(d, 1.0f)), whole);
+  return TimesPowerOfTwo(d, ExpOfRest(d, RestOfPowers(d, x, whole)), whole);
 }
 
+// x above(x^2) / below(x^2), with x kept to `limit` on both sides.
+template <class D, class V = hn::Vec<D>, size_t kAbove, size_t kBelow>
+HWY_INLINE V Ratio(D d, V x, float limit, const float (&above)[kAbove],
+                   const float (&below)[kBelow]) {
+  const V kept = AtMost(d, limit, AtLeast(d, -limit, x));
+  const V square = hn::Mul(kept, kept);
+  return hn::Div(hn::Mul(Polynomial(d, square, above), kept), Polynomial(d, square, below));
+}
+
+// Error 2.6e-7.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Tanh(D d, V x) {
-  const V two = hn::Set(d, 2.0f);
-  // From 10 on the result is 1.
-  const V doubled = hn::Mul(AtMost(d, 10.0f, hn::Abs(x)), two);
-  const V whole = WholePowers(d, doubled);
-  const V one = hn::Set(d, 1.0f);
-  const V scale = TimesPowerOfTwo(d, one, whole);
-  const V minus_one = hn::MulAdd(ExpMinusOneOfRest(d, doubled, whole), scale, hn::Sub(scale, one));
-  return hn::CopySign(hn::Div(minus_one, hn::Add(minus_one, two)), x);
+  static constexpr float kAbove[] = {
+      4.89352455891786e-03f,  6.37261928875436e-04f, 1.48572235717979e-05f, 5.12229709037114e-08f,
+      -8.60467152213735e-11f, 2.00018790482477e-13f, -2.76076847742355e-16f};
+  static constexpr float kBelow[] = {4.89352518554385e-03f, 2.26843463243900e-03f,
+                                     1.18534705686654e-04f, 1.19825839466702e-06f};
+  return Ratio(d, x, 9.0f, kAbove, kBelow);
+}
+
+// 1 / (1 + e^-x) as such a ratio, with absolute errors below 4e-7.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V RationalSigmoid(D d, V x) {
+  static constexpr float kAbove[] = {2.48287947061529e-01f, 8.51377133304701e-03f,
+                                     6.08574864600143e-05f, 1.15627324459942e-07f,
+                                     4.37031012579801e-11f};
+  static constexpr float kBelow[] = {9.93151921023180e-01f, 1.16817656904453e-01f,
+                                     1.70198817374094e-03f, 6.29106785017040e-06f,
+                                     5.76102136993427e-09f, 6.10247389755681e-13f};
+  const V y = hn::Add(Ratio(d, x, 18.0f, kAbove, kBelow), hn::Set(d, 0.5f));
+  return AtMost(d, 1.0f, AtLeast(d, 0.0f, y));
 }
 
 // y / (1 + e^minus_x).
@@ -133,19 +162,26 @@ HWY_INLINE V ScaledErfc(D d, V a) {
   return hn::Mul(t, Polynomial(d, t, kTerms));
 }
 
+// Error 6e-8.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Erf(D d, V x) {
-  // erf(x) / x over the square of x up to 1. Error 4e-8.
-  static constexpr float kNear[] = {1.1283791f,   -0.37612325f,  0.1128018f,
-                                    -0.02671131f, 0.0049175513f, -0.0005631422f};
-  // The logarithm of erfc from 1 to 4, from where on erf is 1. Error 1.6e-8 of erf.
-  static constexpr float kFar[] = {-0.002671718f, -1.1174384f,   -0.65448904f,
-                                   -0.08863412f,  0.0147781009f, -0.0011504195f};
-  const V one = hn::Set(d, 1.0f);
-  const V size = AtMost(d, 4.0f, hn::Abs(x));
-  const V near_zero = hn::Mul(size, Polynomial(d, hn::Mul(size, size), kNear));
-  const V far = hn::Sub(one, ExpOfNormal(d, Polynomial(d, size, kFar)));
-  return hn::CopySign(hn::IfThenElse(hn::Gt(size, one), far, near_zero), x);
+  // erf(x) / x - 1 over the square of x.
+  static constexpr float kNear[] = {1.28379151e-1f,  -3.76124859e-1f, 1.12818025e-1f,
+                                    -2.67667342e-2f, 4.99339588e-3f,  -5.99104969e-4f};
+  // -log(1 - erf(x)) / x - 1.
+  static constexpr float kFar[] = {1.28717512e-1f, 6.34846687e-1f,  1.06777847e-1f, -2.42545605e-2f,
+                                   3.88393435e-3f, -3.83208680e-4f, 1.72948930e-5f};
+  // e^x over what is left of x: other terms than those of ExpOfRest.
+  static constexpr float kTerms[] = {1.0f,           1.0f,           4.99999851e-1f, 1.66664466e-1f,
+                                     4.16689515e-2f, 8.37550033e-3f, 1.38319808e-3f};
+  const V size = AtMost(d, 3.925f, hn::Abs(x));
+  const V near_zero = hn::MulAdd(Polynomial(d, hn::Mul(size, size), kNear), size, size);
+  const V power = hn::Neg(hn::MulAdd(Polynomial(d, size, kFar), size, size));
+  const V whole = WholePowers(d, power);
+  const V gone = Polynomial(d, RestOfPowers(d, power, whole), kTerms);
+  const V far = hn::Sub(hn::Set(d, 1.0f), TimesPowerOfTwo(d, gone, whole));
+  const V y = hn::IfThenElse(hn::Gt(size, hn::Set(d, 0.921875f)), far, near_zero);
+  return hn::CopySign(y, x);
 }
 
 // x erfc(-x / sqrt 2) / 2.

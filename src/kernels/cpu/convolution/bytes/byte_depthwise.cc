@@ -1,20 +1,14 @@
 #include "kernels/cpu/convolution/bytes/byte_depthwise.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <cstring>
-#include <span>
+#include <vector>
 
-#include "kernels/cpu/quantization/bounded_weights.h"
-#include "kernels/cpu/quantization/byte_quads.h"
 #include "kernels/cpu/quantization/flat_taps.h"
 
 namespace plimsoll::kernels::cpu {
 namespace {
 
-constexpr int64_t kMostTaps = 256;
-constexpr int64_t kMostParts = 6;  // of a quad that bounding takes apart
 constexpr int64_t kMostLineBytes = 64 << 10;
 // Of maps whose lines are copied before the first of them is read: a load of what stores have just
 // written in parts waits for them.
@@ -37,50 +31,13 @@ void CopyBytes(const uint8_t* from, int64_t count, uint8_t* to) {
   }
 }
 
-// Whether a quad's neighbours can be added up as `wide` (in 32 bits) or in 16 bits.
-bool AreBounded(int32_t a, int32_t b, bool wide) {
-  if (wide) return std::min(a, b) >= -128 && std::max(a, b) <= 127;
-  return std::abs(a) + std::abs(b) <= kMostOfPair && std::max(a, b) <= 127;
-}
-
 }  // namespace
-
-struct ByteDepthwise::Taps {
-  std::array<int64_t, kMostTaps * kMostParts> offsets;
-  std::array<int32_t, kMostTaps * kMostParts> weights;
-  int64_t quads = 0;
-  int32_t sum = 0;  // of all weights
-  const bool wide = SumsQuadsWide();
-
-  void AddBounded(int32_t a, int32_t b, int32_t c, int32_t d, int64_t offset) {
-    const auto byte = [](int32_t weight, int place) {
-      return static_cast<uint32_t>(weight & 0xff) << (8 * place);
-    };
-    offsets[static_cast<size_t>(quads)] = offset;
-    weights[static_cast<size_t>(quads++)] =
-        static_cast<int32_t>(byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3));
-  }
-  // Taps of one quad, taken apart until all parts are bounded.
-  void Add(int32_t a, int32_t b, int32_t c, int32_t d, int64_t offset) {
-    sum += a + b + c + d;
-    if (AreBounded(a, b, wide) && AreBounded(c, d, wide)) {
-      return AddBounded(a, b, c, d, offset);
-    }
-    std::array<int32_t, 4> left = {a, b, c, d};
-    while (left != std::array<int32_t, 4>()) {
-      std::array<int32_t, 4> part = left;
-      BoundSum(std::span(part).first<2>());
-      BoundSum(std::span(part).last<2>());
-      AddBounded(part[0], part[1], part[2], part[3], offset);
-      for (size_t t = 0; t < 4; ++t) left[t] -= part[t];
-    }
-  }
-};
 
 bool ByteDepthwise::Fits(const ConvolutionShape& shape) {
   const Window& window = shape.window;
-  return shape.GroupChannels() == 1 && window.rank == 2 && window.KernelSize() <= kMostTaps &&
-         window.begin[2] >= 0 && TapsOfQuad(window.strides[2], window.dilations[2]) > 0;
+  return shape.GroupChannels() == 1 && window.rank == 2 &&
+         window.KernelSize() <= DepthwiseTaps::kMostTaps && window.begin[2] >= 0 &&
+         TapsOfQuad(window.strides[2], window.dilations[2]) > 0;
 }
 
 ByteDepthwise::ByteDepthwise(const ConvolutionShape& shape, bool to_bytes) : shape_(shape) {
@@ -96,10 +53,12 @@ ByteDepthwise::ByteDepthwise(const ConvolutionShape& shape, bool to_bytes) : sha
   order_ = TapOrderOf(window.strides[2], window.dilations[2]);
   while (rows_ < window.output[1] && Lines(rows_ + 1) * line_ <= kMostLineBytes) ++rows_;
   if (flat_) map_.Lay(rows_);
+  std::vector<int64_t> lines;
   for (int64_t y = 0; y < window.kernel[1]; ++y) {
     const int64_t line = y * window.dilations[1];
-    tap_lines_.push_back(flat_ ? map_.LineOffset(line) : line * line_);
+    lines.push_back(flat_ ? map_.LineOffset(line) : line * line_);
   }
+  taps_ = DepthwiseTaps(window, lines);
   if (rows_ >= window.output[1]) {
     together_ = std::clamp<int64_t>(kSomeLineBytes / map_size(), 1, kMostTogether);
   }
@@ -133,36 +92,13 @@ void ByteDepthwise::CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip,
   }
 }
 
-template <typename W>
-void ByteDepthwise::ReadTaps(const Operands& operands, int64_t filter, Taps& taps) const {
-  const Window& window = shape_.window;
-  const auto* const zeros = static_cast<const W*>(operands.weights_zeros);
-  const auto* const from = static_cast<const W*>(operands.weights) + filter * window.KernelSize();
-  const int32_t zero =
-      zeros == nullptr
-          ? 0
-          : zeros[operands.weights_zero_count == 1 ? 0 : filter % operands.weights_zero_count];
-  const int64_t most = TapsOfQuad(window.strides[2], window.dilations[2]);
-  taps.quads = 0;
-  taps.sum = 0;
-  for (int64_t y = 0; y < window.kernel[1]; ++y) {
-    const int64_t line = tap_lines_[static_cast<size_t>(y)];
-    for (int64_t x = 0; x < window.kernel[2]; x += most) {
-      const int64_t count = std::min(most, window.kernel[2] - x);
-      const W* const own = from + y * window.kernel[2] + x;
-      const auto tap = [&](int64_t t) { return t < count ? own[t] - zero : 0; };
-      taps.Add(tap(0), tap(1), tap(2), tap(3), line + x * window.dilations[2]);
-    }
-  }
-}
-
 void ByteDepthwise::Run(int64_t first, int64_t step, const Operands& operands,
                         const PairFinish& finish, void* scratch) const {
   auto* const lines = static_cast<uint8_t*>(scratch);
   // What lies beside the lines is padding and stays so.
   const int32_t zero = operands.data_zero + (operands.data_signed ? 128 : 0);
   if (!flat_) std::fill_n(lines, slot_size().value(), static_cast<uint8_t>(zero));
-  Taps taps;
+  DepthwiseTaps::Scratch scratch_taps;
   for (int64_t unit = first; unit < units(); unit += step * together_) {
     const int64_t count = std::min(together_, (units() - unit + step - 1) / step);
     for (int64_t row = 0; row < shape_.window.output[1]; row += rows_) {
@@ -170,7 +106,7 @@ void ByteDepthwise::Run(int64_t first, int64_t step, const Operands& operands,
         CopyRows(unit + i * step, row, operands, lines + i * map_size());
       }
       for (int64_t i = 0; i < count; ++i) {
-        SumRows(unit + i * step, row, operands, finish, lines + i * map_size(), taps);
+        SumRows(unit + i * step, row, operands, finish, lines + i * map_size(), scratch_taps);
       }
     }
   }
@@ -191,7 +127,8 @@ void ByteDepthwise::CopyRows(int64_t unit, int64_t row, const Operands& operands
 }
 
 void ByteDepthwise::SumRows(int64_t unit, int64_t row, const Operands& operands,
-                            const PairFinish& finish, const uint8_t* lines, Taps& taps) const {
+                            const PairFinish& finish, const uint8_t* lines,
+                            DepthwiseTaps::Scratch& scratch) const {
   const Window& window = shape_.window;
   const int64_t image = unit / shape_.channels;
   const int64_t channel = unit % shape_.channels;
@@ -199,11 +136,7 @@ void ByteDepthwise::SumRows(int64_t unit, int64_t row, const Operands& operands,
   const int64_t count = std::min(rows_, window.output[1] - row);
   for (int64_t f = 0; f < shape_.GroupFilters(); ++f) {
     const int64_t filter = channel * shape_.GroupFilters() + f;
-    if (operands.weights_signed) {
-      ReadTaps<int8_t>(operands, filter, taps);
-    } else {
-      ReadTaps<uint8_t>(operands, filter, taps);
-    }
+    const DepthwiseTaps::Filter taps = taps_.Of(operands.weights, filter, scratch);
     PairFinish part = finish.At(filter, 0);
     const int64_t size = finish.kind == PairFinish::Kind::kInt32 ? 4 : 1;
     part.to = static_cast<char*>(part.to) +
@@ -212,8 +145,8 @@ void ByteDepthwise::SumRows(int64_t unit, int64_t row, const Operands& operands,
     part.bias = &bias;
     if (flat_) {
       SumFlatTaps({.map = lines,
-                   .offsets = taps.offsets.data(),
-                   .weights = taps.weights.data(),
+                   .offsets = taps.offsets,
+                   .weights = taps.weights,
                    .quads = taps.quads,
                    .stride = window.strides[2],
                    .tap_step = window.dilations[2],
@@ -225,8 +158,8 @@ void ByteDepthwise::SumRows(int64_t unit, int64_t row, const Operands& operands,
     }
     SumTaps({.lines = lines,
              .line_step = window.strides[1] * line_,
-             .offsets = taps.offsets.data(),
-             .weights = taps.weights.data(),
+             .offsets = taps.offsets,
+             .weights = taps.weights,
              .quads = taps.quads,
              .stride = window.strides[2],
              .order = &order_,

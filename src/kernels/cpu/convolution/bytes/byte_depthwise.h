@@ -1,7 +1,6 @@
 #pragma once
 
-#include <vector>
-
+#include "kernels/cpu/convolution/bytes/depthwise_taps.h"
 #include "kernels/cpu/convolution/convolution_loops.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
 #include "kernels/cpu/quantization/byte_taps.h"
@@ -23,16 +22,17 @@ class ByteDepthwise {
   ByteDepthwise(const ConvolutionShape& shape, bool to_bytes);
 
   Bytes slot_size() const;  // scratch of one thread
+  // Constant weights are packed once.
+  Status Pack(const KernelSite& site, size_t weights, size_t zeros) {
+    return taps_.Pack(site, weights, zeros);
+  }
   int64_t units() const { return shape_.batch * shape_.channels; }
 
   struct Operands {
     const void* data;
     bool data_signed;
     int32_t data_zero;
-    const void* weights;
-    bool weights_signed;
-    const void* weights_zeros;  // null: 0
-    int64_t weights_zero_count;
+    DepthwiseTaps::Weights weights;
   };
   // Every `step`-th channel of all images from the `first` on; `finish` is for all filters of the
   // first image, one a row.
@@ -40,23 +40,20 @@ class ByteDepthwise {
            void* scratch) const;
 
  private:
-  struct Taps;  // of one filter
   void CopyRows(int64_t unit, int64_t row, const Operands& operands, uint8_t* lines) const;
   void SumRows(int64_t unit, int64_t row, const Operands& operands, const PairFinish& finish,
-               const uint8_t* lines, Taps& taps) const;
+               const uint8_t* lines, DepthwiseTaps::Scratch& scratch) const;
   void CopyLines(const uint8_t* map, uint8_t padding, uint8_t flip, int64_t first, int64_t lines,
                  uint8_t* to) const;
-  template <typename W>
-  void ReadTaps(const Operands& operands, int64_t filter, Taps& taps) const;
   int64_t map_size() const;
   int64_t Lines(int64_t rows) const;  // of the input, for so many rows of output
 
   ConvolutionShape shape_;
   TapOrder order_ = {};
-  int64_t line_ = 0;                // bytes of a line
-  int64_t rows_ = 1;                // of output at once
-  int64_t together_ = 1;            // channels at once
-  std::vector<int64_t> tap_lines_;  // where the lines of the kernel's rows begin
+  int64_t line_ = 0;      // bytes of a line
+  int64_t rows_ = 1;      // of output at once
+  int64_t together_ = 1;  // channels at once
+  DepthwiseTaps taps_;
   bool flat_ = false;
   FlatMap map_;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 #include <type_traits>
 #include <vector>
 
@@ -110,26 +111,35 @@ void CheckAll(int32_t x_zero, int32_t w_zero) {
     const int32_t y_zero = std::is_signed_v<X> ? -9 : 100;
     const std::vector<X> expected = ByDefinition(one, operands, y_zero);
     for (const int64_t nearest : {0, 1}) {
-      for (const int threads : {1, 3}) {
-        const OneNode node{
-            .op = "QLinearConv",
-            .attributes = {{"group", one.channels},
-                           {"nearest_bytes", nearest},
-                           {"strides", std::vector<int64_t>{one.stride_down, one.stride}},
-                           {"dilations", std::vector<int64_t>(2, one.dilation)},
-                           {"pads", one.pads}},
-            .version = 10};
-        const ThreadScope scope(threads);
-        const auto prepared = Prepare(
-            node, {Numbers<X>({1, one.channels, one.height, one.width}, operands.x),
-                   Numbers<float>({}, {kScale}), Numbers<X>({}, {static_cast<X>(x_zero)}),
-                   Numbers<W>({filters, 1, one.kernel_height, one.kernel_width}, operands.w),
-                   Numbers<float>({}, {1}), Numbers<W>({}, {static_cast<W>(w_zero)}),
-                   Numbers<float>({}, {1}), Numbers<X>({}, {static_cast<X>(y_zero)}),
-                   Numbers<int32_t>({filters}, operands.bias)});
+      const OneNode node{
+          .op = "QLinearConv",
+          .attributes = {{"group", one.channels},
+                         {"nearest_bytes", nearest},
+                         {"strides", std::vector<int64_t>{one.stride_down, one.stride}},
+                         {"dilations", std::vector<int64_t>(2, one.dilation)},
+                         {"pads", one.pads}},
+          .version = 10};
+      // Nothing is known before a run, the weights are, or all but the data.
+      for (const std::set<size_t>& constants :
+           {std::set<size_t>{}, {3, 5}, {1, 2, 3, 4, 5, 6, 7, 8}}) {
+        const ThreadScope scope(constants.empty() ? 1 : 3);
+        HeapPackedWeights weights;
+        const auto prepared =
+            Prepare(node,
+                    {Numbers<X>({1, one.channels, one.height, one.width}, operands.x),
+                     Numbers<float>({}, {kScale}), Numbers<X>({}, {static_cast<X>(x_zero)}),
+                     Numbers<W>({filters, 1, one.kernel_height, one.kernel_width}, operands.w),
+                     Numbers<float>({}, {1}), Numbers<W>({}, {static_cast<W>(w_zero)}),
+                     Numbers<float>({}, {1}), Numbers<X>({}, {static_cast<X>(y_zero)}),
+                     Numbers<int32_t>({filters}, operands.bias)},
+                    constants, &weights);
         ASSERT_TRUE(prepared.ok());
-        EXPECT_EQ(*prepared->template Run<X>(), expected)
-            << &one - kCases << ", nearest " << nearest << ", threads " << threads;
+        EXPECT_EQ(weights.size(), constants.empty() ? 0U : 1U);
+        for (int run = 0; run < 2; ++run) {
+          EXPECT_EQ(*prepared->template Run<X>(), expected)
+              << &one - kCases << ", nearest " << nearest << ", " << constants.size()
+              << " constants";
+        }
       }
     }
   }

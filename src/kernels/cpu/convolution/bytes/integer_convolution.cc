@@ -1,15 +1,17 @@
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "kernels/cpu/convolution/bytes/byte_depthwise.h"
+#include "kernels/cpu/convolution/bytes/filter_biases.h"
+#include "kernels/cpu/convolution/bytes/filter_scales.h"
 #include "kernels/cpu/convolution/bytes/word_window.h"
 #include "kernels/cpu/convolution/convolution_loops.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/quantization/bounded_weights.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
 #include "kernels/cpu/quantization/byte_tiles.h"
-#include "kernels/cpu/quantization/quantized_operand.h"
 #include "kernels/cpu/workspace.h"
 #include "plimsoll/base/text.h"
 
@@ -24,12 +26,15 @@ struct Ports {
   size_t data_zero;
   size_t weights;
   size_t weights_zero;
+  size_t bias;  // beyond all inputs: none
 };
 
 // Of so many columns, or rows, of words.
 Bytes WordBytes(int64_t columns, int64_t words) {
   return (Bytes(ColumnGroups(columns) * kGroupColumns * words) * 4).RoundUp(64);
 }
+
+constexpr size_t kNoPort = std::numeric_limits<size_t>::max();
 
 constexpr std::string_view kIntegerConvolutionPurpose =
     "what some output places look at, and the weights of some filters";
@@ -45,8 +50,9 @@ class IntegerConvolution {
 
   const ConvolutionShape& shape() const { return shape_; }
 
-  // `finish` is for all filters of the first image, one a row.
-  void Run(const KernelCall& call, const PairFinish& finish) const {
+  // `finish` is for all filters of the first image, one a row, and has no bias of its own.
+  void Run(const KernelCall& call, PairFinish finish) const {
+    finish.bias = Biases(call);
     if (depthwise_) return RunDepthwise(call, finish);
     VisitType<Bytes8>(data_type_, [&]<typename X>() {
       VisitType<Bytes8>(weights_type_, [&]<typename W>() { RunOf<X, W>(call, finish); });
@@ -60,6 +66,9 @@ class IntegerConvolution {
   static constexpr int64_t kMostFilterBytes = 128 << 10;
   static constexpr int64_t kMostFilters = 48;
   static constexpr int64_t kLeastPart = 32;
+  // Of tiles: words of depth, and multiplications of each of several threads.
+  static constexpr int64_t kLeastTileDepth = 24;
+  static constexpr int64_t kLeastTileWork = 4'000'000;
 
   int64_t depth() const { return shape_.GroupChannels() * shape_.window.KernelSize(); }
   // Words (word_window.h) that an output place looks at.
@@ -88,8 +97,7 @@ class IntegerConvolution {
       MultiplyTileRows(tiles_, filters, places, words(), weights, columns, finish);
     }
   }
-  template <typename X>
-  PairFinish WithoutZero(const KernelCall& call, PairFinish finish) const;
+  const int32_t* Biases(const KernelCall& call) const;
   template <typename X, typename W>
   void RunOf(const KernelCall& call, const PairFinish& finish) const;
   template <typename X>
@@ -114,8 +122,8 @@ class IntegerConvolution {
   WordWindow window_;
   TileUnit tiles_ = TileUnit::kNone;  // of bounded weights
   std::optional<BoundedWeights> bounded_;
-  int64_t biases_ = 0;            // of bounded weights, in the workspace: one a filter
-  const void* packed_ = nullptr;  // other weights in the order of pairs
+  std::optional<FilterBiases> biases_;  // of bounded weights
+  const void* packed_ = nullptr;        // other weights in the order of pairs
 };
 
 Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, const Ports& ports,
@@ -149,6 +157,7 @@ Result<IntegerConvolution> IntegerConvolution::Make(const KernelSite& site, cons
       const int64_t room = site.most_workspace.value() / made.slot_size_.value();
       made.slots_ = std::clamp<int64_t>(std::min(made.depthwise_->units(), room), 1, Threads());
       made.scratch_ = workspace.Take(made.slot_size_ * made.slots_);
+      PLIMSOLL_TRY(made.depthwise_->Pack(site, ports.weights, ports.weights_zero));
       return made;
     }
     made.depthwise_.reset();
@@ -214,11 +223,16 @@ void IntegerConvolution::CutForThreads() {
   part_ = best_part;
 }
 
-// A few filters meet bytes faster without tiles, and each group of filters begins a tile.
+// Each group of filters begins a tile. A few filters, shallow ones and small shares of a thread
+// meet bytes faster without tiles.
 void IntegerConvolution::ChooseTiles() {
   const int64_t filters = shape_.GroupFilters();
   const bool whole = shape_.groups == 1 || filters % kGroupColumns == 0;
   tiles_ = whole && filters >= kLeastTileRows ? UsableTiles() : TileUnit::kNone;
+  if (tiles_ != TileUnit::kProcessor) return;
+  const int64_t work = shape_.batch * shape_.filters * shape_.window.OutputSize() * depth();
+  const bool small = Threads() > 1 && work / Threads() < kLeastTileWork;
+  if (small || words() < kLeastTileDepth) tiles_ = TileUnit::kNone;
 }
 
 // Constant weights that bytes meet as they are, where the site has a place for them.
@@ -246,7 +260,12 @@ Status IntegerConvolution::PackBounded(const KernelSite& site, WorkspaceLayout& 
                     site, ports_.weights, ports_.weights_zero,
                     {.lines = shape_.filters, .quads = words(), .tiles = tiles_ != TileUnit::kNone},
                     StrCat("filters of ", taps, " taps"), reader));
-  if (bounded_) biases_ = workspace.Take(Bytes(shape_.filters) * 4);
+  if (bounded_) {
+    biases_.emplace(site,
+                    FilterBiases::Ports{
+                        .data = ports_.data, .data_zero = ports_.data_zero, .bias = ports_.bias},
+                    shape_.filters, workspace);
+  }
   return {};
 }
 
@@ -310,29 +329,18 @@ void IntegerConvolution::GatherPlaces(const X* x, int64_t first, int64_t count, 
   }
 }
 
-// The zero point of unsigned bytes times the sum of a filter's weights comes off its results.
-template <typename X>
-PairFinish IntegerConvolution::WithoutZero(const KernelCall& call, PairFinish finish) const {
-  const void* const zero =
-      ports_.data_zero < call.inputs.size() ? call.inputs[ports_.data_zero] : nullptr;
-  const int32_t own = zero == nullptr ? 0 : *static_cast<const X*>(zero);
-  const int32_t off = own + (std::is_signed_v<X> ? 128 : 0);
-  auto* const biases = At<int32_t>(call.workspace, biases_);
-  for (int64_t filter = 0; filter < shape_.filters; ++filter) {
-    biases[filter] =
-        (finish.bias == nullptr ? 0 : finish.bias[filter]) - off * bounded_->sums()[filter];
-  }
-  finish.bias = biases;
-  return finish;
+const int32_t* IntegerConvolution::Biases(const KernelCall& call) const {
+  if (bounded_) return biases_->For(call, bounded_->sums());
+  return static_cast<const int32_t*>(ports_.bias < call.inputs.size() ? call.inputs[ports_.bias]
+                                                                      : nullptr);
 }
 
 template <typename X, typename W>
-void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& given) const {
+void IntegerConvolution::RunOf(const KernelCall& call, const PairFinish& finish) const {
   const auto input = [&](size_t i) { return i < call.inputs.size() ? call.inputs[i] : nullptr; };
   const auto* const x_zeros = static_cast<const X*>(input(ports_.data_zero));
   const auto* const w_zeros = static_cast<const W*>(input(ports_.weights_zero));
   const X x_zero = x_zeros == nullptr ? X(0) : *x_zeros;
-  const PairFinish finish = bounded_ ? WithoutZero<X>(call, given) : given;
   const int64_t places = shape_.window.OutputSize();
   const int64_t filters = shape_.GroupFilters();
   ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
@@ -389,10 +397,10 @@ void IntegerConvolution::RunDepthwise(const KernelCall& call, const PairFinish& 
       .data = call.inputs[ports_.data],
       .data_signed = data_type_ == DataType::kInt8,
       .data_zero = x_zero == nullptr ? 0 : static_cast<int32_t>(LoadInteger(data_type_, x_zero, 0)),
-      .weights = call.inputs[ports_.weights],
-      .weights_signed = weights_type_ == DataType::kInt8,
-      .weights_zeros = input(ports_.weights_zero),
-      .weights_zero_count = weights_zeros_};
+      .weights = {.data = call.inputs[ports_.weights],
+                  .is_signed = weights_type_ == DataType::kInt8,
+                  .zeros = input(ports_.weights_zero),
+                  .zero_count = weights_zeros_}};
   ParallelFor(slots_, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot) {
       depthwise_->Run(slot, slots_, operands, finish,
@@ -403,7 +411,8 @@ void IntegerConvolution::RunDepthwise(const KernelCall& call, const PairFinish& 
 
 Result<KernelPointer> MakeConvInteger(KernelSite& site) {
   WorkspaceLayout workspace;
-  PLIMSOLL_ASSIGN(IntegerConvolution made, IntegerConvolution::Make(site, {0, 2, 1, 3}, workspace));
+  PLIMSOLL_ASSIGN(IntegerConvolution made,
+                  IntegerConvolution::Make(site, {0, 2, 1, 3, kNoPort}, workspace));
   return MakeKernel(
       [convolution = std::move(made)](const KernelCall& call) {
         convolution.Run(call, {.kind = PairFinish::Kind::kInt32,
@@ -417,44 +426,30 @@ Result<KernelPointer> MakeQLinearConv(KernelSite& site) {
   WorkspaceLayout workspace;
   const int64_t filters = site.inputs[3].dims[0];
   const bool nearest = site.attributes().Int("nearest_bytes", 0) != 0;
-  const int64_t scales_at = workspace.Take(Bytes(filters) * 4);
-  const int64_t rests_at = nearest ? workspace.Take(Bytes(filters) * 4) : 0;
-  PLIMSOLL_ASSIGN(IntegerConvolution made, IntegerConvolution::Make(site, {0, 2, 3, 5}, workspace));
   const DataType type = site.outputs[0].type;
   if (!IsByte(type)) {
     return site.Unsupported(StrCat("there is no quantized convolution into ", graph::Name(type)));
   }
-  const int64_t scales = site.inputs[4].elements();
-  const bool sized = scales > 0 && site.inputs[1].elements() > 0 && site.inputs[6].elements() > 0 &&
-                     site.inputs[7].elements() > 0;
+  const bool sized = site.inputs[4].elements() > 0 && site.inputs[1].elements() > 0 &&
+                     site.inputs[6].elements() > 0 && site.inputs[7].elements() > 0;
   if (!sized) return site.BadInput("a scale or zero point has no elements");
   const bool biased = site.has_input(8);
   if (biased && (site.inputs[8].elements() != filters || site.inputs[8].type != DataType::kInt32)) {
     return site.BadInput(StrCat("the bias does not have ", filters, " elements of int32"));
   }
-  const DataType scale_type = site.inputs[1].type;
+  FilterScales scales(site, {.data = 1, .weights = 4, .results = 6}, filters, nearest, workspace);
+  PLIMSOLL_ASSIGN(IntegerConvolution made,
+                  IntegerConvolution::Make(site, {0, 2, 3, 5, 8}, workspace));
   return MakeKernel(
-      [convolution = std::move(made), type, scale_type, scales, biased, filters, nearest, scales_at,
-       rests_at](const KernelCall& call) {
-        const auto x_scale = static_cast<float>(LoadDouble(scale_type, call.inputs[1], 0));
-        const auto y_scale = static_cast<float>(LoadDouble(scale_type, call.inputs[6], 0));
-        auto* const by_filter = At<float>(call.workspace, scales_at);
-        auto* const rests = nearest ? At<float>(call.workspace, rests_at) : nullptr;
-        for (int64_t filter = 0; filter < filters; ++filter) {
-          const double w_scale = LoadDouble(scale_type, call.inputs[4], filter % scales);
-          const SumScale of_sums =
-              SumScale::Of(x_scale, static_cast<float>(w_scale), y_scale, nearest);
-          by_filter[filter] = of_sums.scale;
-          if (nearest) rests[filter] = of_sums.rest;
-        }
+      [convolution = std::move(made), scales = std::move(scales), type](const KernelCall& call) {
+        const FilterScales::Lines by_filter = scales.For(call);
         convolution.Run(
             call,
             {.kind = type == DataType::kInt8 ? PairFinish::Kind::kInt8 : PairFinish::Kind::kUint8,
              .to = call.outputs[0],
              .row_stride = convolution.shape().window.OutputSize(),
-             .scales = by_filter,
-             .scale_rests = rests,
-             .bias = biased ? static_cast<const int32_t*>(call.inputs[8]) : nullptr,
+             .scales = by_filter.scales,
+             .scale_rests = by_filter.rests,
              .zero_point = static_cast<int32_t>(LoadInteger(type, call.inputs[7], 0))});
       },
       workspace.total(), kIntegerConvolutionPurpose);

@@ -25,8 +25,9 @@ constexpr int64_t kMostDirectPlaces = 16;
 constexpr int64_t kMostDirectTaps = 49;
 // Of all taps, those that must meet padding.
 constexpr double kDirectPaddingShare = 0.15;
-// oneDNN's loops over several filters reach so far into the padding.
+// oneDNN's loops over several filters reach so far into the padding, with AVX2 and with AVX-512.
 constexpr int64_t kOnednnPadding = 3;
+constexpr int64_t kOnednnWidePadding = 6;
 
 int64_t DivideUp(int64_t count, int64_t by) { return (count + by - 1) / by; }
 
@@ -71,8 +72,8 @@ class DirectConvolution final : public Kernel {
 
   DirectConvolution(const KernelSite& site, const FloatConvolution& wanted)
       : shape_(wanted.shape),
-        block_(BlockSize()),
-        source_{wanted.shape.window.InputSize(), BlockSize()},
+        block_(wanted.source_blocked ? BlockSize() : 1),
+        source_{wanted.shape.window.InputSize(), block_},
         to_block_(wanted.destination_blocked ? BlockSize() : 1),
         destination_{wanted.shape.window.OutputSize(), to_block_},
         finish_(wanted.activation),
@@ -108,11 +109,11 @@ class DirectConvolution final : public Kernel {
       }
       return Status();
     };
-    PLIMSOLL_ASSIGN(
-        const void* const packed,
-        site.packed_weights->Pack(
-            tensor.data, tensor.size(),
-            StrCat("direct ", shape_.filters, "x", shape_.channels, "x", taps), size, fill));
+    PLIMSOLL_ASSIGN(const void* const packed,
+                    site.packed_weights->Pack(
+                        tensor.data, tensor.size(),
+                        StrCat("direct ", shape_.filters, "x", ChannelBlocks() * block_, "x", taps),
+                        size, fill));
     packed_ = static_cast<const float*>(packed);
     return {};
   }
@@ -180,14 +181,17 @@ class DirectConvolution final : public Kernel {
     }
     const int64_t most = DirectPlaces();
     const int64_t count = rows.length() * columns.length();
+    int64_t y = rows.first;
+    int64_t x = columns.first;
     for (int64_t done = 0; done < count; done += most) {
       tile.count = std::min(most, count - done);
       for (int64_t i = 0; i < tile.count; ++i) {
-        const int64_t y = rows.first + (done + i) / columns.length();
-        const int64_t x = columns.first + (done + i) % columns.length();
         places[static_cast<size_t>(i)] =
             (y * window.strides[1] * window.input[2] + x * window.strides[2]) * block_;
         results[static_cast<size_t>(i)] = (y * window.output[2] + x) * to_block_;
+        if (++x < columns.end) continue;
+        x = columns.first;
+        ++y;
       }
       SumPanels(tile);
     }
@@ -241,16 +245,18 @@ Result<KernelPointer> MakeDirectConvolution(const KernelSite& site,
   return DirectConvolution::Make(site, wanted);
 }
 
-bool SuitsDirectConvolution(const FloatConvolution& wanted) {
-  const ConvolutionShape& shape = wanted.shape;
-  const Window& window = shape.window;
+bool CanBeDirectConvolution(const FloatConvolution& wanted) {
+  const Window& window = wanted.shape.window;
   const bool planes = window.kernel[0] == 1 && window.input[0] == 1 && window.output[0] == 1 &&
                       window.begin[0] == 0 && window.strides[0] == 1;
-  if (!planes || !wanted.source_blocked || shape.groups > 1 ||
-      window.KernelSize() > kMostDirectTaps) {
-    return false;
-  }
-  if (std::max(window.begin[2], window.End(2)) > kOnednnPadding) return true;
+  return planes && wanted.shape.groups == 1 && window.KernelSize() <= kMostDirectTaps;
+}
+
+bool SuitsDirectConvolution(const FloatConvolution& wanted) {
+  const Window& window = wanted.shape.window;
+  if (!CanBeDirectConvolution(wanted) || !wanted.source_blocked) return false;
+  const int64_t reach = BlockSize() == 16 ? kOnednnWidePadding : kOnednnPadding;
+  if (std::max(window.begin[2], window.End(2)) > reach) return true;
   double met = 0;
   const std::vector<TapBand> columns = TapBandsOf(window, 2);
   for (const TapBand& rows : TapBandsOf(window, 1)) {

@@ -23,6 +23,8 @@ constexpr auto kDirectVector = static_cast<int64_t>(hn::MaxLanes(kDirectLanes));
 constexpr int kDirectVectors = static_cast<int>(kDirectFilters / kDirectVector);
 // As many totals as registers hold beside a row of weights and an element of the input.
 constexpr int kDirectMostPlaces = kDirectVectors >= 12 ? 1 : 12 / kDirectVectors;
+// Of several panels, where there are 32 registers.
+constexpr int kDirectTotals = kDirectVectors == 1 ? 24 : 12 / kDirectVectors;
 
 using Vector = hn::Vec<decltype(kDirectLanes)>;
 
@@ -39,7 +41,7 @@ HWY_NOINLINE void StoreInBlocks(const DirectTile& tile, int place, const float* 
 }
 
 constexpr int PanelsFor(int places) {
-  return std::clamp(kDirectMostPlaces / places, 1, static_cast<int>(kMostDirectPanels));
+  return std::clamp(kDirectTotals / places, 1, static_cast<int>(kMostDirectPanels));
 }
 
 template <int kPlaces, int kPanels>

@@ -31,16 +31,17 @@ constexpr double kUsefulSums = 0.6;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kRowThreadWork = 1 << 17;
 
-// How a stripe of the input lies in the workspace: [channels of a group][stride of rows][stride of
-// columns][rows][pitch]. Elements that one tap meets next to each other lie next to each other, and
-// so do rows: where sums run on from row to row, a tap is one shift for all of them.
+// How a stripe of the input lies in the workspace: [channels of a group][planes that one place of
+// the output looks at][stride of rows][stride of columns][rows][pitch]. Elements that one tap meets
+// next to each other lie next to each other, and so do rows: where sums run on from row to row, a
+// tap is one shift for all of them.
 struct RowStripe {
   int64_t rows = 0;     // of the output, at most
   int64_t columns = 0;  // likewise
   int64_t pitch = 0;
   int64_t phase_rows = 0;
-  int64_t channel = 0;   // floats of one channel
-  int64_t held = 0;      // floats of all channels
+  int64_t plane = 0;     // floats of one plane of one channel
+  int64_t held = 0;      // floats of all of them
   bool runs_on = false;  // sums run on from row to row
   int64_t tile_row = 0;  // floats from row to row of the sums that are put elsewhere afterwards
   int64_t tile = 0;      // floats of these sums for all filters; 0: there are none
@@ -55,10 +56,12 @@ struct RowStripe {
     stripe.columns = columns;
     stripe.pitch = ((columns - 1) * right + window.Extent(2) + right - 1) / right;
     stripe.phase_rows = ((rows - 1) * down + window.Extent(1) + down - 1) / down;
-    stripe.channel =
+    stripe.plane =
         SaturatingMultiply(SaturatingMultiply(down * right, stripe.phase_rows), stripe.pitch);
-    stripe.held =
-        SaturatingAdd(SaturatingMultiply(shape.GroupChannels(), stripe.channel), kShiftedRowSlack);
+    stripe.held = SaturatingAdd(
+        SaturatingMultiply(SaturatingMultiply(shape.GroupChannels(), window.kernel[0]),
+                           stripe.plane),
+        kShiftedRowSlack);
     const int64_t rounded = (columns + kRowSums - 1) / kRowSums * kRowSums;
     stripe.runs_on = rows > 1 && stripe.pitch < rounded;
     stripe.tile_row = stripe.runs_on ? stripe.pitch : columns;
@@ -73,7 +76,7 @@ struct RowStripe {
     const int64_t height = shape.window.output[1];
     // Enough stripes for all threads.
     const int64_t threads = 2 * int64_t{Threads()};
-    const int64_t share = height * shape.batch * shape.groups / threads;
+    const int64_t share = height * shape.window.output[0] * shape.batch * shape.groups / threads;
     int64_t columns = std::min(shape.window.output[2], kRowStretch);
     if (shape.window.KernelSize() == 1 && height == 1) {
       const int64_t wanted_columns =
@@ -166,10 +169,11 @@ class RowConvolution final : public Kernel {
   }
 
  private:
-  // Output places [y, y + rows) x [x, x + columns) of one group's filters.
+  // Output places [y, y + rows) x [x, x + columns) of plane z of one group's filters.
   struct Area {
     int64_t image;
     int64_t group;
+    int64_t z;
     int64_t y;
     int64_t rows;
     int64_t x;
@@ -180,19 +184,33 @@ class RowConvolution final : public Kernel {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
   }
 
-  int64_t Units() const { return shape_.batch * shape_.groups * stripes_ * stretches_; }
+  int64_t Units() const {
+    return shape_.batch * shape_.groups * shape_.window.output[0] * stripes_ * stretches_;
+  }
+
+  // By how far places are behind a multiple of the stride: whether any tap looks at them.
+  std::vector<bool> MetPhases(size_t axis) const {
+    const Window& window = shape_.window;
+    std::vector<bool> met(static_cast<size_t>(window.strides[axis]));
+    for (int64_t tap = 0; tap < window.kernel[axis]; ++tap) {
+      met[static_cast<size_t>(tap * window.dilations[axis] % window.strides[axis])] = true;
+    }
+    return met;
+  }
 
   void PlaceTaps() {
     const Window& window = shape_.window;
+    met_rows_ = MetPhases(1);
+    met_columns_ = MetPhases(2);
     const int64_t down = window.strides[1];
     const int64_t right = window.strides[2];
-    for (int64_t channel = 0; channel < shape_.GroupChannels(); ++channel) {
+    for (int64_t plane = 0; plane < shape_.GroupChannels() * window.kernel[0]; ++plane) {
       for (int64_t a = 0; a < window.kernel[1]; ++a) {
         const int64_t row = a * window.dilations[1];
         for (int64_t b = 0; b < window.kernel[2]; ++b) {
           const int64_t column = b * window.dilations[2];
           const int64_t phase = row % down * right + column % right;
-          taps_.push_back(channel * stripe_.channel +
+          taps_.push_back(plane * stripe_.plane +
                           (phase * stripe_.phase_rows + row / down) * stripe_.pitch +
                           column / right);
         }
@@ -207,8 +225,10 @@ class RowConvolution final : public Kernel {
     area.columns = std::min(stripe_.columns, window.output[2] - area.x);
     area.y = unit / stretches_ % stripes_ * stripe_.rows;
     area.rows = std::min(stripe_.rows, window.output[1] - area.y);
-    area.group = unit / stretches_ / stripes_ % shape_.groups;
-    area.image = unit / stretches_ / stripes_ / shape_.groups;
+    unit /= stretches_ * stripes_;
+    area.z = unit % window.output[0];
+    area.group = unit / window.output[0] % shape_.groups;
+    area.image = unit / window.output[0] / shape_.groups;
     Load(call, area, held);
     if (stripe_.tile == 0) return SumToOutput(call, area, held);
     Sum(call, area, held, tile, stripe_.TileFilter(), stripe_.tile_row, false);
@@ -236,20 +256,20 @@ class RowConvolution final : public Kernel {
                      .accumulate = accumulate};
     if (stripe_.runs_on) {
       sums.count = (area.rows - 1) * stripe_.pitch + area.columns;
-      return SumShiftedRows(sums);
+    } else {
+      sums.rows = area.rows;
+      sums.from_row = stripe_.pitch;
+      sums.to_row = row_stride;
     }
-    for (int64_t y = 0; y < area.rows; ++y) {
-      SumShiftedRows(sums);
-      sums.from += stripe_.pitch;
-      sums.to += row_stride;
-    }
+    SumShiftedRows(sums);
   }
 
   // Where the first place of an area lies in the output, for a filter of its group.
   int64_t PlaceOf(const Area& area, int64_t filter) const {
     return area.image * destination_.Elements(shape_.filters) +
            destination_.At(area.group * shape_.GroupFilters() + filter) +
-           (area.y * shape_.window.output[2] + area.x) * destination_.block;
+           ((area.z * shape_.window.output[1] + area.y) * shape_.window.output[2] + area.x) *
+               destination_.block;
   }
 
   // Of the filters of an area's group; null where there is none.
@@ -338,35 +358,45 @@ class RowConvolution final : public Kernel {
     const int64_t down = window.strides[1];
     const int64_t right = window.strides[2];
     const float* const source = Input(call, 0) + area.image * source_.Elements(shape_.channels);
+    const int64_t front = area.z * window.strides[0] - window.begin[0];
     const int64_t top = area.y * down - window.begin[1];
     const int64_t left = area.x * right - window.begin[2];
     const int64_t rows = (area.rows - 1) * down + window.Extent(1);
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t phase = 0; phase < right; ++phase) {
-        float* const to =
-            held + ((i % down * right + phase) * stripe_.phase_rows + i / down) * stripe_.pitch;
-        LoadRow(source, area.group * shape_.GroupChannels(), top + i, left + phase, to);
+    for (int64_t plane = 0; plane < window.kernel[0]; ++plane) {
+      for (int64_t i = 0; i < rows; ++i) {
+        if (!met_rows_[static_cast<size_t>(i % down)]) continue;
+        for (int64_t phase = 0; phase < right; ++phase) {
+          if (!met_columns_[static_cast<size_t>(phase)]) continue;
+          float* const to =
+              held + plane * stripe_.plane +
+              ((i % down * right + phase) * stripe_.phase_rows + i / down) * stripe_.pitch;
+          LoadRow(source, area.group * shape_.GroupChannels(), front + plane * window.dilations[0],
+                  top + i, left + phase, to);
+        }
       }
     }
   }
 
   // One row of all channels of a group: the elements from column `at` on, a stride apart.
-  void LoadRow(const float* source, int64_t channel, int64_t row, int64_t at, float* to) const {
+  void LoadRow(const float* source, int64_t channel, int64_t plane, int64_t row, int64_t at,
+               float* to) const {
     const Window& window = shape_.window;
     const int64_t right = window.strides[2];
     const int64_t channels = shape_.GroupChannels();
+    const int64_t apart = window.kernel[0] * stripe_.plane;
     int64_t low = std::min(at >= 0 ? 0 : (-at + right - 1) / right, stripe_.pitch);
     const int64_t inside = window.input[2] - at;
     int64_t high = std::clamp(inside <= 0 ? 0 : (inside - 1) / right + 1, low, stripe_.pitch);
-    if (row < 0 || row >= window.input[1]) low = high = 0;
+    const bool meets = plane >= 0 && plane < window.input[0] && row >= 0 && row < window.input[1];
+    if (!meets) low = high = 0;
     for (int64_t c = 0; c < channels && (low > 0 || high < stripe_.pitch); ++c) {
-      float* const own = to + c * stripe_.channel;
+      float* const own = to + c * apart;
       std::fill(own, own + low, 0.0f);
       std::fill(own + high, own + stripe_.pitch, 0.0f);
     }
     if (low == high) return;
-    source_.CopyRows(source, {row * window.input[2] + at + low * right, right, high - low}, channel,
-                     channels, stripe_.channel, to + low);
+    const int64_t first = (plane * window.input[1] + row) * window.input[2] + at + low * right;
+    source_.CopyRows(source, {first, right, high - low}, channel, channels, apart, to + low);
   }
 
   ConvolutionShape shape_;
@@ -376,9 +406,10 @@ class RowConvolution final : public Kernel {
   RowFinish finish_;
   int64_t stripes_ = 1;
   int64_t stretches_ = 1;
-  int64_t parts_ = 1;          // shares of the work, one for each thread
-  std::vector<int64_t> taps_;  // where each tap lies, from its output place
-  std::vector<int64_t> held_;  // places in the workspace, by part
+  int64_t parts_ = 1;                         // shares of the work, one for each thread
+  std::vector<int64_t> taps_;                 // where each tap lies, from its output place
+  std::vector<bool> met_rows_, met_columns_;  // MetPhases
+  std::vector<int64_t> held_;                 // places in the workspace, by part
   std::vector<int64_t> tiles_;
   Bytes workspace_;
 };
@@ -388,12 +419,9 @@ class RowConvolution final : public Kernel {
 bool SuitsRowConvolution(const KernelSite& site, const FloatConvolution& given) {
   const FloatConvolution wanted = WithOneRow(given);
   const ConvolutionShape& shape = wanted.shape;
-  const Window& window = shape.window;
-  const bool rows = window.kernel[0] == 1 && window.input[0] == 1 && window.output[0] == 1 &&
-                    window.begin[0] == 0;
   const bool splits_blocks =
       wanted.destination_blocked && shape.groups > 1 && shape.GroupFilters() % BlockSize() != 0;
-  if (!rows || splits_blocks) return false;
+  if (splits_blocks) return false;
   // Who serves must not depend on the threads where every bit must not.
   std::optional<ThreadScope> one;
   if (site.deterministic) one.emplace(1);

@@ -4,7 +4,7 @@
 
 namespace plimsoll::kernels::cpu {
 
-// Convolutions of float32 over one or two axes by sums of shifted rows, for filters that do not
+// Convolutions of float32 over up to three axes by sums of shifted rows, for filters that do not
 // fill blocks of channels: gathering what each place looks at would cost more than this. The rows
 // that some output rows look at are brought into the workspace once, with their padding and apart
 // by stride. Data and output may be blocked.

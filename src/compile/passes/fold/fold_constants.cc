@@ -1,10 +1,11 @@
-#include "compile/passes/fold_constants.h"
+#include "compile/passes/fold/fold_constants.h"
 
 #include <algorithm>
 
 #include "base/mapped_pages.h"
 #include "compile/memory/storage/views.h"
 #include "compile/passes/bodies.h"
+#include "compile/passes/fold/constant_chains.h"
 #include "compile/passes/fuse/patterns.h"
 #include "compile/passes/rewriter.h"
 #include "compile/shapes/assumed_constants.h"
@@ -34,7 +35,7 @@ class Folding {
  public:
   enum class Transposes { kFold, kLeaveToProducts };
   Folding(Graph& graph, Transposes transposes)
-      : graph_(graph), rewriter_(graph), transposes_(transposes) {}
+      : graph_(graph), rewriter_(graph), chains_(rewriter_), transposes_(transposes) {}
 
   FusionCounts Run() {
     Body(Graph::kRoot, /*contents_hold=*/true);
@@ -135,7 +136,8 @@ class Folding {
       read += constant.Size();
     }
     const bool left = transposes_ == Transposes::kLeaveToProducts && IsForProducts(node);
-    if (left || !InferAgain(id) || WouldGrow(node, read)) return Decline();
+    if (left || !InferAgain(id)) return Decline();
+    if (WouldGrow(node, read) && !chains_.Keeps(id)) return Decline();
     const auto made = assumed ? AssumeOutputs(id) : RunOnce(id);
     if (!made.ok()) return Decline();
     const std::vector<ValueId> outputs = node.outputs;
@@ -250,6 +252,7 @@ class Folding {
 
   Graph& graph_;
   Rewriter rewriter_;
+  ConstantChains chains_;
   Transposes transposes_;
   FusionCounts counts_;
 };

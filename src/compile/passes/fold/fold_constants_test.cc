@@ -1,4 +1,4 @@
-#include "compile/passes/fold_constants.h"
+#include "compile/passes/fold/fold_constants.h"
 
 #include <sys/mman.h>
 
