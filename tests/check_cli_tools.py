@@ -190,7 +190,7 @@ def large_models_end_soon():
             whole[words[0]] = used_by_children() - before
         compiled.unlink()
         for words in (["plan", model], ["compile", model, "-o", compiled], ["run", model, "--repeat", 1_000_000], ["bench", model, "--duration", 100]):
-            for share in (0.1, 0.6):
+            for share in (0.1, 0.5):
                 before, after = used_by_children(), share * whole.get(words[0], whole["compile"])
                 told = interrupted(*words, after=after)
                 seconds = used_by_children() - before - after
