@@ -49,11 +49,17 @@ std::vector<Bounds> ReadOnlyFiles() {
   return files;
 }
 
-bool Contains(const std::vector<Bounds>& files, uintptr_t place) {
+// The mapping in which an address lies, or null.
+const Bounds* FindAt(const std::vector<Bounds>& files, uintptr_t place) {
   const auto behind = std::upper_bound(
       files.begin(), files.end(), place,
       [](uintptr_t address, const Bounds& bounds) { return address < bounds.first; });
-  return behind != files.begin() && place < std::prev(behind)->second;
+  if (behind == files.begin() || place >= std::prev(behind)->second) return nullptr;
+  return &*std::prev(behind);
+}
+
+bool Contains(const std::vector<Bounds>& files, uintptr_t place) {
+  return FindAt(files, place) != nullptr;
 }
 
 }  // namespace
@@ -82,6 +88,20 @@ void DropMappedPages(std::span<const std::span<const std::byte>> many) {
 }
 
 void DropMappedPages(std::span<const std::byte> bytes) { DropMappedPages(std::span(&bytes, 1)); }
+
+void DropMappedSurroundings(std::span<const std::span<const std::byte>> many) {
+  constexpr uintptr_t kPiece = uintptr_t{2} << 20;
+  const std::vector<Bounds> files = many.empty() ? std::vector<Bounds>() : ReadOnlyFiles();
+  for (const auto bytes : many) {
+    if (bytes.empty()) continue;
+    const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+    const uintptr_t end = begin + bytes.size();
+    const Bounds* const file = FindAt(files, begin);
+    if (file == nullptr || end > file->second) continue;
+    Drop({std::max(begin / kPiece * kPiece, file->first + kPiece) - kPiece,
+          std::min((end + kPiece - 1) / kPiece * kPiece, file->second - kPiece) + kPiece});
+  }
+}
 
 void DropPagesOfFile(std::span<const std::byte> bytes) {
   if (const Bounds pages = PagesIn(bytes); pages.first < pages.second) Drop(pages);

@@ -20,7 +20,10 @@ std::vector<bool> WhichLieInFile(std::span<const std::span<const std::byte>> man
 void DropMappedPages(std::span<const std::byte> bytes);
 // The same for many at the cost of one: looking up what is mapped where takes long where much is.
 void DropMappedPages(std::span<const std::span<const std::byte>> many);
-// The same for bytes of which the caller knows that they are such a mapping; looks nothing up.
+// The same with the pages around them: the system may bring in those up to 2 MiB before and behind
+// a page that is read, where a file lies in its cache in large pieces.
+void DropMappedSurroundings(std::span<const std::span<const std::byte>> many);
+// The first for bytes of which the caller knows that they are such a mapping; looks nothing up.
 void DropPagesOfFile(std::span<const std::byte> bytes);
 
 // Calls `read` with one slice of the bytes after the other, as long as it says true, and drops the

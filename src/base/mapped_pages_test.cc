@@ -135,6 +135,25 @@ TEST_F(MappedPagesTest, PagesOfAKnownFileAreDroppedWithoutALook) {
   EXPECT_EQ(Picture(), "pp--pppp");
 }
 
+TEST_F(MappedPagesTest, SurroundingsOfTheSameFileAreDroppedAndNothingElse) {
+  std::byte* const before = Map(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+  std::memset(before, 77, kPages * page_);
+  std::vector<std::byte> heap(page_ * 4, std::byte{9});
+  const std::vector<std::span<const std::byte>> many = {std::span(At(3) + 5, 7), heap,
+                                                        std::span(before + page_, page_)};
+  DropMappedSurroundings(many);
+  EXPECT_EQ(Picture(), "--------");
+  for (size_t i = 0; i < kPages * page_; ++i) ASSERT_EQ(before[i], std::byte{77});
+  for (const std::byte byte : heap) ASSERT_EQ(byte, std::byte{9});
+  TouchAll();
+}
+
+TEST_F(MappedPagesTest, BytesOfWhichSomeLieBehindTheFileKeepTheirSurroundings) {
+  const std::span<const std::byte> beyond(At(kPages - 1), 2 * page_);
+  DropMappedSurroundings(std::span(&beyond, 1));
+  EXPECT_EQ(Picture(), "pppppppp");
+}
+
 TEST(ReadInSlicesTest, EveryByteIsReadOnceInOrderUntilTheReaderHasEnough) {
   const std::vector<std::byte> bytes(size_t{20} << 20);
   std::vector<std::pair<size_t, size_t>> slices;

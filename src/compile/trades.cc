@@ -15,7 +15,7 @@ constexpr int64_t kBudgetPart = 16;
 constexpr int64_t kLeastBudgetPart = 32;
 // What is resident while a model loads, besides packed constants, and the part of all constants
 // that may be resident then beyond them.
-constexpr Bytes kLoading(int64_t{8} << 20);
+constexpr Bytes kLoading(int64_t{9} << 20);
 constexpr int64_t kLoadingPart = 10;
 // The constants of a model below which most of what is resident then is the program.
 constexpr Bytes kSmallModel(int64_t{48} << 20);

@@ -11,13 +11,14 @@ Result<HostTensor> AllocateOnHeap(graph::DataType type, const Dims& dims) {
   return Tensor::Allocate(type, dims);
 }
 
-bool IsReadInPlace(const graph::ConstantTensor& constant) {
+bool IsReadInPlace(const graph::ConstantTensor& constant, ReadAs read) {
   const auto width = static_cast<uintptr_t>(std::max(graph::Bits(constant.type) / 8, 1));
   const bool aligned = reinterpret_cast<uintptr_t>(constant.bytes.data()) % width == 0;
-  return constant.type != graph::DataType::kString && aligned && constant.storage != nullptr;
+  return constant.type != graph::DataType::kString && constant.storage != nullptr &&
+         (aligned || read == ReadAs::kRows);
 }
 
-Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant) {
+Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant, ReadAs read) {
   if (constant.missing) {
     return Error{
         .kind = ErrorKind::kBadFile,
@@ -28,7 +29,7 @@ Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant) {
         .remedy = "put the file next to the model"};
   }
   HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
-  if (IsReadInPlace(constant)) {
+  if (IsReadInPlace(constant, read)) {
     tensor.data = std::shared_ptr<void>(std::const_pointer_cast<void>(constant.storage),
                                         const_cast<std::byte*>(constant.bytes.data()));
     return tensor;

@@ -26,12 +26,23 @@ using plimsoll::AllocateBytes;
 // A tensor in plain memory of the process (Tensor::Allocate).
 Result<HostTensor> AllocateOnHeap(graph::DataType type, const Dims& dims);
 
-// Whether the elements of a constant can be read where they lie.
-bool IsReadInPlace(const graph::ConstantTensor& constant);
+// What a constant's readers ask of the place where its elements lie.
+enum class ReadAs {
+  kElements,  // aligned to the element
+  kRows,      // nothing (Kernel::rows_read)
+};
 
-// The elements of a constant as a host tensor: shared with what holds them where they are aligned
-// to their element, else copied. Fails (run.weights_missing) when the data is not there.
-Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant);
+// Whether the elements of a constant can be read where they lie.
+bool IsReadInPlace(const graph::ConstantTensor& constant, ReadAs read = ReadAs::kElements);
+
+// The elements of a constant as a host tensor: shared with what holds them where they can be read
+// there, else copied. Fails (run.weights_missing) when the data is not there.
+Result<HostTensor> ToHostTensor(const graph::ConstantTensor& constant,
+                                ReadAs read = ReadAs::kElements);
+
+// Gives a constant where kernels read it so.
+using HoldConstant =
+    std::function<Result<HostTensor>(const graph::ConstantTensor& constant, ReadAs read)>;
 
 // A view of a host tensor as a constant; it keeps the elements alive.
 graph::ConstantTensor ToConstant(const HostTensor& tensor);

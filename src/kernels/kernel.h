@@ -129,7 +129,8 @@ struct KernelSite {
 };
 
 // What a kernel is given for one run. Pointers stand for the site's tensors, in order, null where
-// one is left out; they are aligned to their element at least. An output may be an input's memory
+// one is left out; they are aligned to their element at least, but for inputs of which rows are read
+// (Kernel::rows_read). An output may be an input's memory
 // where the catalogue allows it (InPlacePairs) or where the kernel moves nothing (a view).
 struct KernelCall {
   std::span<const void* const> inputs;
@@ -150,6 +151,9 @@ class Kernel {
   // What the workspace is for, in a few words for reports: "input and output in blocks of
   // channels". Empty where it is a fixed small amount, or none.
   virtual std::string_view workspace_purpose() const { return {}; }
+  // Rows of an input that a run picks, where it reads no more of it than these; 0: it reads all of
+  // it. Rows are copied from wherever they lie, which need not be aligned.
+  virtual int64_t rows_read(size_t /*input*/) const { return 0; }
 };
 
 using KernelPointer = std::unique_ptr<const Kernel>;

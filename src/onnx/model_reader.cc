@@ -3,7 +3,9 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/mapped_pages.h"
 #include "onnx/contributed/channel_blocks.h"
 #include "onnx/function_table.h"
 #include "onnx/graph_assembler.h"
@@ -73,7 +75,15 @@ Result<graph::Graph> Read(const Source& source, ExternalFiles files) {
   PLIMSOLL_ASSIGN(const OpsetTable opsets, OpsetTable::Make(source, model.opsets));
   PLIMSOLL_ASSIGN(const FunctionTable functions, FunctionTable::Make(source, model, opsets));
   PLIMSOLL_ASSIGN(const ChannelBlocks blocks, ChannelBlocks::Find(source, model));
-  return GraphAssembler(source, model, opsets, functions, blocks, budget).Assemble();
+  Result<graph::Graph> graph =
+      GraphAssembler(source, model, opsets, functions, blocks, budget).Assemble();
+  // Small constants are copies by now, and large ones come back when they are asked for.
+  constexpr size_t kWorthDropping = size_t{1} << 20;
+  std::vector<ByteSpan> read = files.mapped();
+  read.push_back(source.bytes);
+  std::erase_if(read, [](ByteSpan bytes) { return bytes.size() < kWorthDropping; });
+  if (!read.empty()) DropMappedPages(read);
+  return graph;
 }
 
 constexpr std::string_view kWhat = "cannot read the model";

@@ -159,8 +159,8 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
 }
 
 Result<std::shared_ptr<const Executable>> GraphCompiler::Build(compile::CompiledModel model) {
-  const auto hold = [this](const graph::ConstantTensor& constant) {
-    return packed_.Hold(constant);
+  const auto hold = [this](const graph::ConstantTensor& constant, kernels::ReadAs read) {
+    return packed_.Hold(constant, read);
   };
   PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> executable,
                   Executable::Build(std::move(model), hold, packed_.memories(), options_.side));
@@ -215,8 +215,9 @@ Result<std::shared_ptr<const Executable>> GraphCompiler::CompileStretch(Graph gr
   options.packed_weights = options.optimise && reachable ? &packed_ : nullptr;
   if (reachable) options.hold_constants = [this](Graph& final) { return HoldConstants(final); };
   PLIMSOLL_ASSIGN(compile::CompiledModel model, compile::CompileModel(std::move(graph), options));
-  const Executable::HoldConstant hold = [this](const graph::ConstantTensor& constant) {
-    return packed_.Hold(constant);
+  const kernels::HoldConstant hold = [this](const graph::ConstantTensor& constant,
+                                            kernels::ReadAs read) {
+    return packed_.Hold(constant, read);
   };
   PLIMSOLL_ASSIGN(std::shared_ptr<const Executable> executable,
                   Executable::Build(std::move(model), reachable ? hold : kernels::ToHostTensor,

@@ -242,7 +242,8 @@ Status Interpreter::LoadConstant(ValueId id) {
   if (!id.valid() || !graph_[id].constant.valid()) return {};
   read_constants_[id.index()] = true;
   if (IsTensor(values_[id.index()])) return {};
-  PLIMSOLL_ASSIGN(HostTensor tensor, options_.hold(graph_[graph_[id].constant]));
+  PLIMSOLL_ASSIGN(HostTensor tensor,
+                  options_.hold(graph_[graph_[id].constant], kernels::ReadAs::kElements));
   Put(id, HostValue::Of(std::move(tensor)));
   return {};
 }

@@ -34,10 +34,8 @@ class Interpreter {
 
   struct Options {
     kernels::AllocateTensor allocate = kernels::AllocateOnHeap;
-    const std::atomic<bool>* cancelled = nullptr;  // looked at between nodes
-    // Gives a constant where kernels may read it; asked once for each that a run reaches.
-    std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)> hold =
-        kernels::ToHostTensor;
+    const std::atomic<bool>* cancelled = nullptr;        // looked at between nodes
+    kernels::HoldConstant hold = kernels::ToHostTensor;  // asked once for each that a run reaches
     StreamSet* streams = nullptr;  // two of them; null: everything runs in the walk
     // Of this graph; null: every node runs by itself, as it does where something looks at the run,
     // with streams, and in a graph with batches.

@@ -90,6 +90,12 @@ struct NothingBefore {
   void operator()(const Task&) const {}
 };
 
+// How many of a task's operands, from the first on, are read.
+size_t OperandsRead(const Task& task) {
+  const bool several = task.kind == Task::Kind::kRun || task.kind == Task::Kind::kBeginLoop;
+  return several ? task.inputs : 1;
+}
+
 bool IsTrue(const void* at) { return *static_cast<const bool*>(at); }
 
 // Gives the body the number of its iteration.
@@ -134,7 +140,7 @@ Executable::Executable(compile::CompiledModel model, std::shared_ptr<const void>
 }
 
 Result<std::unique_ptr<const Executable>> Executable::Build(compile::CompiledModel model,
-                                                            const HoldConstant& hold,
+                                                            const kernels::HoldConstant& hold,
                                                             std::shared_ptr<const void> packed,
                                                             DeviceSide side) {
   std::unique_ptr<Executable> built(
@@ -143,22 +149,40 @@ Result<std::unique_ptr<const Executable>> Executable::Build(compile::CompiledMod
   return std::unique_ptr<const Executable>(std::move(built));
 }
 
-Status Executable::PlaceConstants(const HoldConstant& hold) {
-  constants_.resize(model_.graph.values.size());
+// Whether the task's kernel has a form of its own of a constant.
+bool Executable::IsPacked(const Task& task, size_t input) const {
+  return task.kind == Task::Kind::kRun && input < 64 &&
+         ((model_.packed_inputs[task.node.index()] >> input) & 1) != 0;
+}
+
+// What all who read a constant as it is ask of its place, by value.
+std::vector<kernels::ReadAs> Executable::ReadersOfConstants() const {
+  std::vector<kernels::ReadAs> read(model_.graph.values.size(), kernels::ReadAs::kRows);
   for (const Task& task : program_.tasks) {
-    const bool several = task.kind == Task::Kind::kRun || task.kind == Task::Kind::kBeginLoop;
-    const size_t operands = several ? task.inputs : 1;
-    for (size_t i = 0; i < operands; ++i) {
+    for (size_t i = 0; i < OperandsRead(task); ++i) {
+      const Place& place = program_.operands[task.first + i];
+      const bool rows = task.kind == Task::Kind::kRun && task.kernel->rows_read(i) > 0;
+      if (place.base == Place::Base::kConstant && !rows && !IsPacked(task, i)) {
+        read[static_cast<size_t>(place.index)] = kernels::ReadAs::kElements;
+      }
+    }
+  }
+  return read;
+}
+
+Status Executable::PlaceConstants(const kernels::HoldConstant& hold) {
+  constants_.resize(model_.graph.values.size());
+  const std::vector<kernels::ReadAs> read = ReadersOfConstants();
+  for (const Task& task : program_.tasks) {
+    for (size_t i = 0; i < OperandsRead(task); ++i) {
       const Place& place = program_.operands[task.first + i];
       if (place.base == Place::Base::kHostConstant) PLIMSOLL_TRY(PlaceHostConstant(place));
       if (place.base != Place::Base::kConstant) continue;
-      const bool packed = task.kind == Task::Kind::kRun && i < 64 &&
-                          ((model_.packed_inputs[task.node.index()] >> i) & 1) != 0;
       kernels::HostTensor& held = constants_[static_cast<size_t>(place.index)];
-      if (packed || held.data != nullptr) continue;
+      if (IsPacked(task, i) || held.data != nullptr) continue;
       const graph::Value& value = model_.graph.values[static_cast<size_t>(place.index)];
       const graph::ConstantTensor& constant = model_.graph[value.constant];
-      PLIMSOLL_ASSIGN(held, hold(constant));
+      PLIMSOLL_ASSIGN(held, hold(constant, read[static_cast<size_t>(place.index)]));
     }
   }
   mapped_weights_ = MappedWeights(model_, program_, constants_);

@@ -28,14 +28,12 @@ namespace plimsoll::engine {
 // run allocates nothing and touches only its arena, the caller's tensors and the constants.
 class Executable {
  public:
-  // Gives a constant that kernels read as it is, aligned to its element, where the device has it.
-  using HoldConstant =
-      std::function<Result<kernels::HostTensor>(const graph::ConstantTensor& constant)>;
-  // Fails when data of a constant is missing, and as `hold` does. `packed` owns the memory of
-  // weights that the model's kernels packed, and lives as long as the executable. `side`: where the
-  // constants lie, and runs with them.
+  // `hold` gives the constants that kernels read as they are, where the device has them. Fails when
+  // data of a constant is missing, and as `hold` does. `packed` owns the memory of weights that the
+  // model's kernels packed, and lives as long as the executable. `side`: where the constants lie,
+  // and runs with them.
   static Result<std::unique_ptr<const Executable>> Build(
-      compile::CompiledModel model, const HoldConstant& hold = kernels::ToHostTensor,
+      compile::CompiledModel model, const kernels::HoldConstant& hold = kernels::ToHostTensor,
       std::shared_ptr<const void> packed = nullptr, DeviceSide side = {});
 
   // How far a loop of a run has come.
@@ -102,7 +100,9 @@ class Executable {
 
  private:
   Executable(compile::CompiledModel model, std::shared_ptr<const void> packed, DeviceSide side);
-  Status PlaceConstants(const HoldConstant& hold);
+  bool IsPacked(const Task& task, size_t input) const;
+  std::vector<kernels::ReadAs> ReadersOfConstants() const;
+  Status PlaceConstants(const kernels::HoldConstant& hold);
   Status PlaceHostConstant(const Place& place);
   Status RunTask(const Task& task, const Addresses& addresses, const Call& call) const;
   Status RunMonitored(size_t index, const Addresses& addresses, const Call& call) const;

@@ -200,8 +200,8 @@ Result<std::vector<HostValue>> GraphRunner::RunNodeByNode(const Unplanned& unpla
   walk.allocate = memory_.TensorAllocator();
   walk.deterministic = options_.deterministic;
   if (side_.host_reachable) {
-    walk.hold = [&](const graph::ConstantTensor& constant) {
-      return unplanned.constants.Hold(constant);
+    walk.hold = [&](const graph::ConstantTensor& constant, kernels::ReadAs read) {
+      return unplanned.constants.Hold(constant, read);
     };
   }
   if (options_.separate_host_operators) {

@@ -10,18 +10,37 @@ namespace {
 // does some 20 in the time in which a byte's share of a page is found again.
 constexpr int64_t kOperationsPerByte = 128;
 constexpr size_t kLeastBytes = size_t{64} << 10;
+// Tables from this size on, and what the program does for each row that is read: a core takes some
+// hundred times as long for it as for finding a page again.
+constexpr size_t kLeastTable = size_t{8} << 20;
+constexpr int64_t kOperationsPerRow = int64_t{1} << 24;
 
 using ByteSpan = std::span<const std::byte>;
 
-// What a task reads of constants that lie as the model has them; none where its work is small.
-std::vector<ByteSpan> WeightsOf(const Task& task, const compile::CompiledModel& model,
-                                const Program& program,
-                                std::span<const kernels::HostTensor> constants) {
-  if (task.kind != Task::Kind::kRun) return {};
+// Of a task that runs a node; 0 where they are not counted.
+int64_t OperationsOf(const Task& task, const compile::CompiledModel& model) {
+  if (task.kind != Task::Kind::kRun) return 0;
   const graph::Node& node = model.graph[task.node];
   const auto operations = graph::FactsOf(node).operations;
-  if (operations == nullptr) return {};
+  return operations == nullptr ? 0 : operations(model.graph, node);
+}
+
+int64_t OperationsOf(const Program& program, const compile::CompiledModel& model) {
+  int64_t sum = 0;
+  for (const Task& task : program.tasks) {
+    if (__builtin_add_overflow(sum, OperationsOf(task, model), &sum)) return kSaturated;
+  }
+  return sum;
+}
+
+// What a task reads of constants that lie as the model has them, and gives back; none where its
+// work is small. `operations`: the whole program's.
+std::vector<ByteSpan> WeightsOf(const Task& task, const compile::CompiledModel& model,
+                                const Program& program, int64_t operations,
+                                std::span<const kernels::HostTensor> constants) {
+  if (task.kind != Task::Kind::kRun) return {};
   std::vector<ByteSpan> read;
+  std::vector<ByteSpan> tables;
   int64_t sum = 0;
   for (size_t i = 0; i < task.inputs; ++i) {
     const Place& place = program.operands[task.first + i];
@@ -29,10 +48,16 @@ std::vector<ByteSpan> WeightsOf(const Task& task, const compile::CompiledModel& 
     const auto value = static_cast<size_t>(place.index);
     const ByteSpan bytes = model.graph[model.graph.values[value].constant].bytes;
     if (bytes.size() < kLeastBytes || constants[value].data.get() != bytes.data()) continue;
+    if (const int64_t rows = task.kernel->rows_read(i); rows > 0) {
+      const bool long_work = operations / kOperationsPerRow >= rows;
+      if (bytes.size() >= kLeastTable && long_work) tables.push_back(bytes);
+      continue;
+    }
     read.push_back(bytes);
     sum += static_cast<int64_t>(bytes.size());
   }
-  if (operations(model.graph, node) / kOperationsPerByte < sum) return {};
+  if (OperationsOf(task, model) / kOperationsPerByte < sum) read.clear();
+  read.insert(read.end(), tables.begin(), tables.end());
   return read;
 }
 
@@ -42,8 +67,10 @@ MappedWeights::MappedWeights(const compile::CompiledModel& model, const Program&
                              std::span<const kernels::HostTensor> constants) {
   std::vector<ByteSpan> all;
   std::vector<size_t> task_of;
+  const int64_t operations = OperationsOf(program, model);
   for (size_t i = 0; i < program.tasks.size(); ++i) {
-    for (const ByteSpan bytes : WeightsOf(program.tasks[i], model, program, constants)) {
+    for (const ByteSpan bytes :
+         WeightsOf(program.tasks[i], model, program, operations, constants)) {
       all.push_back(bytes);
       task_of.push_back(i);
     }

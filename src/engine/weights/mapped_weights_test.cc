@@ -4,7 +4,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <vector>
 
 #include "base/mapped_pages.h"
 #include "engine/session_for_tests.h"
@@ -72,6 +75,34 @@ TEST(MappedWeightsTest, PagesOfWeightsThatAreWorkedOnLongAreGivenBackAndOthersSt
   if (!HostReachesDefaultDevice()) GTEST_SKIP() << "weights are copied to the device";
   EXPECT_GT(HeldAfterARun(1), Bytes(MappedFile::kBytes / 2)) << "a row reads weights in passing";
   EXPECT_LT(HeldAfterARun(128), Bytes(MappedFile::kBytes / 8));
+}
+
+// A table at an address that is not aligned, of which a run reads rows, and which nobody copies.
+TEST(MappedWeightsTest, RowsOfATableAreReadWhereTheFileHasThem) {
+  if (!HostReachesDefaultDevice()) GTEST_SKIP() << "weights are copied to the device";
+  constexpr int64_t kRows = 512;
+  constexpr int64_t kColumns = 256;
+  graph::GraphBuilder builder;
+  const auto rows =
+      builder.Input("rows", graph::ValueType::Tensor(graph::DataType::kInt64, graph::ShapeOf({1})));
+  const std::vector<float> elements = ElementsOf(Random({kRows, kColumns}, 7));
+  const auto table = builder.Float32s("table", {kRows, kColumns}, elements);
+  builder.Output(builder.Node("Gather", {table, rows}));
+  graph::Graph graph = builder.Build();
+  graph::ConstantTensor& constant = graph.constants[graph[table].constant.index()];
+  const auto moved = std::make_shared<std::vector<std::byte>>(constant.bytes.size() + 1);
+  std::ranges::copy(constant.bytes, moved->begin() + 1);
+  constant.bytes = std::span(*moved).subspan(1);
+  constant.storage = moved;
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, std::move(graph));
+  kernels::HostTensor row = *kernels::AllocateOnHeap(graph::DataType::kInt64, {1});
+  kernels::StoreInteger(row.type, row.data.get(), 0, kRows - 1);
+  EXPECT_EQ(ElementsOf(MustRun(*session, id, {row})[0]),
+            std::vector<float>(elements.end() - kColumns, elements.end()));
+  std::ranges::fill(*moved, std::byte{0});
+  EXPECT_EQ(ElementsOf(MustRun(*session, id, {row})[0]), std::vector<float>(kColumns, 0.0F))
+      << "it was a copy";
 }
 
 }  // namespace mapped_weights_test

@@ -147,7 +147,7 @@ void PackedStore::Drop(std::span<const std::byte> bytes) {
 
 void PackedStore::DropRead() {
   const std::lock_guard lock(read_mutex_);
-  DropMappedPages(std::exchange(read_, {}));
+  DropMappedSurroundings(std::exchange(read_, {}));
   read_size_ = Bytes();
 }
 
@@ -171,11 +171,12 @@ void PackedStore::AddLasting(const void* data) {
 }
 
 // The address that ToHostTensor would give, or one of its own where that copies.
-Result<kernels::HostTensor> PackedStore::Counted(const graph::ConstantTensor& constant) const {
+Result<kernels::HostTensor> PackedStore::Counted(const graph::ConstantTensor& constant,
+                                                 kernels::ReadAs read) const {
   kernels::HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};
   const std::lock_guard lock(mutex_);
   const bool of_file = counted_.contains(constant.bytes.data());  // which is aligned
-  if (of_file || kernels::IsReadInPlace(constant)) {
+  if (of_file || kernels::IsReadInPlace(constant, read)) {
     tensor.data = std::shared_ptr<void>(std::const_pointer_cast<void>(constant.storage),
                                         const_cast<std::byte*>(constant.bytes.data()));
     return tensor;
@@ -184,19 +185,24 @@ Result<kernels::HostTensor> PackedStore::Counted(const graph::ConstantTensor& co
   return tensor;
 }
 
-Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& constant) {
+Result<kernels::HostTensor> PackedStore::Hold(const graph::ConstantTensor& constant,
+                                              kernels::ReadAs read) {
   const bool stays = !session_->memory().copies() || constant.bytes.empty();
   if (session_->cache() != nullptr && makes_ == Makes::kForms) {
     PLIMSOLL_TRY(session_->cache()->CheckConstant(constant.bytes));
   }
-  if (stays && makes_ == Makes::kCounts) return Counted(constant);
-  if (stays && (constant.bytes.empty() || kernels::IsReadInPlace(constant))) {
-    return kernels::ToHostTensor(constant);
+  if (stays && makes_ == Makes::kCounts) return Counted(constant, read);
+  if (stays && (constant.bytes.empty() || kernels::IsReadInPlace(constant, read))) {
+    return kernels::ToHostTensor(constant, read);
   }
   const Bytes size(static_cast<int64_t>(constant.bytes.size()));
   PLIMSOLL_ASSIGN(const SharedForms::Form form,
                   FormOf(constant.bytes, kPlainLayout, size, [&](void* memory) {
-                    std::memcpy(memory, constant.bytes.data(), constant.bytes.size());
+                    auto* to = static_cast<std::byte*>(memory);
+                    ReadInSlices(constant.bytes, [&](std::span<const std::byte> slice) {
+                      to = std::copy(slice.begin(), slice.end(), to);
+                      return true;
+                    });
                     return Status();
                   }));
   kernels::HostTensor tensor{.type = constant.type, .dims = constant.dims, .data = nullptr};

@@ -47,8 +47,8 @@ class PackedStore : public kernels::PackedWeights {
   // Says that the constant at this address stays there for as long as the store.
   void AddLasting(const void* data);
 
-  // A constant as it is, where a kernel may read it. The tensor keeps it alive.
-  Result<kernels::HostTensor> Hold(const graph::ConstantTensor& constant);
+  // A constant as it is, where kernels may read it so. The tensor keeps it alive.
+  Result<kernels::HostTensor> Hold(const graph::ConstantTensor& constant, kernels::ReadAs read);
   // Gives back the pages of plain forms that have been read for the last time, as far as some are
   // left: while much is packed, that is done now and then.
   void DropRead();
@@ -88,7 +88,8 @@ class PackedStore : public kernels::PackedWeights {
   Key KeyOf(std::span<const std::byte> constant, std::string_view layout) const;
   Result<SharedForms::Form> FormOf(std::span<const std::byte> constant, std::string_view layout,
                                    Bytes size, const Fill& fill);
-  Result<kernels::HostTensor> Counted(const graph::ConstantTensor& constant) const;
+  Result<kernels::HostTensor> Counted(const graph::ConstantTensor& constant,
+                                      kernels::ReadAs read) const;
   Result<std::shared_ptr<void>> MakeForm(std::span<const std::byte> constant, Bytes size,
                                          const Fill& fill);
   // From the disk cache, else made and kept there.

@@ -166,11 +166,14 @@ TEST(PackedStoreTest, PlansShareTheCopyOfAConstantThatCannotBeReadInPlace) {
   constant.bytes = std::span(*moved).subspan(1);
   constant.storage = moved;
   PackedStore store(Plain());
-  const auto first = store.Hold(constant);
-  const auto second = store.Hold(constant);
+  const auto first = store.Hold(constant, kernels::ReadAs::kElements);
+  const auto second = store.Hold(constant, kernels::ReadAs::kElements);
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->data, second->data);
   EXPECT_EQ(std::memcmp(first->data.get(), elements.data(), elements.size()), 0);
+  const auto rows = store.Hold(constant, kernels::ReadAs::kRows);
+  ASSERT_TRUE(rows.ok());
+  EXPECT_EQ(rows->data.get(), constant.bytes.data()) << "rows are read wherever they lie";
 }
 
 TEST(SharedFormsTest, OneMakesAndTheOthersWait) {

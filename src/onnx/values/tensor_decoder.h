@@ -9,7 +9,8 @@ namespace plimsoll::onnx {
 
 // Makes a constant of a TensorProto. Its bytes are a view on the file wherever the file holds the
 // elements as they lie in memory: raw data, packed floats and doubles, external data, strings.
-// Numbers that the file holds as variable-length integers are decoded into storage of their own.
+// Numbers that the file holds as variable-length integers are decoded into storage of their own,
+// and up to 16 KiB are copied.
 //
 // Refused: unknown element types, negative dimensions, more elements than a size can count, and
 // data that is not exactly as long as type and dimensions ask for.

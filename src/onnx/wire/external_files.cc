@@ -28,6 +28,14 @@ bool IsInside(const fs::path& file, const fs::path& folder) {
 
 }  // namespace
 
+std::vector<ByteSpan> ExternalFiles::mapped() const {
+  std::vector<ByteSpan> all;
+  for (const auto& [location, file] : open_) {
+    if (file != nullptr) all.push_back(file->bytes());
+  }
+  return all;
+}
+
 ExternalFiles ExternalFiles::NextTo(const Source& source, const fs::path& file) {
   const fs::path folder = file.parent_path();
   ExternalFiles files(source, folder.empty() ? fs::path(".") : folder);

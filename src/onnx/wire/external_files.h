@@ -32,6 +32,8 @@ class ExternalFiles {
     open_[std::move(location)] = std::move(file);
   }
 
+  std::vector<ByteSpan> mapped() const;  // all that was opened
+
   struct Slice {
     std::string file;  // relative to the model
     bool missing = false;

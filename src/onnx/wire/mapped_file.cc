@@ -52,6 +52,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::filesystem
   if (memory == MAP_FAILED) {
     return Refuse(file, "file.unreadable", std::generic_category().message(errno), "");
   }
+  // Else one read brings 2 MiB of the file into memory, and what was given back with it.
+  (void)::madvise(memory, size, MADV_NOHUGEPAGE);
   return std::shared_ptr<const MappedFile>(
       new MappedFile({static_cast<const std::byte*>(memory), size}));
 }

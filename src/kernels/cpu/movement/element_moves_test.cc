@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "kernels/cpu/one_node.h"
 #include "kernels/kernel_table.h"
@@ -118,6 +120,36 @@ TEST(GatherTest, SingleElementsOfEveryRowAreFetchedByEitherIndexType) {
     EXPECT_THAT(ElementsOf<float>((*node.Run({data, index}))[0]),
                 ElementsAre(2, 0, 1, 1, 12, 10, 11, 11));
   }
+}
+
+TEST(GatherTest, RowsAreReadWhereTheyLieAndShortOnesNeedAligning) {
+  constexpr int64_t kColumns = 16;
+  std::vector<float> elements(3 * kColumns);
+  std::iota(elements.begin(), elements.end(), 0.0f);
+  const HostTensor data = Numbers<float>({3, kColumns}, elements);
+  const HostTensor rows = Numbers<int64_t>({2}, {2, -3});
+  std::vector<std::byte> moved(data.size().value() + 1);
+  std::memcpy(moved.data() + 1, data.data.get(), moved.size() - 1);
+  const graph::Graph graph = OneNode{"Gather", {}}.Build({data, rows});
+  KernelSite site{.graph = graph, .id = graph::NodeId(0), .inputs = {}, .outputs = {}};
+  site.inputs = {{.type = data.type, .dims = data.dims}, {.type = rows.type, .dims = rows.dims}};
+  site.outputs = {{.type = data.type, .dims = {2, kColumns}}};
+  const auto kernel = PrepareKernel(site);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ((*kernel)->rows_read(0), 2);
+  EXPECT_EQ((*kernel)->rows_read(1), 0);
+  std::vector<float> made(2 * kColumns);
+  const void* const inputs[] = {moved.data() + 1, rows.data.get()};
+  void* const outputs[] = {made.data()};
+  ASSERT_TRUE((*kernel)->Run({.inputs = inputs, .outputs = outputs}).ok());
+  EXPECT_EQ(made[0], 2.0f * kColumns);
+  EXPECT_EQ(made[2 * kColumns - 1], kColumns - 1.0f);
+
+  site.inputs[0].dims = {3 * kColumns, 1};
+  site.outputs[0].dims = {2, 1};
+  const auto short_rows = PrepareKernel(site);
+  ASSERT_TRUE(short_rows.ok());
+  EXPECT_EQ((*short_rows)->rows_read(0), 0);
 }
 
 TEST(GatherTest, NoIndicesGatherNothingFromNothing) {

@@ -69,6 +69,23 @@ Status RunGather(const GatherPlan& plan, const KernelCall& call) {
   return {};
 }
 
+template <typename T>
+class GatherKernel final : public Kernel {
+ public:
+  explicit GatherKernel(GatherPlan plan) : plan_(std::move(plan)) {}
+  Status Run(const KernelCall& call) const override {
+    return plan_.index_type == graph::DataType::kInt64 ? RunGather<T, int64_t>(plan_, call)
+                                                       : RunGather<T, int32_t>(plan_, call);
+  }
+  int64_t rows_read(size_t input) const override {
+    const bool rows = input == 0 && plan_.data.outer == 1 && MovesBytes<T>(plan_.data.inner);
+    return rows ? plan_.picks : 0;
+  }
+
+ private:
+  const GatherPlan plan_;
+};
+
 Result<KernelPointer> MakeGather(KernelSite& site) {
   const TensorInfo& data = site.inputs[0];
   PLIMSOLL_TRY(CheckIndexType(site, 1));
@@ -78,10 +95,7 @@ Result<KernelPointer> MakeGather(KernelSite& site) {
                   site.BadInput("")};
   KernelPointer kernel;
   VisitMoved(data.type, [&]<typename T>() {
-    kernel = MakeKernel([plan](const KernelCall& call) {
-      return plan.index_type == graph::DataType::kInt64 ? RunGather<T, int64_t>(plan, call)
-                                                        : RunGather<T, int32_t>(plan, call);
-    });
+    kernel = std::make_unique<const GatherKernel<T>>(std::move(plan));
   });
   if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));
   return kernel;

@@ -42,14 +42,20 @@ inline graph::DataType MovedType(graph::DataType type) {
   return graph::Bits(type) == 2 ? graph::DataType::kUint2 : graph::DataType::kUint4;
 }
 
+// Whether CopyRun moves a run of so many elements as bytes, which need not be aligned.
+template <typename T>
+constexpr bool MovesBytes(int64_t count) {
+  constexpr int64_t kWorthACall = 64;
+  return std::is_trivially_copyable_v<T> && count * int64_t{sizeof(T)} >= kWorthACall;
+}
+
 // Copies a run of elements; `from` and `to` do not overlap, or are the same place, which is then
 // not written to: it may be the caller's input.
 template <typename T>
 void CopyRun(const T* from, T* to, int64_t count) {
   if (from == to) return;
   if constexpr (std::is_trivially_copyable_v<T>) {
-    constexpr int64_t kWorthACall = 64;
-    if (count * int64_t{sizeof(T)} >= kWorthACall) {
+    if (MovesBytes<T>(count)) {
       std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
       return;
     }
