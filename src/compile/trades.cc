@@ -12,7 +12,7 @@ using graph::ValueId;
 using kernels::Trade;
 
 constexpr int64_t kBudgetPart = 16;
-constexpr int64_t kLeastBudgetPart = 32;
+constexpr int64_t kLeastBudgetPart = 40;
 // What is resident while a model loads, besides packed constants, and the part of all constants
 // that may be resident then beyond them.
 constexpr Bytes kLoading(int64_t{9} << 20);

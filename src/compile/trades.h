@@ -31,7 +31,7 @@ class KeptTrades {
 };
 
 // How much memory constants may take in larger forms beyond their usual ones: a sixteenth of what
-// constants and the plan take without, down to a 32nd where loading a large model would else take
+// constants and the plan take without, down to a 40th where loading a large model would else take
 // a tenth more than its constants.
 Bytes TradeBudget(const CompiledModel& model, Bytes peak);
 

@@ -187,9 +187,9 @@ TEST(TradesTest, LoadingALargeModelTakesATenthMoreThanItsConstants) {
     return TradeBudget(TwoConstants(packed, plain), Bytes()).value() >> 20;
   };
   EXPECT_EQ(budget(32, 0), 2) << "a sixteenth";
-  EXPECT_EQ(budget(128, 0), 4) << "a tenth less what else is resident";
+  EXPECT_EQ(budget(128, 0), 3) << "a tenth less what else is resident";
   EXPECT_EQ(budget(100, 28), 8) << "a sixteenth: what stays plain is not resident yet";
-  EXPECT_EQ(budget(64, 0), 2) << "a 32nd";
+  EXPECT_EQ(budget(80, 0), 2) << "a 40th";
   EXPECT_EQ(budget(1024, 0), 64) << "a sixteenth";
 }
 
