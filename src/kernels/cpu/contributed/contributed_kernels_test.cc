@@ -92,6 +92,14 @@ TEST(MatMulNBitsTest, ZeroPointsAndBiasMayBeLeftOut) {
   }
 }
 
+TEST(MatMulNBitsTest, NoRowsGiveNothing) {
+  const int64_t n = 100'000, k = 32;
+  const OneNode node = Node("MatMulNBits", {{"N", n}, {"K", k}, {"block_size", int64_t{32}}});
+  const auto b = Numbers<uint8_t>({n, 1, 16}, std::vector<uint8_t>(static_cast<size_t>(n * 16)));
+  const auto scales = Numbers<float>({n}, std::vector<float>(static_cast<size_t>(n), 1));
+  EXPECT_EQ(Made(node, {Numbers<float>({2, 0, k}, {}), b, scales})[0].dims, (Dims{2, 0, n}));
+}
+
 TEST(MatMulNBitsTest, EachElementMayNameItsBlock) {
   const int64_t k = 32;
   const OneNode node =

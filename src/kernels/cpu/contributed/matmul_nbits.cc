@@ -201,6 +201,7 @@ Result<KernelPointer> MakeMatMulNBits(KernelSite& site) {
   return MakeKernel(
       [product = made](const KernelCall& call) -> Status {
         PLIMSOLL_TRY(product.CheckOrder(call));
+        if (product.rows == 0) return {};
         if (product.UnpacksPanels()) {
           product.RunPanels(call);
         } else {
