@@ -25,7 +25,7 @@ def matmul_nbits(rng):
     depth, columns = size(rng, 300, 8), size(rng, 40)
     batch = [size(rng, 3) for _ in range(size(rng, 2, 0))]
     blocks = -(-depth // block)
-    a = floats(rng, *batch, size(rng, 9), depth)
+    a = floats(rng, *batch, size(rng, 9, 0 if rng.random() < 0.1 else 1), depth)
     weights = rng.integers(0, 256, (columns, blocks, block * bits // 8)).astype(np.uint8)
     scales = rng.uniform(0.01, 0.1, (columns, blocks)).astype(np.float32)
     zeros = None
@@ -143,7 +143,7 @@ def qlinear_average_pool(rng):
     spatial, shape = image(rng, last)
     attributes, _ = window(rng, spatial, [size(rng, 3), size(rng, 3)])
     del attributes["dilations"]
-    attributes.update(channels_last=last, count_include_pad=int(rng.integers(2)))
+    attributes.update(channels_last=last, count_include_pad=int(rng.integers(2)), ceil_mode=int(rng.integers(2)))
     if any(attributes["pads"][i] >= attributes["kernel_shape"][i % 2] for i in range(4)):
         attributes["pads"] = [0, 0, 0, 0]
     x_scale, y_scale = related_scales(rng, 2)

@@ -66,24 +66,6 @@ void ForEachTap(const Window& window, int64_t output_place, const Body& body) {
   }
 }
 
-// Taps of an output place inside the input and its declared padding.
-int64_t PaddedTaps(const Window& window, int64_t output_place) {
-  const int64_t places[3] = {output_place / window.output[2] / window.output[1],
-                             output_place / window.output[2] % window.output[1],
-                             output_place % window.output[2]};
-  int64_t taps = 1;
-  for (size_t axis = 0; axis < Window::kAxes; ++axis) {
-    const int64_t first = places[axis] * window.strides[axis] - window.begin[axis];
-    const int64_t end = window.input[axis] + window.declared_end[axis];
-    int64_t inside = 0;
-    for (int64_t k = 0; k < window.kernel[axis]; ++k) {
-      if (first + k * window.dilations[axis] < end) ++inside;
-    }
-    taps *= inside;
-  }
-  return taps;
-}
-
 Result<KernelPointer> MakeNhwcMaxPool(KernelSite& site) {
   const Dims data = WithChannelsFirst(site.inputs[0].dims, true);
   const Dims output = WithChannelsFirst(site.outputs[0].dims, true);
@@ -165,7 +147,9 @@ Result<KernelPointer> MakeQLinearAveragePool(KernelSite& site) {
               sum += x_scale * static_cast<float>(x[at * in.place_step] - x_zero);
               ++taps;
             });
-            if (with_pads) taps = PaddedTaps(window, place);
+            // ONNX Runtime counts taps behind the padding too, where ceil_mode lets windows reach
+            // there.
+            if (with_pads) taps = window.kernel[0] * window.kernel[1] * window.kernel[2];
             const float mean = taps == 0 ? 0 : sum / static_cast<float>(taps);
             // ONNX Runtime adds the zero point in float and rounds then: a mean that lies half a
             // last bit beside a tie becomes one.

@@ -32,6 +32,23 @@ TEST(BytePoolTest, TheZeroPointIsAddedBeforeAMeanIsRounded) {
             110);
 }
 
+// The last window reaches two places behind the data, which count as the padding does.
+TEST(BytePoolTest, AMeanOverPaddingIsThatOfTheWholeWindow) {
+  for (const int64_t counts : {0, 1}) {
+    const OneNode node =
+        PoolNode("QLinearAveragePool", {{"kernel_shape", std::vector<int64_t>{1, 3}},
+                                        {"strides", std::vector<int64_t>{1, 3}},
+                                        {"ceil_mode", int64_t{1}},
+                                        {"count_include_pad", counts}});
+    const auto made =
+        node.Run({Numbers<uint8_t>({1, 1, 1, 4}, {90, 90, 90, 90}), Numbers<float>({}, {1}),
+                  Numbers<uint8_t>({}, {0}), Numbers<float>({}, {1}), Numbers<uint8_t>({}, {0})});
+    ASSERT_TRUE(made.ok());
+    EXPECT_EQ(ElementsOf<uint8_t>((*made)[0]),
+              (std::vector<uint8_t>{90, counts == 1 ? uint8_t{30} : uint8_t{90}}));
+  }
+}
+
 // The same with signed bytes: -18.500004 with their zero point.
 TEST(BytePoolTest, SignedBytesAreRoundedAsUnsignedOnesWhereAsked) {
   for (const int64_t as_unsigned : {0, 1}) {
