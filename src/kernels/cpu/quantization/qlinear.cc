@@ -75,6 +75,19 @@ ByteOperands OperandsOf(const KernelCall& call, bool product, bool float_steps, 
   return operands;
 }
 
+// Whether ONNX Runtime takes the first operand for one number although the second may be as well:
+// the innermost axes that both have are 1.
+bool FirstIsOneNumber(const Dims& a, const Dims& b) {
+  const auto size = [](const Dims& dims, size_t from_end) {
+    return from_end < dims.size() ? dims[dims.size() - 1 - from_end] : 1;
+  };
+  const size_t axes = std::max<size_t>(std::min(a.size(), b.size()), 1);
+  for (size_t i = 0; i < axes; ++i) {
+    if (size(a, i) != 1 || size(b, i) != 1) return false;
+  }
+  return true;
+}
+
 template <bool product>
 Result<KernelPointer> MakeQLinearBinary(KernelSite& site) {
   const DataType type = site.inputs[0].type;
@@ -85,6 +98,7 @@ Result<KernelPointer> MakeQLinearBinary(KernelSite& site) {
       Broadcast<2>::Make(site.outputs[0].dims, {site.inputs[0].dims, site.inputs[3].dims});
   if (!layout) return site.Unsupported("the operands broadcast over too many axes");
   const bool float_steps = site.attributes().Int("float_steps", 0) != 0;
+  const bool always_exchanged = FirstIsOneNumber(site.inputs[0].dims, site.inputs[3].dims);
   return MakeKernel([=, layout = *layout](const KernelCall& call) {
     const ByteOperands operands = OperandsOf(call, product, float_steps, a, b, y);
     const ByteOperands exchanged = OperandsOf(call, product, float_steps, b, a, y);
@@ -92,7 +106,7 @@ Result<KernelPointer> MakeQLinearBinary(KernelSite& site) {
       layout.ForEachRun(
           begin, end, [&](int64_t position, int64_t count, const auto& offsets, const auto& steps) {
             // What is one number for a whole run comes second.
-            const bool exchange = steps[0] == 0;
+            const bool exchange = always_exchanged || steps[0] == 0;
             ByteOperands run = exchange ? exchanged : operands;
             run.a = static_cast<const char*>(call.inputs[exchange ? 3 : 0]) + offsets[exchange];
             run.b = static_cast<const char*>(call.inputs[exchange ? 0 : 3]) + offsets[!exchange];

@@ -217,5 +217,22 @@ TEST(RoundingTest, TheZeroPointIsAddedBeforeAHalfIsRounded) {
   EXPECT_THAT(combined("QLinearAdd", five, row), ElementsAre(4, 6));
 }
 
+// 57.499997, which is 57.500004 where the first operand is added first, as it is where the
+// innermost axes that both operands have are 1.
+TEST(RoundingTest, ASumOfOneNumberBeginsAsOnnxRuntimeBeginsIt) {
+  const auto sum = [](const Dims& a, const Dims& b) {
+    return ElementsOf<uint8_t>(
+        Made({"QLinearAdd", {}, 1, "com.microsoft", 1},
+             {Numbers<uint8_t>(a, {4, 4}), Numbers<float>({}, {0.021982288F}),
+              Numbers<uint8_t>({}, {103}), Numbers<uint8_t>(b, {202}),
+              Numbers<float>({}, {0.043964576F}), Numbers<uint8_t>({}, {118}),
+              Numbers<float>({}, {0.026378747F})})[0]);
+  };
+  EXPECT_THAT(sum({2, 1}, {1}), ElementsAre(58, 58));
+  EXPECT_THAT(sum({2, 1}, {}), ElementsAre(58, 58));
+  EXPECT_THAT(sum({2, 1}, {1, 1}), ElementsAre(57, 57));
+  EXPECT_THAT(sum({2}, {1}), ElementsAre(57, 57));
+}
+
 }  // namespace quantization_test
 }  // namespace plimsoll::kernels::cpu
