@@ -101,7 +101,15 @@ def fused_matmul(rng):
         a = a[-2:-1] + a[:-2] + a[-1:]
     if attributes.get("transBatchB"):
         b = b[-2:-1] + b[:-2] + b[-1:]
-    return Drawn("FusedMatMul", [floats(rng, *a), floats(rng, *b)], attributes)
+    if "transBatchA" in attributes:
+        return Drawn("FusedMatMul", [floats(rng, *a), floats(rng, *b)], attributes)
+    dtype = rng.choice([np.float32, np.float32, np.float64, np.float16])
+    if rng.random() < 0.1:
+        a = [depth]
+    elif rng.random() < 0.1:  # ONNX Runtime reads a transposed A as it lies then
+        b, attributes["transA"], a = [depth], 0, [*batch, rows, depth]
+    tolerance = {"rtol": 4e-3, "atol": 4e-3} if dtype == np.float16 else FLOATS
+    return Drawn("FusedMatMul", [floats(rng, *a, dtype=dtype), floats(rng, *b, dtype=dtype)], attributes, tolerance=tolerance)
 
 
 ACTIVATIONS = [("Relu", None), ("Tanh", None), ("Sigmoid", None), ("LeakyRelu", [0.1]), ("Clip", [-0.5, 0.7]), ("HardSigmoid", [0.3, 0.4]), (None, None)]

@@ -26,7 +26,8 @@
 //   BlockChannels(X), UnblockChannels(X)
 //   ByteTable(X, table): element i of the table, of 256, for each byte i of X, signed or not
 //   FusedMatMul(A, B, bias?, residual?): alpha * A x B, plus the bias, one number per column, plus
-//     the residual, which is as the output; transA and transB exchange the last two axes. With
+//     the residual, which is as the output; transA and transB exchange the last two axes, of a
+//     vector nothing. With
 //     `columns`, that many columns of the one matrix B are used from first_column on, and as many
 //     rows as A has columns from first_depth on. B may be of halves where the others are float32
 namespace plimsoll::graph::operators {
@@ -151,12 +152,17 @@ Status InferByteTable(InferContext& context) {
   return {};
 }
 
-// An operand of a product as [batch..., rows, columns].
+// An operand of a product as [batch..., rows, columns]: a vector is a row on the left and a column
+// on the right.
 std::optional<Shape> MatrixShape(const InferContext& context, size_t input,
                                  std::string_view transposed) {
   const Shape* given = context.input_shape(input);
   if (given == nullptr) return std::nullopt;
   Shape shape = *given;
+  if (shape.size() == 1) {
+    shape.insert(input == 0 ? shape.begin() : shape.end(), Dim(1));
+    return shape;
+  }
   if (context.attributes().Int(transposed, 0) != 0) {
     std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   }
@@ -168,8 +174,8 @@ Status InferFusedMatMul(InferContext& context) {
   const bool halves = right == DataType::kFloat16 || right == DataType::kBfloat16;
   if (!halves) PLIMSOLL_TRY(CheckSameType(context, {0, 1}));
   PLIMSOLL_TRY(CheckSameType(context, {0, 2, 3}));
-  PLIMSOLL_TRY(CheckRankAtLeast(context, 0, 2));
-  PLIMSOLL_TRY(CheckRankAtLeast(context, 1, 2));
+  PLIMSOLL_TRY(CheckRankAtLeast(context, 0, 1));
+  PLIMSOLL_TRY(CheckRankAtLeast(context, 1, 1));
   const std::optional<Shape> a = MatrixShape(context, 0, "transA");
   const std::optional<Shape> b = MatrixShape(context, 1, "transB");
   if (!a || !b) {
@@ -189,8 +195,10 @@ Status InferFusedMatMul(InferContext& context) {
     return context.Fail(
         StrCat("the batches of ", Text(*a), " and ", Text(*b), " do not broadcast"));
   }
-  shape->push_back((*a)[a->size() - 2]);
-  shape->push_back(columns == 0 ? b->back() : Dim(columns));
+  if (context.input_shape(0)->size() > 1) shape->push_back((*a)[a->size() - 2]);
+  if (context.input_shape(1)->size() > 1) {
+    shape->push_back(columns == 0 ? b->back() : Dim(columns));
+  }
   context.SetOutput(0, TypeOf(context, {0}), *std::move(shape));
   return {};
 }

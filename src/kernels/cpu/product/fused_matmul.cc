@@ -43,14 +43,43 @@ Result<PartOfB> ReadPart(const KernelSite& site, bool transpose_a, bool transpos
   return part;
 }
 
+// Whether the last two axes of an input change places; of a vector they do not.
+bool IsTransposed(const KernelSite& site, size_t input, std::string_view attribute) {
+  return site.inputs[input].rank() > 1 && site.attributes().Int(attribute, 0) != 0;
+}
+
+// alpha * A x B, as files have it: passes fuse more with float32 alone.
+Result<KernelPointer> MakeScaledDoubles(const KernelSite& site) {
+  if (site.has_input(kBias) || site.has_input(kResidual) ||
+      !site.attributes().String("activation", "").empty()) {
+    return site.Unsupported("a product of float64 is fused with nothing");
+  }
+  PLIMSOLL_ASSIGN(ProductShape shape,
+                  ReadProduct(site, site.inputs[0].dims, site.inputs[1].dims,
+                              IsTransposed(site, 0, "transA"), IsTransposed(site, 1, "transB")));
+  const double alpha = site.attributes().Float("alpha", 1);
+  return MakeKernel([shape = std::move(shape), alpha,
+                     count = site.outputs[0].elements()](const KernelCall& call) {
+    auto* const c = static_cast<double*>(call.outputs[0]);
+    MultiplyDoubles(shape, static_cast<const double*>(call.inputs[0]),
+                    static_cast<const double*>(call.inputs[1]), c, false);
+    for (int64_t i = 0; i < count; ++i) c[i] *= alpha;
+  });
+}
+
 // plimsoll::FusedMatMul, described in graph/operators/product/fused.cc.
 Result<KernelPointer> MakeFusedMatMul(KernelSite& site) {
+  const graph::DataType type = site.inputs[0].type;
+  if (type == graph::DataType::kFloat64) return MakeScaledDoubles(site);
+  if (type == graph::DataType::kFloat16 || type == graph::DataType::kBfloat16) {
+    return MakeWidened(site, MakeFusedMatMul);
+  }
   if (site.inputs[0].type != graph::DataType::kFloat32) {
     return site.Unsupported(
         StrCat("there is no fused product of ", graph::Name(site.inputs[0].type)));
   }
-  const bool transpose_a = site.attributes().Int("transA", 0) != 0;
-  const bool transpose_b = site.attributes().Int("transB", 0) != 0;
+  const bool transpose_a = IsTransposed(site, 0, "transA");
+  const bool transpose_b = IsTransposed(site, 1, "transB");
   PLIMSOLL_ASSIGN(const PartOfB part, ReadPart(site, transpose_a, transpose_b));
   if (HasHalves(site) && !FloatProduct::PacksHalves(site, 1, part.matrix)) {
     return MakeWidened(site, MakeFusedMatMul);

@@ -256,6 +256,24 @@ TEST(FusedMatMulTest, ARightMatrixOfHalvesIsWidenedPieceByPiece) {
   }
 }
 
+// As files have it; transA and transB say nothing of a vector.
+TEST(FusedMatMulTest, DoublesAndVectorsAreMultipliedToo) {
+  const OneNode node = Product({1, 1, 2, 2, true, true, true});
+  const HostTensor vector = Numbers<double>({2}, {1, 10});
+  const HostTensor matrix = Numbers<double>({2, 2}, {1, 2, 3, 4});
+  const auto product = [&](const HostTensor& a, const HostTensor& b) {
+    const auto made = node.Run({a, b});
+    EXPECT_TRUE(made.ok()) << made.error().Text();
+    return made.ok() ? (*made)[0] : HostTensor();
+  };
+  EXPECT_EQ(product(vector, matrix).dims, Dims{2});
+  EXPECT_EQ(ElementsOf<double>(product(vector, matrix)), (std::vector<double>{10.5, 21.5}));
+  EXPECT_EQ(ElementsOf<double>(product(matrix, vector)), (std::vector<double>{15.5, 21}));
+  EXPECT_EQ(product(vector, vector).dims, Dims{});
+  const HostTensor floats = Numbers<float>({2}, {1, 10});
+  EXPECT_EQ(ElementsOf<float>(product(floats, floats)), Floats{50.5F});
+}
+
 TEST(FusedMatMulTest, APartThatLeavesTheMatrixIsRefused) {
   const ProductCase shape{1, 2, 3, 4, false, false, true};
   for (const auto& [depth, column, columns] :
