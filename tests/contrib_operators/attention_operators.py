@@ -155,6 +155,8 @@ def rotary_embedding(rng):
     width = 2 * size(rng, 8)
     positions = tokens + size(rng, 5)
     attributes = {"interleaved": int(rng.integers(2))}
+    if rng.random() < 0.2:
+        attributes["scale"] = float(rng.uniform(0.5, 2))  # changes nothing there
     half = width // 2
     four_axes = rng.random() < 0.4
     if rng.random() < 0.3 and width > 2 and (four_axes or True):

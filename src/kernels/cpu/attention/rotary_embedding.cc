@@ -85,9 +85,7 @@ Result<KernelPointer> MakeRotation(KernelSite& site, bool contributed) {
     if (site.attributes().Int("is_packed_batching", 0) != 0) {
       return site.Unsupported("is_packed_batching is not known");
     }
-    if (const double scale = site.attributes().Float("scale", 1); scale != 1) {
-      return site.Unsupported(StrCat("a scale of ", scale, " is not known"));
-    }
+    // `scale` changes nothing in ONNX Runtime on a CPU.
   }
   if (work.heads_first) {
     work.heads = dims[1];
