@@ -60,6 +60,24 @@ TEST(ReadModelTest, ReadsInputsConstantsNodesAndOutputs) {
   EXPECT_EQ((*model)[model->root().outputs[0]].name, "y");
 }
 
+TEST(ReadModelTest, ANameThatIsNoSizeStandsForAny) {
+  for (const std::string name : {"n - n", "0 - 1"}) {
+    Message graph = GraphOf({NodeMessage("Relu", {"x"}, {"r"}), NodeMessage("Relu", {"r"}, {"y"})});
+    graph.Put(schema::graph::kValueInfo,
+              ValueInfo("r", TensorType(DataType::kFloat32, {name, "3"})));
+    const auto model = ReadMessage(ModelOf(graph));
+    ASSERT_TRUE(model.ok()) << model.error().Text();
+    EXPECT_EQ(Text(FindValue(*model, "r")->declared), "float32[?,3]");
+  }
+}
+
+TEST(ReadModelTest, OperatorsOfOnnxRuntimeNeedNoImport) {
+  const Message graph = GraphOf({NodeMessage("Gelu", {"x"}, {"y"}, "", "com.microsoft")});
+  const auto model = ReadMessage(ModelOf(graph));
+  ASSERT_TRUE(model.ok()) << model.error().Text();
+  EXPECT_EQ(Operators(*model, Graph::kRoot), std::vector<std::string>{"Gelu"});
+}
+
 TEST(ReadModelTest, ConstantsAreViewsThatKeepTheFileMapped) {
   const TemporaryFolder folder;
   Message graph = GraphOf({NodeMessage("Mul", {"x", "w"}, {"y"})});

@@ -76,6 +76,8 @@ Result<int> OpsetTable::VersionFor(const Source& source, const NodeRecord& node,
       std::find_if(kStandardDomains.begin(), kStandardDomains.end(),
                    [&](const StandardDomain& domain) { return domain.name == node.domain; });
   if (standard == kStandardDomains.end()) return version.value_or(0);
+  // Files of ONNX Runtime's tools leave its own domain out, of which there is one version.
+  if (!version && node.domain == graph::kContributedDomain) return 1;
   if (!version) {
     return source.BadFile("onnx.opset", where(),
                           StrCat("it is an operator of ", DomainName(node.domain),

@@ -31,6 +31,8 @@ Result<Dim> DecodeDim(const Source& source, ByteSpan message) {
     } else if (cursor.number() == schema::dimension::kSymbol) {
       const std::string_view text = Trim(cursor.Text());
       dim = text.empty() || text.front() == '?' ? UnknownDim() : Dim::Parse(text);
+      // A text that is no size is a name for any.
+      if (dim->is_number() && dim->number() < 1) dim = UnknownDim();
     }
   }
   PLIMSOLL_TRY(cursor.status());
