@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <span>
 #include <utility>
 
 #include "kernels/cpu/attention/attention_rows.h"
+#include "kernels/cpu/vector/half_rows.h"
 #include "kernels/element_types.h"
 
 namespace plimsoll::kernels::cpu {
@@ -36,29 +40,37 @@ class WideSource {
   W factor() const { return factor_; }
   void PackKeys(int64_t batch, int64_t head, W* panels) const {
     const T* from = keys_ + k_.At(batch, head);
-    for (int64_t key = 0; key < shape_.keys; ++key) {
-      W* to = panels + PanelOffset(shape_.width, key);
-      for (int64_t d = 0; d < shape_.width; ++d) {
-        to[d * kPanelWidth] = Scaled(from[key * k_.row + d * k_.column]);
-      }
-    }
+    const auto scale = [this](const T* first, int64_t step, int64_t count, W* to) {
+      Scale(first, step, count, to);
+    };
+    ForEachPiece(from, k_, shape_.keys, shape_.width, scale,
+                 [&](int64_t key, int64_t first, std::span<const W> piece) {
+                   W* to = panels + PanelOffset(shape_.width, key) + first * kPanelWidth;
+                   for (const W element : piece) {
+                     *to = element;
+                     to += kPanelWidth;
+                   }
+                 });
     FillUp(shape_.width, shape_.keys, panels);
   }
   void PackValues(int64_t batch, int64_t head, W* panels) const {
     const T* from = values_ + v_.At(batch, head);
-    for (int64_t column = 0; column < shape_.value_width; ++column) {
-      W* to = panels + PanelOffset(shape_.keys, column);
-      for (int64_t key = 0; key < shape_.keys; ++key) {
-        to[key * kPanelWidth] = static_cast<W>(from[key * v_.row + column]);
-      }
-    }
+    ForEachPiece(from, {.row = v_.row, .column = 1}, shape_.keys, shape_.value_width, Widen,
+                 [&](int64_t key, int64_t first, std::span<const W> piece) {
+                   for (size_t i = 0; i < piece.size(); i += kPanelWidth) {
+                     const auto some =
+                         piece.subspan(i, std::min<size_t>(piece.size() - i, kPanelWidth));
+                     std::ranges::copy(
+                         some, panels + PanelOffset(shape_.keys, first + static_cast<int64_t>(i)) +
+                                   key * kPanelWidth);
+                   }
+                 });
     FillUp(shape_.keys, shape_.value_width, panels);
   }
   std::pair<const W*, int64_t> Queries(int64_t batch, int64_t head, int64_t first, int64_t count,
                                        W* scratch) const {
     for (int64_t i = 0; i < count; ++i) {
-      const T* from = queries_ + q_.At(batch, head, first + i);
-      for (int64_t d = 0; d < shape_.width; ++d) scratch[i * shape_.width + d] = Scaled(from[d]);
+      Scale(queries_ + q_.At(batch, head, first + i), 1, shape_.width, scratch + i * shape_.width);
     }
     return {scratch, shape_.width};
   }
@@ -67,19 +79,57 @@ class WideSource {
   }
   void Store(int64_t batch, int64_t head, int64_t first, int64_t count, const W* scratch) const {
     for (int64_t i = 0; i < count; ++i) {
-      T* to = results_ + y_.At(batch, head, first + i);
-      for (int64_t d = 0; d < shape_.value_width; ++d) {
-        to[d] = T(scratch[i * shape_.value_width + d]);
-      }
+      Narrow(scratch + i * shape_.value_width, shape_.value_width,
+             results_ + y_.At(batch, head, first + i));
     }
   }
 
  private:
-  W Scaled(T element) const {
+  static constexpr int64_t kSome = 512;  // elements at once, a multiple of a panel's width
+
+  // Gives `rows` rows in pieces of one row, as (row, first element, elements), which `widen` made:
+  // several rows in one go where they lie one behind the other.
+  template <typename WidenSome, typename Give>
+  static void ForEachPiece(const T* from, const HeadStrides& strides, int64_t rows, int64_t width,
+                           const WidenSome& widen, const Give& give) {
+    W wide[kSome];
+    const bool joined = strides.column == 1 && strides.row == width && width <= kSome;
+    const int64_t most = joined ? kSome / std::max<int64_t>(width, 1) : 1;
+    for (int64_t row = 0; row < rows; row += most) {
+      const int64_t some = std::min(most, rows - row);
+      for (int64_t first = 0; first < width; first += kSome) {
+        const int64_t count = std::min(kSome, width - first);
+        widen(from + row * strides.row + first * strides.column, strides.column, some * count,
+              wide);
+        for (int64_t i = 0; i < some; ++i) {
+          give(row + i, first, std::span<const W>(wide + i * count, static_cast<size_t>(count)));
+        }
+      }
+    }
+  }
+  static void Widen(const T* from, int64_t step, int64_t count, W* to) {
     if constexpr (kIsHalf<T>) {
-      return T(static_cast<float>(element) * root_);
+      if (step == 1) return WidenRow(from, count, to);
+    }
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<W>(from[i * step]);
+  }
+  static void Narrow(const W* from, int64_t count, T* to) {
+    if constexpr (kIsHalf<T>) {
+      NarrowRow(from, count, to);
     } else {
-      return element;
+      for (int64_t i = 0; i < count; ++i) to[i] = T(from[i]);
+    }
+  }
+  void Scale(const T* from, int64_t step, int64_t count, W* to) const {
+    Widen(from, step, count, to);
+    if constexpr (kIsHalf<T>) {
+      for (int64_t first = 0; first < count; first += kSome) {
+        T rounded[kSome];
+        const int64_t some = std::min(kSome, count - first);
+        for (int64_t i = first; i < first + some; ++i) to[i] *= root_;
+        Narrow(to + first, some, rounded);
+        Widen(rounded, 1, some, to + first);
+      }
     }
   }
   // The last panel's columns that stand for nothing.
