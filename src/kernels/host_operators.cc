@@ -2,11 +2,11 @@
 
 namespace plimsoll::kernels {
 
-HostOperator FindHostOperator(std::string_view domain, std::string_view name, int version) {
+const HostOperator* FindHostOperator(std::string_view domain, std::string_view name, int version) {
   for (const auto family : {cpu::SequenceOperators(), cpu::SequencePieceOperators(),
                             cpu::OptionalOperators(), cpu::MapOperators()}) {
-    for (const cpu::HostRow& row : family) {
-      if (row.domain == domain && row.name == name && row.since <= version) return row.run;
+    for (const HostOperator& row : family) {
+      if (row.domain == domain && row.name == name && row.since <= version) return &row;
     }
   }
   return nullptr;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -62,9 +63,16 @@ struct HostSite {
   Error BadInput(std::string why) const;  // as KernelSite::BadInput
 };
 
-using HostOperator = Status (*)(HostSite& site);
+// An operator's way over host values.
+struct HostOperator {
+  std::string_view domain;
+  std::string_view name;
+  int since = 1;
+  Status (*run)(HostSite& site) = nullptr;
+  bool only_reads = false;  // its inputs are as before once it has run
+};
 
-// The operator's way over host values, or null: it works on tensors and has a kernel, or nothing.
-HostOperator FindHostOperator(std::string_view domain, std::string_view name, int version);
+// Null: the operator works on tensors and has a kernel, or nothing.
+const HostOperator* FindHostOperator(std::string_view domain, std::string_view name, int version);
 
 }  // namespace plimsoll::kernels

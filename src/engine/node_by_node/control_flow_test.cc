@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "engine/session_for_tests.h"
+#include "kernels/element_types.h"
 
 // If, Loop, Scan and SequenceMap as a session runs them.
 namespace plimsoll::engine {
@@ -342,6 +343,37 @@ TEST(ControlFlowTest, WhatALoopCollectsHasItsTypeAndShapeAlsoAfterNoRound) {
       EXPECT_EQ(static_cast<const int64_t*>(outputs[1].data.get())[2 * i + 1], 6 << i);
       EXPECT_EQ(ElementsOf(outputs[2])[static_cast<size_t>(2 * i)], static_cast<float>(2 << i));
     }
+  }
+}
+
+// A sequence is handed to its last reader as it is, and stays what it was for others.
+TEST(ControlFlowTest, ASequenceThatGrowsInALoopLeavesTheOneItBeganAs) {
+  GraphBuilder builder;
+  const ValueId x = builder.Input("x", FloatTensor({2}));
+  const ValueId trips = builder.Input("trips", Scalar(DataType::kInt64));
+  const ValueId first = builder.Node("SequenceConstruct", {x});
+  const SubgraphId body = builder.BeginBody("body");
+  const ValueId number = builder.BodyInput("i", {});
+  const ValueId running = builder.BodyInput("go", {});
+  const ValueId list = builder.BodyInput("list", {});
+  const ValueId before = builder.Node("SequenceAt", {list, number});
+  const ValueId longer = builder.Node("SequenceInsert", {list, builder.Node("Add", {before, x})});
+  const ValueId at_end = builder.Node("SequenceInsert", {longer, x});
+  const ValueId shorter = builder.Node("SequenceErase", {at_end});
+  builder.EndBody({running, shorter, builder.Node("SequenceLength", {longer})});
+  const auto made = builder.Nodes("Loop", {trips, ValueId(), first}, 2, With("body", body));
+  builder.Output(made[0]);
+  builder.Output(made[1]);
+  builder.Output(builder.Node("SequenceLength", {first}));
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  for (int run = 0; run < 3; ++run) {
+    const auto outputs = MustRunValues(
+        *session, id, {HostValue::Of(Floats({2}, {1, 2})), HostValue::Of(Integer(3))});
+    ASSERT_EQ(outputs[0].elements.size(), 4U);
+    EXPECT_EQ(ElementsOf(outputs[0].elements[3].tensor), (std::vector<float>{4, 8}));
+    EXPECT_EQ(kernels::LoadInteger(DataType::kInt64, outputs[1].tensor.data.get(), 2), 4);
+    EXPECT_EQ(kernels::LoadInteger(DataType::kInt64, outputs[2].tensor.data.get(), 0), 1);
   }
 }
 

@@ -142,8 +142,8 @@ Result<Interpreter::Values> Interpreter::RunBody(SubgraphId id, Values inputs) {
   for (auto output = body.outputs.begin(); output != body.outputs.end(); ++output) {
     PLIMSOLL_TRY(LoadConstant(*output));
     HostValue& value = values_[output->index()];
-    // What the run gives is needed no more, and a sequence is long to copy.
-    const bool is_last = id == Graph::kRoot && !graph_[*output].constant.valid() &&
+    // What the body made is needed no more, and a sequence is long to copy.
+    const bool is_last = graph_[*output].home == id && !graph_[*output].constant.valid() &&
                          std::find(output + 1, body.outputs.end(), *output) == body.outputs.end();
     outputs.push_back(is_last ? std::move(value) : value);
   }
@@ -248,12 +248,32 @@ Status Interpreter::LoadConstant(ValueId id) {
   return {};
 }
 
-Interpreter::Values Interpreter::InputsOf(NodeId id) const {
-  Values inputs;
-  for (const ValueId input : graph_[id].inputs) {
-    inputs.push_back(input.valid() ? values_[input.index()] : HostValue());
+bool Interpreter::IsLent(NodeId id, size_t input) const {
+  const NodeFacts& facts = facts_[id.index()];
+  const std::vector<ValueId>& inputs = graph_[id].inputs;
+  const ValueId value = inputs[input];
+  // Bodies may read the value too, and so may work that runs beside the walk.
+  if (!value.valid() || facts.control_flow || side_ || std::ranges::count(inputs, value) > 1) {
+    return false;
+  }
+  return facts.host_operator->only_reads || std::ranges::count(facts.last_reads, value) > 0;
+}
+
+Interpreter::Values Interpreter::InputsOf(NodeId id) {
+  const std::vector<ValueId>& values = graph_[id].inputs;
+  Values inputs(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].valid()) continue;
+    HostValue& value = values_[values[i].index()];
+    inputs[i] = IsLent(id, i) ? std::move(value) : value;
   }
   return inputs;
+}
+
+void Interpreter::TakeBack(NodeId id, Values inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (IsLent(id, i)) values_[graph_[id].inputs[i].index()] = std::move(inputs[i]);
+  }
 }
 
 Status Interpreter::RunNode(NodeId id, const kernels::AllocateTensor& allocate) {
@@ -288,12 +308,13 @@ Status Interpreter::RunOnHostValues(NodeId id, const kernels::AllocateTensor& al
     PLIMSOLL_TRY(RunControlFlow(
         site, [this](SubgraphId body, Values inputs) { return RunBody(body, std::move(inputs)); }));
   } else {
-    Status done = facts.host_operator(site);
+    Status done = facts.host_operator->run(site);
     if (options_.monitor != nullptr) {
       done = options_.monitor->HostOperatorRan(TensorsOf(graph_, id, site.inputs, site.outputs),
                                                std::move(done));
     }
     PLIMSOLL_TRY(done);
+    TakeBack(id, std::move(site.inputs));
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) Put(node.outputs[i], std::move(site.outputs[i]));
   return {};

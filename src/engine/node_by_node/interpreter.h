@@ -61,9 +61,9 @@ class Interpreter {
 
   // What is known of a node before anything runs.
   struct NodeFacts {
-    std::vector<graph::ValueId> constants;          // that running it reads
-    std::vector<graph::ValueId> last_reads;         // dead once it has run
-    kernels::HostOperator host_operator = nullptr;  // null: it has none
+    std::vector<graph::ValueId> constants;                 // that running it reads
+    std::vector<graph::ValueId> last_reads;                // dead once it has run
+    const kernels::HostOperator* host_operator = nullptr;  // null: it has none
     bool control_flow = false;
     bool has_kernel = false;
     // Its output may have the memory of its input. What a body gives has memory of its own: it may
@@ -85,7 +85,11 @@ class Interpreter {
   void Release(const std::vector<graph::ValueId>& values);
   Status LoadConstant(graph::ValueId id);
   void Put(graph::ValueId id, kernels::HostValue value);
-  Values InputsOf(graph::NodeId id) const;
+  // Values of a node of host values. Those that are lent are not copied, which takes long for a
+  // sequence, and come back when it has run; one that nobody reads any more may be changed.
+  bool IsLent(graph::NodeId id, size_t input) const;
+  Values InputsOf(graph::NodeId id);
+  void TakeBack(graph::NodeId id, Values inputs);
   std::vector<NodeFacts> FindFacts() const;
 
   graph::Graph graph_;            // types and contents of values change as the walk learns them

@@ -74,7 +74,7 @@ struct OneNode {
                   .inputs = std::move(inputs),
                   .outputs = std::vector<HostValue>(outputs),
                   .allocate = AllocateOnHeap};
-    PLIMSOLL_TRY(FindHostOperator(domain, op, version)(site));
+    PLIMSOLL_TRY(FindHostOperator(domain, op, version)->run(site));
     return std::move(site.outputs[0]);
   }
 };

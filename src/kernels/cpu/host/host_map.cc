@@ -164,14 +164,14 @@ Status RunCastMap(HostSite& site) {
   return {};
 }
 
-constexpr HostRow kHostMapRows[] = {
-    {graph::kMachineLearningDomain, "CastMap", 1, RunCastMap},
-    {graph::kMachineLearningDomain, "DictVectorizer", 1, RunDictVectorizer},
-    {graph::kMachineLearningDomain, "ZipMap", 1, RunZipMap},
+constexpr HostOperator kHostMapRows[] = {
+    {graph::kMachineLearningDomain, "CastMap", 1, RunCastMap, true},
+    {graph::kMachineLearningDomain, "DictVectorizer", 1, RunDictVectorizer, true},
+    {graph::kMachineLearningDomain, "ZipMap", 1, RunZipMap, true},
 };
 
 }  // namespace
 
-std::span<const HostRow> MapOperators() { return kHostMapRows; }
+std::span<const HostOperator> MapOperators() { return kHostMapRows; }
 
 }  // namespace plimsoll::kernels::cpu

@@ -36,15 +36,15 @@ Status RunOptionalGetElement(HostSite& site) {
   return {};
 }
 
-constexpr HostRow kHostOptionalRows[] = {
+constexpr HostOperator kHostOptionalRows[] = {
     {"", "Identity", 1, RunIdentity},
     {"", "Optional", 15, RunOptional},
     {"", "OptionalGetElement", 15, RunOptionalGetElement},
-    {"", "OptionalHasElement", 15, RunOptionalHasElement},
+    {"", "OptionalHasElement", 15, RunOptionalHasElement, true},
 };
 
 }  // namespace
 
-std::span<const HostRow> OptionalOperators() { return kHostOptionalRows; }
+std::span<const HostOperator> OptionalOperators() { return kHostOptionalRows; }
 
 }  // namespace plimsoll::kernels::cpu

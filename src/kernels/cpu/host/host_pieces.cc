@@ -174,13 +174,13 @@ Status RunConcatFromSequence(HostSite& site) {
   return {};
 }
 
-constexpr HostRow kHostPiecesRows[] = {
-    {"", "ConcatFromSequence", 11, RunConcatFromSequence},
-    {"", "SplitToSequence", 11, RunSplitToSequence},
+constexpr HostOperator kHostPiecesRows[] = {
+    {"", "ConcatFromSequence", 11, RunConcatFromSequence, true},
+    {"", "SplitToSequence", 11, RunSplitToSequence, true},
 };
 
 }  // namespace
 
-std::span<const HostRow> SequencePieceOperators() { return kHostPiecesRows; }
+std::span<const HostOperator> SequencePieceOperators() { return kHostPiecesRows; }
 
 }  // namespace plimsoll::kernels::cpu

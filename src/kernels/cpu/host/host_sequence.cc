@@ -99,17 +99,17 @@ Status RunSequenceLength(HostSite& site) {
   return {};
 }
 
-constexpr HostRow kHostSequenceRows[] = {
-    {"", "SequenceAt", 11, RunSequenceAt},
+constexpr HostOperator kHostSequenceRows[] = {
+    {"", "SequenceAt", 11, RunSequenceAt, true},
     {"", "SequenceConstruct", 11, RunSequenceConstruct},
     {"", "SequenceEmpty", 11, RunSequenceEmpty},
     {"", "SequenceErase", 11, RunSequenceErase},
     {"", "SequenceInsert", 11, RunSequenceInsert},
-    {"", "SequenceLength", 11, RunSequenceLength},
+    {"", "SequenceLength", 11, RunSequenceLength, true},
 };
 
 }  // namespace
 
-std::span<const HostRow> SequenceOperators() { return kHostSequenceRows; }
+std::span<const HostOperator> SequenceOperators() { return kHostSequenceRows; }
 
 }  // namespace plimsoll::kernels::cpu
