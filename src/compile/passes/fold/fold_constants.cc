@@ -114,8 +114,10 @@ class Folding {
       return std::nullopt;
     }
     const bool whole = length == part.bytes.size();
-    const bool in_file = part.missing ? !part.external_file.empty() : LieInFile(part.bytes);
-    if (!whole && (*size <= kAlwaysFolded || !in_file)) return std::nullopt;
+    const auto lies_in_file = [&part] {
+      return part.missing ? !part.external_file.empty() : LieInFile(part.bytes);
+    };
+    if (!whole && (*size <= kAlwaysFolded || !lies_in_file())) return std::nullopt;
     part.dims = StaticDims(*type.shape);
     part.bytes = part.bytes.subspan(offset, length);
     return part;
