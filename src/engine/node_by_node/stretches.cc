@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compile/bodies/loops.h"
 #include "engine/transfer/staged_ports.h"
 
 namespace plimsoll::engine {
@@ -12,34 +13,10 @@ using graph::ValueId;
 using kernels::HostTensor;
 using kernels::HostValue;
 
-bool HasType(const HostTensor& tensor, graph::DataType type, const kernels::Dims& dims) {
-  return tensor.type == type && tensor.dims == dims;
-}
-
 bool IsEqual(const HostTensor& a, const HostTensor& b) {
   const auto size = static_cast<size_t>(b.size().value());
-  return HasType(a, b.type, b.dims) &&
+  return a.type == b.type && a.dims == b.dims &&
          (size == 0 || std::memcmp(a.data.get(), b.data.get(), size) == 0);
-}
-
-bool FitsSizes(const Stretches::Part& part, const std::vector<HostValue>& values) {
-  for (size_t i = 0; i < part.inputs.size(); ++i) {
-    const HostTensor& now = values[part.ports.inputs[i].index()].tensor;
-    if (!HasType(now, part.inputs[i].type, part.inputs[i].dims)) return false;
-  }
-  for (size_t i = 0; i < part.assumed.size(); ++i) {
-    const HostTensor& now = values[part.nodes.assumed[i].index()].tensor;
-    if (!HasType(now, part.assumed[i].type, part.assumed[i].dims)) return false;
-  }
-  return true;
-}
-
-bool Fits(const Stretches::Part& part, const std::vector<HostValue>& values) {
-  for (size_t i = 0; i < part.assumed.size(); ++i) {
-    const HostTensor& now = values[part.nodes.assumed[i].index()].tensor;
-    if (!IsEqual(part.assumed[i], now)) return false;
-  }
-  return FitsSizes(part, values);
 }
 
 // Small numbers alone.
@@ -76,7 +53,7 @@ void Stretches::Place::CountHit() {
 
 void Stretches::Place::CountChanges(const std::vector<HostValue>& values) {
   const auto last = std::ranges::find_if(
-      parts, [&](const Part& part) { return !part.assumed.empty() && FitsSizes(part, values); });
+      parts, [&](const Part& part) { return !part.assumed.empty() && part.FitsSizes(values); });
   if (last == parts.end()) return;
   for (size_t i = 0; i < last->assumed.size(); ++i) {
     const ValueId value = last->nodes.assumed[i];
@@ -85,7 +62,7 @@ void Stretches::Place::CountChanges(const std::vector<HostValue>& values) {
   const auto is_vain = [&](const Part& part) {
     return !std::ranges::all_of(part.nodes.assumed, [&](ValueId value) { return Assumes(value); });
   };
-  if (parts.remove_if(is_vain) > 0) misses = 0;
+  if (parts.DropIf(is_vain) > 0) misses = 0;
 }
 
 void Stretches::CompilePart(const graph::Graph& graph, Part& part) const {
@@ -93,7 +70,13 @@ void Stretches::CompilePart(const graph::Graph& graph, Part& part) const {
   std::vector<graph::ConstantTensor> assumed;
   for (const HostTensor& tensor : part.assumed) assumed.push_back(kernels::ToConstant(tensor));
   auto compiled = compile_(compile::CutStretch(graph, part.nodes, part.ports, assumed));
-  if (compiled.ok()) part.run.executable = *std::move(compiled);
+  if (!compiled.ok()) return;
+  part.run.executable = *std::move(compiled);
+  const graph::Graph& made = part.run.executable->model().graph;
+  for (const ValueId output : made.root().outputs) {
+    const graph::ValueType& type = made[output].type;
+    part.outputs.push_back({type.data_type, StaticDims(*type.shape), nullptr});
+  }
 }
 
 Stretches::Found Stretches::FoundAt(Part& part) {
@@ -121,25 +104,27 @@ Result<Stretches::Part> Stretches::MakePart(graph::Graph& graph, const Place& pl
   return part;
 }
 
+// A loop whose sizes grow comes through all of them in each run.
+size_t Stretches::MostKept(const graph::Graph& graph, graph::SubgraphId body) const {
+  constexpr size_t kOfALoop = 8;
+  return std::max<size_t>(kept_, 1) * (compile::RunsRepeatedly(graph, body) ? kOfALoop : 1);
+}
+
 Result<Stretches::Found> Stretches::Find(graph::Graph& graph, graph::SubgraphId body, size_t first,
                                          const std::vector<HostValue>& values) {
   // Where sizes keep changing, one in so many is looked at.
   constexpr int64_t kMostMisses = 16;
   Place& place = places_[{body.index(), first}];
-  std::list<Part>& known = place.parts;
-  const auto found = std::find_if(known.begin(), known.end(),
-                                  [&](const Part& part) { return Fits(part, values); });
-  if (found != known.end()) {
+  StretchParts& known = place.parts;
+  if (Part* const found = known.Find(values); found != nullptr) {
     place.misses = 0;
     place.CountHit();
-    known.splice(known.begin(), known, found);
-    Part& part = known.front();
-    if (!part.met_again) {
-      // What it makes has the types of another run by now.
-      PLIMSOLL_ASSIGN(part, MakePart(graph, place, body, first, values));
-      CompilePart(graph, part);
-    }
-    return FoundAt(part);
+    if (found->met_again) return FoundAt(*found);
+    // What it makes has the types of another run by now.
+    PLIMSOLL_ASSIGN(Part part, MakePart(graph, place, body, first, values));
+    CompilePart(graph, part);
+    known.DropFirst();
+    return FoundAt(known.Add(std::move(part)));
   }
   ++place.misses;
   place.CountChanges(values);
@@ -150,8 +135,8 @@ Result<Stretches::Found> Stretches::Find(graph::Graph& graph, graph::SubgraphId 
   const bool at_once =
       body == graph::Graph::kRoot && first == 0 && (known.empty() || part.assumed.empty());
   if (at_once && !part.met_again) CompilePart(graph, part);
-  known.push_front(std::move(part));
-  if (known.size() > std::max<size_t>(kept_, 1)) known.pop_back();
+  known.Add(std::move(part));
+  if (known.size() > MostKept(graph, body)) known.DropLast();
   return FoundAt(known.front());
 }
 
@@ -166,7 +151,6 @@ Result<std::vector<HostTensor>> Stretches::Run(Part& part, const std::vector<Hos
                                                const kernels::AllocateTensor& allocate,
                                                const std::atomic<bool>* cancelled) {
   const Executable& executable = *part.run.executable;
-  const graph::Graph& graph = executable.model().graph;
   PLIMSOLL_TRY(TakeArena(executable.program().total(), allocate));
   auto* const arena = static_cast<std::byte*>(arena_.data.get());
   if (part.run.arena != arena || part.run.addresses.operands.empty()) {
@@ -174,25 +158,24 @@ Result<std::vector<HostTensor>> Stretches::Run(Part& part, const std::vector<Hos
     part.run.arena = arena;
   }
   StagedPorts staged;
-  compile::PortUses uses = executable.port_uses();
-  std::vector<const void*> read;
-  std::vector<void*> written;
   std::vector<HostTensor> made;
+  made.reserve(part.outputs.size());
+  part.read.clear();
+  part.written.clear();
   for (size_t i = 0; i < part.ports.inputs.size(); ++i) {
     const HostTensor& input = values[part.ports.inputs[i].index()].tensor;
-    PLIMSOLL_ASSIGN(void* const at,
-                    staged.Input(input.type, input.dims, input.data.get(), uses.inputs[i]));
-    read.push_back(at);
+    compile::PortUse use = executable.port_uses().inputs[i];
+    PLIMSOLL_ASSIGN(void* const at, staged.Input(input.type, input.dims, input.data.get(), use));
+    part.read.push_back(at);
   }
-  for (const ValueId output : graph.root().outputs) {
-    const graph::ValueType& type = graph[output].type;
-    PLIMSOLL_ASSIGN(HostTensor tensor, allocate(type.data_type, StaticDims(*type.shape)));
-    written.push_back(tensor.data.get());
+  for (const TensorView& output : part.outputs) {
+    PLIMSOLL_ASSIGN(HostTensor tensor, allocate(output.type, output.dims));
+    part.written.push_back(tensor.data.get());
     made.push_back(std::move(tensor));
   }
   PLIMSOLL_TRY(executable.Run(
       part.run.addresses,
-      {.inputs = read, .outputs = written, .host_inputs = {}, .cancelled = cancelled}));
+      {.inputs = part.read, .outputs = part.written, .host_inputs = {}, .cancelled = cancelled}));
   return made;
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,7 +9,7 @@
 #include <vector>
 
 #include "compile/bodies/cut_stretch.h"
-#include "engine/run/bound_executable.h"
+#include "engine/node_by_node/stretch_parts.h"
 #include "engine/run/executable.h"
 #include "graph/graph.h"
 #include "kernels/host_value.h"
@@ -44,15 +43,7 @@ class Stretches {
   using Compile = std::function<Result<std::shared_ptr<const Executable>>(graph::Graph graph)>;
   Stretches(Compile compile, size_t kept) : compile_(std::move(compile)), kept_(kept) {}
 
-  // A part that can run now.
-  struct Part {
-    compile::Stretch nodes;
-    compile::StretchPorts ports;
-    std::vector<TensorView> inputs;            // types and shapes that it was compiled for
-    std::vector<kernels::HostTensor> assumed;  // and what it assumes, in the order of `nodes`
-    BoundExecutable run;                       // without an executable: not compiled
-    bool met_again = false;                    // compiled, or found not to compile
-  };
+  using Part = StretchPart;
   // What comes next.
   struct Found {
     Part* part = nullptr;  // that can run; null: nodes run by themselves,
@@ -75,8 +66,8 @@ class Stretches {
  private:
   // A place in a body.
   struct Place {
-    std::list<Part> parts;  // the one used last comes first
-    int64_t misses = 0;     // in a row: sizes that were not known
+    StretchParts parts;
+    int64_t misses = 0;  // in a row: sizes that were not known
     int64_t hits = 0;
     // By value: how often its elements were others than those of the part used last, which had the
     // same sizes; less what hits have paid for.
@@ -89,6 +80,7 @@ class Stretches {
   };
 
   static Found FoundAt(Part& part);
+  size_t MostKept(const graph::Graph& graph, graph::SubgraphId body) const;  // parts of a place
   static Result<Part> MakePart(graph::Graph& graph, const Place& place, graph::SubgraphId body,
                                size_t first, const std::vector<kernels::HostValue>& values);
   Status TakeArena(Bytes size, const kernels::AllocateTensor& allocate);

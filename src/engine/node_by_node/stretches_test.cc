@@ -175,6 +175,33 @@ TEST(StretchesTest, BodiesAreCompiledWhereTheirSizesComeAgain) {
   }
 }
 
+// A loop comes through the same sizes in each run, so that more of them are kept.
+TEST(StretchesTest, ALoopWhoseSizesGrowKeepsThoseOfAllIterations) {
+  GraphBuilder builder;
+  const ValueId trips = builder.Input("trips", ValueType::Tensor(DataType::kInt64, Shape{}));
+  const ValueId start = builder.Input("start", FloatTensor({1}));
+  const ValueId one = builder.Float32s("one", {1}, {1});
+  const SubgraphId body = builder.BeginBody("body");
+  builder.BodyInput("i", {});
+  const ValueId running = builder.BodyInput("go", {});
+  const ValueId x = builder.BodyInput("x", {});
+  const ValueId longer = builder.Node("Concat", {x, one}, With("axis", int64_t{0}));
+  builder.EndBody({running, builder.Node("Add", {longer, one})});
+  builder.Output(builder.Node("Loop", {trips, ValueId(), start}, With("body", body)));
+  SessionOptions options;
+  options.load.kept_plans = 2;
+  const auto session = MakeSession(options);
+  const GraphId id = MustAdd(*session, builder.Build());
+  for (int run = 0; run < 3; ++run) {
+    const auto made = MustRun(*session, id, {Integer(3), Floats({1}, {5})});
+    EXPECT_EQ(ElementsOf(made[0]), (std::vector<float>{8, 4, 3, 2}));
+    MustRun(*session, id, {Integer(12), Floats({1}, {5})});
+  }
+  const StretchCounts counts = CountsOf(*session, id);
+  EXPECT_EQ(counts.stretches, 12);
+  EXPECT_EQ(counts.single_nodes, 1) << "the Loop";
+}
+
 // Plans are kept for so many sizes, at each place of the graph.
 TEST(StretchesTest, TheLongestUnusedPlanGoesFirst) {
   SessionOptions options;
