@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <memory>
 #include <new>
 
 #include "plimsoll/base/text.h"
@@ -12,6 +13,7 @@ namespace {
 
 // From here on a mapping of its own: freed, it leaves the process at once.
 constexpr Bytes kOwnMapping = KiB(256);
+constexpr size_t kSmall = 960;  // what comes and goes often
 
 }  // namespace
 
@@ -30,6 +32,16 @@ std::shared_ptr<void> AllocateBytes(Bytes size) {
     return std::shared_ptr<void>(memory, [count](void* old) { munmap(old, count); });
   }
   constexpr std::align_val_t kAlignment{64};
+  if (count <= kSmall) {
+    // The heap has blocks at hand that are aligned to less.
+    constexpr auto kAlign = static_cast<size_t>(kAlignment);
+    void* const block = operator new(count + kAlign, std::nothrow);
+    if (block == nullptr) return nullptr;
+    size_t room = count + kAlign;
+    void* first = block;
+    std::align(kAlign, count, first, room);
+    return std::shared_ptr<void>(first, [block](void*) { operator delete(block); });
+  }
   void* const memory = operator new(count, kAlignment, std::nothrow);
   if (memory == nullptr) return nullptr;
   return std::shared_ptr<void>(memory, [](void* old) { operator delete(old, kAlignment); });

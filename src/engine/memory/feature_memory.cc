@@ -42,6 +42,25 @@ std::shared_ptr<Allocator> Plain(const Physical& physical, Keep keep) {
   return std::make_shared<memory::CachingMemAllocator>(physical, nullptr, keep);
 }
 
+// The memory of a tensor, counted for as long as it is there.
+class CountedTensor {
+ public:
+  CountedTensor(std::shared_ptr<MemoryLedger> ledger, bool of_heap, Bytes size,
+                std::shared_ptr<void> memory)
+      : ledger_(std::move(ledger)), of_heap_(of_heap), size_(size), memory_(std::move(memory)) {
+    ledger_->CountTensor(of_heap_, size_);
+  }
+  CountedTensor(const CountedTensor&) = delete;
+  CountedTensor& operator=(const CountedTensor&) = delete;
+  ~CountedTensor() { ledger_->CountTensor(of_heap_, Bytes(0) - size_); }
+
+ private:
+  const std::shared_ptr<MemoryLedger> ledger_;
+  const bool of_heap_;
+  const Bytes size_;
+  const std::shared_ptr<void> memory_;
+};
+
 }  // namespace
 
 FeatureMap::FeatureMap(std::shared_ptr<Allocator> allocator, const memory::Block& block,
@@ -139,11 +158,10 @@ kernels::AllocateTensor FeatureMemory::TensorAllocator() const {
       auto held = std::make_shared<FeatureMap>(allocator, block, nullptr);
       tensor.data = std::shared_ptr<void>(held, held->base());
     }
-    ledger->CountTensor(of_heap, tensor.size());
     void* const at = tensor.data.get();
-    const auto uncount = [ledger, of_heap, size = tensor.size(), memory = std::move(tensor.data)](
-                             void*) { ledger->CountTensor(of_heap, Bytes(0) - size); };
-    tensor.data = std::shared_ptr<void>(at, uncount);
+    const Bytes size = tensor.size();
+    tensor.data = std::shared_ptr<void>(
+        std::make_shared<CountedTensor>(ledger, of_heap, size, std::move(tensor.data)), at);
     return tensor;
   };
 }

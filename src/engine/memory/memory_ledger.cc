@@ -50,11 +50,16 @@ void MemoryLedger::CountArea(bool of_host, Bytes asked, Bytes reserved) {
 }
 
 void MemoryLedger::CountTensor(bool of_heap, Bytes change) {
+  if (of_heap) {
+    const int64_t now = heap_.fetch_add(change.value()) + change.value();
+    int64_t most = heap_most_.load();
+    while (now > most && !heap_most_.compare_exchange_weak(most, now)) {
+    }
+    return;
+  }
   const std::lock_guard lock(mutex_);
-  Bytes& now = of_heap ? heap_ : tensors_;
-  now += change;
-  Bytes& most = of_heap ? heap_most_ : lent_dynamic_;
-  most = std::max(most, now);
+  tensors_ += change;
+  lent_dynamic_ = std::max(lent_dynamic_, tensors_);
 }
 
 void MemoryLedger::Trimmed() {
@@ -85,7 +90,7 @@ Bytes MemoryLedger::host() const {
 
 Bytes MemoryLedger::heap() const {
   const std::lock_guard lock(mutex_);
-  return heap_most_;
+  return Bytes(heap_most_.load());
 }
 
 }  // namespace plimsoll::engine

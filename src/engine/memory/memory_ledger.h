@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 
@@ -57,9 +59,10 @@ class MemoryLedger : public MemoryObserver {
   Bytes lent_static_;
   Bytes lent_dynamic_;
   Bytes tensors_;  // of lent memory, now
-  Bytes heap_;     // now
-  Bytes heap_most_;
   Bytes peak_;
+  // Tensors of the heap, which come and go too often for a lock.
+  std::atomic<int64_t> heap_ = 0;  // now
+  std::atomic<int64_t> heap_most_ = 0;
 };
 
 }  // namespace plimsoll::engine

@@ -70,10 +70,17 @@ Status RunLoop(HostSite& site, const BodyRunner& run) {
   Values carried(site.inputs.begin() + 2, site.inputs.end());
   const std::vector<graph::ValueId> results = site.graph[body].outputs;
   std::vector<GrowingStack> slices(results.size() - 1 - carried.size());
+  PLIMSOLL_ASSIGN(const HostValue running, Scalar(site, DataType::kBool, 1));
+  HostValue number;
   for (int64_t trip = 0; trip < trips && goes_on; ++trip) {
-    Values inputs(2);
-    PLIMSOLL_ASSIGN(inputs[0], Scalar(site, DataType::kInt64, trip));
-    PLIMSOLL_ASSIGN(inputs[1], Scalar(site, DataType::kBool, 1));
+    // Nobody else has the one of the iteration before, in most bodies.
+    if (number.tensor.data.use_count() == 1) {
+      kernels::StoreInteger(DataType::kInt64, number.tensor.data.get(), 0, trip);
+    } else {
+      PLIMSOLL_ASSIGN(number, Scalar(site, DataType::kInt64, trip));
+    }
+    Values inputs = {number, running};
+    inputs.reserve(carried.size() + 2);
     std::move(carried.begin(), carried.end(), std::back_inserter(inputs));
     PLIMSOLL_ASSIGN(Values outputs, run(body, std::move(inputs)));
     goes_on = IsTrue(outputs[0]);
