@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/vector/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -28,8 +29,8 @@ constexpr int kDirectTotals = kDirectVectors == 1 ? 24 : 12 / kDirectVectors;
 
 using Vector = hn::Vec<decltype(kDirectLanes)>;
 
-// Blocks that are smaller than a vector: plain tensors, and where oneDNN is held to narrower ones
-// than the machine has.
+// Blocks that are smaller than a vector, where oneDNN is held to narrower ones than the machine
+// has.
 HWY_NOINLINE void StoreInBlocks(const DirectTile& tile, int place, const float* sums) {
   for (int64_t filter = 0; filter < tile.filters; filter += tile.to_block) {
     const int64_t at = filter / tile.to_block * tile.to_stride + tile.results[place];
@@ -37,6 +38,29 @@ HWY_NOINLINE void StoreInBlocks(const DirectTile& tile, int place, const float* 
       const float residual = tile.residual == nullptr ? 0.0f : tile.residual[at + i];
       tile.to[at + i] = sums[filter + i] + residual;
     }
+  }
+}
+
+// Sums of all places, `width` apart, to a plain tensor: places that follow each other there go
+// together.
+HWY_NOINLINE void StorePlain(const DirectTile& tile, const float* sums, int64_t width) {
+  for (int64_t place = 0; place < tile.count;) {
+    const int64_t first = tile.results[place];
+    const float* const from = sums + place * width;
+    int64_t run = 1;
+    while (place + run < tile.count && tile.results[place + run] == first + run) ++run;
+    if (tile.residual == nullptr) {
+      TransposeWords(reinterpret_cast<const uint32_t*>(from), width,
+                     reinterpret_cast<uint32_t*>(tile.to + first), tile.to_stride, tile.filters,
+                     run);
+    }
+    for (int64_t filter = 0; tile.residual != nullptr && filter < tile.filters; ++filter) {
+      const int64_t at = filter * tile.to_stride + first;
+      for (int64_t i = 0; i < run; ++i) {
+        tile.to[at + i] = from[i * width + filter] + tile.residual[at + i];
+      }
+    }
+    place += run;
   }
 }
 
@@ -83,6 +107,19 @@ HWY_INLINE void SumPlaces(const DirectTile& tile) {
       }
       from += tile.source_stride;
     }
+  }
+  if (tile.to_block == 1) {
+    HWY_ALIGN float sums[kPlaces * kPanels * kDirectFilters];
+#pragma GCC unroll 16
+    for (int p = 0; p < kPlaces; ++p) {
+#pragma GCC unroll 16
+      for (int v = 0; v < kWidth; ++v) {
+        hn::StoreU(totals[p][v], kDirectLanes,
+                   sums + p * kPanels * kDirectFilters + v * kDirectVector);
+      }
+    }
+    StorePlain(tile, sums, kPanels * kDirectFilters);
+    return;
   }
   if (tile.to_block < kDirectVector) {
 #pragma GCC unroll 16
