@@ -18,6 +18,8 @@ namespace {
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kBlockThreadWork = 1 << 17;
 constexpr size_t kMostBlock = 16;
+// Of the data of a stripe of rows, brought into blocks.
+constexpr int64_t kHeldFloats = 16 << 10;
 
 // The taps of an axis that meet the data from place `origin` on: [first, first + count).
 struct MetTaps {
@@ -33,24 +35,62 @@ struct MetTaps {
   }
 };
 
+// Floats of a part's workspace. Data and results that are plain are worked on in stripes of rows,
+// in blocks.
+struct BlockStripe {
+  int64_t rows = 0;  // of the output, at most
+  int64_t taps = 0;
+  int64_t held = 0;  // 0: the data is in blocks
+  int64_t tile = 0;  // 0: the result is
+
+  static BlockStripe Of(const FloatConvolution& wanted) {
+    const Window& window = wanted.shape.window;
+    const int64_t block = BlockSize();
+    const int64_t input_row = window.input[2] * block;
+    BlockStripe stripe{.rows = window.output[1], .taps = window.KernelSize() * block};
+    if (!wanted.source_blocked) {
+      const int64_t fit = (kHeldFloats / input_row - window.Extent(1)) / window.strides[1] + 1;
+      stripe.rows = std::clamp<int64_t>(fit, 1, stripe.rows);
+      const int64_t reach = (stripe.rows - 1) * window.strides[1] + window.Extent(1);
+      stripe.held = SaturatingMultiply(std::min(reach, window.input[1]), input_row);
+    }
+    if (!wanted.destination_blocked) {
+      const int64_t fit = kHeldFloats / (window.output[2] * block);
+      stripe.rows = std::clamp<int64_t>(fit, 1, stripe.rows);
+      stripe.tile = stripe.rows * window.output[2] * block;
+    }
+    return stripe;
+  }
+
+  Bytes Size() const {
+    WorkspaceLayout workspace;
+    for (const int64_t floats : {taps, held, tile}) {
+      workspace.Take(Bytes(sizeof(float)) * floats);
+    }
+    return workspace.total();
+  }
+};
+
 // See depthwise_blocks.h.
 class DepthwiseBlocks final : public Kernel {
  public:
   DepthwiseBlocks(const KernelSite& site, const FloatConvolution& wanted)
-      : shape_(wanted.shape), block_(BlockSize()), finish_(wanted.activation) {
+      : shape_(wanted.shape),
+        block_(BlockSize()),
+        stripe_(BlockStripe::Of(wanted)),
+        finish_(wanted.activation) {
     const Window& window = shape_.window;
     const int64_t work = shape_.batch * shape_.channels * window.OutputSize() * window.KernelSize();
-    const Bytes taps = TapBytes(window);
     parts_ = std::clamp<int64_t>(
-        std::min(work / kBlockThreadWork, site.most_workspace.value() / taps.value()), 1,
+        std::min(work / kBlockThreadWork, site.most_workspace.value() / stripe_.Size().value()), 1,
         std::min<int64_t>(Threads(), Units()));
     WorkspaceLayout workspace;
-    for (int64_t part = 0; part < parts_; ++part) taps_.push_back(workspace.Take(taps));
+    for (int64_t part = 0; part < parts_; ++part) {
+      taps_.push_back(workspace.Take(Bytes(sizeof(float)) * stripe_.taps));
+      held_.push_back(workspace.Take(Bytes(sizeof(float)) * stripe_.held));
+      tiles_.push_back(workspace.Take(Bytes(sizeof(float)) * stripe_.tile));
+    }
     workspace_ = workspace.total();
-  }
-
-  static Bytes TapBytes(const Window& window) {
-    return Bytes(window.KernelSize() * BlockSize()) * int64_t{sizeof(float)};
   }
 
   Bytes workspace() const override { return workspace_; }
@@ -60,10 +100,14 @@ class DepthwiseBlocks final : public Kernel {
   Status Run(const KernelCall& call) const override {
     ParallelFor(parts_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t part = begin; part < end; ++part) {
-        float* const taps = At<float>(call.workspace, taps_[static_cast<size_t>(part)]);
+        const auto i = static_cast<size_t>(part);
+        const Part own{.call = call,
+                       .taps = At<float>(call.workspace, taps_[i]),
+                       .held = At<float>(call.workspace, held_[i]),
+                       .tile = At<float>(call.workspace, tiles_[i])};
         int64_t held = -1;  // the block whose taps these are
         for (int64_t u = Units() * part / parts_; u < Units() * (part + 1) / parts_; ++u) {
-          RunPlane(call, u, held, taps);
+          RunPlane(own, u, held);
         }
       }
     });
@@ -71,6 +115,21 @@ class DepthwiseBlocks final : public Kernel {
   }
 
  private:
+  struct Part {
+    const KernelCall& call;
+    float* taps = nullptr;
+    float* held = nullptr;
+    float* tile = nullptr;
+  };
+
+  // A plane of the output of one block of one image.
+  struct Plane {
+    int64_t image = 0;
+    int64_t first = 0;  // channel
+    int64_t lanes = 0;
+    int64_t number = 0;
+  };
+
   int64_t Blocks() const { return (shape_.channels + block_ - 1) / block_; }
   // Planes of blocks of images.
   int64_t Units() const { return shape_.batch * Blocks() * shape_.window.output[0]; }
@@ -79,79 +138,148 @@ class DepthwiseBlocks final : public Kernel {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
   }
 
-  void RunPlane(const KernelCall& call, int64_t unit, int64_t& held, float* taps) const {
+  void RunPlane(const Part& own, int64_t unit, int64_t& held) const {
     const Window& window = shape_.window;
-    const int64_t plane = unit % window.output[0];
     const int64_t image_block = unit / window.output[0];
-    const int64_t first = image_block % Blocks() * block_;
-    const int64_t lanes = std::min(block_, shape_.channels - first);
+    Plane plane{.image = image_block / Blocks(),
+                .first = image_block % Blocks() * block_,
+                .number = unit % window.output[0]};
+    plane.lanes = std::min(block_, shape_.channels - plane.first);
     const int64_t kernel = window.KernelSize();
-    if (held != first) {
-      std::fill_n(taps, kernel * block_, 0.0f);
-      const float* const weights = Input(call, kConvolutionWeights) + first * kernel;
+    if (held != plane.first) {
+      std::fill_n(own.taps, kernel * block_, 0.0f);
+      const float* const weights = Input(own.call, kConvolutionWeights) + plane.first * kernel;
       TransposeWords(reinterpret_cast<const uint32_t*>(weights), kernel,
-                     reinterpret_cast<uint32_t*>(taps), block_, kernel, lanes);
-      held = first;
+                     reinterpret_cast<uint32_t*>(own.taps), block_, kernel, plane.lanes);
+      held = plane.first;
     }
+    for (int64_t y = 0; y < window.output[1]; y += stripe_.rows) {
+      RunStripe(own, plane, y, std::min(y + stripe_.rows, window.output[1]));
+    }
+  }
+
+  // Elements of one block of channels of an image, plain or in blocks.
+  int64_t BlockOf(const Plane& plane, int64_t places, bool blocked) const {
+    const int64_t channels = blocked ? Blocks() * block_ : shape_.channels;
+    return (plane.image * channels + plane.first) * places;
+  }
+
+  // Rows [begin, end) of the output.
+  void RunStripe(const Part& own, const Plane& plane, int64_t begin, int64_t end) const {
+    const Window& window = shape_.window;
+    const bool brings = stripe_.held > 0;
+    const bool spreads = stripe_.tile > 0;
+    const float* source =
+        Input(own.call, kConvolutionData) + BlockOf(plane, window.InputSize(), !brings);
+    int64_t top_row = 0;  // of the data, where the source begins
+    if (brings) {
+      top_row =
+          std::clamp<int64_t>(begin * window.strides[1] - window.begin[1], 0, window.input[1]);
+      const int64_t last = (end - 1) * window.strides[1] - window.begin[1] + window.Extent(1);
+      const int64_t rows = std::clamp<int64_t>(last, top_row, window.input[1]) - top_row;
+      TransposeWords(reinterpret_cast<const uint32_t*>(source + top_row * window.input[2]),
+                     window.InputSize(), reinterpret_cast<uint32_t*>(own.held), block_,
+                     rows * window.input[2], plane.lanes);
+      source = own.held;
+    }
+    const int64_t places = (end - begin) * window.output[2];
+    const int64_t first_place =
+        BlockOf(plane, window.OutputSize(), !spreads) +
+        (plane.number * window.output[1] + begin) * window.output[2] * (spreads ? 1 : block_);
+    float* const output = static_cast<float*>(own.call.outputs[0]) + first_place;
+    const float* residual = Input(own.call, kConvolutionResidual);
+    if (residual != nullptr) residual += first_place;
+    float* const to = spreads ? own.tile : output;
+    if (spreads && residual != nullptr) {
+      TransposeWords(reinterpret_cast<const uint32_t*>(residual), window.OutputSize(),
+                     reinterpret_cast<uint32_t*>(to), block_, places, plane.lanes);
+      residual = to;
+    }
+    for (int64_t y = begin; y < end; ++y) {
+      const int64_t place = (y - begin) * window.output[2] * block_;
+      SumRow(own, plane, {y, top_row}, source, residual == nullptr ? nullptr : residual + place,
+             to + place);
+    }
+    finish_.Apply(0, nullptr, 1, places * block_, to);
+    if (spreads) {
+      TransposeWords(reinterpret_cast<const uint32_t*>(to), block_,
+                     reinterpret_cast<uint32_t*>(output), window.OutputSize(), plane.lanes, places);
+      return;
+    }
+    for (int64_t x = 0; plane.lanes < block_ && x < places; ++x) {
+      std::fill(to + x * block_ + plane.lanes, to + (x + 1) * block_, 0.0f);
+    }
+  }
+
+  // A row of the output, and the row of the data where the source begins.
+  struct OutputRow {
+    int64_t y = 0;
+    int64_t source_row = 0;
+  };
+
+  void SumRow(const Part& own, const Plane& plane, OutputRow row, const float* source,
+              const float* residual, float* to) const {
+    const Window& window = shape_.window;
     std::array<float, kMostBlock> bias{};
-    if (const float* const given = Input(call, kConvolutionBias)) {
-      std::copy_n(given + first, lanes, bias.data());
+    if (const float* const given = Input(own.call, kConvolutionBias)) {
+      std::copy_n(given + plane.first, plane.lanes, bias.data());
     }
     const int64_t row_floats = window.input[2] * block_;
-    const float* const source =
-        Input(call, kConvolutionData) + image_block * window.InputSize() * block_;
-    const int64_t front = plane * window.strides[0] - window.begin[0];
+    const int64_t front = plane.number * window.strides[0] - window.begin[0];
     const MetTaps planes = MetTaps::Of(window, 0, front);
-    for (int64_t y = 0; y < window.output[1]; ++y) {
-      const int64_t top = y * window.strides[1] - window.begin[1];
-      const MetTaps rows = MetTaps::Of(window, 1, top);
-      const int64_t z0 = front + planes.first * window.dilations[0];
-      const int64_t y0 = top + rows.first * window.dilations[1];
-      const int64_t place = ((image_block * window.output[0] + plane) * window.output[1] + y) *
-                            window.output[2] * block_;
-      const float* const residual = Input(call, kConvolutionResidual);
-      float* const to = static_cast<float*>(call.outputs[0]) + place;
-      SumBlockWindow({.block = block_,
-                      .from = source + (z0 * window.input[1] + y0) * row_floats,
-                      .tap_planes = rows.count == 0 ? 0 : planes.count,
-                      .plane_step = window.dilations[0] * window.input[1] * row_floats,
-                      .tap_rows = rows.count,
-                      .row_step = window.dilations[1] * row_floats,
-                      .tap_columns = window.kernel[2],
-                      .weights = taps + (planes.first * window.kernel[1] + rows.first) *
-                                            window.kernel[2] * block_,
-                      .weight_plane = window.kernel[1] * window.kernel[2] * block_,
-                      .weight_row = window.kernel[2] * block_,
-                      .input_columns = window.input[2],
-                      .column_stride = window.strides[2],
-                      .column_dilation = window.dilations[2],
-                      .left = window.begin[2],
-                      .bias = bias.data(),
-                      .residual = residual == nullptr ? nullptr : residual + place,
-                      .columns = window.output[2],
-                      .to = to});
-      finish_.Apply(0, nullptr, 1, window.output[2] * block_, to);
-      for (int64_t x = 0; lanes < block_ && x < window.output[2]; ++x) {
-        std::fill(to + x * block_ + lanes, to + (x + 1) * block_, 0.0f);
-      }
-    }
+    const int64_t top = row.y * window.strides[1] - window.begin[1];
+    const MetTaps rows = MetTaps::Of(window, 1, top);
+    const int64_t z0 = front + planes.first * window.dilations[0];
+    const int64_t y0 = top + rows.first * window.dilations[1] - row.source_row;
+    SumBlockWindow({.block = block_,
+                    .from = source + (z0 * window.input[1] + y0) * row_floats,
+                    .tap_planes = rows.count == 0 ? 0 : planes.count,
+                    .plane_step = window.dilations[0] * window.input[1] * row_floats,
+                    .tap_rows = rows.count,
+                    .row_step = window.dilations[1] * row_floats,
+                    .tap_columns = window.kernel[2],
+                    .weights = own.taps + (planes.first * window.kernel[1] + rows.first) *
+                                              window.kernel[2] * block_,
+                    .weight_plane = window.kernel[1] * window.kernel[2] * block_,
+                    .weight_row = window.kernel[2] * block_,
+                    .input_columns = window.input[2],
+                    .column_stride = window.strides[2],
+                    .column_dilation = window.dilations[2],
+                    .left = window.begin[2],
+                    .bias = bias.data(),
+                    .residual = residual,
+                    .columns = window.output[2],
+                    .to = to});
   }
 
   ConvolutionShape shape_;
   int64_t block_;
+  BlockStripe stripe_;
   RowFinish finish_;
   int64_t parts_ = 1;          // stretches of units, one for each thread
   std::vector<int64_t> taps_;  // places in the workspace, by part
+  std::vector<int64_t> held_;
+  std::vector<int64_t> tiles_;
   Bytes workspace_;
 };
 
 }  // namespace
 
 bool SuitsDepthwiseBlocks(const KernelSite& site, const FloatConvolution& wanted) {
+  constexpr int64_t kShortRow = 16;
   const ConvolutionShape& shape = wanted.shape;
-  return wanted.source_blocked && wanted.destination_blocked && shape.groups == shape.channels &&
-         shape.groups == shape.filters &&
-         DepthwiseBlocks::TapBytes(shape.window) <= site.most_workspace;
+  const Window& window = shape.window;
+  if (shape.groups != shape.channels || shape.groups != shape.filters) return false;
+  if (BlockStripe::Of(wanted).Size() > site.most_workspace) return false;
+  if (wanted.source_blocked && wanted.destination_blocked) return true;
+  const bool planes = window.input[0] == 1 && window.kernel[0] == 1 && window.output[0] == 1 &&
+                      window.begin[0] == 0;
+  if (!planes) return false;
+  if (wanted.source_blocked || wanted.destination_blocked) return true;
+  // Both are moved: this pays where vectors over a row would be partly empty.
+  const bool fills = shape.channels >= BlockSize();
+  return fills && window.KernelSize() > 1 &&
+         (window.output[2] < kShortRow || window.strides[2] > 2);
 }
 
 KernelPointer MakeDepthwiseBlocks(const KernelSite& site, const FloatConvolution& wanted) {

@@ -381,10 +381,11 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
   PLIMSOLL_ASSIGN(KernelPointer winograd, OfferWinogradConvolution(site, wanted));
   if (winograd != nullptr) return winograd;
   const bool planes = wanted.shape.groups > 1 && SuitsDepthwisePlanes(wanted);
-  if ((depthwise || planes) && !blocked && !site.alternatives.Offer("blocks")) {
+  const bool depthwise_blocks = wanted.shape.groups > 1 && SuitsDepthwiseBlocks(site, wanted);
+  if ((depthwise || planes || depthwise_blocks) && !blocked && !site.alternatives.Offer("blocks")) {
+    if (depthwise_blocks) return MakeDepthwiseBlocks(site, wanted);
     return planes ? MakeDepthwisePlanes(wanted) : MakeDepthwiseConvolution(site, wanted);
   }
-  const bool depthwise_blocks = wanted.shape.groups > 1 && SuitsDepthwiseBlocks(site, wanted);
   const bool dense = !depthwise && !depthwise_blocks;
   if (dense && SuitsDirectConvolution(wanted) && !site.alternatives.Offer("blocks")) {
     Result<KernelPointer> direct = MakeDirectConvolution(site, wanted);
