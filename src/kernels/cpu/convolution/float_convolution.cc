@@ -296,14 +296,13 @@ bool HasFewFilters(const FloatConvolution& wanted) {
   constexpr double kRowBeginCost = 37.5;  // of a row that is brought, in those of a vector
   constexpr double kLoneBlockCost = 1.7;  // with AVX2, where the sums of a block are too few
   const ConvolutionShape& shape = wanted.shape;
-  if (shape.groups > 1) return false;
   const auto block = static_cast<double>(BlockSize());
   const auto rounded = [&](double channels) { return std::ceil(channels / block) * block; };
   const bool wide = BlockSize() == kBlockOfAvx512;
   const bool reads_plain = !wanted.source_blocked && shape.channels <= 3;
   const auto taps = static_cast<double>(shape.window.KernelSize());
-  const auto channels = static_cast<double>(shape.channels);
-  const auto filters = static_cast<double>(shape.filters);
+  const auto channels = static_cast<double>(shape.GroupChannels());
+  const auto filters = static_cast<double>(shape.GroupFilters());
   const double lines = channels * static_cast<double>(shape.window.kernel[0]);
   const bool one_row = taps == 1 && shape.window.input == shape.window.output;
   const auto columns =

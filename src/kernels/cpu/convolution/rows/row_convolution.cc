@@ -71,7 +71,7 @@ struct RowStripe {
     return stripe;
   }
 
-  static RowStripe Of(const FloatConvolution& wanted) {
+  static RowStripe Of(const KernelSite& site, const FloatConvolution& wanted) {
     const ConvolutionShape& shape = wanted.shape;
     const int64_t height = shape.window.output[1];
     // Enough stripes for all threads.
@@ -86,11 +86,12 @@ struct RowStripe {
           std::min(columns, std::max(wanted_columns / kTileColumns, kFewTiles) * kTileColumns);
     }
     const int64_t most = std::clamp<int64_t>(share, 1, height);
+    const Bytes room = std::min(kMostRowBytes, Bytes(site.most_workspace.value() / Threads()));
     RowStripe best = Of(wanted, columns, 1);
     for (int64_t rows = 2; rows <= most; ++rows) {
       const RowStripe next = Of(wanted, columns, rows);
       if (rows > kFewRows && next.held > kHeldFloats) break;
-      if (next.Size() > kMostRowBytes) break;
+      if (next.Size() > room) break;
       best = next;
     }
     return best;
@@ -128,7 +129,7 @@ class RowConvolution final : public Kernel {
         source_{wanted.shape.window.InputSize(), wanted.source_blocked ? BlockSize() : 1},
         destination_{wanted.shape.window.OutputSize(),
                      wanted.destination_blocked ? BlockSize() : 1},
-        stripe_(RowStripe::Of(wanted)),
+        stripe_(RowStripe::Of(site, wanted)),
         finish_(wanted.activation) {
     const Window& window = shape_.window;
     stripes_ = (window.output[1] + stripe_.rows - 1) / stripe_.rows;
@@ -425,7 +426,7 @@ bool SuitsRowConvolution(const KernelSite& site, const FloatConvolution& given) 
   // Who serves must not depend on the threads where every bit must not.
   std::optional<ThreadScope> one;
   if (site.deterministic) one.emplace(1);
-  const RowStripe stripe = RowStripe::Of(wanted);
+  const RowStripe stripe = RowStripe::Of(site, wanted);
   return stripe.Useful() >= kUsefulSums &&
          stripe.Size() <= std::min(site.most_workspace, kMostRowBytes);
 }
