@@ -236,6 +236,7 @@ TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
                               {"ConvBatchnormFusionPass", 71},
                               {"ConvTurnPass", 40},
                               {"DeadCodePass", 731},
+                              {"DeadTapPass", 4},
                               {"GeluFusionPass", 49},
                               {"HalfWidenPass", 0},
                               {"HardSwishFusionPass", 5},

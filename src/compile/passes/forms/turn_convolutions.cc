@@ -24,13 +24,6 @@ using graph::ValueId;
 // Places of the output to one of the input, at most.
 constexpr double kMostPlaces = 2;
 
-// An attribute of one number a spatial axis.
-std::vector<int64_t> SizesOf(const Node& node, std::string_view name, size_t count,
-                             int64_t otherwise) {
-  const std::vector<int64_t>* const given = node.attributes.Ints(name);
-  return given == nullptr || given->empty() ? std::vector<int64_t>(count, otherwise) : *given;
-}
-
 // Weights [channels, filters / groups, kernel...] of a ConvTranspose as those of a Conv
 // [filters, channels / groups, kernel...], the kernel from its end to its beginning. Nothing where
 // there is no memory for it.

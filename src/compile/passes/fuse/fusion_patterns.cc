@@ -34,6 +34,8 @@ constexpr FusionPatternRow kRows[] = {
     {kConvTurn, "ConvTurnPass", kGraph,
      "a ConvTranspose of stride one is a Conv with its weights turned around"},
     {kWindowPad, "WindowPadFusionPass", kGraph, "a convolution or a pool pads its input itself"},
+    {kDeadTap, "DeadTapPass", kGraph,
+     "taps of a convolution that meet nothing but padding leave its weights"},
     {kConvBatchnorm, "ConvBatchnormFusionPass", kGraph,
      "BatchNormalization or constant arithmetic behind a convolution goes into its weights"},
     {kMatMulTranspose, "MatMulTransposeFusionPass", kGraph,

@@ -133,4 +133,10 @@ bool RoundsToIntegers(const Graph& graph) {
   });
 }
 
+std::vector<int64_t> SizesOf(const graph::Node& node, std::string_view name, size_t count,
+                             int64_t otherwise) {
+  const std::vector<int64_t>* const given = node.attributes.Ints(name);
+  return given == nullptr || given->empty() ? std::vector<int64_t>(count, otherwise) : *given;
+}
+
 }  // namespace plimsoll::compile

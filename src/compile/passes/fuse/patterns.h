@@ -52,4 +52,9 @@ bool RoundsToIntegers(const graph::Graph& graph);
 graph::Node NewNode(const graph::Node& like, std::string op, std::vector<graph::ValueId> inputs,
                     graph::Attributes attributes = {});
 
+// An attribute of `count` integers, one or two a spatial axis; `otherwise` in each place where it
+// is not given.
+std::vector<int64_t> SizesOf(const graph::Node& node, std::string_view name, size_t count,
+                             int64_t otherwise);
+
 }  // namespace plimsoll::compile
