@@ -5,6 +5,7 @@
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/elementwise/text_conversion.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/vector/cast_rows.h"
 #include "kernels/cpu/vector/half_rows.h"
 #include "kernels/parallel.h"
 
@@ -28,44 +29,27 @@ template <typename T>
 constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>;
 
 template <typename From, typename To>
-struct Direct {
-  static To Apply(From x, const Coefficients&) {
-    if constexpr (std::is_same_v<To, bool>) {
-      return x != 0;
-    } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-      return static_cast<To>(ToInt64(x));
-    } else {
-      return static_cast<To>(x);
-    }
-  }
-};
-
-template <typename From, typename To>
 UnaryLoop DirectLoop() {
   if constexpr (kIsHalf<From>) {
     return [](const void* from, void* to, int64_t count, const Coefficients&) {
       WidenRow(static_cast<const From*>(from), count, static_cast<float*>(to));
     };
-  } else if constexpr (kIsHalf<To>) {
+  } else {
     return [](const void* from, void* to, int64_t count, const Coefficients&) {
       NarrowRow(static_cast<const float*>(from), count, static_cast<To*>(to));
     };
   }
-  return &UnaryLoopOf<Direct<Wide<From>, To>, From, To>;
 }
 
-// The loop from float32 and back for another type, and between the integers that sizes use.
+// The loop for a pair of types that models cast between; null for others.
 UnaryLoop FindDirectLoop(DataType from, DataType to) {
-  UnaryLoop loop = nullptr;
-  using Partners = TypeList<double, Float16, Bfloat16, int32_t, int64_t, uint8_t, bool>;
+  UnaryLoop loop = FindVectorCast(from, to);
+  if (loop != nullptr) return loop;
+  using Partners = TypeList<Float16, Bfloat16>;
   if (from == DataType::kFloat32) {
     VisitType<Partners>(to, [&]<typename T>() { loop = DirectLoop<float, T>(); });
   } else if (to == DataType::kFloat32) {
     VisitType<Partners>(from, [&]<typename T>() { loop = DirectLoop<T, float>(); });
-  } else if (from == DataType::kInt64 && to == DataType::kInt32) {
-    loop = DirectLoop<int64_t, int32_t>();
-  } else if (from == DataType::kInt32 && to == DataType::kInt64) {
-    loop = DirectLoop<int32_t, int64_t>();
   }
   return loop;
 }

@@ -54,6 +54,51 @@ TEST(CastTest, TheLargestUnsignedIntegersStayWhatTheyAre) {
               ElementsAre("18446744073709551615", "9223372036854775808"));
 }
 
+// One at a time no vector takes part.
+template <typename From, typename To>
+void ExpectRowsAsElements(const std::vector<From>& elements, DataType type) {
+  const auto made =
+      ElementsOf<To>(Cast(Numbers<From>({static_cast<int64_t>(elements.size())}, elements), type));
+  ASSERT_EQ(made.size(), elements.size());
+  for (size_t i = 0; i < elements.size(); ++i) {
+    EXPECT_EQ(made[i], ElementsOf<To>(Cast(Numbers<From>({1}, {elements[i]}), type))[0])
+        << graph::Name(type) << " of " << +elements[i];
+  }
+}
+
+TEST(CastTest, LongRowsAreCastAsSingleElements) {
+  std::vector<float> floats;
+  std::vector<double> doubles;
+  std::vector<int32_t> ints;
+  std::vector<int64_t> longs;
+  std::vector<uint8_t> bytes;
+  for (int i = 0; i < 90; ++i) {
+    floats.push_back(static_cast<float>(i * 37 % 91 - 45) * 0.37f);
+    doubles.push_back(1.0 / (i + 1));
+    ints.push_back((i - 45) * 47000001);
+    longs.push_back((i - 45) * int64_t{7000001});
+    bytes.push_back(static_cast<uint8_t>(i * 7));
+  }
+  // In vectors of their own, and among others.
+  for (const size_t at : {size_t{3}, size_t{40}, size_t{89}}) {
+    floats[at] = at == 40 ? std::nanf("") : 3e9f;
+    floats[at - 1] = -1e30f;
+    longs[at] = (int64_t{1} << 60) + 1;
+  }
+  ExpectRowsAsElements<float, int32_t>(floats, DataType::kInt32);
+  ExpectRowsAsElements<float, int64_t>(floats, DataType::kInt64);
+  ExpectRowsAsElements<float, uint8_t>(floats, DataType::kUint8);
+  ExpectRowsAsElements<float, bool>(floats, DataType::kBool);
+  ExpectRowsAsElements<double, float>(doubles, DataType::kFloat32);
+  ExpectRowsAsElements<int32_t, float>(ints, DataType::kFloat32);
+  ExpectRowsAsElements<int32_t, int64_t>(ints, DataType::kInt64);
+  ExpectRowsAsElements<int64_t, int32_t>(longs, DataType::kInt32);
+  ExpectRowsAsElements<int64_t, float>(longs, DataType::kFloat32);
+  ExpectRowsAsElements<uint8_t, float>(bytes, DataType::kFloat32);
+  floats[40] = 0;
+  ExpectRowsAsElements<float, double>(floats, DataType::kFloat64);
+}
+
 // Through every type that holds small whole numbers, and back.
 TEST(CastTest, SmallNumbersSurviveEveryType) {
   const auto numbers = Numbers<float>({5}, {0, 1, 1, 0, 1});
