@@ -1,6 +1,7 @@
 #include "kernels/cpu/product/contraction.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -15,6 +16,12 @@ namespace {
 
 // Rows that are multiplied one by one, without packing.
 constexpr int64_t kVectorRows = 3;
+// Rows whose products with long ones go without packing, and their elements.
+constexpr int64_t kMostLongRows = 16;
+constexpr int64_t kMostLongDepth = 64;
+constexpr int64_t kFewestLongColumns = 4 * kPanelWidth;
+// Columns of long rows that are worked on at once.
+constexpr int64_t kLongPiece = 64 * kPanelWidth;
 
 int64_t Count(std::span<const ContractedAxis> axes) {
   int64_t count = 1;
@@ -88,6 +95,11 @@ MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_
   if (!vectors_) Arrange(contraction, false);
   vectors_ = vectors_ && (whole == nullptr || whole->vectors_);
   if (vectors_) return;
+  for (const bool exchanged : {true, false}) {
+    Arrange(contraction, exchanged);
+    long_rows_ = ReadsLongRows() && (whole == nullptr || whole->long_rows_);
+    if (long_rows_) return;
+  }
   // Of the packed columns: with fewer, what is gathered of A is gathered too often.
   constexpr int64_t kColumnBytes = 1 << 20;
   constexpr int64_t kContractionRows = 48;
@@ -136,6 +148,40 @@ bool MatrixContraction::MultipliesVectors() const {
          down != 0 && (column == 1 || down == 1);
 }
 
+bool MatrixContraction::ReadsLongRows() const {
+  const bool evenly = Stride(rows_.a) != 0 && Stride(depth_.a) != 0 && Stride(depth_.b) != 0 &&
+                      Stride(rows_.c) != 0;
+  return evenly && Stride(columns_.b) == 1 && Stride(columns_.c) == 1 &&
+         rows_.count <= kMostLongRows && depth_.count <= kMostLongDepth &&
+         columns_.count >= kFewestLongColumns;
+}
+
+void MatrixContraction::RunLongRows(const float* a, const float* b, int64_t column, int64_t count,
+                                    float* c) const {
+  const int64_t whole = count / kPanelWidth * kPanelWidth;
+  Gemm gemm{.rows = rows_.count,
+            .columns = whole,
+            .depth = depth_.count,
+            .a = a,
+            .a_row_stride = Stride(rows_.a),
+            .a_depth_stride = Stride(depth_.a),
+            .b = {b + column, Stride(depth_.b), kPanelWidth},
+            .c = c + column,
+            .c_stride = Stride(rows_.c)};
+  if (whole > 0) RunGemm(gemm);
+  if (whole == count) return;
+  // The last panel is read whole.
+  std::array<float, kMostLongDepth * kPanelWidth> panel{};
+  for (int64_t d = 0; d < depth_.count; ++d) {
+    std::copy_n(gemm.b.data + whole + d * gemm.b.row_stride, count - whole,
+                panel.data() + d * kPanelWidth);
+  }
+  gemm.columns = count - whole;
+  gemm.b = {panel.data(), kPanelWidth, 0};
+  gemm.c += whole;
+  RunGemm(gemm);
+}
+
 void MatrixContraction::RunVectors(const float* a, const float* b, float* c) const {
   const int64_t column = Stride(columns_.b);
   const int64_t down = Stride(depth_.b);
@@ -173,6 +219,22 @@ void MatrixContraction::Run(const float* a, const float* b, void* workspace, flo
         RunVectors(a + OffsetIn(batch_.a, i), b + OffsetIn(batch_.b, i), c + OffsetIn(batch_.c, i));
       }
     });
+    return;
+  }
+  if (long_rows_) {
+    constexpr int64_t kGrain = 1 << 17;  // multiplications
+    const int64_t pieces = (columns_.count + kLongPiece - 1) / kLongPiece;
+    const int64_t work = rows_.count * depth_.count * std::min(columns_.count, kLongPiece);
+    ParallelFor(batch_.count * pieces, std::max<int64_t>(kGrain / std::max<int64_t>(work, 1), 1),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    const int64_t place = i / pieces;
+                    const int64_t column = i % pieces * kLongPiece;
+                    RunLongRows(a + OffsetIn(batch_.a, place), b + OffsetIn(batch_.b, place),
+                                column, std::min(kLongPiece, columns_.count - column),
+                                c + OffsetIn(batch_.c, place));
+                  }
+                });
     return;
   }
   for (int64_t i = 0; i < batch_.count; ++i) {

@@ -67,6 +67,9 @@ class MatrixContraction {
   void Place(const Pieces& pieces);
   // Few rows are not worth the packing of B; whether they lie so that none is needed.
   bool MultipliesVectors() const;
+  // Whether B lies as panels do, long rows of it for few of A, and sums are short.
+  bool ReadsLongRows() const;
+  void RunLongRows(const float* a, const float* b, int64_t column, int64_t count, float* c) const;
   void RunVectors(const float* a, const float* b, float* c) const;
   // With the same sums as products of packed columns.
   void RunElements(const float* a, const float* b, float* c) const;
@@ -79,6 +82,7 @@ class MatrixContraction {
   Axes batch_, rows_, columns_, depth_;
   bool exchanged_ = false;  // A is the second operand
   bool vectors_ = false;
+  bool long_rows_ = false;
   int64_t a_stride_ = 0;  // between the rows of A where it is used as it lies, else 0
   int64_t c_stride_ = 0;  // likewise for C
   Pieces pieces_;
