@@ -1,6 +1,9 @@
+#include <array>
+
 #include "kernels/cpu/elementwise/element_order.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
+#include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/vector/arg_rows.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
@@ -38,9 +41,27 @@ void RunArg(const KernelCall& call, const AxisSplit& split, bool largest, bool l
   });
 }
 
+// Rows too short for vectors of their own: several of them become columns.
+constexpr int64_t kShortArgRow = 64;
+constexpr int64_t kArgRowsTogether = 64;
+
+void RunArgOfShortRows(const float* from, int64_t length, ArgOrder order, int64_t begin,
+                       int64_t end, int64_t* to) {
+  alignas(64) std::array<float, kShortArgRow * kArgRowsTogether> columns;
+  for (int64_t first = begin; first < end; first += kArgRowsTogether) {
+    const int64_t count = std::min(kArgRowsTogether, end - first);
+    TransposeWords(reinterpret_cast<const uint32_t*>(from + first * length), length,
+                   reinterpret_cast<uint32_t*>(columns.data()), kArgRowsTogether, length, count);
+    ArgOfColumns(columns.data(), kArgRowsTogether, length, count, order, to + first);
+  }
+}
+
 // Lanes [begin, end), which may begin and end within an image of neighbouring columns.
 void RunArgOfFloats(const float* from, const AxisSplit& split, ArgOrder order, int64_t begin,
                     int64_t end, int64_t* to) {
+  if (split.inner == 1 && split.length <= kShortArgRow) {
+    return RunArgOfShortRows(from, split.length, order, begin, end, to);
+  }
   for (int64_t lane = begin; lane < end;) {
     const float* const first =
         from + lane / split.inner * split.length * split.inner + lane % split.inner;

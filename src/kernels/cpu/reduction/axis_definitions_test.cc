@@ -314,5 +314,24 @@ TEST(AxisDefinitionsTest, TensorsWithoutElements) {
                    never);
 }
 
+// Rows of some lengths, several of which become columns, against doubles one by one.
+TEST(AxisDefinitionsTest, TheExtremesOfManyRowsLieWhereThoseOfDoublesDo) {
+  for (const int64_t length : {1, 2, 5, 21, 64, 65}) {
+    const HostTensor x = WholeNumbers(DataType::kFloat32, {3, 50, length}, 7, -9, 9);
+    const HostTensor wide = WholeNumbers(DataType::kFloat64, {3, 50, length}, 7, -9, 9);
+    for (const std::string op : {"ArgMax", "ArgMin"}) {
+      for (const int64_t last : {0, 1}) {
+        const OneNode node{.op = op,
+                           .attributes = {{"axis", int64_t{2}}, {"select_last_index", last}},
+                           .outputs = 1,
+                           .version = 13};
+        EXPECT_EQ(ElementsOf<int64_t>(MustMake(node, {x})[0]),
+                  ElementsOf<int64_t>(MustMake(node, {wide})[0]))
+            << op << " of rows of " << length;
+      }
+    }
+  }
+}
+
 }  // namespace axis_definitions_test
 }  // namespace plimsoll::kernels::cpu

@@ -101,6 +101,53 @@ void FoldColumns(const FloatFold& fold, const AxisGroups& groups, const float* x
   for (int64_t k = 0; k < count; ++k) y[k] = Ended(fold.end, y[k], groups.folded_count);
 }
 
+// Results out of many short runs each, where the runs of neighbouring results follow each other:
+// places of a row of runs are folded as columns, and then each run.
+void FoldRunsAsColumns(const FloatFold& fold, const AxisGroups& columns, int64_t run, int64_t count,
+                       const float* x, int64_t results, float* y) {
+  std::array<float, kFloatReductionPiece> totals;
+  FloatFold open = fold;
+  open.end = End::kNothing;
+  FoldColumns(open, columns, x, results * run, totals.data());
+  for (int64_t i = 0; i < results; ++i) {
+    float total = fold.start;
+    for (int64_t k = 0; k < run; ++k) {
+      total = fold.join(total, totals[static_cast<size_t>(i * run + k)]);
+    }
+    y[i] = Ended(fold.end, total, count);
+  }
+}
+
+KernelPointer MakeFoldRunsAsColumns(const FloatFold& fold, const AxisGroups& groups) {
+  const int64_t run = groups.folded.back().size;
+  const int64_t results = groups.kept.back().size;
+  AxisGroups columns = groups;
+  columns.folded.pop_back();
+  columns.folded_count /= run;
+  return MakeKernel([fold, groups, columns, run, results](const KernelCall& call) {
+    const std::span<const AxisGroup> outer(groups.kept.data(), groups.kept.size() - 1);
+    const int64_t grain = kFloatReductionGrain / (groups.folded_count * results) + 1;
+    ParallelFor(groups.kept_count / results, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        FoldRunsAsColumns(fold, columns, run, groups.folded_count,
+                          static_cast<const float*>(call.inputs[0]) + OffsetIn(outer, i), results,
+                          static_cast<float*>(call.outputs[0]) + i * results);
+      }
+    });
+  });
+}
+
+// Whether runs are too short for vectors, and rows of runs are not.
+bool FoldsRunsAsColumns(const AxisGroups& groups) {
+  constexpr int64_t kMostRun = 16;
+  constexpr int64_t kFewestColumns = 8;
+  if (!groups.folds_innermost() || groups.folded.size() < 2 || groups.kept.empty()) return false;
+  const int64_t run = groups.folded.back().size;
+  const int64_t row = run * groups.kept.back().size;
+  return run > 0 && run < kMostRun && groups.kept.back().stride == run && row >= kFewestColumns &&
+         row <= kFloatReductionPiece && groups.folded_count > 0;
+}
+
 }  // namespace
 
 KernelPointer MakeFloatReduction(std::string_view op, const AxisGroups& groups) {
@@ -120,6 +167,7 @@ KernelPointer MakeFloatReduction(std::string_view op, const AxisGroups& groups) 
           [&](int64_t begin, int64_t end) { FoldShortRuns(*fold, folded, x, begin, end, y); });
     });
   }
+  if (FoldsRunsAsColumns(groups)) return MakeFoldRunsAsColumns(*fold, groups);
   if (groups.folds_innermost()) {
     return MakeKernel([fold, groups, folded](const KernelCall& call) {
       const auto* x = static_cast<const float*>(call.inputs[0]);

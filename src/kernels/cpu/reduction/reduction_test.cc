@@ -55,6 +55,28 @@ std::vector<double> SumsOver(const Ints& axes) {
   return sums;
 }
 
+// Doubles are folded element by element.
+TEST(ReductionKernelTest, ManyShortRunsGiveWhatDoublesGive) {
+  for (const Dims& dims : std::vector<Dims>{{2, 9, 4, 6}, {1, 70, 3, 3}, {3, 5, 40, 15}}) {
+    std::vector<float> elements;
+    for (int64_t i = 0; i < ElementCount(dims); ++i) {
+      elements.push_back(static_cast<float>(i * 37 % 101) / 16 - 3);
+    }
+    const std::vector<double> wide(elements.begin(), elements.end());
+    for (const std::string op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
+                                 "ReduceSumSquare", "ReduceL2", "ReduceL1"}) {
+      for (const Ints& axes : std::vector<Ints>{{1, 3}, {0, 1, 3}}) {
+        const auto got = Reduced<float>(op, Numbers(dims, elements), axes);
+        const auto expected = Reduced<double>(op, Numbers(dims, wide), axes);
+        ASSERT_EQ(got.size(), expected.size());
+        for (size_t i = 0; i < got.size(); ++i) {
+          EXPECT_NEAR(got[i], expected[i], 1e-5 * (1 + std::abs(expected[i]))) << op << " at " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(ReductionKernelTest, AnySetOfAxesIsFoldedInAnyType) {
   for (const Ints& axes : std::vector<Ints>{
            {0}, {1}, {2}, {3}, {0, 2}, {1, 3}, {2, 3}, {0, 1}, {0, 3}, {1, 2}, {0, 1, 2, 3}}) {
