@@ -20,6 +20,11 @@ class Broadcast {
 
   using Steps = std::array<int64_t, kOperands>;
 
+  struct Axis {
+    int64_t extent = 1;
+    Steps step{};
+  };
+
   // Operands must broadcast to the output. Nothing when more than kMaximumRank axes remain.
   static std::optional<Broadcast> Make(
       std::span<const int64_t> output,
@@ -51,6 +56,8 @@ class Broadcast {
   }
 
   int64_t count() const { return count_; }
+  // Outermost first, never empty.
+  const std::vector<Axis>& axes() const { return axes_; }
 
   // Calls body(position, count, offsets, steps) for runs that make up [begin, end) of the output:
   // operand n has the run's first element at offsets[n] and moves by steps[n], 0 or 1.
@@ -82,11 +89,6 @@ class Broadcast {
   }
 
  private:
-  struct Axis {
-    int64_t extent = 1;
-    Steps step{};
-  };
-
   static bool Continues(const Axis& outer, const Axis& inner) {
     for (size_t n = 0; n < kOperands; ++n) {
       if (outer.step[n] != inner.step[n] * inner.extent) return false;
@@ -98,7 +100,7 @@ class Broadcast {
     for (size_t n = 0; n < kOperands; ++n) offsets[n] += step[n] * times;
   }
 
-  std::vector<Axis> axes_;  // outermost first, never empty
+  std::vector<Axis> axes_;  // see axes()
   int64_t count_ = 1;
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cpu/elementwise/broadcast_blocks.h"
+
 namespace plimsoll::kernels::cpu {
 namespace broadcast_test {
 
@@ -86,6 +88,50 @@ TEST(BroadcastTest, ShapesOfTooManyAxesAreRefused) {
   }
   EXPECT_FALSE(Broadcast<2>::Make(output, {a, b}).has_value());
   EXPECT_TRUE(Broadcast<2>::Make(output, {output, output}).has_value());
+}
+
+void PairUp(const void* a, int64_t step_a, const void* b, int64_t step_b, void* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    static_cast<int64_t*>(to)[i] = static_cast<const int32_t*>(a)[i * step_a] * int64_t{1'000'000} +
+                                   static_cast<const int64_t*>(b)[i * step_b];
+  }
+}
+
+// Whether blocks are used, and that they give what runs give.
+bool GoesByBlocks(std::vector<int64_t> output, std::vector<int64_t> a, std::vector<int64_t> b) {
+  const Broadcast<2> plan = PlanOf(output, a, b);
+  const auto blocks = BroadcastBlocks::Make(plan, {sizeof(int32_t), sizeof(int64_t)}, 8);
+  if (!blocks) return false;
+  std::vector<int32_t> left(static_cast<size_t>(plan.count()));
+  std::vector<int64_t> right(left.size());
+  for (size_t i = 0; i < left.size(); ++i) {
+    left[i] = static_cast<int32_t>(i + 1);
+    right[i] = static_cast<int64_t>(i + 7);
+  }
+  std::vector<int64_t> expected(left.size());
+  plan.ForEachRun(0, plan.count(),
+                  [&](int64_t position, int64_t count, const auto& at, const auto& step) {
+                    PairUp(left.data() + at[0], step[0], right.data() + at[1], step[1],
+                           expected.data() + position, count);
+                  });
+  std::vector<int64_t> made(left.size());
+  blocks->Run({left.data(), right.data()}, made.data(), PairUp);
+  EXPECT_EQ(made, expected);
+  return true;
+}
+
+TEST(BroadcastBlocksTest, ShortRunsGoByBlocksAndGiveTheSame) {
+  EXPECT_TRUE(GoesByBlocks({3, 37, 23, 4, 6}, {3, 37, 23, 4, 6}, {3, 1, 1, 4, 1}));
+  EXPECT_TRUE(GoesByBlocks({3, 37, 23, 4, 6}, {1, 4, 1}, {3, 37, 23, 4, 6}));
+  EXPECT_TRUE(GoesByBlocks({2000, 3}, {2000, 3}, {3}));
+  EXPECT_TRUE(GoesByBlocks({50, 60, 3}, {50, 1, 3}, {1, 60, 3})) << "both broadcast";
+  EXPECT_TRUE(GoesByBlocks({2, 700, 5, 2}, {2, 700, 1, 2}, {2, 1, 5, 1}));
+  EXPECT_TRUE(GoesByBlocks({3, 1025, 31}, {3, 1025, 31}, {3, 1025, 1}));
+}
+
+TEST(BroadcastBlocksTest, LongRunsAndWhatServesOnceDoNot) {
+  EXPECT_FALSE(GoesByBlocks({40, 64}, {40, 64}, {40, 1}));
+  EXPECT_FALSE(GoesByBlocks({300, 2}, {300, 2}, {300, 1}));
 }
 
 }  // namespace broadcast_test

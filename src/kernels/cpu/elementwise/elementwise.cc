@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/cpu/elementwise/broadcast.h"
+#include "kernels/cpu/elementwise/broadcast_blocks.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
@@ -29,6 +30,14 @@ Result<KernelPointer> MakePair(const KernelSite& site, BinaryLoop loop, size_t a
   const auto plan =
       Broadcast<2>::Make(site.outputs[0].dims, {site.inputs[a].dims, site.inputs[b].dims});
   if (!plan) return TooManyAxes(site);
+  const auto blocks = BroadcastBlocks::Make(
+      *plan, {ElementBytes(site.inputs[a].type), ElementBytes(site.inputs[b].type)},
+      ElementBytes(site.outputs[0].type));
+  if (blocks) {
+    return MakeKernel([=, blocks = *blocks](const KernelCall& call) {
+      blocks.Run({call.inputs[a], call.inputs[b]}, call.outputs[0], loop);
+    });
+  }
   return MakeKernel([=, plan = *plan, bytes_a = ElementBytes(site.inputs[a].type),
                      bytes_b = ElementBytes(site.inputs[b].type),
                      bytes_made = ElementBytes(site.outputs[0].type)](const KernelCall& call) {
