@@ -1,3 +1,4 @@
+#include "kernels/cpu/convolution/depthwise_transposed.h"
 #include "kernels/cpu/convolution/product_convolution.h"
 #include "kernels/cpu/elementwise/widened.h"
 #include "kernels/cpu/families.h"
@@ -44,6 +45,7 @@ Result<KernelPointer> MakeConvTranspose(KernelSite& site) {
     return site.Unsupported(StrCat("there is no convolution of ", graph::Name(type)));
   }
   if (site.inputs[0].elements() > 0 && site.outputs[0].elements() > 0) {
+    if (SuitsDepthwiseTransposed(site, shape)) return MakeDepthwiseTransposed(site, shape);
     return MakeProductTransposed(site, shape);
   }
   return MakeTransposedLoops<float>(shape);

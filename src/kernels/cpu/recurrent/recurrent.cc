@@ -405,8 +405,8 @@ class RecurrentKernel final : public Kernel {
 
   // Whether a step of an item is one pass (gate_rows.h).
   bool StepsWholeRows(const Direction<T>& direction) const {
-    const bool has_form = cell_ == Cell::kLstm ? !couples_ && !has_peepholes_ : resets_late();
-    return has_form && direction.has_default_functions && shape_.clip == 0 && !quantized_;
+    const bool has_form = cell_ == Cell::kLstm ? !couples_ : resets_late();
+    return has_form && direction.has_default_functions && !quantized_;
   }
 
   // The columns of a block of what a step makes of an item.

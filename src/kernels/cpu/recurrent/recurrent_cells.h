@@ -63,18 +63,21 @@ void StepGru(const CellStep<T>& step, const std::vector<RecurrentActivation>& fu
   }
 }
 
-// The same in one pass, of a layer of float32 with the standard's functions and no more than them.
+// The same in one pass, of a layer of float32 with the standard's functions.
 template <typename T>
 void StepWholeGru(const CellStep<T>& step) {
   if constexpr (std::is_same_v<T, float>) {
-    StepGruRow(step.gates, step.stride, step.data, step.before, step.size, step.hidden);
+    StepGruRow(step.gates, step.stride, {.clip = step.clip}, step.data, step.before, step.size,
+               step.hidden);
   }
 }
 
 template <typename T>
 void StepWholeLstm(const CellStep<T>& step) {
   if constexpr (std::is_same_v<T, float>) {
-    StepLstmRow(step.gates, step.stride, step.size, step.cell, step.hidden);
+    const GateSums sums{
+        .clip = step.clip, .peepholes = step.peepholes, .peephole_stride = step.whole};
+    StepLstmRow(step.gates, step.stride, sums, step.size, step.cell, step.hidden);
   }
 }
 

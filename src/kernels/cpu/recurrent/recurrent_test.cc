@@ -121,24 +121,41 @@ TEST(RecurrentTest, GatesWhoseColumnsAreCutForThreadsAreTheSame) {
   }
 }
 
-// A bound on the gates that none comes near to takes the step apart into its functions.
+HostTensor AsDoubles(const HostTensor& floats) {
+  if (floats.data == nullptr) return {};
+  const std::vector<float> elements = ElementsOf<float>(floats);
+  return Numbers(floats.dims, std::vector<double>(elements.begin(), elements.end()));
+}
+
+// Layers of doubles take one function after the other.
 TEST(RecurrentTest, StepsInOnePassAreThoseOfOneFunctionAfterTheOther) {
   for (const Cell& cell : {Cell{"LSTM", 4, 0}, Cell{"GRU", 3, 1}}) {
     for (const int64_t hidden : {1, 5, 16, 37}) {
-      for (const int64_t batch : {1, 3}) {
-        const auto run = [&](double clip) {
-          OneNode node = Layer(cell, "reverse");
-          node.attributes.front().second = hidden;
-          if (clip > 0) node.attributes.emplace_back("clip", clip);
-          const auto made = node.Run(
-              {Wavy({kSequence, batch, kFeatures}), Wavy({1, cell.gates * hidden, kFeatures}, 1),
-               Wavy({1, cell.gates * hidden, hidden}, 2), Wavy({1, 2 * cell.gates * hidden}, 3),
-               HostTensor(), Wavy({1, batch, hidden}, 4)});
-          EXPECT_TRUE(made.ok()) << made.error().Text();
-          return ElementsOf<float>((*made)[0]);
-        };
-        EXPECT_THAT(run(0), Pointwise(FloatNear(1e-6f), run(1e6)))
-            << cell.op << " of " << hidden << " over " << batch << " items";
+      for (const int variant : {0, 1, 2, 3}) {
+        constexpr int64_t kBatch = 3;
+        const bool peeps = (variant & 1) != 0 && cell.gates == 4;
+        OneNode node = Layer(cell, "reverse");
+        node.attributes.front().second = hidden;
+        if ((variant & 2) != 0) node.attributes.emplace_back("clip", 0.3);
+        std::vector<HostTensor> inputs = {Wavy({kSequence, kBatch, kFeatures}),
+                                          Wavy({1, cell.gates * hidden, kFeatures}, 1),
+                                          Wavy({1, cell.gates * hidden, hidden}, 2),
+                                          Wavy({1, 2 * cell.gates * hidden}, 3),
+                                          HostTensor(),
+                                          Wavy({1, kBatch, hidden}, 4)};
+        if (peeps) {
+          inputs.push_back(Wavy({1, kBatch, hidden}, 5));
+          inputs.push_back(Wavy({1, 3 * hidden}, 6));
+        }
+        const auto made = node.Run(inputs);
+        ASSERT_TRUE(made.ok()) << made.error().Text();
+        for (HostTensor& input : inputs) input = AsDoubles(input);
+        const auto exact = node.Run(inputs);
+        ASSERT_TRUE(exact.ok()) << exact.error().Text();
+        const auto expected = ElementsOf<double>((*exact)[0]);
+        EXPECT_THAT(ElementsOf<float>((*made)[0]),
+                    Pointwise(FloatNear(2e-6f), Floats(expected.begin(), expected.end())))
+            << cell.op << " of " << hidden << ", variant " << variant;
       }
     }
   }
