@@ -266,5 +266,44 @@ TEST(WindowDefinitionsTest, TransposedConvolutionsSpreadWhatConvolutionsGather) 
   }
 }
 
+HostTensor AsDoubles(const HostTensor& floats) {
+  const std::vector<float> elements = ElementsOf<float>(floats);
+  return Numbers(floats.dims, std::vector<double>(elements.begin(), elements.end()));
+}
+
+// Layers of doubles go tap by tap; those of floats over one channel each go phase by phase.
+TEST(WindowDefinitionsTest, TransposedConvolutionsOfSingleChannelsGiveWhatDoublesGive) {
+  struct Layer {
+    Dims data;
+    Dims weights;
+    Ints strides, pads, more;
+  };
+  for (const Layer& one :
+       std::vector<Layer>{{{2, 5, 9, 23}, {5, 1, 4, 4}, {2, 2}, {1, 1, 1, 1}, {0, 0}},
+                          {{1, 7, 6, 19}, {7, 1, 3, 5}, {3, 2}, {0, 2, 1, 0}, {2, 1}},
+                          {{1, 3, 11, 4}, {3, 2, 2, 3}, {4, 1}, {0, 0, 0, 0}, {1, 0}},
+                          {{3, 4, 50}, {4, 1, 9}, {5}, {2, 3}, {1}},
+                          {{1, 6, 20, 37}, {6, 1, 1, 1}, {1, 3}, {0, 0, 0, 0}, {0, 0}},
+                          {{1, 6, 7, 8}, {6, 1, 3, 3}, {2, 2}, {4, 4, 0, 0}, {0, 0}}}) {
+    const int64_t filters = one.weights[0] * one.weights[1];
+    const OneNode node{.op = "ConvTranspose",
+                       .attributes = {{"group", one.weights[0]},
+                                      {"strides", one.strides},
+                                      {"pads", one.pads},
+                                      {"output_padding", one.more}},
+                       .outputs = 1,
+                       .version = 11};
+    const HostTensor x = Wavy(one.data);
+    const HostTensor w = Wavy(one.weights, 1);
+    const HostTensor bias = Wavy({filters}, 2);
+    const auto made = MustMake(node, {x, w, bias});
+    const auto exact = MustMake(node, {AsDoubles(x), AsDoubles(w), AsDoubles(bias)});
+    const auto got = ElementsOf<float>(made[0]);
+    const auto expected = ElementsOf<double>(exact[0]);
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], 1e-5) << "at " << i;
+  }
+}
+
 }  // namespace window_definitions_test
 }  // namespace plimsoll::kernels::cpu
