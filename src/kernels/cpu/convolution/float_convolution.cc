@@ -399,10 +399,6 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
   if (depthwise_blocks && !has_fast) return MakeDepthwiseBlocks(site, wanted);
   if (depthwise && blocked && !has_fast) return MakeDepthwiseConvolution(site, wanted);
   if (!depthwise && MostlyMeetsPadding(wanted.shape) && !site.alternatives.Offer("all taps")) {
-    if (getenv("DIRECT") && CanBeDirectConvolution(wanted)) {
-      Result<KernelPointer> direct = MakeDirectConvolution(site, wanted);
-      if (direct.ok()) return direct;
-    }
     return MakeLiveTapConvolution(site, wanted);
   }
   const bool rows = !depthwise && SuitsRowConvolution(site, wanted);

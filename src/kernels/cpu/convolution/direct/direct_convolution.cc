@@ -8,6 +8,7 @@
 #include "kernels/cpu/convolution/convolution_primitive.h"
 #include "kernels/cpu/convolution/direct/direct_tile.h"
 #include "kernels/cpu/convolution/image_form.h"
+#include "kernels/cpu/convolution/product_convolution.h"
 #include "kernels/cpu/convolution/rows/row_finish.h"
 #include "kernels/cpu/convolution/tap_bands.h"
 #include "kernels/parallel.h"
@@ -23,6 +24,9 @@ constexpr int64_t kDirectPieceFloats = int64_t{1} << 15;
 constexpr int64_t kDirectPiecesOfThread = 3;
 constexpr int64_t kMostDirectPlaces = 16;
 constexpr int64_t kMostDirectTaps = 49;
+constexpr int64_t kFewPlainChannels = 16;
+// Over planes with a stride; with more, rows that are brought once are faster.
+constexpr int64_t kMostSkippingTaps = 25;
 // Of all taps, those that must meet padding.
 constexpr double kDirectPaddingShare = 0.15;
 // oneDNN's loops over several filters reach so far into the padding, with AVX2 and with AVX-512.
@@ -254,7 +258,14 @@ bool CanBeDirectConvolution(const FloatConvolution& wanted) {
 
 bool SuitsDirectConvolution(const FloatConvolution& wanted) {
   const Window& window = wanted.shape.window;
-  if (!CanBeDirectConvolution(wanted) || !wanted.source_blocked) return false;
+  if (!CanBeDirectConvolution(wanted)) return false;
+  if (!wanted.source_blocked) {
+    if (MostlyMeetsPadding(wanted.shape)) return true;
+    // oneDNN sums over few channels as they lie; all others are brought into blocks first.
+    if (wanted.shape.channels <= kFewPlainChannels) return false;
+    const bool skips = window.strides[1] > 1 || window.strides[2] > 1;
+    if (skips && window.KernelSize() <= kMostSkippingTaps) return true;
+  }
   const int64_t reach = BlockSize() == 16 ? kOnednnWidePadding : kOnednnPadding;
   if (std::max(window.begin[2], window.End(2)) > reach) return true;
   double met = 0;

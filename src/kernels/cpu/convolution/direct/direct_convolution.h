@@ -15,7 +15,8 @@ Result<KernelPointer> MakeDirectConvolution(const KernelSite& site, const FloatC
 bool CanBeDirectConvolution(const FloatConvolution& wanted);
 
 // Whether that is faster than oneDNN: windows meet much padding, or reach further into it than
-// oneDNN's loops over several filters can.
+// oneDNN's loops over several filters can, or skip places of plain data that oneDNN would bring
+// into blocks first.
 bool SuitsDirectConvolution(const FloatConvolution& wanted);
 
 }  // namespace plimsoll::kernels::cpu
