@@ -28,6 +28,7 @@
 #include "compile/passes/no_ops.h"
 #include "compile/passes/overwrite_order.h"
 #include "compile/passes/precision/float_steps.h"
+#include "compile/passes/precision/sum_steps.h"
 #include "compile/passes/precision/widen_halves.h"
 #include "compile/passes/sink_transposes.h"
 #include "compile/shapes/shapes.h"
@@ -61,7 +62,8 @@ constexpr int kMostRounds = 8;
 constexpr Pass kWidening[] = {{WidenHalves, {kHalfWiden}}};
 
 // Before constants are folded: weights stay bytes.
-constexpr Pass kQuantizing[] = {{KeepOpenFactors, {kQuantized}}, {FuseQuantized, {kQuantized}}};
+constexpr Pass kQuantizing[] = {
+    {KeepOpenFactors, {kQuantized}}, {TakeSumSteps, {kQuantized}}, {FuseQuantized, {kQuantized}}};
 
 // What exporters write out as many nodes, and what stands between nodes that could be fused.
 // Attention comes before Transposes move, since it takes them in.

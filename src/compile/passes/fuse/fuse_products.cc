@@ -34,6 +34,8 @@ struct Product {
   bool swap_a = false;
   bool swap_b = false;
   double alpha = 1;
+  int64_t sum_steps = 0;
+  bool bias_last = false;
   Attributes activation;
 };
 
@@ -78,6 +80,8 @@ class ProductFusing {
       if (!IsFloat32(graph_, value) || shape == nullptr || shape->size() < 2) return std::nullopt;
     }
     if (ShapeOf(graph_, node.outputs[0]) == nullptr) return std::nullopt;
+    product.sum_steps = node.attributes.Int("sum_steps", 0);
+    product.bias_last = node.attributes.Int("bias_last", 0) != 0;
     if (matmul) return product;
     product.swap_a = node.attributes.Int("transA", 0) != 0;
     product.swap_b = node.attributes.Int("transB", 0) != 0;
@@ -245,7 +249,9 @@ class ProductFusing {
 
   // A constant factor per column goes into constant weights and bias.
   bool TakeFactors(NodeId reader, ValueId made, Product& product) {
-    if (!Is(graph_[reader], "Mul") || product.residual.valid()) return false;
+    if (!Is(graph_[reader], "Mul") || product.residual.valid() || product.sum_steps != 0) {
+      return false;
+    }
     const ValueId other = OtherInput(graph_[reader], made);
     if (!other.valid() || !graph_[product.b].constant.valid() ||
         ShapeOf(graph_, product.b)->size() != 2 ||
@@ -315,6 +321,7 @@ class ProductFusing {
   bool TakeResidual(NodeId last, NodeId reader, ValueId made, Product& product) {
     const ValueId other = AddendOf(reader, made);
     if (!other.valid()) return false;
+    if (product.sum_steps != 0) return false;  // it would come before the products
     if (product.residual.valid() || !SameType(graph_, other, made) || !MayWaitFor(other, last)) {
       return false;
     }
@@ -352,6 +359,8 @@ class ProductFusing {
     node.attributes.Set("transA", int64_t{product.swap_a});
     node.attributes.Set("transB", int64_t{product.swap_b});
     node.attributes.Set("alpha", product.alpha);
+    if (product.sum_steps != 0) node.attributes.Set("sum_steps", product.sum_steps);
+    if (product.bias_last) node.attributes.Set("bias_last", int64_t{1});
     rewriter_.SetInputs(last, std::move(inputs));
     for (const ValueId input : old) {
       if (input.valid()) rewriter_.DropUnused(graph_[input].producer);

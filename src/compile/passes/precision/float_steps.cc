@@ -37,6 +37,16 @@ bool NormalizesSum(const Graph& graph, const Rewriter& rewriter, const Node& nod
          KnownAlike(graph, graph[add].inputs[0], graph[add].inputs[1]);
 }
 
+// What the file says of a tensor holds of its bytes too, of which tools that quantise say nothing.
+void DeclareAsInput(Graph& graph, const Node& node) {
+  if (!Is(node, "QuantizeLinear") && !Is(node, "DequantizeLinear")) return;
+  const graph::ValueType& given = graph[node.inputs[0]].declared;
+  graph::Value& made = graph[node.outputs[0]];
+  if (!made.declared.is_tensor() && given.is_tensor() && given.shape) {
+    made.declared = graph::ValueType::Tensor(made.type.data_type, *given.shape);
+  }
+}
+
 bool IsKnown(const Shape* shape) {
   return shape != nullptr &&
          std::ranges::all_of(*shape, [](const graph::Dim& dim) { return dim.is_number(); });
@@ -59,6 +69,7 @@ FusionCounts KeepOpenFactors(Graph& graph, const FusionSwitches&) {
   const auto is_open = [&](ValueId value) { return value.valid() && open[value.index()]; };
   for (const NodeId id : graph.root().nodes) {
     Node& node = graph[id];
+    DeclareAsInput(graph, node);
     const bool from_open = std::ranges::any_of(node.inputs, is_open);
     const bool asks = Is(node, "Shape") && !IsKnown(KnownShape(graph, node.inputs[0]));
     for (const ValueId output : node.outputs) {

@@ -91,6 +91,29 @@ TEST(FloatStepsTest, ANormalizedSumHasRunningMeansWhereOnnxRuntimeTakesItIn) {
   EXPECT_EQ((NormalizedSum{.rounds = false, .skip = true}.RunningMeans()), 0);
 }
 
+// Tools that quantise say nothing of the shapes of bytes, and of what is made of these.
+TEST(FloatStepsTest, WhatTheFileSaysOfATensorHoldsOfItsBytes) {
+  for (const bool same : {true, false}) {
+    GraphBuilder b;
+    const ValueId scale = Scalar(b, "scale", 0.1F);
+    std::vector<ValueId> inputs, floats;
+    for (const char* const name : {"one", "other"}) {
+      inputs.push_back(b.Input(name, FloatTensor(kShape)));
+      const ValueId bytes = b.Node("QuantizeLinear", {inputs.back(), scale});
+      floats.push_back(b.Node("DequantizeLinear", {bytes, scale}));
+    }
+    const ValueId made =
+        b.Node("LayerNormalization", {b.Node("Add", floats), Weights(b, "weights", {16})});
+    b.Output(made);
+    Graph graph = Inferred(b);
+    graph[inputs[0]].declared = Declared({Dim::Symbol("b"), 3, 16});
+    graph[inputs[1]].declared = Declared({Dim::Symbol(same ? "b" : "c"), 3, 16});
+    KeepOpenFactors(graph);
+    TakeFloatSteps(graph);
+    EXPECT_EQ(AttributeOf(graph, "LayerNormalization", "running_means"), same);
+  }
+}
+
 // The root of a size, as exporters work out the scale of scores.
 TEST(FloatStepsTest, AFactorThatDependsOnAnOpenSizeStaysOutsideOfAttention) {
   for (const bool open : {false, true}) {

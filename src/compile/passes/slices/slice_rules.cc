@@ -109,7 +109,9 @@ class Rules {
     if (right == nullptr || right->size() != 2 || node_.attributes.Int("transA", 0) != 0) {
       return false;
     }
-    if (!SlicedAsOutput(0)) return false;
+    // One row by itself adds up in another order.
+    constexpr int64_t kAsItIs = 2;
+    if (node_.attributes.Int("sum_steps", 0) == kAsItIs || !SlicedAsOutput(0)) return false;
     return node_.inputs.size() < 4 || !node_.inputs[3].valid() || SlicedAsOutput(3);
   }
 

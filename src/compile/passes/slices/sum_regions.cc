@@ -114,6 +114,8 @@ class SumSlicing {
         if (!IsFree(reader)) return std::nullopt;
         const Node& node = graph_[reader];
         if (IsProduct(node) && node.inputs[0] == value) {
+          // Whose sums are broken at other places.
+          if (node.attributes.Int("sum_steps", 0) != 0) return std::nullopt;
           if (region.sum.valid() && region.sum != reader) return std::nullopt;
           region.sum = reader;
         } else {

@@ -29,7 +29,9 @@
 //     the residual, which is as the output; transA and transB exchange the last two axes, of a
 //     vector nothing. With
 //     `columns`, that many columns of the one matrix B are used from first_column on, and as many
-//     rows as A has columns from first_depth on. B may be of halves where the others are float32
+//     rows as A has columns from first_depth on. B may be of halves where the others are float32.
+//     sum_steps, of MatMul and Gemm too: the order in which ONNX Runtime adds up, 1 with a B that
+//     is constant there, 2 with another; bias_last: 1 where the bias is added to whole sums
 namespace plimsoll::graph::operators {
 namespace {
 

@@ -244,16 +244,16 @@ void MatrixContraction::Run(const float* a, const float* b, void* workspace, flo
 }
 
 void MatrixContraction::RunElements(const float* a, const float* b, float* c) const {
-  const int64_t parts = GemmDepthParts(depth_.count);
+  const DepthParts parts{.depth = depth_.count};
   for (int64_t row = 0; row < rows_.count; ++row) {
     for (int64_t column = 0; column < columns_.count; ++column) {
       const float* const from_a = a + OffsetIn(rows_.a, row);
       const float* const from_b = b + OffsetIn(columns_.b, column);
       float total = 0;
-      for (int64_t part = 0; part < parts; ++part) {
+      for (int64_t part = 0; part < parts.count(); ++part) {
         float sum = 0;
-        const int64_t end = depth_.count * (part + 1) / parts;
-        for (int64_t d = depth_.count * part / parts; d < end; ++d) {
+        const int64_t end = parts.begin(part + 1);
+        for (int64_t d = parts.begin(part); d < end; ++d) {
           sum = std::fma(from_a[OffsetIn(depth_.a, d)], from_b[OffsetIn(depth_.b, d)], sum);
         }
         total = part == 0 ? sum : total + sum;

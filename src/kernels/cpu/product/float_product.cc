@@ -85,6 +85,8 @@ Result<FloatProduct> FloatProduct::Make(const KernelSite& site, size_t b, Produc
   product.coefficients_ = activation.coefficients();
   product.shape_ = std::move(shape);
   const ProductShape& own = product.shape_;
+  product.steps_ = SumStepsOf(site, own, part ? part->all_columns : own.columns, scale);
+  product.bias_last_ = site.attributes().Int("bias_last", 0) != 0;
   product.part_ = part.value_or(MatrixPart{.all_depth = own.depth, .all_columns = own.columns});
   const MatrixPart& used = product.part_;
   const int64_t elements = PanelElements(used.all_depth, used.all_columns);
@@ -159,19 +161,25 @@ Bytes FloatProduct::ChooseUnpacked(Bytes room) {
   way_ = Way::kPack;
   if (element_ != graph::DataType::kFloat32) {
     // Nothing reads halves as they lie.
-  } else if (shape_.columns == 1 && shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1) {
+  } else if (shape_.columns == 1 && shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1 &&
+             !steps_.given()) {
     way_ = Way::kDots;
   } else if (in_place_ || (shape_.b_column_stride == 1 && shape_.rows <= kFewRows)) {
     way_ = Way::kInPlace;
   } else if (shape_.b_depth_stride == 1 && shape_.a_depth_stride == 1 &&
-             shape_.rows <= kFewRowsForDots) {
+             shape_.rows <= kFewRowsForDots && !steps_.given()) {
     way_ = Way::kDots;
   }
   if (way_ == Way::kDots) return {};
   PlanPieces(std::min(kPieceBytes, room));
   if (way_ == Way::kInPlace && shape_.columns % kPanelWidth == 0) return {};
-  const int64_t depth = (shape_.depth + piece_parts_ - 1) / piece_parts_;
+  const int64_t depth = LongestPiece();
   return Bytes(PanelElements(depth, piece_columns_) * int64_t{sizeof(float)});
+}
+
+int64_t FloatProduct::LongestPiece() const {
+  if (piece_parts_ > 1 && steps_.given()) return steps_.depth_step;
+  return (shape_.depth + piece_parts_ - 1) / piece_parts_;
 }
 
 // All the depth at once where enough columns fit; else the parts that sums are broken into anyway.
@@ -185,9 +193,9 @@ void FloatProduct::PlanPieces(Bytes room) {
   };
   piece_parts_ = 1;
   if (columns_of_depth(shape_.depth) < enough) {
-    piece_parts_ = std::max<int64_t>(GemmDepthParts(shape_.depth), 1);
+    piece_parts_ = std::max<int64_t>(depth_parts().count(), 1);
   }
-  const int64_t depth = (shape_.depth + piece_parts_ - 1) / piece_parts_;
+  const int64_t depth = LongestPiece();
   piece_columns_ = std::clamp(columns_of_depth(depth), std::min(kPanelWidth, all), all);
 }
 
@@ -211,8 +219,8 @@ void FloatProduct::PlanSlots(Bytes panels, Bytes room) {
 void FloatProduct::RunPacking(const Part& piece, const float* b, float* panels, bool packed) const {
   for (int64_t i = 0; i < piece_parts_; ++i) {
     Part part = piece;
-    part.from = shape_.depth * i / piece_parts_;
-    part.depth = shape_.depth * (i + 1) / piece_parts_ - part.from;
+    part.from = piece_parts_ == 1 ? 0 : depth_parts().begin(i);
+    part.depth = (piece_parts_ == 1 ? shape_.depth : depth_parts().begin(i + 1)) - part.from;
     if (!packed) PackPiece(part, b, panels);
     // Panels are counted from the matrix's first column on.
     part.b = {panels - part.first_column * part.depth, kPanelWidth, part.depth * kPanelWidth};
@@ -380,6 +388,7 @@ void FloatProduct::RunMatrices(size_t first_matrix, size_t end_matrix, int64_t s
 // Whether a few rows of small matrices are sums of B's rows, which no panels are made of.
 bool FloatProduct::SumsRows() const {
   constexpr int64_t kMostSummedRows = 2;
+  if (steps_.given() && (steps_.in_fours || shape_.depth > steps_.depth_step)) return false;
   return shape_.rows <= kMostSummedRows && shape_.a_depth_stride == 1 && shape_.depth > 0 &&
          shape_.columns <= kSummedColumns &&
          shape_.rows * shape_.columns * shape_.depth < kThreadWork;
@@ -433,12 +442,15 @@ void FloatProduct::RunPart(const Part& part) const {
   const int64_t last_column = part.first_column + part.columns;
   const bool is_first = part.from == 0;
   const bool is_last = part.from + part.depth == shape_.depth;
-  const bool adds = is_first && (part.bias.data != nullptr || part.other.data != nullptr);
+  const bool bias_first = is_first && !bias_last_ && part.bias.data != nullptr;
+  const bool has_other = part.other.data != nullptr;
+  const bool adds = bias_first || (is_first && has_other);
   for (int64_t row = part.first_row; row < last_row; row += block_rows_) {
     for (int64_t column = part.first_column; column < last_column; column += block_columns_) {
       Gemm gemm{.rows = std::min(block_rows_, last_row - row),
                 .columns = std::min(block_columns_, last_column - column),
                 .depth = part.depth,
+                .depth_step = steps_.depth_step,
                 .a = part.a + row * shape_.a_row_stride + part.from * shape_.a_depth_stride,
                 .a_row_stride = shape_.a_row_stride,
                 .a_depth_stride = shape_.a_depth_stride,
@@ -450,16 +462,15 @@ void FloatProduct::RunPart(const Part& part) const {
       gemm.b.data += column / kPanelWidth * part.b.panel_stride;
       for (int64_t r = 0; adds && r < gemm.rows; ++r) {
         float* const c = gemm.c + r * gemm.c_stride;
-        const bool has_other = part.other.data != nullptr;
         if (has_other) AddRow(part.other, row + r, column, gemm.columns, false, c);
-        if (part.bias.data != nullptr) {
-          AddRow(part.bias, row + r, column, gemm.columns, has_other, c);
-        }
+        if (bias_first) AddRow(part.bias, row + r, column, gemm.columns, has_other, c);
       }
-      RunGemm(gemm);
-      for (int64_t r = 0; is_last && activation_ != nullptr && r < gemm.rows; ++r) {
+      steps_.in_fours ? RunRowInFours(gemm) : RunGemm(gemm);
+      for (int64_t r = 0; is_last && r < gemm.rows; ++r) {
         float* const c = gemm.c + r * gemm.c_stride;
-        activation_(c, c, gemm.columns, coefficients_);
+        const bool biased = bias_last_ && part.bias.data != nullptr;
+        if (biased) AddRow(part.bias, row + r, column, gemm.columns, true, c);
+        if (activation_ != nullptr) activation_(c, c, gemm.columns, coefficients_);
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/product_shape.h"
 #include "kernels/cpu/product/product_shares.h"
+#include "kernels/cpu/product/sum_steps.h"
 #include "kernels/cpu/workspace.h"
 #include "kernels/kernel.h"
 
@@ -39,7 +40,8 @@ struct MatrixPart {
 // (PacksHalves) is packed as halves, and widened piece by piece in each run. Pieces are as large as
 // the site's most_workspace allows, and change no number. Alternatives (kernels::Alternatives):
 // "unpacked" leaves a constant B as it lies, "in place" never packs it, "by rows" shares out rows
-// between threads, "blocks RxC" works on blocks of C of that size.
+// between threads, "blocks RxC" works on blocks of C of that size. Sums are broken as the site's
+// attribute sum_steps asks for (sum_steps.h), and with bias_last the bias is added to whole sums.
 class FloatProduct {
  public:
   static constexpr std::string_view kWorkspacePurpose = "pieces of the right matrix in panels";
@@ -79,6 +81,7 @@ class FloatProduct {
   void ChooseAlternative(const KernelSite& site, bool constant);
   Bytes ChooseUnpacked(Bytes room);
   void PlanPieces(Bytes room);
+  int64_t LongestPiece() const;  // along the depth
   void PlanSlots(Bytes panels, Bytes room);
   void RunMatrices(size_t first_matrix, size_t end_matrix, int64_t step, const float* a,
                    const float* b, const Addend& bias, const Addend& other, float* c,
@@ -94,6 +97,7 @@ class FloatProduct {
   void PackConstant(const Element* b, Element* panels, PackedWeights& store) const;
   void RunMatrix(const Part& whole) const;
   void RunPart(const Part& part) const;
+  DepthParts depth_parts() const { return {shape_.depth, steps_.depth_step}; }
   bool SumsRows() const;
   void RunSumsOfRows(const Part& part, const float* b) const;
   void RunDots(const Part& part) const;
@@ -110,6 +114,8 @@ class FloatProduct {
   int64_t slot_floats_ = 0;    // of the panels that each slot has for itself
   int64_t piece_columns_ = 0;  // of B that are packed at once
   int64_t piece_parts_ = 1;    // pieces along the depth
+  SumSteps steps_;
+  bool bias_last_ = false;
   // A block of C of this size stays in the second cache until its activation is applied.
   int64_t block_rows_ = 192;
   int64_t block_columns_ = 512;

@@ -166,9 +166,9 @@ struct RowsAndParts {
 };
 
 Block BlockOf(const Gemm& gemm, int64_t row, int64_t part) {
-  const int64_t parts = GemmDepthParts(gemm.depth);
-  const int64_t from = gemm.depth * part / parts;
-  return {.depth = gemm.depth * (part + 1) / parts - from,
+  const DepthParts parts{gemm.depth, gemm.depth_step};
+  const int64_t from = parts.begin(part);
+  return {.depth = parts.begin(part + 1) - from,
           .a = gemm.a + row * gemm.a_row_stride + from * gemm.a_depth_stride,
           .b = gemm.b.data + from * gemm.b.row_stride,
           .accumulate = gemm.accumulate || from > 0,
@@ -207,7 +207,7 @@ void Columns(const Gemm& gemm, const RowsAndParts& which) {
 // Many rows go through the panels part by part, so that what they read of both stays in the caches.
 // A few read every element of the panels once, and do so in the order in which they lie.
 void Multiply(const Gemm& gemm) {
-  const int64_t parts = GemmDepthParts(gemm.depth);
+  const int64_t parts = DepthParts{gemm.depth, gemm.depth_step}.count();
   for (int64_t row = 0; row < gemm.rows; row += kRowBlock) {
     const int64_t rows = std::min(kRowBlock, gemm.rows - row);
     const int64_t at_once = rows <= kMostRows ? parts : 1;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace plimsoll::kernels::cpu {
@@ -13,11 +14,30 @@ struct PanelMatrix {
   int64_t panel_stride = 0;
 };
 
+// Where sums over a depth are broken: each part is computed separately and then added, so that a
+// caller who goes through the parts in order, accumulating, gets the same numbers. The parts have
+// `step` products each, the last what is left; without a step they are as few as stay in the first
+// cache, and of equal length.
+struct DepthParts {
+  int64_t depth = 0;
+  int64_t step = 0;
+
+  constexpr int64_t count() const {
+    constexpr int64_t kLongest = 384;  // such a part of a panel stays there
+    const int64_t most = step > 0 ? step : kLongest;
+    return depth / most + (depth % most > 0 ? 1 : 0);
+  }
+  constexpr int64_t begin(int64_t part) const {
+    return step > 0 ? std::min(depth, part * step) : depth * part / count();
+  }
+};
+
 // C += scale * A x B, or C = scale * A x B, for float32 matrices of any size.
 struct Gemm {
   int64_t rows = 0;
   int64_t columns = 0;
   int64_t depth = 0;
+  int64_t depth_step = 0;    // of DepthParts
   const float* a = nullptr;  // element (r, d) at a[r * a_row_stride + d * a_depth_stride]
   int64_t a_row_stride = 0;
   int64_t a_depth_stride = 1;
@@ -27,14 +47,6 @@ struct Gemm {
   int64_t c_stride = 0;
   bool accumulate = false;
 };
-
-// Sums are broken into this many parts of equal length, each computed separately and then added:
-// a caller that goes through the parts in order, accumulating, gets the same numbers.
-constexpr int64_t GemmDepthParts(int64_t depth) {
-  // A panel's part of this depth stays in the first cache.
-  constexpr int64_t kDepthPart = 384;
-  return (depth + kDepthPart - 1) / kDepthPart;
-}
 
 // What the inner loop works on at once; other sizes take as long as the next multiple.
 struct GemmTile {
