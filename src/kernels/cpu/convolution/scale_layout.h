@@ -43,7 +43,8 @@ void ForEachPiece(const ScaleLayout& layout, const Body& body) {
   if (layout.rows() == 1) {
     const ScaleLayout::Row whole = layout.At(0);
     ParallelFor(whole.length, kElementGrain, [&](int64_t begin, int64_t end) {
-      body(ScaleLayout::Row{whole.first + begin, end - begin, whole.scale, whole.step});
+      body(ScaleLayout::Row{whole.first + begin, end - begin, whole.scale + begin * whole.step,
+                            whole.step});
     });
     return;
   }
