@@ -67,9 +67,8 @@ class Joins {
 
 Bytes FileOrderBound(const Graph& graph, const std::vector<bool>& constant) {
   const Storages plain = FindStorages(graph, constant, {.views = ViewRules::kPlain});
-  const BodySchedule root = BuildSchedule(graph, plain, constant, Graph::kRoot, false);
   const Timeline timeline =
-      BuildTimeline(graph, plain, constant, NodesInOrder(root, FileOrder(root)));
+      BuildTimeline(graph, plain, constant, NodesOfSchedule(graph, constant, Graph::kRoot));
   return LiveBound(JoinStorages(graph, plain, timeline, {}), timeline, plan::kDefaultAlignment);
 }
 

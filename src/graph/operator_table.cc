@@ -1,5 +1,7 @@
-#include <map>
-#include <tuple>
+#include <functional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -34,9 +36,18 @@ constexpr OperatorFamily kFamilies[] = {
     operators::CropRows,           operators::ContributedAttentionRows,
 };
 
+// By domain and name.
+using OperatorKey = std::pair<std::string_view, std::string_view>;
+struct HashOfKey {
+  size_t operator()(const OperatorKey& key) const {
+    const std::hash<std::string_view> hash;
+    return hash(key.second) ^ (hash(key.first) << 1);
+  }
+};
+
 struct Table {
   std::vector<const OperatorRow*> rows;
-  std::multimap<std::pair<std::string_view, std::string_view>, const OperatorRow*> by_name;
+  std::unordered_multimap<OperatorKey, const OperatorRow*, HashOfKey> by_name;
 };
 
 const Table& TheTable() {

@@ -1,6 +1,7 @@
 #include "compile/order/schedule_builder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "compile/memory/storage/storage_parts.h"
@@ -49,9 +50,8 @@ class Builder {
     schedule.values.insert(schedule.values.end(), part_values_.begin(), part_values_.end());
     built.written_by_part = written_by_part_;
     std::map<StorageId, std::vector<NodeRow>> readers;  // so far
-    for (const NodeId id : graph_[body].nodes) {
-      if (Folded(id)) continue;
-      built.nodes.push_back(id);
+    built.nodes = NodesOfSchedule(graph_, constant_, body);
+    for (const NodeId id : built.nodes) {
       schedule.nodes.push_back(Row(id, static_cast<NodeRow>(schedule.nodes.size()), readers));
     }
     if (body != Graph::kRoot) PinForeign(body, schedule);
@@ -113,14 +113,6 @@ class Builder {
     std::sort(held.begin(), held.end());
     held.erase(std::unique(held.begin(), held.end()), held.end());
     row.reads.insert(row.reads.end(), held.begin(), held.end());
-  }
-
-  bool Folded(NodeId id) const {
-    const Node& node = graph_[id];
-    return std::all_of(
-               node.outputs.begin(), node.outputs.end(),
-               [&](ValueId output) { return !output.valid() || constant_[output.index()]; }) &&
-           !node.outputs.empty();
   }
 
   // Inside a body, what comes from outside or leaves it is not the body's to overwrite: a loop
@@ -275,6 +267,19 @@ class Builder {
 };
 
 }  // namespace
+
+std::vector<NodeId> NodesOfSchedule(const Graph& graph, const std::vector<bool>& constant,
+                                    SubgraphId body) {
+  const auto is_folded = [&](NodeId id) {
+    const std::vector<ValueId>& outputs = graph[id].outputs;
+    return !outputs.empty() && std::ranges::all_of(outputs, [&](ValueId output) {
+      return !output.valid() || constant[output.index()];
+    });
+  };
+  std::vector<NodeId> nodes;
+  std::ranges::remove_copy_if(graph[body].nodes, std::back_inserter(nodes), is_folded);
+  return nodes;
+}
 
 BodySchedule BuildSchedule(const Graph& graph, const Storages& storages,
                            const std::vector<bool>& constant, SubgraphId body, bool in_place,

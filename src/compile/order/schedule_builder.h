@@ -26,6 +26,11 @@ struct BodySchedule {
   }
 };
 
+// The nodes of the body's schedule alone.
+std::vector<graph::NodeId> NodesOfSchedule(const graph::Graph& graph,
+                                           const std::vector<bool>& constant,
+                                           graph::SubgraphId body);
+
 BodySchedule BuildSchedule(const graph::Graph& graph, const Storages& storages,
                            const std::vector<bool>& constant, graph::SubgraphId body, bool in_place,
                            const std::vector<Bytes>& workspaces = {},

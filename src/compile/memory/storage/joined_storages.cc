@@ -22,6 +22,14 @@ struct Touch {
 // Cuts the storage where what is touched begins and ends. `touches` are in the order of their
 // steps.
 std::vector<Piece> CutPieces(const JoinedStorage& storage, const std::vector<Touch>& touches) {
+  const bool whole = std::ranges::all_of(touches, [&](const Touch& touch) {
+    return touch.begin == Bytes(0) && touch.end >= storage.bytes;
+  });
+  if (whole && !touches.empty() && storage.bytes > Bytes(0)) {
+    const auto first = std::ranges::find_if(touches, &Touch::writes);
+    const int64_t birth = first == touches.end() ? 0 : first->step;
+    return {{Bytes(0), storage.bytes, birth, std::max(touches.back().step + 1, birth + 1)}};
+  }
   std::vector<Bytes> cuts = {Bytes(0), storage.bytes};
   for (const Touch& touch : touches) {
     cuts.push_back(std::min(touch.begin, storage.bytes));
