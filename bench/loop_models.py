@@ -176,7 +176,39 @@ def scan_states(steps, batch=2, width=48, hidden=96):
                  [port(name, FLOAT, state) for name in ("h", "c", "s")] + [port("all", FLOAT, [batch, steps, hidden])], "scan_states")
 
 
-MODELS = (lstm_loop, lstm_loop_batch, lstm_while, gru_while, attention_loop, scan_states)
+def growing_cache(steps, width=64):
+    """Attention over keys that a Concat in the body appends a row to: a carried value whose shape grows."""
+    random, body, top = np.random.default_rng(5), Nodes("b_"), Nodes("t_")
+    query = body.add("MatMul", ["x_in", body.constant(weights(random, width, width))])
+    keys = body.add("Concat", ["keys_in", body.add("MatMul", ["x_in", body.constant(weights(random, width, width))])], axis=0)
+    probabilities = body.add("Softmax", [body.add("MatMul", [query, body.add("Transpose", [keys], perm=[1, 0])])], axis=-1)
+    mixed = body.add("Add", ["x_in", body.add("MatMul", [probabilities, keys])])
+    x = body.add("LayerNormalization", [mixed, body.constant(np.ones(width, np.float32))], axis=-1)
+    body.add("Identity", ["go"], ["go_out"])
+    graph = loop_body(body, [port("i", INT64, []), port("go", BOOL, []), port("x_in", FLOAT, [1, width]), port("keys_in", FLOAT, ["rows", width])],
+                      [port("go_out", BOOL, []), port(x, FLOAT, [1, width]), port(keys, FLOAT, ["more", width])])
+    top.add("Loop", [top.constant(np.array(steps, np.int64)), "", "x", "x"], ["last", "keys"], body=graph)
+    return model(top, [port("x", FLOAT, [1, width])], [port("last", FLOAT, [1, width]), port("keys", FLOAT, [None, width])], "growing_cache")
+
+
+def list_loop(steps, batch=2, width=32, hidden=64):
+    """A recurrent cell over a list of its inputs that appends its states to another, as scripted exports write it."""
+    random, body, top = np.random.default_rng(6), Nodes("b_"), Nodes("t_")
+    x = body.add("SequenceAt", ["pieces", "i"])
+    sums = body.add("Add", [body.add("MatMul", [x, body.constant(weights(random, width, hidden))]), body.add("MatMul", ["h_in", body.constant(weights(random, hidden, hidden))])])
+    h = body.add("Tanh", [sums])
+    states = body.add("SequenceInsert", ["states_in", h])
+    body.add("Identity", ["go"], ["go_out"])
+    state, sequence = [batch, hidden], lambda name: helper.make_tensor_sequence_value_info(name, FLOAT, [batch, hidden])
+    graph = loop_body(body, [port("i", INT64, []), port("go", BOOL, []), port("h_in", FLOAT, state), sequence("states_in")],
+                      [port("go_out", BOOL, []), port(h, FLOAT, state), sequence(states)])
+    top.add("SplitToSequence", ["x"], ["pieces"], axis=0, keepdims=0)
+    top.add("Loop", [top.add("SequenceLength", ["pieces"]), "", "h0", top.add("SequenceEmpty", [])], ["last", "states"], body=graph)
+    top.add("ConcatFromSequence", ["states"], ["all"], axis=0, new_axis=1)
+    return model(top, [port("x", FLOAT, [steps, batch, width]), port("h0", FLOAT, state)], [port("all", FLOAT, [None, batch, hidden])], "list_loop")
+
+
+MODELS = (lstm_loop, lstm_loop_batch, lstm_while, gru_while, attention_loop, scan_states, growing_cache, list_loop)
 
 
 def run(command, environment):
