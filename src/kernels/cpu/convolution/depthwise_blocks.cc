@@ -35,15 +35,18 @@ struct MetTaps {
   }
 };
 
+// Of a row of taps that is on the stack, where there is no room for all of them.
+constexpr int64_t kMostStackTaps = 64;
+
 // Floats of a part's workspace. Data and results that are plain are worked on in stripes of rows,
 // in blocks.
 struct BlockStripe {
   int64_t rows = 0;  // of the output, at most
-  int64_t taps = 0;
+  int64_t taps = 0;  // 0: rows of taps come one after the other, onto the sums of those before
   int64_t held = 0;  // 0: the data is in blocks
   int64_t tile = 0;  // 0: the result is
 
-  static BlockStripe Of(const FloatConvolution& wanted) {
+  static BlockStripe Of(const KernelSite& site, const FloatConvolution& wanted) {
     const Window& window = wanted.shape.window;
     const int64_t block = BlockSize();
     const int64_t input_row = window.input[2] * block;
@@ -58,6 +61,10 @@ struct BlockStripe {
       const int64_t fit = kHeldFloats / (window.output[2] * block);
       stripe.rows = std::clamp<int64_t>(fit, 1, stripe.rows);
       stripe.tile = stripe.rows * window.output[2] * block;
+    }
+    const bool moves = stripe.held > 0 || stripe.tile > 0;
+    if (!moves && stripe.Size() > site.most_workspace && window.kernel[2] <= kMostStackTaps) {
+      stripe.taps = 0;
     }
     return stripe;
   }
@@ -77,13 +84,14 @@ class DepthwiseBlocks final : public Kernel {
   DepthwiseBlocks(const KernelSite& site, const FloatConvolution& wanted)
       : shape_(wanted.shape),
         block_(BlockSize()),
-        stripe_(BlockStripe::Of(wanted)),
+        stripe_(BlockStripe::Of(site, wanted)),
         finish_(wanted.activation) {
     const Window& window = shape_.window;
     const int64_t work = shape_.batch * shape_.channels * window.OutputSize() * window.KernelSize();
     parts_ = std::clamp<int64_t>(
-        std::min(work / kBlockThreadWork, site.most_workspace.value() / stripe_.Size().value()), 1,
-        std::min<int64_t>(Threads(), Units()));
+        std::min(work / kBlockThreadWork,
+                 site.most_workspace.value() / std::max<int64_t>(stripe_.Size().value(), 1)),
+        1, std::min<int64_t>(Threads(), Units()));
     WorkspaceLayout workspace;
     for (int64_t part = 0; part < parts_; ++part) {
       taps_.push_back(workspace.Take(Bytes(sizeof(float)) * stripe_.taps));
@@ -146,6 +154,7 @@ class DepthwiseBlocks final : public Kernel {
                 .number = unit % window.output[0]};
     plane.lanes = std::min(block_, shape_.channels - plane.first);
     const int64_t kernel = window.KernelSize();
+    if (stripe_.taps == 0) return RunByTapRows(own, plane);
     if (held != plane.first) {
       std::fill_n(own.taps, kernel * block_, 0.0f);
       const float* const weights = Input(own.call, kConvolutionWeights) + plane.first * kernel;
@@ -206,6 +215,81 @@ class DepthwiseBlocks final : public Kernel {
                      reinterpret_cast<uint32_t*>(output), window.OutputSize(), plane.lanes, places);
       return;
     }
+    ClearUnused(plane, places, to);
+  }
+
+  // Of a plane in blocks: for each row of taps, all rows of the output that meet the data there.
+  void RunByTapRows(const Part& own, const Plane& plane) const {
+    const Window& window = shape_.window;
+    const int64_t taps = window.kernel[2];
+    const int64_t row_floats = window.input[2] * block_;
+    const int64_t places = window.output[1] * window.output[2];
+    const float* const source =
+        Input(own.call, kConvolutionData) + BlockOf(plane, window.InputSize(), true);
+    const int64_t first_place =
+        BlockOf(plane, window.OutputSize(), true) + plane.number * places * block_;
+    float* const output = static_cast<float*>(own.call.outputs[0]) + first_place;
+    BeginSums(own, plane, first_place, places, output);
+    std::array<float, kMostStackTaps * kMostBlock> row_taps{};
+    for (int64_t z = 0; z < window.kernel[0]; ++z) {
+      const int64_t from_plane =
+          plane.number * window.strides[0] - window.begin[0] + z * window.dilations[0];
+      if (from_plane < 0 || from_plane >= window.input[0]) continue;
+      for (int64_t a = 0; a < window.kernel[1]; ++a) {
+        const float* const weights = Input(own.call, kConvolutionWeights) +
+                                     plane.first * window.KernelSize() +
+                                     (z * window.kernel[1] + a) * taps;
+        TransposeWords(reinterpret_cast<const uint32_t*>(weights), window.KernelSize(),
+                       reinterpret_cast<uint32_t*>(row_taps.data()), block_, taps, plane.lanes);
+        for (int64_t y = 0; y < window.output[1]; ++y) {
+          const int64_t row = y * window.strides[1] - window.begin[1] + a * window.dilations[1];
+          if (row < 0 || row >= window.input[1]) continue;
+          float* const to = output + y * window.output[2] * block_;
+          SumBlockWindow({.block = block_,
+                          .from = source + (from_plane * window.input[1] + row) * row_floats,
+                          .tap_planes = 1,
+                          .tap_rows = 1,
+                          .tap_columns = taps,
+                          .weights = row_taps.data(),
+                          .input_columns = window.input[2],
+                          .column_stride = window.strides[2],
+                          .column_dilation = window.dilations[2],
+                          .left = window.begin[2],
+                          .residual = to,
+                          .columns = window.output[2],
+                          .to = to});
+        }
+      }
+    }
+    finish_.Apply(0, nullptr, 1, places * block_, output);
+    ClearUnused(plane, places, output);
+  }
+
+  // Bias and residual.
+  void BeginSums(const Part& own, const Plane& plane, int64_t first_place, int64_t places,
+                 float* output) const {
+    const std::array<float, kMostBlock> bias = BiasOf(own, plane);
+    const float* residual = Input(own.call, kConvolutionResidual);
+    if (residual != nullptr) residual += first_place;
+    for (int64_t x = 0; x < places; ++x) {
+      for (int64_t lane = 0; lane < block_; ++lane) {
+        const int64_t at = x * block_ + lane;
+        const float sum = bias[static_cast<size_t>(lane)];
+        output[at] = residual == nullptr ? sum : sum + residual[at];
+      }
+    }
+  }
+
+  std::array<float, kMostBlock> BiasOf(const Part& own, const Plane& plane) const {
+    std::array<float, kMostBlock> bias{};
+    if (const float* const given = Input(own.call, kConvolutionBias)) {
+      std::copy_n(given + plane.first, plane.lanes, bias.data());
+    }
+    return bias;
+  }
+
+  // Lanes behind the last channel become zero.
+  void ClearUnused(const Plane& plane, int64_t places, float* to) const {
     for (int64_t x = 0; plane.lanes < block_ && x < places; ++x) {
       std::fill(to + x * block_ + plane.lanes, to + (x + 1) * block_, 0.0f);
     }
@@ -220,10 +304,7 @@ class DepthwiseBlocks final : public Kernel {
   void SumRow(const Part& own, const Plane& plane, OutputRow row, const float* source,
               const float* residual, float* to) const {
     const Window& window = shape_.window;
-    std::array<float, kMostBlock> bias{};
-    if (const float* const given = Input(own.call, kConvolutionBias)) {
-      std::copy_n(given + plane.first, plane.lanes, bias.data());
-    }
+    const std::array<float, kMostBlock> bias = BiasOf(own, plane);
     const int64_t row_floats = window.input[2] * block_;
     const int64_t front = plane.number * window.strides[0] - window.begin[0];
     const MetTaps planes = MetTaps::Of(window, 0, front);
@@ -270,7 +351,7 @@ bool SuitsDepthwiseBlocks(const KernelSite& site, const FloatConvolution& wanted
   const ConvolutionShape& shape = wanted.shape;
   const Window& window = shape.window;
   if (shape.groups != shape.channels || shape.groups != shape.filters) return false;
-  if (BlockStripe::Of(wanted).Size() > site.most_workspace) return false;
+  if (BlockStripe::Of(site, wanted).Size() > site.most_workspace) return false;
   if (wanted.source_blocked && wanted.destination_blocked) return true;
   const bool planes = window.input[0] == 1 && window.kernel[0] == 1 && window.output[0] == 1 &&
                       window.begin[0] == 0;

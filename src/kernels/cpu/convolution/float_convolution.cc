@@ -424,6 +424,12 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
   if (Result<KernelPointer> tiled = MakeTiledConvolution(site, wanted); tiled.ok()) return tiled;
   const int64_t depth = wanted.shape.GroupChannels() * wanted.shape.window.KernelSize();
   if (rows && depth <= kMostRowTaps) return MakeRowConvolution(site, wanted);
+  if (depthwise_blocks) return MakeDepthwiseBlocks(site, wanted);
+  if (depthwise) return MakeDepthwiseConvolution(site, wanted);
+  if (CanBeDirectConvolution(wanted)) {
+    Result<KernelPointer> direct = MakeDirectConvolution(site, wanted);
+    if (direct.ok()) return direct;
+  }
   KernelPointer product = MakeProductConvolution(site, wanted);
   if (!least || product->workspace() < least->workspace) return product;
   return FloatConvolutionKernel::Make(site, std::move(*least));

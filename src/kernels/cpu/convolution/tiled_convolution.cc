@@ -188,21 +188,24 @@ class TiledConvolution final : public Kernel {
                       !primitive.MultipliesMatrices();
     if (!fits) return site.Unsupported("oneDNN has no fast convolution of this shape");
     WorkspaceLayout workspace;
+    std::vector<Parts> places;
+    for (int64_t i = 0; i < tile.at_once; ++i) {
+      places.push_back({.source = workspace.Take(forms.source.size()),
+                        .made = workspace.Take(forms.destination.size()),
+                        .scratchpad = workspace.Take(primitive.scratchpad())});
+    }
+    // Weights are packed by nobody who then leaves the node to others: their plain form may go.
+    if (workspace.total() > site.most_workspace) {
+      return site.Unsupported("there is no room for a tile");
+    }
     PLIMSOLL_ASSIGN(PackedOperand weights,
                     PackedOperand::Make(site, kConvolutionWeights, forms.weights,
                                         primitive.weights(), tile.pieces, workspace));
     if (weights.IsReorderedInRuns()) return site.Unsupported("the weights are not packed");
     std::unique_ptr<TiledConvolution> kernel(
         new TiledConvolution(site, wanted, tile, std::move(primitive), std::move(weights)));
-    for (int64_t i = 0; i < tile.at_once; ++i) {
-      kernel->places_.push_back({.source = workspace.Take(forms.source.size()),
-                                 .made = workspace.Take(forms.destination.size()),
-                                 .scratchpad = workspace.Take(kernel->primitive_.scratchpad())});
-    }
+    kernel->places_ = std::move(places);
     kernel->workspace_ = workspace.total();
-    if (kernel->workspace_ > site.most_workspace) {
-      return site.Unsupported("there is no room for a tile");
-    }
     if (!site.looked_at) {
       std::optional<ThreadScope> alone;
       if (tile.at_once > 1) alone.emplace(1);

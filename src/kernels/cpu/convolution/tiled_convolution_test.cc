@@ -111,5 +111,84 @@ TEST(TiledConvolutionTest, VolumesGiveWhatTheDefinitionGives) {
   }
 }
 
+// The plain form of what is packed may be gone: whoever serves in the end does not read it.
+TEST(TiledConvolutionTest, WhatIsPackedIsNotReadPlainHoweverMuchRoomThereIs) {
+  struct Plane {
+    int64_t channels;
+    int64_t filters;
+    Ints kernel;
+    int64_t dilation;
+  };
+  for (const Plane& plane : std::vector<Plane>{
+           {61, 64, {1, 3}, 16}, {64, 64, {3, 3}, 2}, {32, 48, {3, 3}, 1}, {64, 61, {1, 1}, 1}}) {
+    Ints pads;
+    for (const int64_t taps : plane.kernel) pads.push_back((taps - 1) * plane.dilation / 2);
+    OneNode node{.op = "FusedConv",
+                 .attributes = {{"dilations", Ints{plane.dilation, plane.dilation}},
+                                {"pads", Ints{pads[0], pads[1], pads[0], pads[1]}},
+                                {"channels", plane.channels},
+                                {"block", int64_t{BlockSize()}}},
+                 .outputs = 1,
+                 .domain = "plimsoll",
+                 .version = 1};
+    for (int64_t number = 0; number < 4 * 64; ++number) {
+      const bool input_blocked = number % 2 == 1;
+      const bool output_blocked = number / 2 % 2 == 1;
+      const Bytes room = Bytes(64 << 10) + Bytes(number / 4) * int64_t{512};
+      node.attributes.resize(4);
+      node.attributes.emplace_back("input_blocked", int64_t{input_blocked});
+      node.attributes.emplace_back("output_blocked", int64_t{output_blocked});
+      const HostTensor w =
+          Wavy({plane.filters, plane.channels, plane.kernel[0], plane.kernel[1]}, 1);
+      HeapPackedWeights weights;
+      const HostTensor x = Wavy({1, plane.channels, 16, 21});
+      const auto prepared =
+          Prepare(node, {input_blocked ? Blocked(x) : x, w, Wavy({plane.filters}, 2)}, {1, 2},
+                  &weights, room);
+      ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
+      const auto whole = prepared->Run();
+      ASSERT_TRUE(whole.ok());
+      if (weights.size() == 0) continue;
+      std::fill_n(static_cast<float*>(w.data.get()), w.elements(), std::nanf(""));
+      EXPECT_EQ(*prepared->Run(), *whole) << plane.channels << " channels, room " << room.value()
+                                          << ": " << prepared->kernel->implementation();
+    }
+  }
+}
+
+// Of a large kernel all taps of a block of channels are more than a small plane.
+TEST(TiledConvolutionTest, DepthwiseBlocksNeedNoRoomForTheirTaps) {
+  for (const int64_t channels : {16, 24}) {
+    for (const int64_t stride : {1, 2}) {
+      OneNode node{.op = "FusedConv",
+                   .attributes = {{"group", channels},
+                                  {"strides", Ints{stride, stride}},
+                                  {"pads", Ints{15, 16, 15, 16}},
+                                  {"channels", channels},
+                                  {"block", int64_t{BlockSize()}},
+                                  {"input_blocked", int64_t{1}},
+                                  {"output_blocked", int64_t{1}}},
+                   .outputs = 1,
+                   .domain = "plimsoll",
+                   .version = 1};
+      const std::vector<HostTensor> inputs = {
+          Blocked(Wavy({1, channels, 39, 30})), Wavy({channels, 1, 31, 33}, 1), Wavy({channels}, 2),
+          Blocked(Wavy({1, channels, (39 + stride - 1) / stride, (30 + stride - 1) / stride}, 3))};
+      const auto small = Prepare(node, inputs, {1, 2}, nullptr, Bytes());
+      ASSERT_TRUE(small.ok()) << small.error().Text();
+      EXPECT_EQ(small->kernel->implementation(), "ours:depthwise");
+      EXPECT_EQ(small->kernel->workspace(), Bytes());
+      const auto whole = Prepare(node, inputs, {1, 2});
+      ASSERT_TRUE(whole.ok());
+      const Floats got = *small->Run();
+      const Floats expected = *whole->Run();
+      ASSERT_EQ(got.size(), expected.size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        ASSERT_NEAR(got[i], expected[i], 2e-3) << "element " << i;
+      }
+    }
+  }
+}
+
 }  // namespace tiled_convolution_test
 }  // namespace plimsoll::kernels::cpu

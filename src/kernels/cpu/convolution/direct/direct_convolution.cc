@@ -23,7 +23,7 @@ constexpr int64_t kDirectThreadWork = int64_t{1} << 18;
 constexpr int64_t kDirectPieceFloats = int64_t{1} << 15;
 constexpr int64_t kDirectPiecesOfThread = 3;
 constexpr int64_t kMostDirectPlaces = 16;
-constexpr int64_t kMostDirectTaps = 49;
+constexpr int64_t kMostDirectTaps = 1024;
 constexpr int64_t kFewPlainChannels = 16;
 // Over planes with a stride; with more, rows that are brought once are faster.
 constexpr int64_t kMostSkippingTaps = 25;
