@@ -97,6 +97,7 @@ MatrixContraction::MatrixContraction(const Contraction& contraction, Bytes most_
   if (vectors_) return;
   for (const bool exchanged : {true, false}) {
     Arrange(contraction, exchanged);
+    vectors_ = false;  // as the whole has it
     long_rows_ = ReadsLongRows() && (whole == nullptr || whole->long_rows_);
     if (long_rows_) return;
   }
