@@ -7,7 +7,7 @@ import random
 import numpy as np
 from onnx import save
 
-from drawn import classical, images, recurrent, scans, scenes, sequences, signals, tensorflow
+from drawn import classical, images, layers, recurrent, scans, scenes, sequences, signals, tensorflow
 from drawn.graph import Graph
 
 
@@ -359,7 +359,7 @@ FAMILIES = {make.__name__: make for make in (
     plain, dilated, depthwise, grouped_few, grouped_many, convolution_1d, wave_encoder, transposed, vocoder, few_channels, densenet,
     inception, padded, streamed, squeeze_excite, pixel_shuffle, unet, small_images, volumes, shuffled, convnext, odd_transposed, grouped_1d,
     detector, *images.FAMILIES, *signals.FAMILIES, *tensorflow.FAMILIES, *sequences.FAMILIES,
-    *recurrent.FAMILIES, *scans.FAMILIES, *scenes.FAMILIES)}
+    *recurrent.FAMILIES, *scans.FAMILIES, *scenes.FAMILIES, *layers.FAMILIES)}
 # Of microseconds; drawn by generated_networks.py alone, so that other tools' seeds give what they gave.
 SMALL_FAMILIES = {make.__name__: make for make in (*recurrent.SMALL, *classical.SMALL)}
 
