@@ -249,12 +249,21 @@ def make_double(graph):
                 attribute.i = TensorProto.DOUBLE
 
 
+def read_by(node):
+    """What a node reads, and what its bodies read, of which some is made in them."""
+    names = list(node.input)
+    for attribute in node.attribute:
+        for body in [attribute.g, *attribute.graphs]:
+            names += [name for inner in body.node for name in read_by(inner)] + [port.name for port in body.output]
+    return names
+
+
 def put_in_order(graph):
     """Nodes behind those that make what they read, to which not every file keeps."""
     left, made = list(graph.node), {name for node in graph.node for name in node.output}
     ordered, waiting = [], {"": False, **dict.fromkeys(made, True)}
     while left:
-        ready = [node for node in left if not any(waiting.get(name) for name in node.input)]
+        ready = [node for node in left if not any(waiting.get(name) for name in read_by(node))]
         if not ready:
             raise ValueError("nodes wait for each other")
         ordered += ready
