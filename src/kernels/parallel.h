@@ -36,19 +36,32 @@ class PinScope {
   const bool before_;
 };
 
-// Calls `body(part, context)` once for each of `parts` parts in the threads of the calling thread,
-// itself among them, and returns when all are done. Where parts wait for each other (`together`),
-// each has a thread of its own; false, with nothing begun, where the system gives too few. Not
-// within a region.
-using RegionBody = void (*)(int part, const void* context);
+// Calls `body(part, thread, context)` once for each of `parts` parts, at most kMostRegionParts, in
+// the threads of the calling thread, itself among them, and returns when all are done. Parts that
+// follow each other go to one thread as far as all are equally fast; `thread` is below Threads()
+// and one part's at a time. Where parts wait for each other (`together`), each has a thread of its
+// own; false, with nothing begun, where the system gives too few. Not within a region.
+using RegionBody = void (*)(int part, int thread, const void* context);
 bool RunRegion(int parts, bool together, RegionBody body, const void* context);
+inline constexpr int kMostRegionParts = 1 << 15;
 bool InRegion();  // the calling thread runs a part of one
 
-// Calls `body(begin, end, context)` over [0, count) in at most Threads() parts of at least `grain`
-// items, each item once; returns when all are done. Parts depend on count, grain and the number of
-// threads only. Allocates nothing.
+// Into so many parts work is cut for each thread, where there is enough of it: those who are done
+// early take parts of those who are late.
+inline constexpr int64_t kPartsOfThread = 4;
+
+// Calls `body(begin, end, context)` over [0, count) in parts of at least `grain` items, each item
+// once; returns when all are done. As many parts as threads, or as many for each thread, up to
+// kPartsOfThread. Parts depend on count, grain and the number of threads only. Allocates nothing.
 using ParallelBody = void (*)(int64_t begin, int64_t end, const void* context);
 void ParallelFor(int64_t count, int64_t grain, ParallelBody body, const void* context);
+
+// Calls `body(piece, thread, context)` for each piece of [0, pieces), in any order, and returns
+// when all are done. `thread` is below `threads`, below Threads(), and one call's at a time: for
+// memory that a piece needs while it is worked on. Who takes a piece must not change its results.
+// Allocates nothing.
+using PieceBody = void (*)(int64_t piece, int64_t thread, const void* context);
+void ParallelPieces(int64_t pieces, int64_t threads, PieceBody body, const void* context);
 
 // The same for a callable (int64_t begin, int64_t end).
 template <typename Body>
@@ -57,6 +70,17 @@ void ParallelFor(int64_t count, int64_t grain, const Body& body) {
       count, grain,
       [](int64_t begin, int64_t end, const void* context) {
         (*static_cast<const Body*>(context))(begin, end);
+      },
+      &body);
+}
+
+// The same for a callable (int64_t piece, int64_t thread).
+template <typename Body>
+void ParallelPieces(int64_t pieces, int64_t threads, const Body& body) {
+  ParallelPieces(
+      pieces, threads,
+      [](int64_t piece, int64_t thread, const void* context) {
+        (*static_cast<const Body*>(context))(piece, thread);
       },
       &body);
 }

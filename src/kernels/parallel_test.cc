@@ -30,7 +30,7 @@ using Parts = std::vector<std::pair<int64_t, int64_t>>;
 TEST(ParallelForTest, PartsDependOnTheScopeAndNotOnWhoIsFree) {
   const ThreadScope scope(4);
   const Parts four = {{0, 25}, {25, 50}, {50, 75}, {75, 100}};
-  EXPECT_EQ(PartsOf(100, 1), four);
+  EXPECT_EQ(PartsOf(100, 20), four);
   std::atomic<bool> stop{false};
   std::vector<std::thread> others;
   for (int i = 0; i < 6; ++i) {
@@ -39,7 +39,7 @@ TEST(ParallelForTest, PartsDependOnTheScopeAndNotOnWhoIsFree) {
       while (!stop) PartsOf(50, 1);
     });
   }
-  for (int turn = 0; turn < 200; ++turn) EXPECT_EQ(PartsOf(100, 1), four);
+  for (int turn = 0; turn < 200; ++turn) EXPECT_EQ(PartsOf(100, 20), four);
   stop = true;
   for (std::thread& other : others) other.join();
 }
@@ -49,6 +49,31 @@ TEST(ParallelForTest, SmallWorkStaysWithTheCaller) {
   EXPECT_EQ(PartsOf(100, 60), (Parts{{0, 100}}));
   EXPECT_EQ(PartsOf(100, 50), (Parts{{0, 50}, {50, 100}}));
   EXPECT_TRUE(PartsOf(0, 1).empty());
+}
+
+TEST(ParallelForTest, EachThreadHasSeveralPartsWhereThereIsWorkForThem) {
+  const ThreadScope scope(4);
+  EXPECT_EQ(PartsOf(100, 1).size(), 4u * kPartsOfThread);
+  EXPECT_EQ(PartsOf(100, 12).size(), 8u);
+  EXPECT_EQ(PartsOf(7, 1).size(), 4u) << "no thread has more parts than another";
+  const ThreadScope one(1);
+  EXPECT_EQ(PartsOf(100, 1), (Parts{{0, 100}}));
+}
+
+TEST(ParallelPiecesTest, EachPieceIsWorkedOnOnceByNoMoreThreadsThanAreAskedFor) {
+  const ThreadScope scope(4);
+  for (const int64_t pieces : {0, 1, 3, 50, 70'000}) {
+    for (const int64_t threads : {1, 2, 9}) {
+      std::vector<std::atomic<int>> turns(static_cast<size_t>(pieces));
+      std::atomic<bool> is_within = true;
+      ParallelPieces(pieces, threads, [&](int64_t piece, int64_t thread) {
+        ++turns[static_cast<size_t>(piece)];
+        if (thread < 0 || thread >= std::min<int64_t>(threads, 4)) is_within = false;
+      });
+      EXPECT_TRUE(std::ranges::all_of(turns, [](const auto& count) { return count == 1; }));
+      EXPECT_TRUE(is_within) << pieces << " pieces, " << threads << " threads";
+    }
+  }
 }
 
 TEST(ParallelForTest, WithinAPartWorkIsNotCutAgain) {

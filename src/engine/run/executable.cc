@@ -292,7 +292,7 @@ Status Executable::RunAtOnce(const TasksAtOnce& at_once, const Addresses& addres
     uint32_t failed = std::numeric_limits<uint32_t>::max();  // the first task that did
     Status status = {};
   } shares{*this, at_once, addresses, call};
-  const auto run = [](int share, const void* given) {
+  const auto run = [](int share, int, const void* given) {
     auto& all = *static_cast<Shares*>(const_cast<void*>(given));
     for (const uint32_t task : all.at_once.shares[static_cast<size_t>(share)]) {
       Status done =

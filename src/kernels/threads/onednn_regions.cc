@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/parallel.h"
 #include "kernels/threads/library_imports.h"
@@ -61,12 +62,13 @@ struct OpenRegion {
 };
 
 constinit thread_local int calls = 0;  // of OneDnnRegions that live
+constinit thread_local int parts_of_thread = 1;
 constinit thread_local const OpenRegion* region = nullptr;
 constinit thread_local int part_of_region = 0;
 
 bool Ours() { return calls > 0 || region != nullptr; }
 
-void RunPartOfRegion(int part, const void* given) {
+void RunPartOfRegion(int part, int /*thread*/, const void* given) {
   const OpenRegion* const outer = region;
   const int outer_part = part_of_region;
   region = static_cast<const OpenRegion*>(given);
@@ -79,20 +81,22 @@ void RunPartOfRegion(int part, const void* given) {
   part_of_region = outer_part;
 }
 
+int MaxThreads() { return Ours() ? Threads() * parts_of_thread : openmp.max_threads(); }
+
 void Parallel(OutlinedBody body, void* data, unsigned threads, unsigned flags) {
   if (!Ours()) return openmp.parallel(body, data, threads, flags);
-  const int wanted = threads == 0 ? Threads() : static_cast<int>(threads);
+  const int wanted = threads == 0 ? MaxThreads() : static_cast<int>(threads);
   Barrier barrier(wanted);
   const OpenRegion open{body, data, wanted, &barrier};
-  if (wanted > 1 && !InRegion() && RunRegion(wanted, true, RunPartOfRegion, &open)) return;
+  if (wanted > 1 && !InRegion() && RunRegion(wanted, parts_of_thread == 1, RunPartOfRegion, &open))
+    return;
   // A body asks how many take part, and one is always right.
   Barrier alone(1);
   const OpenRegion one{body, data, 1, &alone};
-  RunPartOfRegion(0, &one);
+  RunPartOfRegion(0, 0, &one);
 }
 
 void WaitForAll() { return region == nullptr ? openmp.barrier() : region->barrier->Wait(); }
-int MaxThreads() { return Ours() ? Threads() : openmp.max_threads(); }
 int NumThreads() {
   if (region != nullptr) return region->parts;
   return calls > 0 ? 1 : openmp.num_threads();
@@ -124,11 +128,14 @@ bool OneDnnRegions::redirected() {
   return done;
 }
 
-OneDnnRegions::OneDnnRegions() {
+OneDnnRegions::OneDnnRegions(int parts) : before_(std::exchange(parts_of_thread, parts)) {
   redirected();
   ++calls;
 }
 
-OneDnnRegions::~OneDnnRegions() { --calls; }
+OneDnnRegions::~OneDnnRegions() {
+  --calls;
+  parts_of_thread = before_;
+}
 
 }  // namespace plimsoll::kernels

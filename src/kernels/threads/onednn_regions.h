@@ -8,13 +8,18 @@ namespace plimsoll::kernels {
 // OpenMP for everybody else in the process.
 class OneDnnRegions {
  public:
-  OneDnnRegions();
+  // `parts_of_thread`: for each thread oneDNN is to make so many parts, of which those who are done
+  // early take more. More than one only where parts do not wait for each other.
+  explicit OneDnnRegions(int parts_of_thread = 1);
   ~OneDnnRegions();
   OneDnnRegions(const OneDnnRegions&) = delete;
   OneDnnRegions& operator=(const OneDnnRegions&) = delete;
 
   // Whether the library's imports were found; if not, it works in OpenMP's own threads.
   static bool redirected();
+
+ private:
+  const int before_;
 };
 
 }  // namespace plimsoll::kernels

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "kernels/parallel.h"
+#include "kernels/threads/region_runner.h"
 #include "kernels/threads/spin.h"
 
 namespace plimsoll::kernels {
@@ -99,18 +100,40 @@ class PhasedRun {
   Lane lanes_[kMostPhaseLanes];
 };
 
+// Phase after phase, each a region of its own.
+void RunPhasesApart(const Phases& phases, PhaseBody body, const void* context) {
+  struct Phase {
+    int shares;
+    int64_t number;
+    PhaseBody body;
+    const void* context;
+  } phase{phases.shares, 0, body, context};
+  for (; phase.number < phases.count; ++phase.number) {
+    RunRegion(
+        phases.lanes * phases.shares, /*together=*/false,
+        [](int part, int, const void* given) {
+          const Phase& now = *static_cast<const Phase*>(given);
+          now.body(part / now.shares, now.number, part % now.shares, now.context);
+        },
+        &phase);
+  }
+}
+
 }  // namespace
 
 void RunPhases(const Phases& phases, PhaseBody body, const void* context) {
   assert(phases.lanes <= kMostPhaseLanes);
   assert(int64_t{phases.lanes} * phases.shares <= kMostPhaseShares);
   const int parts = InRegion() ? 1 : std::min(Threads(), phases.lanes * phases.shares);
+  if (parts > 1 && RegionRunnerScope::IsOpen()) return RunPhasesApart(phases, body, context);
   if (parts > 1) {
     PhasedRun run(phases, parts, body, context);
     PhasedRun* const shared = &run;
     RunRegion(
         parts, /*together=*/false,
-        [](int part, const void* given) { (*static_cast<PhasedRun* const*>(given))->Work(part); },
+        [](int part, int, const void* given) {
+          (*static_cast<PhasedRun* const*>(given))->Work(part);
+        },
         &shared);
     return;
   }

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cassert>
 #include <csignal>
 #include <optional>
 #include <string>
@@ -76,26 +77,29 @@ int Forks() {
 
 // Owned by the team alone: in a process that fork has made nothing else names it, and it can go.
 struct ThreadTeam::Worker {
-  Worker(ThreadTeam* of, int own_part) : team(of), part(own_part) {}
+  Worker(ThreadTeam* of, int own_lane, uint32_t last) : team(of), lane(own_lane), seen(last) {}
 
   ThreadTeam* const team;
-  const int part;
+  const int lane;
+  uint32_t seen;  // the latest region that it knows of
   pthread_t thread{};
   std::optional<PinnedProcessor> processor;
   int64_t spin = kFirstSpin;
   int64_t interruptions = 0;
 };
 
-ThreadTeam::ThreadTeam() : places_(new Place[kMostThreads]), forks_(Forks()) {}
+ThreadTeam::ThreadTeam() : all_lanes_(new Lane[kMostThreads]), forks_(Forks()) {
+  static_assert(std::atomic<OpenParts>::is_always_lock_free);
+}
 
 ThreadTeam::~ThreadTeam() {
   if (forks_ != Forks()) ForgetWorkers();
   Pin(false);
   ends_ = true;
   for (const auto& worker : workers_) {
-    std::atomic<uint32_t>& ticket = places_[static_cast<size_t>(worker->part)].ticket;
-    ticket.store(ticket_ + 2);
-    ticket.notify_one();
+    std::atomic<uint32_t>& region = all_lanes_[static_cast<size_t>(worker->lane)].region;
+    region.store(number_ + 1);
+    region.notify_one();
   }
   for (const auto& worker : workers_) pthread_join(worker->thread, nullptr);
 }
@@ -119,68 +123,97 @@ void ThreadTeam::Pin(bool pinned) {
 void ThreadTeam::Grow(int workers) {
   const SignalsBlocked blocked;
   while (this->workers() < std::min(workers, most_)) {
-    auto worker = std::make_unique<Worker>(this, this->workers() + 1);
+    const int lane = this->workers() + 1;
+    const uint32_t last = all_lanes_[static_cast<size_t>(lane)].region.load();
+    auto worker = std::make_unique<Worker>(this, lane, last);
     if (pthread_create(&worker->thread, nullptr, Begin, worker.get()) != 0) {
       most_ = this->workers();
       return;
     }
-    pthread_setname_np(worker->thread, ("plimsoll-" + std::to_string(worker->part)).c_str());
+    pthread_setname_np(worker->thread, ("plimsoll-" + std::to_string(lane)).c_str());
     if (pinned_) worker->processor.emplace(worker->thread);
     workers_.push_back(std::move(worker));
   }
 }
 
 bool ThreadTeam::Run(const Region& region) {
+  assert(region.parts <= kMostParts && region.threads <= kMostThreads);
   if (forks_ != Forks()) ForgetWorkers();
   const int wanted = region.together ? region.parts : std::min(region.parts, region.threads);
   Pin(region.pinned);
   if (workers() < wanted - 1) Grow(wanted - 1);
-  const int woken = std::min(wanted, workers() + 1);
-  if (region.together && woken < region.parts) return false;
+  const int lanes = std::min(wanted, workers() + 1);
+  if (region.together && lanes < region.parts) return false;
   region_ = region;
-  awaited_ = woken;
+  lanes_ = lanes;
   crowded_.store(region.crowded, std::memory_order_relaxed);
   unfinished_.store(region.parts, std::memory_order_relaxed);
-  ticket_ += 2;
+  ++number_;
   // The last first: who has a part knows that those it wakes have theirs.
-  for (int part = region.parts - 1; part > 0; --part) {
-    places_[static_cast<size_t>(part)].ticket.store(ticket_, std::memory_order_release);
+  for (int i = lanes - 1; i >= 0; --i) {
+    Lane& lane = all_lanes_[static_cast<size_t>(i)];
+    lane.open.store(
+        {number_, static_cast<uint16_t>(FirstPartOf(i)), static_cast<uint16_t>(FirstPartOf(i + 1))},
+        std::memory_order_release);
+    lane.region.store(number_, std::memory_order_release);
   }
-  FullFence();  // a worker about to sleep either sees its part or is seen
+  FullFence();  // a worker about to sleep either sees its parts or is seen
   WakeNext(0);
-  RunPart(0);
-  TakeOpenParts(region.parts, ticket_);
+  const int own = RunLane(0, 0, number_);
+  End(own + RunOtherLanes(0, number_));
   AwaitEnd();
   return true;
 }
 
-void ThreadTeam::WakeNext(int part) {
-  const int first = kWakesEach * part + 1;
-  for (int next = first; next < std::min(first + kWakesEach, awaited_); ++next) {
-    Place& place = places_[static_cast<size_t>(next)];
-    if (place.sleeps.load(std::memory_order_relaxed)) place.ticket.notify_one();
+void ThreadTeam::WakeNext(int lane) {
+  const int first = kWakesEach * lane + 1;
+  for (int next = first; next < std::min(first + kWakesEach, lanes_); ++next) {
+    Lane& other = all_lanes_[static_cast<size_t>(next)];
+    if (other.sleeps.load(std::memory_order_relaxed)) other.region.notify_one();
   }
 }
 
-bool ThreadTeam::Take(int part, uint32_t ticket) {
-  std::atomic<uint32_t>& there = places_[static_cast<size_t>(part)].ticket;
-  if (there.load(std::memory_order_relaxed) != ticket ||
-      !there.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel)) {
-    return false;
-  }
-  WakeNext(part);
+int ThreadTeam::Take(int lane, uint32_t region, bool last) {
+  std::atomic<OpenParts>& there = all_lanes_[static_cast<size_t>(lane)].open;
+  OpenParts open = there.load(std::memory_order_relaxed);
+  OpenParts left;
+  do {
+    if (open.region != region || open.first == open.end) return -1;
+    left = open;
+    if (last) {
+      --left.end;
+    } else {
+      ++left.first;
+    }
+  } while (!there.compare_exchange_weak(open, left, std::memory_order_acq_rel));
+  // Who begins a lane wakes the next sleepers; the caller's own are awake before.
+  const bool untouched = open.first == FirstPartOf(lane) && open.end == FirstPartOf(lane + 1);
+  if (untouched && lane > 0) WakeNext(lane);
+  return last ? left.end : open.first;
+}
+
+bool ThreadTeam::TakeAndRun(int lane, uint32_t region, bool last, int thread) {
+  const int part = Take(lane, region, last);
+  if (part < 0) return false;
+  region_.body(part, thread, region_.context);
   return true;
 }
 
-void ThreadTeam::RunPart(int part) {
-  region_.body(part, region_.context);
-  if (unfinished_.fetch_sub(1) == 1) unfinished_.notify_one();
+int ThreadTeam::RunLane(int lane, int thread, uint32_t region) {
+  const bool last = lane != thread;
+  int parts = 0;
+  while (TakeAndRun(lane, region, last, thread)) ++parts;
+  return parts;
 }
 
-void ThreadTeam::TakeOpenParts(int parts, uint32_t ticket) {
-  for (int part = 1; part < parts; ++part) {
-    if (Take(part, ticket)) RunPart(part);
-  }
+int ThreadTeam::RunOtherLanes(int thread, uint32_t region) {
+  int parts = 0;
+  for (int i = 1; i < lanes_; ++i) parts += RunLane((thread + i) % lanes_, thread, region);
+  return parts;
+}
+
+void ThreadTeam::End(int parts) {
+  if (parts > 0 && unfinished_.fetch_sub(parts) == parts) unfinished_.notify_one();
 }
 
 void ThreadTeam::AwaitEnd() {
@@ -191,27 +224,24 @@ void ThreadTeam::AwaitEnd() {
   }
 }
 
-uint32_t ThreadTeam::AwaitOpenPart(Worker& worker) {
-  Place& place = places_[static_cast<size_t>(worker.part)];
-  uint32_t seen = place.ticket.load(std::memory_order_acquire);
-  const auto is_open = [&] {
-    seen = place.ticket.load(std::memory_order_acquire);
-    return (seen & 1) == 0;
+void ThreadTeam::AwaitRegion(Worker& worker) {
+  Lane& lane = all_lanes_[static_cast<size_t>(worker.lane)];
+  const uint32_t seen = worker.seen;
+  const auto is_there = [&] {
+    worker.seen = lane.region.load(std::memory_order_acquire);
+    return worker.seen != seen;
   };
   for (;;) {
     const bool crowded = crowded_.load(std::memory_order_relaxed);
     const auto begin = std::chrono::steady_clock::now();
-    const uint32_t before = seen;
-    if (SpinUntil(is_open, crowded ? 0 : worker.spin)) {
+    if (SpinUntil(is_there, crowded ? 0 : worker.spin)) {
       worker.spin = std::min(worker.spin * 2, kMostSpin);
-      return seen;
+      return;
     }
-    // Others were faster with its part: regions are coming, and the next may come soon.
-    if (seen != before && !crowded) continue;
-    place.sleeps.store(true, std::memory_order_relaxed);
+    lane.sleeps.store(true, std::memory_order_relaxed);
     FullFence();
-    if (!is_open()) place.ticket.wait(seen, std::memory_order_acquire);
-    place.sleeps.store(false, std::memory_order_relaxed);
+    if (!is_there()) lane.region.wait(seen, std::memory_order_acquire);
+    lane.sleeps.store(false, std::memory_order_relaxed);
     if (!crowded) LearnFromSleep(worker, std::chrono::steady_clock::now() - begin);
   }
 }
@@ -235,14 +265,15 @@ void* ThreadTeam::Begin(void* worker) {
 
 void ThreadTeam::Work(Worker& worker) {
   for (;;) {
-    const uint32_t ticket = AwaitOpenPart(worker);
+    AwaitRegion(worker);
     if (ends_.load()) return;
-    if (!Take(worker.part, ticket)) continue;
-    // Both as long as the part is held: later they may be of another region.
-    const int parts = region_.parts;
-    const bool shares = region_.threads < parts && !region_.together;
-    RunPart(worker.part);
-    if (shares) TakeOpenParts(parts, ticket);
+    const uint32_t region = worker.seen;
+    // While it has a part that is not ended, the region is the one that it has begun.
+    int parts = TakeAndRun(worker.lane, region, false, worker.lane) ? 1 : 0;
+    if (parts == 0) continue;  // others were faster
+    parts += RunLane(worker.lane, worker.lane, region);
+    if (region_.parts > lanes_) parts += RunOtherLanes(worker.lane, region);
+    End(parts);
   }
 }
 

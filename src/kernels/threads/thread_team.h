@@ -9,10 +9,13 @@
 namespace plimsoll::kernels {
 
 inline constexpr int kMostThreads = 512;
+inline constexpr int kMostParts = 1 << 15;  // of a region
 
-// The threads that work for one calling thread. A region is cut into parts, numbered from 0; the
-// caller takes part 0, worker i part i, and the caller, when done, whatever nobody has begun: a
-// worker that still sleeps, or was taken off its processor, delays nothing.
+// The threads that work for one calling thread. A region is cut into parts, numbered from 0. Each
+// thread has a lane, a run of parts that follow each other, the caller the first and worker i lane
+// i; it takes them in order. The caller, when done, takes whatever nobody has begun, from the ends
+// of the other lanes, and so do all where lanes have several parts: a worker that still sleeps, was
+// taken off its processor or is slower than others delays the rest by one part at most.
 //
 // Workers are made when a region first has use for them. After work they spin for a bounded moment,
 // then sleep. How long is learnt: longer where the next region came within it or soon after,
@@ -20,12 +23,13 @@ inline constexpr int kMostThreads = 512;
 // each other, so that the caller soon begins its own part. One region at a time.
 class ThreadTeam {
  public:
-  using Body = void (*)(int part, void* context);
+  // `thread`: who calls it, from 0 (the caller) to below Region::threads, each one part at a time.
+  using Body = void (*)(int part, int thread, void* context);
 
   struct Region {
-    int parts = 1;    // at most kMostThreads
-    int threads = 1;  // which work at it at once, at most
-    // Parts may wait for each other, so each has a thread.
+    int parts = 1;    // at most kMostParts
+    int threads = 1;  // which work at it at once, at most; at most kMostThreads
+    // Parts may wait for each other, so each has a thread: at most kMostThreads.
     bool together = false;
     // Idle workers and the waiting caller leave their processors to others at once.
     bool crowded = false;
@@ -49,36 +53,48 @@ class ThreadTeam {
  private:
   struct Worker;
 
-  struct alignas(64) Place {
-    // A region's number, which is even, while the part is open; one more when it is taken.
-    std::atomic<uint32_t> ticket{1};
+  // The parts of a lane that nobody has begun, and of which region.
+  struct OpenParts {
+    uint32_t region = 0;
+    uint16_t first = 0;
+    uint16_t end = 0;
+  };
+
+  struct alignas(64) Lane {
+    std::atomic<OpenParts> open{OpenParts()};
+    std::atomic<uint32_t> region{0};  // the latest that it has parts of
     std::atomic<bool> sleeps{false};  // its worker, or is about to
   };
 
   void Grow(int workers);
   static void* Begin(void* worker);  // of the thread, with the worker's address
   void Work(Worker& worker);
-  void WakeNext(int part);                 // the workers whose waking is this part's business
-  uint32_t AwaitOpenPart(Worker& worker);  // the ticket of its region
+  void WakeNext(int lane);           // the workers whose waking is this lane's business
+  void AwaitRegion(Worker& worker);  // that its lane has parts of
   static void LearnFromSleep(Worker& worker, std::chrono::nanoseconds waited);
-  bool Take(int part, uint32_t ticket);
-  void RunPart(int part);
-  void TakeOpenParts(int parts, uint32_t ticket);
+  int FirstPartOf(int lane) const { return region_.parts * lane / lanes_; }
+  // A part of the lane, its first or its last; -1 where none is open in the region of that number.
+  int Take(int lane, uint32_t region, bool last);
+  bool TakeAndRun(int lane, uint32_t region, bool last, int thread);
+  int RunLane(int lane, int thread, uint32_t region);  // how many parts there were
+  int RunOtherLanes(int thread, uint32_t region);
+  void End(int parts);
   void AwaitEnd();
   void ForgetWorkers();
   void Pin(bool pinned);  // all workers there are
 
-  std::unique_ptr<Place[]> places_;  // one a part
+  std::unique_ptr<Lane[]> all_lanes_;  // one a thread
   std::vector<std::unique_ptr<Worker>> workers_;
-  uint32_t ticket_ = 0;
+  uint32_t number_ = 0;  // of the region
   int forks_;
   int most_ = kMostThreads;  // workers that the system gives
   bool pinned_ = false;
   std::atomic<bool> ends_{false};
   std::atomic<bool> crowded_{false};
 
-  Region region_;    // read only by those who hold one of its parts
-  int awaited_ = 1;  // parts whose workers are woken, the caller's included; as region_
+  // Read only by those who hold a part that is not ended.
+  Region region_;
+  int lanes_ = 1;
   alignas(64) std::atomic<int32_t> unfinished_{0};
 };
 

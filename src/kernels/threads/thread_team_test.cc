@@ -32,7 +32,7 @@ ThreadTeam::Region Counting(Counts& counts, int threads) {
   return {.parts = static_cast<int>(counts.of_part.size()),
           .threads = threads,
           .body =
-              [](int part, void* context) {
+              [](int part, int, void* context) {
                 static_cast<Counts*>(context)->of_part[static_cast<size_t>(part)].fetch_add(1);
               },
           .context = &counts};
@@ -40,7 +40,7 @@ ThreadTeam::Region Counting(Counts& counts, int threads) {
 
 TEST(ThreadTeamTest, EveryPartOfEveryRegionRunsOnce) {
   ThreadTeam team;
-  for (const int parts : {1, 2, 3, 7, 16, kMostThreads, 5}) {
+  for (const int parts : {1, 2, 3, 7, 16, kMostThreads, 5, 3000}) {
     for (const int threads : {1, 2, 4, 40}) {
       Counts counts(static_cast<size_t>(parts));
       for (int turn = 1; turn <= 20; ++turn) {
@@ -49,6 +49,62 @@ TEST(ThreadTeamTest, EveryPartOfEveryRegionRunsOnce) {
       }
     }
   }
+}
+
+// The first part of one lane waits for all parts but those that its thread has begun.
+TEST(ThreadTeamTest, PartsOfAThreadThatIsLateAreTakenByTheOthers) {
+  constexpr int kParts = 12;
+  constexpr int kThreads = 3;
+  for (const int late : {0, 4, 8}) {
+    struct Lateness {
+      int late;
+      std::atomic<int> ended{0};
+      std::atomic<bool> alone{false};
+    } lateness{late};
+    ThreadTeam team;
+    ASSERT_TRUE(team.Run({.parts = kParts,
+                          .threads = kThreads,
+                          .body =
+                              [](int part, int, void* context) {
+                                Lateness& all = *static_cast<Lateness*>(context);
+                                const auto end =
+                                    std::chrono::steady_clock::now() + std::chrono::seconds(10);
+                                while (part == all.late && all.ended < kParts - 1 && !all.alone) {
+                                  std::this_thread::yield();
+                                  if (std::chrono::steady_clock::now() > end) all.alone = true;
+                                }
+                                ++all.ended;
+                              },
+                          .context = &lateness}));
+    EXPECT_FALSE(lateness.alone) << late;
+  }
+}
+
+TEST(ThreadTeamTest, AThreadsNumberIsOnePartsAtATime) {
+  constexpr int kParts = 64;
+  struct Uses {
+    std::array<std::atomic<int>, 4> of_thread{};
+    std::atomic<int> wrong{0};
+  } uses;
+  ThreadTeam team;
+  for (int turn = 0; turn < 200; ++turn) {
+    ASSERT_TRUE(team.Run({.parts = kParts,
+                          .threads = 4,
+                          .body =
+                              [](int, int thread, void* context) {
+                                Uses& all = *static_cast<Uses*>(context);
+                                if (thread < 0 || thread >= 4) {
+                                  ++all.wrong;
+                                  return;
+                                }
+                                std::atomic<int>& own = all.of_thread[static_cast<size_t>(thread)];
+                                if (own.fetch_add(1) != 0) ++all.wrong;
+                                std::this_thread::yield();
+                                own.fetch_sub(1);
+                              },
+                          .context = &uses}));
+  }
+  EXPECT_EQ(uses.wrong, 0);
 }
 
 TEST(ThreadTeamTest, NoMoreThreadsThanRegionsHaveUseFor) {
@@ -71,7 +127,7 @@ TEST(ThreadTeamTest, PartsThatAreTogetherCanWaitForEachOther) {
                           .threads = 1,
                           .together = true,
                           .body =
-                              [](int, void* context) {
+                              [](int, int, void* context) {
                                 auto& count = *static_cast<std::atomic<int>*>(context);
                                 count.fetch_add(1);
                                 while (count.load() < 5) std::this_thread::yield();
@@ -90,7 +146,7 @@ TEST(ThreadTeamTest, WorkersLeaveSignalsToTheProgramButThoseTheyRaiseThemselves)
                         .threads = 2,
                         .together = true,
                         .body =
-                            [](int part, void* context) {
+                            [](int part, int, void* context) {
                               auto& all = *static_cast<Masks*>(context);
                               pthread_sigmask(SIG_BLOCK, nullptr,
                                               &all.of_part[static_cast<size_t>(part)]);
@@ -115,7 +171,7 @@ TEST(ThreadTeamTest, WhatRegionsWriteIsSeenByTheNext) {
   } step{values, std::vector<int64_t>(8)};
   for (int turn = 0; turn < 2000; ++turn) {
     step.sums.assign(8, 0);
-    const auto sum = [](int part, void* context) {
+    const auto sum = [](int part, int, void* context) {
       auto& s = *static_cast<Step*>(context);
       s.sums[static_cast<size_t>(part)] =
           std::accumulate(s.values.begin(), s.values.end(), int64_t{0}) % 1000 + part;
@@ -182,7 +238,7 @@ TEST(ThreadTeamTest, ManySleepersAreAllWokenForPartsThatAreTogether) {
                           .threads = kParts,
                           .together = true,
                           .body =
-                              [](int, void* context) {
+                              [](int, int, void* context) {
                                 Meeting& all = *static_cast<Meeting*>(context);
                                 const auto end =
                                     std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -216,7 +272,7 @@ TEST(ThreadTeamTest, PinnedWorkersHaveOneProcessorEachUntilTheyAreFree) {
                           .together = true,
                           .pinned = pinned,
                           .body =
-                              [](int part, void* context) {
+                              [](int part, int, void* context) {
                                 Seen& all = *static_cast<Seen*>(context);
                                 cpu_set_t& mask = all.masks[static_cast<size_t>(part)];
                                 sched_getaffinity(0, sizeof(mask), &mask);
