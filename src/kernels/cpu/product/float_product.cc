@@ -29,6 +29,8 @@ constexpr Bytes kSlotsBytes = Bytes(2 << 20);
 constexpr int64_t kSliceElements = int64_t{1} << 18;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
+// Of a thread's share, those that another thread may take from it.
+constexpr int64_t kPieceWork = int64_t{1} << 21;
 // Those in whose time threads begin and end to share out a matrix, and one element is packed.
 constexpr int64_t kSharingWork = int64_t{1} << 17;
 constexpr int64_t kPackingWork = 8;
@@ -417,22 +419,24 @@ void FloatProduct::RunMatrix(const Part& whole) const {
   if (whole.rows == 0 || whole.columns == 0) return;
   const int64_t work = whole.rows * whole.columns * std::max<int64_t>(whole.depth, 1);
   const int64_t most = std::clamp<int64_t>(work / kThreadWork, 1, Threads());
-  if (most == 1) return RunPart(whole);
+  if (most == 1 || InRegion()) return RunPart(whole);
   const ProductTiles tiles = TilesOfProduct(whole.rows, whole.columns);
   // What two threads read comes from each other's caches: better the smaller of A and B.
   const ProductShares shares =
       by_rows_ ? ProductShares{.rows = std::min(most, tiles.rows)}
                : SharesOfProduct(tiles.rows, tiles.columns, most, whole.rows > whole.columns);
-  ParallelFor(shares.rows * shares.columns, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t share = begin; share < end; ++share) {
-      const ProductBlock block = BlockOfShare(shares, whole.rows, whole.columns, share);
-      Part part = whole;
-      part.first_row += block.first_row;
-      part.rows = block.rows;
-      part.first_column += block.first_column;
-      part.columns = block.columns;
-      RunPart(part);
-    }
+  const int64_t count = shares.rows * shares.columns;
+  const int64_t pieces = std::clamp<int64_t>(work / (count * kPieceWork), 1, kPartsOfThread);
+  ParallelPieces(count * pieces, Threads(), [&](int64_t piece, int64_t) {
+    const ProductBlock share = BlockOfShare(shares, whole.rows, whole.columns, piece / pieces);
+    const ProductBlock block = PieceOfBlock(share, pieces, piece % pieces);
+    if (block.rows == 0 || block.columns == 0) return;
+    Part part = whole;
+    part.first_row += block.first_row;
+    part.rows = block.rows;
+    part.first_column += block.first_column;
+    part.columns = block.columns;
+    RunPart(part);
   });
 }
 

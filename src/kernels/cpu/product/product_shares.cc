@@ -52,4 +52,20 @@ ProductBlock BlockOfShare(const ProductShares& shares, int64_t rows, int64_t col
           .columns = column_of(across + 1) - column_of(across)};
 }
 
+ProductBlock PieceOfBlock(const ProductBlock& block, int64_t pieces, int64_t number) {
+  const GemmTile tile = GemmTileHere();
+  const ProductTiles tiles = TilesOfProduct(block.rows, block.columns);
+  const bool by_rows = tiles.rows > tiles.columns;
+  const auto place = [&](int64_t index) {
+    if (by_rows) return std::min(tiles.rows * index / pieces * tile.rows, block.rows);
+    return std::min(tiles.columns * index / pieces * tile.panels * kPanelWidth, block.columns);
+  };
+  const int64_t first = place(number);
+  const int64_t size = place(number + 1) - first;
+  ProductBlock piece = block;
+  (by_rows ? piece.first_row : piece.first_column) += first;
+  (by_rows ? piece.rows : piece.columns) = size;
+  return piece;
+}
+
 }  // namespace plimsoll::kernels::cpu

@@ -36,4 +36,8 @@ ProductTiles TilesOfProduct(int64_t rows, int64_t columns);
 ProductBlock BlockOfShare(const ProductShares& shares, int64_t rows, int64_t columns,
                           int64_t number);
 
+// The rectangle that is piece `number` of `pieces` of a block, along the side of more tiles. Empty
+// where there are fewer tiles than pieces.
+ProductBlock PieceOfBlock(const ProductBlock& block, int64_t pieces, int64_t number);
+
 }  // namespace plimsoll::kernels::cpu

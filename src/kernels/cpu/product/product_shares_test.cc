@@ -61,7 +61,7 @@ TEST(ProductSharesDrawnTest, SharesAreWithinTheMatrixAndNeverWorseThanColumnsAlo
   }
 }
 
-TEST(ProductSharesDrawnTest, TheBlocksOfSharesMakeUpTheMatrix) {
+TEST(ProductSharesDrawnTest, ThePiecesOfSharesMakeUpTheMatrix) {
   std::mt19937_64 draw(21);
   for (int turn = 0; turn < 300; ++turn) {
     const auto rows = static_cast<int64_t>(draw() % 70 + 1);
@@ -70,8 +70,10 @@ TEST(ProductSharesDrawnTest, TheBlocksOfSharesMakeUpTheMatrix) {
     const ProductShares shares =
         SharesOfProduct(tiles.rows, tiles.columns, static_cast<int64_t>(draw() % 20 + 1));
     std::vector<int> covered(static_cast<size_t>(rows * columns));
-    for (int64_t share = 0; share < shares.rows * shares.columns; ++share) {
-      const ProductBlock block = BlockOfShare(shares, rows, columns, share);
+    const auto pieces = static_cast<int64_t>(draw() % 5 + 1);
+    for (int64_t piece = 0; piece < shares.rows * shares.columns * pieces; ++piece) {
+      const ProductBlock share = BlockOfShare(shares, rows, columns, piece / pieces);
+      const ProductBlock block = PieceOfBlock(share, pieces, piece % pieces);
       ASSERT_EQ(block.first_column % kPanelWidth, 0);
       for (int64_t i = 0; i < block.rows * block.columns; ++i) {
         const int64_t row = block.first_row + i / block.columns;
