@@ -183,7 +183,7 @@ void Run(const Work& work, const KernelCall& call) {
   } else {
     WideSource<T> source(shape, work.q, work.key.strides, work.value.strides, work.y, work.factor);
     source.SetOperands(call.inputs[kQuery], keys, values, call.outputs[kResult]);
-    Attend<Wide<T>>(shape, source, rows, work.way.slots, scratch);
+    Attend<Wide<T>>(shape, source, rows, work.way, scratch);
   }
 }
 

@@ -51,16 +51,11 @@ struct AttentionShape {
   }
   int64_t blocks() const { return (queries + BlockRows() - 1) / BlockRows(); }
 
-  // How threads share out the work.
-  struct Shares {
-    int64_t parts = 1;  // of whole blocks, that the queries of a head are taken in
-    int64_t heads = 1;  // that are in panels at once: one for each thread, or shared by their parts
-  };
-  Shares SharesOf(int64_t threads) const {
+  // The parts that the queries of a head are taken in, so that each thread has as many.
+  int64_t PartsFor(int64_t threads) const {
+    constexpr int64_t kLeastRows = 12;
     const int64_t even = threads / std::gcd(std::max<int64_t>(units(), 1), threads);
-    const int64_t parts = std::clamp<int64_t>(even, 1, std::max<int64_t>(blocks(), 1));
-    const int64_t shared = std::min((threads + parts - 1) / parts, std::max<int64_t>(units(), 1));
-    return {.parts = parts, .heads = parts == 1 ? threads : shared};
+    return std::clamp<int64_t>(even, 1, std::max<int64_t>(queries / kLeastRows, 1));
   }
 };
 
@@ -131,12 +126,16 @@ void AttendBlock(const AttentionShape& shape, const Source& source, const Rows& 
 
 // How attention goes about its work.
 struct AttentionWay {
+  // Of all heads, where threads wait for each other once for all of them.
+  static constexpr Bytes kMostPanels = Bytes(2 << 20);
+
   bool row_by_row = false;  // without panels
   int64_t piece_rows = 0;   // with panels of a few keys at a time: query rows at once; else 0
   Bytes slot;               // scratch of one thread
   int64_t slots = 1;        // threads that work at once
   Bytes panels;             // of a whole head
-  int64_t heads = 0;        // that are in such panels at once
+  int64_t heads = 0;        // that are in such panels at once: one for each thread, or
+  int64_t parts = 1;        // where more than one, shared by these parts of the queries
 
   // As many threads as there are heads of keys, or items where these are worth a thread each; fewer
   // where all their scratch is to keep to `most`.
@@ -158,11 +157,21 @@ struct AttentionWay {
     AttentionWay way;
     way.slot = Scratch::RowsSize(shape);
     way.panels = Scratch::PanelsSize(shape);
-    const int64_t items = shape.units() * shape.SharesOf(Threads()).parts;
+    const int64_t units = std::max<int64_t>(shape.units(), 1);
+    const int64_t items = SaturatingMultiply(units, shape.PartsFor(Threads()));
     for (way.slots = std::clamp<int64_t>(items, 1, Threads());; --way.slots) {
-      way.heads = shape.SharesOf(way.slots).heads;
+      way.parts = shape.PartsFor(way.slots);
+      const bool all = way.parts > 1 && way.panels * units <= kMostPanels;
+      way.heads = std::min((way.slots + way.parts - 1) / way.parts, units);
+      if (way.parts == 1) way.heads = way.slots;
+      if (all && way.WithHeads(units).workspace() <= most) return way.WithHeads(units);
       if (way.slots == 1 || way.workspace() <= most) return way;
     }
+  }
+  AttentionWay WithHeads(int64_t at_once) const {
+    AttentionWay way = *this;
+    way.heads = at_once;
+    return way;
   }
   Bytes workspace() const { return slot * slots + panels * heads; }
 };
@@ -178,16 +187,15 @@ struct AttentionWay {
 //   Range(batch, query): the keys that the query may look at;
 //   Finish(batch, head, query, range, end, scores): scores [0, end) become weights.
 template <typename Wide, typename Source, typename Rows>
-void Attend(const AttentionShape& shape, const Source& source, const Rows& rows, int64_t slots,
-            void* workspace) {
+void Attend(const AttentionShape& shape, const Source& source, const Rows& rows,
+            const AttentionWay& way, void* workspace) {
   using Scratch = AttentionScratch<Wide, Source::kCopiesRows>;
-  const AttentionShape::Shares shares = shape.SharesOf(slots);
-  const int64_t parts = shares.parts;
+  const int64_t parts = way.parts;
   const int64_t block = shape.BlockRows();
   char* const panels = static_cast<char*>(workspace);
   const int64_t panels_size = Scratch::PanelsSize(shape).value();
-  char* const scratches = panels + shares.heads * panels_size;
-  const int64_t together = parts == 1 ? shape.units() : shares.heads;
+  char* const scratches = panels + way.heads * panels_size;
+  const int64_t together = parts == 1 ? shape.units() : way.heads;
   const auto pack = [&](int64_t unit, bool keys, const Scratch& scratch) {
     if (keys) {
       source.PackKeys(unit / shape.heads, unit % shape.heads, scratch.keys);
@@ -203,26 +211,21 @@ void Attend(const AttentionShape& shape, const Source& source, const Rows& rows,
         pack(unit + i / 2, i % 2 == 0, Scratch(shape, panels + i / 2 * panels_size, scratches));
       }
     });
-    ParallelFor(slots, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t slot = begin; slot < end; ++slot) {
-        for (int64_t item = slot; item < units * parts; item += slots) {
-          const int64_t own = unit + item / parts;
-          const int64_t panel = parts == 1 ? slot : item / parts;
-          const Scratch scratch(shape, panels + panel * panels_size,
-                                scratches + slot * Scratch::RowsSize(shape).value());
-          for (const bool keys : {true, false}) {
-            if (parts == 1) pack(own, keys, scratch);
-          }
-          const int64_t from = shape.blocks() * (item % parts) / parts * block;
-          const int64_t to =
-              std::min(shape.blocks() * (item % parts + 1) / parts * block, shape.queries);
-          for (int64_t member = 0; member < shape.group(); ++member) {
-            for (int64_t first = from; first < to; first += block) {
-              AttendBlock(shape, source, rows, own / shape.heads,
-                          own % shape.heads * shape.group() + member, first,
-                          std::min(block, to - first), scratch);
-            }
-          }
+    ParallelPieces(units * parts, way.slots, [&](int64_t item, int64_t slot) {
+      const int64_t own = unit + item / parts;
+      const int64_t panel = parts == 1 ? slot : item / parts;
+      const Scratch scratch(shape, panels + panel * panels_size,
+                            scratches + slot * Scratch::RowsSize(shape).value());
+      for (const bool keys : {true, false}) {
+        if (parts == 1) pack(own, keys, scratch);
+      }
+      const int64_t from = shape.queries * (item % parts) / parts;
+      const int64_t to = shape.queries * (item % parts + 1) / parts;
+      for (int64_t member = 0; member < shape.group(); ++member) {
+        for (int64_t first = from; first < to; first += block) {
+          AttendBlock(shape, source, rows, own / shape.heads,
+                      own % shape.heads * shape.group() + member, first,
+                      std::min(block, to - first), scratch);
         }
       }
     });

@@ -111,21 +111,17 @@ template <typename Rows>
 void AttendRowByRow(const AttentionShape& shape, const FloatSource& source, const Rows& rows,
                     int64_t slots, void* workspace) {
   const int64_t items = shape.batch * shape.query_heads * shape.queries;
-  ParallelFor(slots, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot) {
-      float* scores = static_cast<float*>(workspace) + slot * PanelColumns(shape.keys);
-      // What follows each other reads the same keys, mostly.
-      for (int64_t item = items * slot / slots; item < items * (slot + 1) / slots; ++item) {
-        const int64_t query = item % shape.queries;
-        const int64_t batch = item / shape.queries / shape.query_heads;
-        const int64_t query_head = item / shape.queries % shape.query_heads;
-        const int64_t head = query_head / shape.group();
-        const KeyRange range = rows.Range(batch, query);
-        source.ScoreRow(batch, head, query_head, query, range.end, scores);
-        rows.Finish(batch, query_head, query, range, range.end, scores);
-        source.SumRow(batch, head, query_head, query, range, scores);
-      }
-    }
+  // What follows each other reads the same keys, mostly.
+  ParallelPieces(items, slots, [&](int64_t item, int64_t slot) {
+    float* scores = static_cast<float*>(workspace) + slot * PanelColumns(shape.keys);
+    const int64_t query = item % shape.queries;
+    const int64_t batch = item / shape.queries / shape.query_heads;
+    const int64_t query_head = item / shape.queries % shape.query_heads;
+    const int64_t head = query_head / shape.group();
+    const KeyRange range = rows.Range(batch, query);
+    source.ScoreRow(batch, head, query_head, query, range.end, scores);
+    rows.Finish(batch, query_head, query, range, range.end, scores);
+    source.SumRow(batch, head, query_head, query, range, scores);
   });
 }
 
@@ -200,18 +196,13 @@ void AttendByPieces(const AttentionShape& shape, const FloatSource& source, cons
                     const AttentionWay& way, void* workspace) {
   const int64_t blocks = (shape.queries + way.piece_rows - 1) / way.piece_rows;
   const int64_t items = shape.batch * shape.query_heads * blocks;
-  ParallelFor(way.slots, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot) {
-      auto* const panels =
-          reinterpret_cast<float*>(static_cast<char*>(workspace) + slot * way.slot.value());
-      // By turns: later queries may see more keys.
-      for (int64_t item = slot; item < items; item += way.slots) {
-        const int64_t unit = item / blocks;
-        const int64_t first = item % blocks * way.piece_rows;
-        AttendPieces(shape, source, rows, unit / shape.query_heads, unit % shape.query_heads, first,
-                     std::min(way.piece_rows, shape.queries - first), panels);
-      }
-    }
+  ParallelPieces(items, way.slots, [&](int64_t item, int64_t slot) {
+    auto* const panels =
+        reinterpret_cast<float*>(static_cast<char*>(workspace) + slot * way.slot.value());
+    const int64_t unit = item / blocks;
+    const int64_t first = item % blocks * way.piece_rows;
+    AttendPieces(shape, source, rows, unit / shape.query_heads, unit % shape.query_heads, first,
+                 std::min(way.piece_rows, shape.queries - first), panels);
   });
 }
 
@@ -248,7 +239,7 @@ void AttendFloat(const AttentionShape& shape, const FloatSource& source, const R
   } else if (way.piece_rows > 0) {
     AttendByPieces(shape, source, rows, way, workspace);
   } else {
-    Attend<float>(shape, source, rows, way.slots, workspace);
+    Attend<float>(shape, source, rows, way, workspace);
   }
 }
 

@@ -71,7 +71,7 @@ KernelPointer MakeFor(Operands operands, Bytes most) {
         } else {
           WideSource<T> source(shape, q, k, v, y, factor);
           source.SetOperands(call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0]);
-          Attend<Wide<T>>(shape, source, rows, way.slots, call.workspace);
+          Attend<Wide<T>>(shape, source, rows, way, call.workspace);
         }
       },
       way.workspace(), kAttentionPurpose);

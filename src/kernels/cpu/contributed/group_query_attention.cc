@@ -205,7 +205,7 @@ Status RunGroups(const GroupWork& work, const KernelCall& call) {
     WideSource<T> source(shape, work.q, work.kv, work.kv, work.y, work.factor);
     source.SetOperands(queries, work.key.Place(call), work.value.Place(call),
                        call.outputs[kResult]);
-    Attend<Wide<T>>(shape, source, rows, work.way.slots, scratch);
+    Attend<Wide<T>>(shape, source, rows, work.way, scratch);
   }
   return {};
 }
