@@ -178,6 +178,7 @@ struct Primitive::State {
   int destination_argument = DNNL_ARG_DST;
   std::string implementation;
   bool in_one_thread = false;
+  int parts_of_thread = 1;
   // Kept from run to run, as many as threads that run it at once commonly need.
   static constexpr size_t kSpares = 16;
   mutable std::array<std::atomic<ArgumentSet*>, kSpares> spares = {};
@@ -237,11 +238,16 @@ bool Primitive::DependsOnThreads() const {
   return state_->implementation.find("avx512") != std::string::npos;
 }
 
+bool Primitive::HasFreeParts() const {
+  return state_->implementation.starts_with("jit") && !MultipliesMatrices() &&
+         scratchpad() == Bytes();
+}
+
 Status Primitive::Build() {
   if (state_->primitive != nullptr) return {};
   std::optional<ThreadScope> one;
   if (state_->in_one_thread) one.emplace(1);
-  const OneDnnRegions ours;
+  const OneDnnRegions ours(state_->parts_of_thread);
   const dnnl_status_t status = HasRoomForCode()
                                    ? dnnl_primitive_create(&state_->primitive, state_->description)
                                    : dnnl_out_of_memory;
@@ -265,7 +271,7 @@ Status Primitive::Run(const Pointers& pointers) const {
   }
   std::optional<ThreadScope> one;
   if (state_->in_one_thread) one.emplace(1);
-  const OneDnnRegions ours;
+  const OneDnnRegions ours(state_->parts_of_thread);
   const OneDnnHeap kept;
   const dnnl_status_t status =
       dnnl_primitive_execute(state_->primitive, set->stream, set->count, set->arguments.data());
@@ -294,9 +300,10 @@ Primitive Described(dnnl_primitive_desc_t descriptor, std::unique_ptr<Primitive:
   return Primitive(std::move(asked));
 }
 
-dnnl_status_t DescribeOnce(const ConvolutionSpec& spec, dnnl_primitive_desc_t* made) {
+dnnl_status_t DescribeOnce(const ConvolutionSpec& spec, int parts_of_thread,
+                           dnnl_primitive_desc_t* made) {
   KeptDescriptions* const all = DescriptionsOfScope();
-  std::string key = all == nullptr ? "" : KeyOf(spec);
+  std::string key = all == nullptr ? "" : StrCat(parts_of_thread, " ", KeyOf(spec));
   if (all != nullptr) {
     const KeptDescription* const kept = all->Find(key);
     if (kept != nullptr && kept->status != dnnl_success) return kept->status;
@@ -312,16 +319,32 @@ dnnl_status_t DescribeOnce(const ConvolutionSpec& spec, dnnl_primitive_desc_t* m
   return status;
 }
 
-Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_thread) {
-  const OneDnnRegions ours;
+Result<Primitive> MakeInParts(const ConvolutionSpec& spec, bool in_one_thread,
+                              int parts_of_thread) {
+  const OneDnnRegions ours(parts_of_thread);
   dnnl_primitive_desc_t descriptor = nullptr;
-  const dnnl_status_t status = DescribeOnce(spec, &descriptor);
+  const dnnl_status_t status = DescribeOnce(spec, parts_of_thread, &descriptor);
   if (status != dnnl_success) return Refusal("describe this convolution", status);
   auto state = std::make_unique<Primitive::State>();
   state->weights = spec.weights;
   state->bias = spec.finish.bias;
   state->in_one_thread = in_one_thread;
+  state->parts_of_thread = parts_of_thread;
   return Described(descriptor, std::move(state));
+}
+
+// A large convolution is cut into more parts than there are threads. Not by code that lets parts
+// wait for each other, as products do, nor where each part has memory of its own. oneDNN chooses
+// other blocks for more parts: small convolutions lose by that.
+Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_thread) {
+  constexpr int64_t kPartWork = int64_t{1} << 26;
+  const int64_t parts =
+      std::min<int64_t>(spec.multiplications / (kPartWork * Threads()), kPartsOfThread);
+  if (!in_one_thread && Threads() > 1 && parts > 1) {
+    Result<Primitive> made = MakeInParts(spec, in_one_thread, static_cast<int>(parts));
+    if (made.ok() && made->HasFreeParts()) return made;
+  }
+  return MakeInParts(spec, in_one_thread, 1);
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ class Primitive {
   bool IsReference() const;                 // a slow implementation that stands in for a fast one
   bool MultipliesMatrices() const;          // gathers its operand and multiplies matrices
   bool DependsOnThreads() const;            // its sums are ordered by how many threads there are
+  bool HasFreeParts() const;  // they neither wait for each other nor have memory of their own
   Status Build();
   Status Run(const Pointers& pointers) const;
 
@@ -93,6 +94,7 @@ struct ConvolutionSpec {
   Dims pads_end;
   Finish finish;
   bool deterministic = false;  // the same bytes with any number of threads
+  int64_t multiplications = 0;
 };
 Result<Primitive> MakeConvolution(const ConvolutionSpec& spec);
 

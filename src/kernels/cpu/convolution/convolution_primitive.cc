@@ -43,6 +43,9 @@ ConvolutionSpec SpecOf(const KernelSite& site, const FloatConvolution& wanted,
   spec.finish.adds_destination = site.has_input(kConvolutionResidual);
   spec.finish.activation = wanted.activation;
   spec.deterministic = site.deterministic;
+  spec.multiplications =
+      SaturatingMultiply(SaturatingMultiply(shape.batch * window.OutputSize(), shape.filters),
+                         SaturatingMultiply(shape.GroupChannels(), window.KernelSize()));
   return spec;
 }
 

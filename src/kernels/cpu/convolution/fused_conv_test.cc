@@ -6,6 +6,8 @@
 
 #include "kernels/blocking.h"
 #include "kernels/cpu/prepared_node_for_tests.h"
+#include "kernels/parallel.h"
+#include "kernels/threads/region_runner.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
@@ -170,6 +172,37 @@ TEST(FusedConvTest, OnePreparedKernelRunsInSeveralThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const Floats& one : made) EXPECT_EQ(one, expected);
+}
+
+// Runs parts one after the other, so that none can wait for another.
+class PartsApart final : public RegionRunner {
+ public:
+  void Run(const Region& region) override {
+    most = std::max(most, region.parts);
+    for (int part = region.parts; part-- > 0;) region.body(part, 0, region.context);
+  }
+  int most = 0;
+};
+
+TEST(FusedConvTest, LargeConvolutionsAreCutInMorePartsThanThreads) {
+  auto attributes = AttributesOf({256, 512, 1, 1, 1, true, true});
+  const HostTensor x = Blocked(Wavy({1, 256, 48, 48}));
+  const HostTensor w = Wavy({512, 256, 1, 1}, 1);
+  std::vector<Floats> made;
+  int most = 0;
+  for (const int threads : {1, 2}) {
+    const ThreadScope scope(threads);
+    HeapPackedWeights weights;
+    const auto prepared = Prepare(Fused("FusedConv", attributes), {x, w}, {1}, &weights);
+    ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
+    made.push_back(*prepared->Run());
+    PartsApart apart;
+    const RegionRunnerScope runs(apart);
+    made.push_back(*prepared->Run());
+    most = apart.most;
+  }
+  EXPECT_GT(most, 2);
+  for (const Floats& one : made) EXPECT_THAT(one, Pointwise(FloatNear(1e-4f), made[0]));
 }
 
 TEST(FusedConvTest, EqualWeightsArePackedOnce) {
