@@ -32,7 +32,7 @@ def ours(program, model, threads, repeat, shapes):
 def their_figures(model, threads, repeat):
     done = subprocess.run([sys.executable, __file__, "--peer", model, "--threads", str(threads), "--repeat", str(repeat)],
                           check=True, capture_output=True, text=True)
-    milliseconds, resident = done.stdout.split()
+    milliseconds, resident = done.stdout.split()[:2]
     return float(milliseconds), int(resident)
 
 
@@ -69,7 +69,7 @@ def peer(model, threads, repeat):
         begin = time.perf_counter()
         session.run(None, feed)
         times.append(time.perf_counter() - begin)
-    print(statistics.median(times) * 1000, resident() - base)
+    print(statistics.median(times) * 1000, resident() - base, statistics.mean(times) * 1000)
 
 
 def main():
