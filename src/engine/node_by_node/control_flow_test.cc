@@ -377,5 +377,23 @@ TEST(ControlFlowTest, ASequenceThatGrowsInALoopLeavesTheOneItBeganAs) {
   }
 }
 
+// A constant that an operator was lent when it failed.
+TEST(ControlFlowTest, ARunThatFailsOverASequenceLeavesConstantsForTheNext) {
+  GraphBuilder builder;
+  const ValueId list = builder.Input("list", ValueType::Sequence(FloatTensor({2})));
+  const ValueId second = builder.Int64("second", 1);
+  builder.Output(builder.Node("Neg", {builder.Node("SequenceAt", {list, second})}));
+  const auto session = MakeSession();
+  const GraphId id = MustAdd(*session, builder.Build());
+  const auto given = [](std::vector<HostTensor> tensors) {
+    return std::vector<HostValue>{HostValue::Sequence(Values(std::move(tensors)))};
+  };
+  const HostTensor one = Floats({2}, {1, 2});
+  const HostTensor two = Floats({2}, {3, 4});
+  EXPECT_FALSE(session->RunValues(id, given({one})).ok());
+  const auto made = MustRunValues(*session, id, given({one, two}));
+  EXPECT_EQ(ElementsOf(made[0].tensor), (std::vector<float>{-3, -4}));
+}
+
 }  // namespace control_flow_test
 }  // namespace plimsoll::engine

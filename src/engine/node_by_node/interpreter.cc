@@ -313,8 +313,9 @@ Status Interpreter::RunOnHostValues(NodeId id, const kernels::AllocateTensor& al
       done = options_.monitor->HostOperatorRan(TensorsOf(graph_, id, site.inputs, site.outputs),
                                                std::move(done));
     }
-    PLIMSOLL_TRY(done);
+    // Constants are there for the next run, also where this one fails.
     TakeBack(id, std::move(site.inputs));
+    PLIMSOLL_TRY(done);
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) Put(node.outputs[i], std::move(site.outputs[i]));
   return {};
