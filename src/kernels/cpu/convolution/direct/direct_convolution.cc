@@ -24,6 +24,8 @@ constexpr int64_t kDirectPieceFloats = int64_t{1} << 15;
 constexpr int64_t kDirectPiecesOfThread = 3;
 constexpr int64_t kMostDirectPlaces = 16;
 constexpr int64_t kMostDirectTaps = 1024;
+// With more, places by the border, each of which meets taps of its own, are too many.
+constexpr int64_t kMostSuitableTaps = 49;
 constexpr int64_t kFewPlainChannels = 16;
 // Over planes with a stride; with more, rows that are brought once are faster.
 constexpr int64_t kMostSkippingTaps = 25;
@@ -258,7 +260,7 @@ bool CanBeDirectConvolution(const FloatConvolution& wanted) {
 
 bool SuitsDirectConvolution(const FloatConvolution& wanted) {
   const Window& window = wanted.shape.window;
-  if (!CanBeDirectConvolution(wanted)) return false;
+  if (!CanBeDirectConvolution(wanted) || window.KernelSize() > kMostSuitableTaps) return false;
   if (!wanted.source_blocked) {
     if (MostlyMeetsPadding(wanted.shape)) return true;
     // oneDNN sums over few channels as they lie; all others are brought into blocks first.
