@@ -22,6 +22,8 @@ constexpr int64_t kDirectThreadWork = int64_t{1} << 18;
 // Results whose activation follows while they are in the second cache.
 constexpr int64_t kDirectPieceFloats = int64_t{1} << 15;
 constexpr int64_t kDirectPiecesOfThread = 3;
+// Of a single row: whole tiles.
+constexpr int64_t kDirectColumns = 48;
 constexpr int64_t kMostDirectPlaces = 16;
 constexpr int64_t kMostDirectTaps = 1024;
 // With more, places by the border, each of which meets taps of its own, are too many.
@@ -49,18 +51,18 @@ class DirectConvolution final : public Kernel {
   std::string_view implementation() const override { return "ours:direct"; }
 
   Status Run(const KernelCall& call) const override {
-    const int64_t rows = shape_.window.output[1];
-    const int64_t row_work = shape_.window.output[2] * kDirectFilters * Depth();
+    const int64_t lines = shape_.window.output[CutAxis()];
+    const int64_t line_work = LinePlaces() * kDirectFilters * Depth();
     const int64_t panels = DivideUp(shape_.filters, kDirectFilters);
-    const int64_t piece = RowsOfPiece(panels);
-    const int64_t pieces = DivideUp(rows, piece);
-    const int64_t grain = std::max<int64_t>(kDirectThreadWork / (piece * row_work), 1);
+    const int64_t piece = LinesOfPiece(panels);
+    const int64_t pieces = DivideUp(lines, piece);
+    const int64_t grain = std::max<int64_t>(kDirectThreadWork / (piece * line_work), 1);
     ParallelFor(shape_.batch * panels * pieces, grain, [&](int64_t begin, int64_t end) {
       for (int64_t part = begin; part < end;) {
         const int64_t panel = part % panels;
         const int64_t first = part / panels % pieces * piece;
         const int64_t some = std::min({kMostDirectPanels, panels - panel, end - part});
-        RunPiece(call, part / panels / pieces, panel, some, first, std::min(first + piece, rows));
+        RunPiece(call, part / panels / pieces, panel, some, first, std::min(first + piece, lines));
         part += some;
       }
     });
@@ -68,12 +70,18 @@ class DirectConvolution final : public Kernel {
   }
 
  private:
+  // Lines are rows of the output, or the columns of a single row.
+  size_t CutAxis() const { return shape_.window.output[1] == 1 ? 2 : 1; }
+  int64_t LinePlaces() const { return CutAxis() == 2 ? 1 : shape_.window.output[2]; }
+
   // Few enough that every thread has some pieces, since padding makes them unequal.
-  int64_t RowsOfPiece(int64_t panels) const {
-    const int64_t rows = shape_.window.output[1];
-    const int64_t fit = kDirectPieceFloats / (shape_.window.output[2] * kDirectFilters);
-    const int64_t share = shape_.batch * panels * rows / (kDirectPiecesOfThread * Threads());
-    return std::clamp<int64_t>(Threads() > 1 ? std::min(fit, share) : fit, 1, rows);
+  int64_t LinesOfPiece(int64_t panels) const {
+    const int64_t lines = shape_.window.output[CutAxis()];
+    const int64_t fit = kDirectPieceFloats / (LinePlaces() * kDirectFilters);
+    const int64_t share = shape_.batch * panels * lines / (kDirectPiecesOfThread * Threads());
+    const int64_t wanted = Threads() > 1 ? std::min(fit, share) : fit;
+    const int64_t whole_tiles = DivideUp(wanted, kDirectColumns) * kDirectColumns;
+    return std::clamp<int64_t>(CutAxis() == 2 ? whole_tiles : wanted, 1, lines);
   }
 
   DirectConvolution(const KernelSite& site, const FloatConvolution& wanted)
@@ -128,7 +136,7 @@ class DirectConvolution final : public Kernel {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
   }
 
-  // Output rows [first, end) of the filters of some panels.
+  // Output lines [first, end) of the filters of some panels.
   void RunPiece(const KernelCall& call, int64_t image, int64_t panel, int64_t panels, int64_t first,
                 int64_t end) const {
     const Window& window = shape_.window;
@@ -152,12 +160,18 @@ class DirectConvolution final : public Kernel {
         .to_block = to_block_,
         .to_stride = window.OutputSize() * to_block_,
         .filters = DivideUp(filters, to_block_) * to_block_};
+    const auto cut = [&](TapBand band, size_t axis) {
+      if (axis != CutAxis()) return band;
+      band.first = std::max(band.first, first);
+      band.end = std::min(band.end, end);
+      return band;
+    };
     for (const TapBand& rows : rows_) {
-      TapBand some = rows;
-      some.first = std::max(rows.first, first);
-      some.end = std::min(rows.end, end);
       for (const TapBand& columns : columns_) {
-        if (some.first < some.end) RunRectangle(some, columns, tile);
+        const TapBand some_rows = cut(rows, 1);
+        const TapBand some_columns = cut(columns, 2);
+        const bool any = some_rows.first < some_rows.end && some_columns.first < some_columns.end;
+        if (any) RunRectangle(some_rows, some_columns, tile);
       }
     }
     for (int64_t done = 0; done < filters; done += to_block_) {
@@ -220,11 +234,11 @@ class DirectConvolution final : public Kernel {
     }
   }
 
-  // The activation of rows [first, end) of one block of filters, of which `lanes` are there.
+  // The activation of lines [first, end) of one block of filters, of which `lanes` are there.
   void Finish(float* map, int64_t first, int64_t end, int64_t lanes) const {
     if (finish_.activation == nullptr) return;
-    float* const to = map + first * shape_.window.output[2] * to_block_;
-    const int64_t places = (end - first) * shape_.window.output[2];
+    float* const to = map + first * LinePlaces() * to_block_;
+    const int64_t places = (end - first) * LinePlaces();
     finish_.activation(to, to, places * to_block_, finish_.coefficients);
     for (int64_t p = 0; lanes < to_block_ && p < places; ++p) {
       std::fill(to + p * to_block_ + lanes, to + (p + 1) * to_block_, 0.0f);
