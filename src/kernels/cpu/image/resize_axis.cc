@@ -28,6 +28,23 @@ double OriginalCoordinate(const ResizeMode& mode, const ResizedAxis& axis, int64
   return (x + 0.5) / axis.scale - 0.5;
 }
 
+// The place for the nearest sample, by quotients of float32, as other engines take them: where it
+// lies between two samples, or on one, the last bit decides.
+double CoordinateOfNearest(const ResizeMode& mode, const ResizedAxis& axis, int64_t at) {
+  const auto x = static_cast<float>(at);
+  const auto scale = static_cast<float>(axis.scale);
+  if (mode.coordinates == "asymmetric") return x / scale;
+  const double length = axis.scale * static_cast<double>(axis.from);
+  const bool whole = std::abs(length - static_cast<double>(axis.to)) < 1e-6 * length;
+  if (mode.coordinates == "align_corners" && whole && axis.to > 1) {
+    return x * static_cast<float>(axis.from - 1) / static_cast<float>(axis.to - 1);
+  }
+  const bool half =
+      mode.coordinates == "half_pixel" || (mode.coordinates == "pytorch_half_pixel" && length != 1);
+  if (half) return (x + 0.5F) / scale - 0.5F;
+  return OriginalCoordinate(mode, axis, at);
+}
+
 double Nearest(const std::string& rounding, double x) {
   if (rounding == "floor") return std::floor(x);
   if (rounding == "ceil") return std::ceil(x);
@@ -72,7 +89,8 @@ AxisWeights WeightsAlong(const ResizeMode& mode, const ResizedAxis& axis) {
   const int64_t reach = nearest ? 1 : ToPlace(std::ceil(radius));
   made.taps = nearest ? 1 : 2 * reach;
   for (int64_t i = 0; i < axis.to; ++i) {
-    const double x = OriginalCoordinate(mode, axis, i);
+    const double x =
+        nearest ? CoordinateOfNearest(mode, axis, i) : OriginalCoordinate(mode, axis, i);
     made.outside.push_back(mode.coordinates == "tf_crop_and_resize" &&
                            !(x >= 0 && x <= static_cast<double>(axis.from - 1)));
     const auto inside = [&](int64_t place) {

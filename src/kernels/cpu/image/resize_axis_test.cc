@@ -54,5 +54,17 @@ TEST(ResizeAxisTest, ACropMarksPlacesOutsideTheInput) {
   EXPECT_THAT(made.outside, ElementsAre(false, false, true));
 }
 
+// 33 / (44 / 20) is 15, and 33 / (36 / 30) lies between 27 and 28: ONNX Runtime's float32 decides.
+TEST(ResizeAxisTest, ThePlaceNextToANearestSampleIsThatOfFloat32) {
+  const auto place = [](const std::string& coordinates, const std::string& rounding, int64_t from,
+                        int64_t to, size_t at) {
+    const ResizeMode mode{.kind = Kind::kNearest, .coordinates = coordinates, .rounding = rounding};
+    const double scale = static_cast<double>(to) / static_cast<double>(from);
+    return WeightsAlong(mode, {.from = from, .to = to, .scale = scale}).places[at];
+  };
+  EXPECT_EQ(place("asymmetric", "floor", 20, 44, 33), 15);
+  EXPECT_EQ(place("asymmetric", "round_prefer_ceil", 30, 36, 33), 27);
+}
+
 }  // namespace resize_axis_test
 }  // namespace plimsoll::kernels::cpu
