@@ -223,20 +223,10 @@ class TiledConvolution final : public Kernel {
   Status Run(const KernelCall& call) const override {
     const int64_t tiles = TileCount(shape_, tile_);
     std::atomic<bool> failed = false;
-    const auto run = [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        const int64_t first = tiles * part / tile_.at_once;
-        const int64_t last = tiles * (part + 1) / tile_.at_once;
-        for (int64_t i = first; i < last; ++i) {
-          if (!RunTile(call, places_[static_cast<size_t>(part)], PlaceOf(i)).ok()) failed = true;
-        }
-      }
+    const auto run = [&](int64_t i, int64_t thread) {
+      if (!RunTile(call, places_[static_cast<size_t>(thread)], PlaceOf(i)).ok()) failed = true;
     };
-    if (tile_.at_once > 1) {
-      ParallelFor(tile_.at_once, 1, run);
-    } else {
-      run(0, 1);
-    }
+    ParallelPieces(tiles, tile_.at_once, run);
     if (!failed) return {};
     return Error{.kind = ErrorKind::kRunFailed,
                  .code = "kernel.onednn",

@@ -58,8 +58,10 @@ class WinogradConvolution final : public Kernel {
   std::string_view workspace_purpose() const override { return "transformed tiles of the input"; }
 
   Status Run(const KernelCall& call) const override {
-    ParallelFor(cut_.parts(), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) RunPart(call, part);
+    const int64_t most = (tiles_.count() + cut_.tile_parts - 1) / cut_.tile_parts;
+    const int64_t groups = (most + cut_.tiles - 1) / cut_.tiles;
+    ParallelPieces(cut_.parts() * groups, cut_.parts(), [&](int64_t piece, int64_t thread) {
+      RunGroup(call, piece / groups, piece % groups, thread);
     });
     return {};
   }
@@ -131,33 +133,32 @@ class WinogradConvolution final : public Kernel {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
   }
 
-  // Some of the tiles, with some of the panels.
-  void RunPart(const KernelCall& call, int64_t part) const {
+  // One group of a part's tiles, with its panels, in the memory of a thread.
+  void RunGroup(const KernelCall& call, int64_t part, int64_t number, int64_t thread) const {
     const int64_t tile_part = part / cut_.filter_parts;
     const int64_t filter_part = part % cut_.filter_parts;
     const int64_t end = tiles_.count() * (tile_part + 1) / cut_.tile_parts;
     const int64_t panels = weights_.Panels();
     const int64_t first_panel = panels * filter_part / cut_.filter_parts;
     const int64_t end_panel = panels * (filter_part + 1) / cut_.filter_parts;
-    auto* const tiles = At<float>(call.workspace, workspace().value() / cut_.parts() * part);
+    const int64_t first = tiles_.count() * tile_part / cut_.tile_parts + number * cut_.tiles;
+    if (first >= end) return;
+    auto* const tiles = At<float>(call.workspace, workspace().value() / cut_.parts() * thread);
     float* const sums = tiles + weights_.Positions() * weights_.rounded_channels * cut_.tiles;
     std::array<Placed, kMostWinogradGroup> placed;
-    for (int64_t first = tiles_.count() * tile_part / cut_.tile_parts; first < end;
-         first += cut_.tiles) {
-      const std::span<Placed> group(placed.data(),
-                                    static_cast<size_t>(std::min(cut_.tiles, end - first)));
-      for (size_t i = 0; i < group.size(); ++i) {
-        group[i] = Place(tiles_[first + static_cast<int64_t>(i)]);
-      }
-      TransformTiles(call, group, tiles);
-      for (int64_t panel = first_panel; panel < end_panel; panel += cut_.panels) {
-        const int64_t count = std::min(cut_.panels, end_panel - panel);
-        Multiply(tiles, std::ssize(group), panel, count, sums);
-        for (int64_t i = 0; i < count; ++i) {
-          const float* const of_panel =
-              sums + i * weights_.Positions() * cut_.tiles * kWinogradFilters;
-          TransformResults(call, group, panel + i, of_panel);
-        }
+    const std::span<Placed> group(placed.data(),
+                                  static_cast<size_t>(std::min(cut_.tiles, end - first)));
+    for (size_t i = 0; i < group.size(); ++i) {
+      group[i] = Place(tiles_[first + static_cast<int64_t>(i)]);
+    }
+    TransformTiles(call, group, tiles);
+    for (int64_t panel = first_panel; panel < end_panel; panel += cut_.panels) {
+      const int64_t count = std::min(cut_.panels, end_panel - panel);
+      Multiply(tiles, std::ssize(group), panel, count, sums);
+      for (int64_t i = 0; i < count; ++i) {
+        const float* const of_panel =
+            sums + i * weights_.Positions() * cut_.tiles * kWinogradFilters;
+        TransformResults(call, group, panel + i, of_panel);
       }
     }
   }
