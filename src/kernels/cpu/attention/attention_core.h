@@ -126,9 +126,6 @@ void AttendBlock(const AttentionShape& shape, const Source& source, const Rows& 
 
 // How attention goes about its work.
 struct AttentionWay {
-  // Of all heads, where threads wait for each other once for all of them.
-  static constexpr Bytes kMostPanels = Bytes(2 << 20);
-
   bool row_by_row = false;  // without panels
   int64_t piece_rows = 0;   // with panels of a few keys at a time: query rows at once; else 0
   Bytes slot;               // scratch of one thread
@@ -161,17 +158,10 @@ struct AttentionWay {
     const int64_t items = SaturatingMultiply(units, shape.PartsFor(Threads()));
     for (way.slots = std::clamp<int64_t>(items, 1, Threads());; --way.slots) {
       way.parts = shape.PartsFor(way.slots);
-      const bool all = way.parts > 1 && way.panels * units <= kMostPanels;
       way.heads = std::min((way.slots + way.parts - 1) / way.parts, units);
       if (way.parts == 1) way.heads = way.slots;
-      if (all && way.WithHeads(units).workspace() <= most) return way.WithHeads(units);
       if (way.slots == 1 || way.workspace() <= most) return way;
     }
-  }
-  AttentionWay WithHeads(int64_t at_once) const {
-    AttentionWay way = *this;
-    way.heads = at_once;
-    return way;
   }
   Bytes workspace() const { return slot * slots + panels * heads; }
 };
