@@ -129,9 +129,9 @@ struct KernelSite {
 };
 
 // What a kernel is given for one run. Pointers stand for the site's tensors, in order, null where
-// one is left out; they are aligned to their element at least, but for inputs of which rows are read
-// (Kernel::rows_read). An output may be an input's memory
-// where the catalogue allows it (InPlacePairs) or where the kernel moves nothing (a view).
+// one is left out; they are aligned to their element at least, but for inputs of which rows are
+// read (Kernel::rows_read). An output may be an input's memory where the catalogue allows it
+// (InPlacePairs) or where the kernel moves nothing (a view).
 struct KernelCall {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;

@@ -1,6 +1,7 @@
 #include "onnx/model_reader.h"
 
 #include <array>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -67,7 +68,7 @@ Status CheckVersion(const Source& source, const ModelRecord& model) {
                             "save it with another version of onnx");
 }
 
-Result<graph::Graph> Read(const Source& source, ExternalFiles files) {
+Result<graph::Graph> Read(const Source& source, ExternalFiles& files) {
   PLIMSOLL_TRY(CheckKind(source));
   Budget budget(source);
   PLIMSOLL_ASSIGN(const ModelRecord model, ParseModel(source, files, budget));
@@ -75,15 +76,27 @@ Result<graph::Graph> Read(const Source& source, ExternalFiles files) {
   PLIMSOLL_ASSIGN(const OpsetTable opsets, OpsetTable::Make(source, model.opsets));
   PLIMSOLL_ASSIGN(const FunctionTable functions, FunctionTable::Make(source, model, opsets));
   PLIMSOLL_ASSIGN(const ChannelBlocks blocks, ChannelBlocks::Find(source, model));
-  Result<graph::Graph> graph =
-      GraphAssembler(source, model, opsets, functions, blocks, budget).Assemble();
-  // Small constants are copies by now, and large ones come back when they are asked for.
+  return GraphAssembler(source, model, opsets, functions, blocks, budget).Assemble();
+}
+
+// Read where they lie, a few numbers would each keep pages of the file in memory: 4 KiB to 2 MiB,
+// as the system brings them in.
+void CopySmallConstants(graph::Graph& graph) {
+  constexpr size_t kSmall = size_t{16} << 10;
+  for (graph::ConstantTensor& constant : graph.constants) {
+    const ByteSpan bytes = constant.bytes;
+    if (bytes.empty() || bytes.size() > kSmall || constant.missing) continue;
+    auto owned = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+    constant.bytes = *owned;
+    constant.storage = std::move(owned);
+  }
+}
+
+// What is needed comes back from the file.
+void DropPages(std::vector<ByteSpan> files) {
   constexpr size_t kWorthDropping = size_t{1} << 20;
-  std::vector<ByteSpan> read = files.mapped();
-  read.push_back(source.bytes);
-  std::erase_if(read, [](ByteSpan bytes) { return bytes.size() < kWorthDropping; });
-  if (!read.empty()) DropMappedPages(read);
-  return graph;
+  std::erase_if(files, [](ByteSpan bytes) { return bytes.size() < kWorthDropping; });
+  if (!files.empty()) DropMappedPages(files);
 }
 
 constexpr std::string_view kWhat = "cannot read the model";
@@ -93,13 +106,20 @@ constexpr std::string_view kWhat = "cannot read the model";
 Result<graph::Graph> ReadModel(const std::filesystem::path& file) {
   PLIMSOLL_ASSIGN(const auto mapped, MappedFile::Open(file));
   const Source source{file.string(), std::string(kWhat), mapped->bytes(), mapped};
-  return Read(source, ExternalFiles::NextTo(source, file));
+  ExternalFiles files = ExternalFiles::NextTo(source, file);
+  PLIMSOLL_ASSIGN(graph::Graph graph, Read(source, files));
+  CopySmallConstants(graph);
+  std::vector<ByteSpan> read = files.mapped();
+  read.push_back(source.bytes);
+  DropPages(std::move(read));
+  return graph;
 }
 
 Result<graph::Graph> ReadModelBytes(ByteSpan bytes, std::shared_ptr<const void> storage,
                                     const std::filesystem::path& folder) {
   const Source source{"model in memory", std::string(kWhat), bytes, std::move(storage)};
-  return Read(source, ExternalFiles(source, folder));
+  ExternalFiles files(source, folder);
+  return Read(source, files);
 }
 
 Result<graph::Graph> ReadModelWithData(ByteSpan bytes, ByteSpan data, const std::string& data_name,
@@ -107,7 +127,7 @@ Result<graph::Graph> ReadModelWithData(ByteSpan bytes, ByteSpan data, const std:
   const Source source{"model in memory", std::string(kWhat), bytes, storage};
   ExternalFiles files(source, "");
   files.Give(data_name, MappedFile::View(data, std::move(storage)));
-  return Read(source, std::move(files));
+  return Read(source, files);
 }
 
 }  // namespace plimsoll::onnx

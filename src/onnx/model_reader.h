@@ -12,12 +12,12 @@ namespace plimsoll::onnx {
 
 // Reads an ONNX model: IR versions 3 to 14, operator sets 7 to 28, model-local functions inlined.
 //
-// The file and its external data files are mapped, and constants are views on them: weights are not
-// copied, and of their elements only those of constants small enough for shape arithmetic are
-// looked at, so the cost follows the number of nodes, not of bytes. The graph keeps the mappings
-// alive through ConstantTensor::storage. Of the types, those of the model's inputs and of constants
-// are set; what the file declares goes to Value::declared, the rest is left to shape inference.
-// Operators that no row knows stay as opaque nodes.
+// The file and its external data files are mapped, and constants of more than 16 KiB are views on
+// them: weights are not copied, and of their elements only those of constants small enough for
+// shape arithmetic are looked at, so the cost follows the number of nodes, not of bytes. The graph
+// keeps the mappings alive through ConstantTensor::storage. Of the types, those of the model's
+// inputs and of constants are set; what the file declares goes to Value::declared, the rest is left
+// to shape inference. Operators that no row knows stay as opaque nodes.
 //
 // Values keep the names of the file; two bodies side by side may use the same ones.
 // Initializers that are also inputs are constants and no longer inputs. An external file that is

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/mapped_pages.h"
 #include "graph/text_form.h"
 #include "onnx/wire/temporary_folder_for_tests.h"
 #include "onnx/wire/wire_writer_for_tests.h"
@@ -78,15 +79,18 @@ TEST(ReadModelTest, OperatorsOfOnnxRuntimeNeedNoImport) {
   EXPECT_EQ(Operators(*model, Graph::kRoot), std::vector<std::string>{"Gelu"});
 }
 
-TEST(ReadModelTest, ConstantsAreViewsThatKeepTheFileMapped) {
+TEST(ReadModelTest, LargeConstantsAreViewsThatKeepTheFileMappedAndSmallOnesAreCopies) {
   const TemporaryFolder folder;
-  Message graph = GraphOf({NodeMessage("Mul", {"x", "w"}, {"y"})});
-  graph.Put(schema::graph::kInitializer, FloatTensor("w", {4, 5}));
-  auto model = ReadModel(folder.Write("model.onnx", ModelOf(graph).bytes()));
-  ASSERT_TRUE(model.ok()) << model.error().Text();
-  EXPECT_NE(model->constants[0].storage, nullptr);
-  std::filesystem::remove(folder.path() / "model.onnx");
-  EXPECT_EQ(model->constants[0].Doubles(), (std::vector<double>{4, 5}));
+  for (const size_t count : {size_t{2}, size_t{5000}}) {
+    Message graph = GraphOf({NodeMessage("Mul", {"x", "w"}, {"y"})});
+    graph.Put(schema::graph::kInitializer, FloatTensor("w", std::vector<float>(count, 4)));
+    auto model = ReadModel(folder.Write("model.onnx", ModelOf(graph).bytes()));
+    ASSERT_TRUE(model.ok()) << model.error().Text();
+    EXPECT_NE(model->constants[0].storage, nullptr);
+    EXPECT_EQ(LieInFile(model->constants[0].bytes), count > 2);
+    std::filesystem::remove(folder.path() / "model.onnx");
+    EXPECT_EQ(model->constants[0].Doubles(), std::vector<double>(count, 4));
+  }
 }
 
 TEST(ReadModelTest, ExternalDataIsFoundNextToTheModel) {

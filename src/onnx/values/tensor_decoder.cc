@@ -230,16 +230,6 @@ Status TakeElements(const Source& source, Parts& parts, ConstantTensor& tensor) 
              " elements of its dimensions need ", tensor.Size().value()));
 }
 
-// Read where they lie, a few numbers would each keep pages of the file in memory: 4 KiB to 2 MiB,
-// as the system brings them in.
-void CopyIfSmall(ConstantTensor& tensor) {
-  constexpr size_t kSmall = size_t{16} << 10;
-  if (tensor.bytes.empty() || tensor.bytes.size() > kSmall || tensor.missing) return;
-  auto owned = std::make_shared<std::vector<std::byte>>(tensor.bytes.begin(), tensor.bytes.end());
-  tensor.bytes = *owned;
-  tensor.storage = std::move(owned);
-}
-
 }  // namespace
 
 Result<ConstantTensor> DecodeTensor(const Source& source, ByteSpan message, ExternalFiles& files) {
@@ -278,7 +268,6 @@ Result<ConstantTensor> DecodeTensor(const Source& source, ByteSpan message, Exte
   } else {
     PLIMSOLL_TRY(TakeElements(source, parts, tensor));
   }
-  CopyIfSmall(tensor);
   return tensor;
 }
 

@@ -9,8 +9,7 @@ namespace plimsoll::onnx {
 
 // Makes a constant of a TensorProto. Its bytes are a view on the file wherever the file holds the
 // elements as they lie in memory: raw data, packed floats and doubles, external data, strings.
-// Numbers that the file holds as variable-length integers are decoded into storage of their own,
-// and up to 16 KiB are copied.
+// Numbers that the file holds as variable-length integers are decoded into storage of their own.
 //
 // Refused: unknown element types, negative dimensions, more elements than a size can count, and
 // data that is not exactly as long as type and dimensions ask for.

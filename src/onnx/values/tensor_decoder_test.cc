@@ -33,23 +33,17 @@ bool IsInside(ByteSpan bytes, const Message& message) {
          bytes.data() + bytes.size() <= message.span().data() + message.span().size();
 }
 
-TEST(DecodeTensorTest, RawDataAndPackedFloatsAreViewsOnTheFileOrCopiesWhereTheyAreSmall) {
-  for (const int64_t count : {int64_t{2}, int64_t{5000}}) {
-    const auto elements = static_cast<size_t>(count);
-    const Message raw = TensorOf(DataType::kInt64, {count})
-                            .PackedRaw<int64_t>(9, std::vector<int64_t>(elements, -6));
-    const Message floats =
-        TensorOf(DataType::kFloat32, {count}).PackedRaw<float>(4, std::vector<float>(elements, 2));
-    const Message doubles = TensorOf(DataType::kFloat64, {count})
-                                .PackedRaw<double>(10, std::vector<double>(elements, 0.5));
-    for (const Message* message : {&raw, &floats, &doubles}) {
-      const auto tensor = Decode(*message);
-      ASSERT_TRUE(tensor.ok()) << tensor.error().Text();
-      EXPECT_EQ(IsInside(tensor->bytes, *message), count > 2);
-    }
-    EXPECT_EQ(Decode(raw)->Integers(), std::vector<int64_t>(elements, -6));
-    EXPECT_EQ(Decode(floats)->Doubles(), std::vector<double>(elements, 2));
+TEST(DecodeTensorTest, RawDataAndPackedFloatsAreViewsOnTheFile) {
+  const Message raw = TensorOf(DataType::kInt64, {2}).PackedRaw<int64_t>(9, {5, -6});
+  const Message floats = TensorOf(DataType::kFloat32, {2}).PackedRaw<float>(4, {1, 2});
+  const Message doubles = TensorOf(DataType::kFloat64, {1}).PackedRaw<double>(10, {0.5});
+  for (const Message* message : {&raw, &floats, &doubles}) {
+    const auto tensor = Decode(*message);
+    ASSERT_TRUE(tensor.ok()) << tensor.error().Text();
+    EXPECT_TRUE(IsInside(tensor->bytes, *message));
   }
+  EXPECT_EQ(Decode(raw)->Integers(), (std::vector<int64_t>{5, -6}));
+  EXPECT_EQ(Decode(floats)->Doubles(), (std::vector<double>{1, 2}));
 }
 
 TEST(DecodeTensorTest, FloatsGivenOneByOneArePutTogether) {
