@@ -26,6 +26,7 @@ FEW, MANY, WANTED_MS = 5, 300, 250  # runs of a round: as many as take about so 
 def feed_of(session, seed):
     draw = np.random.default_rng(seed)
     kinds = {"tensor(float)": lambda shape: draw.standard_normal(shape).astype(np.float32),
+             "tensor(double)": lambda shape: draw.standard_normal(shape),
              "tensor(bool)": lambda shape: np.arange(np.prod(shape)).reshape(shape) % 8 < 6,
              "tensor(int64)": lambda shape: draw.integers(0, 20, shape)}
     return {port.name: kinds[port.type](port.shape) for port in session.get_inputs()}
