@@ -56,8 +56,8 @@ def peer(model, threads, repeat):
     feed = {}
     for port in session.get_inputs():
         shape = [size if isinstance(size, int) else SIZES.get(size, 1) for size in port.shape]
-        if "float" in port.type:
-            feed[port.name] = draw.standard_normal(shape).astype(numpy.float32)
+        if "float" in port.type or "double" in port.type:
+            feed[port.name] = draw.standard_normal(shape).astype(numpy.float64 if "double" in port.type else numpy.float32)
         elif "bool" in port.type:
             feed[port.name] = numpy.ones(shape, bool)
         else:
