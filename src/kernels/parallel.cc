@@ -109,8 +109,11 @@ bool RunRegionIn(int threads, int parts, bool together, RegionBody body, const v
                                   .body = RunPart,
                                   .context = &work};
   if (caller.runner == nullptr) return RunInTeam(region);
-  caller.runner->Run(
-      {.parts = parts, .threads = region.threads, .body = RunPart, .context = &work});
+  caller.runner->Run({.parts = parts,
+                      .threads = region.threads,
+                      .together = together,
+                      .body = RunPart,
+                      .context = &work});
   return true;
 }
 

@@ -8,12 +8,13 @@ class RegionRunner {
  public:
   struct Region {
     int parts = 1;
-    int threads = 1;  // that would share them
+    int threads = 1;        // that would share them
+    bool together = false;  // parts may wait for each other, and each has a thread
     void (*body)(int part, int thread, void* context) = nullptr;
     void* context = nullptr;
   };
   virtual ~RegionRunner() = default;
-  // Calls the body once for each part, in the calling thread.
+  // Calls the body once for each part.
   virtual void Run(const Region& region) = 0;
 };
 

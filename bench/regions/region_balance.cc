@@ -8,14 +8,8 @@
 #include <queue>
 #include <vector>
 
-#include "cli/inputs/model_inputs.h"
-#include "cli/peer/run_measure.h"
-#include "engine/api/port_tensors.h"
-#include "engine/run/executable.h"
-#include "engine/session.h"
-#include "kernels/threads/region_runner.h"
-#include "onnx/model_reader.h"
 #include "plimsoll/base/text.h"
+#include "region_subject.h"
 
 // How even the parts of regions are: a model runs as for many threads, but each part of each region
 // runs alone in the calling thread, one after the other, and is timed.
@@ -141,87 +135,36 @@ Row RowOf(const TimedRegion& region, int threads, double price) {
   return row;
 }
 
-// One run after the other of a compiled model in memory of its own.
-class Subject {
- public:
-  static Result<Subject> Make(const std::string& file, int threads,
-                              const std::vector<compile::ShapeArgument>& shapes) {
-    Subject subject;
-    PLIMSOLL_ASSIGN(graph::Graph graph, onnx::ReadModel(file));
-    PLIMSOLL_ASSIGN(subject.inputs_, cli::MakeInputs(graph, {}, shapes));
-    engine::SessionOptions options;
-    options.threads = threads;
-    PLIMSOLL_ASSIGN(subject.session_, engine::Session::Create(options));
-    PLIMSOLL_ASSIGN(const engine::GraphId id, subject.session_->Add(std::move(graph)));
-    const std::vector<TensorView> views = cli::TensorsOf(subject.inputs_);
-    std::string reason;
-    PLIMSOLL_ASSIGN(subject.executable_, subject.session_->Compile(id, views, &reason));
-    if (subject.executable_ == nullptr)
-      return engine::BadArgument("bench.model", "MODEL", reason, "");
-    PLIMSOLL_ASSIGN(const std::vector<engine::Port> ports, subject.session_->Outputs(id));
-    PLIMSOLL_ASSIGN(subject.outputs_, engine::MakeOutputs(*subject.executable_, ports, ""));
-    constexpr auto kAlignment = static_cast<size_t>(4096);
-    const auto size = static_cast<size_t>(subject.program().total().value());
-    subject.memory_.resize(size + kAlignment);
-    auto* const base = subject.memory_.data();
-    subject.arena_ = base + (kAlignment - reinterpret_cast<uintptr_t>(base) % kAlignment);
-    return subject;
-  }
-
-  const engine::Program& program() const { return executable_->program(); }
-  std::string NameOf(const engine::Task& task) const {
-    if (task.kind != engine::Task::Kind::kRun) return "other tasks";
-    const graph::Node& node = executable_->model().graph[task.node];
-    return StrCat(node.op, " ", task.kernel->implementation());
-  }
-
-  // Adds the times of one run to what is there, the least of each.
-  Status Run(std::vector<double>& times, std::vector<TimedRegion>& regions) {
-    std::vector<const void*> read;
-    std::vector<void*> written;
-    for (const auto& input : inputs_) read.push_back(input.tensor.data.get());
-    for (const auto& output : outputs_) written.push_back(output.data.get());
-    engine::Executable::Addresses addresses =
-        executable_->Bind(arena_, engine::AreasBehind(program(), arena_));
-    std::vector<double> now(program().tasks.size());
-    std::atomic<int64_t> current = -1;
-    Timing timing(current);
-    const kernels::RegionRunnerScope scope(timing);
-    Clock::time_point begin = Clock::now();
-    const auto end_task = [&] {
-      if (current >= 0) now[static_cast<size_t>(current)] += MillisecondsSince(begin);
-    };
-    PLIMSOLL_TRY(executable_->Run(addresses, {.inputs = read, .outputs = written},
-                                  [&](const engine::Task& task) {
-                                    end_task();
-                                    current = &task - program().tasks.data();
-                                    begin = Clock::now();
-                                  }));
+// Adds the times of one run to what is there, the least of each.
+Status Run(RegionSubject& subject, std::vector<double>& times, std::vector<TimedRegion>& regions) {
+  std::vector<double> now(subject.program().tasks.size());
+  std::atomic<int64_t> current = -1;
+  Timing timing(current);
+  Clock::time_point begin = Clock::now();
+  const auto end_task = [&] {
+    if (current >= 0) now[static_cast<size_t>(current)] += MillisecondsSince(begin);
+  };
+  PLIMSOLL_TRY(subject.RunOneByOne(timing, [&](int64_t task) {
     end_task();
-    for (const TimedRegion& region : timing.regions) {
-      now[static_cast<size_t>(region.task)] -= Sum(region.parts);
-    }
-    if (times.empty()) {
-      times = now;
-      regions = timing.regions;
-    }
-    for (size_t i = 0; i < times.size(); ++i) times[i] = std::min(times[i], now[i]);
-    for (size_t i = 0; i < std::min(regions.size(), timing.regions.size()); ++i) {
-      for (size_t part = 0; part < regions[i].parts.size(); ++part) {
-        regions[i].parts[part] = std::min(regions[i].parts[part], timing.regions[i].parts[part]);
-      }
-    }
-    return {};
+    current = task;
+    begin = Clock::now();
+  }));
+  end_task();
+  for (const TimedRegion& region : timing.regions) {
+    now[static_cast<size_t>(region.task)] -= Sum(region.parts);
   }
-
- private:
-  std::vector<kernels::HostValue> inputs_;
-  std::vector<kernels::HostTensor> outputs_;
-  std::unique_ptr<engine::Session> session_;
-  std::shared_ptr<const engine::Executable> executable_;
-  std::vector<std::byte> memory_;
-  std::byte* arena_ = nullptr;
-};
+  if (times.empty()) {
+    times = now;
+    regions = timing.regions;
+  }
+  for (size_t i = 0; i < times.size(); ++i) times[i] = std::min(times[i], now[i]);
+  for (size_t i = 0; i < std::min(regions.size(), timing.regions.size()); ++i) {
+    for (size_t part = 0; part < regions[i].parts.size(); ++part) {
+      regions[i].parts[part] = std::min(regions[i].parts[part], timing.regions[i].parts[part]);
+    }
+  }
+  return {};
+}
 
 // Branches that run side by side: each share is a part.
 std::vector<TimedRegion> BranchesOf(const engine::Program& program, int threads,
@@ -243,13 +186,13 @@ std::vector<TimedRegion> BranchesOf(const engine::Program& program, int threads,
 }
 
 Status Measure(const std::string& file, int threads, double price, int repeat,
-               const std::vector<compile::ShapeArgument>& shapes) {
-  PLIMSOLL_ASSIGN(Subject subject, Subject::Make(file, threads, shapes));
+               const std::vector<std::string>& shapes) {
+  PLIMSOLL_ASSIGN(RegionSubject subject, RegionSubject::Make(file, threads, shapes));
   std::vector<double> times;
   std::vector<TimedRegion> regions;
-  PLIMSOLL_TRY(subject.Run(times, regions));
+  PLIMSOLL_TRY(Run(subject, times, regions));
   times.clear();
-  for (int i = 0; i < repeat; ++i) PLIMSOLL_TRY(subject.Run(times, regions));
+  for (int i = 0; i < repeat; ++i) PLIMSOLL_TRY(Run(subject, times, regions));
   std::map<std::string, Row> rows;
   Row all;
   const auto add = [&](const std::string& name, const Row& row) {
@@ -291,18 +234,7 @@ int main(int argc, char** argv) {
   }
   const double price = argc > 3 ? std::atof(argv[3]) : 4;
   const int repeat = argc > 4 ? std::atoi(argv[4]) : 5;
-  std::vector<plimsoll::compile::ShapeArgument> shapes;
-  for (int i = 5; i < argc; ++i) {
-    auto shape = plimsoll::compile::ParseShapeArgument(argv[i]);
-    if (!shape.ok()) {
-      std::cerr << shape.error().Text() << "\n";
-      return 2;
-    }
-    shapes.push_back(*shape);
-  }
-  const plimsoll::Status done =
-      plimsoll::Measure(argv[1], std::atoi(argv[2]), price / 1000, std::max(repeat, 1), shapes);
-  if (done.ok()) return 0;
-  std::cerr << done.error().Text() << "\n";
-  return 1;
+  return plimsoll::Finish(plimsoll::Measure(argv[1], std::atoi(argv[2]), price / 1000,
+                                            std::max(repeat, 1),
+                                            {argv + std::min(argc, 5), argv + argc}));
 }
