@@ -4,9 +4,7 @@
 root=$PWD
 here=$root/build/jobs/threads
 cd "$here"
-for file in *.xz lib/*.xz; do [ -f "${file%.xz}" ] || xz -dk "$file"; done
-chmod +x plimsoll
-export LD_LIBRARY_PATH=$here/lib PYTHONUNBUFFERED=1
+source "$root/bench/other_machine/unpack.sh"
 mkdir -p models
 tar -xJf "$root/tests/data/models.tar.xz" -C models
 core=0

@@ -10,9 +10,7 @@ here=$root/build/jobs/quantised
 OUT=$(realpath "${OUT:?}")
 cd "$here" || exit
 left() { echo $((end - $(date +%s) + begin)); }
-for file in *.xz lib/*.xz; do [ -f "${file%.xz}" ] || xz -dk "$file"; done
-chmod +x plimsoll kernels_test
-export LD_LIBRARY_PATH=$here/lib PYTHONUNBUFFERED=1
+source "$root/bench/other_machine/unpack.sh"
 models=${MODELS:-resnet50 mobilenet_v2}
 mkdir -p models weighted quantised
 tar -xJf "$root/tests/data/models.tar.xz" -C models

@@ -4,13 +4,12 @@
 root=$PWD
 here=$root/build/jobs/tests
 cd "$here"
-for file in *.xz lib/*.xz; do [ -f "${file%.xz}" ] || xz -dk "$file"; done
-chmod +x ./*_test
+source "$root/bench/other_machine/unpack.sh"
 mkdir -p models
 tar -xJf "$root/tests/data/models.tar.xz" -C models
 # What opens a library by its path in the build cannot be passed here.
 export GTEST_FILTER=-ApiSession.ADeviceThatCannotRunTheCpusKernelsIsRefused
-export LD_LIBRARY_PATH=$here/lib PLIMSOLL_MODELS=$here/models GTEST_TOTAL_SHARDS=5
+export PLIMSOLL_MODELS=$here/models GTEST_TOTAL_SHARDS=5
 grep -m1 "model name" /proc/cpuinfo; nproc
 for program in kernels_test compile_test engine_test; do
   for shard in 0 1 2 3 4; do GTEST_SHARD_INDEX=$shard timeout 240 "./$program" --gtest_brief=1 > "$program.$shard.txt" 2>&1 & done

@@ -10,9 +10,7 @@ end=${SECONDS_IN_ALL:-570}
 root=$PWD
 here=$root/build/jobs/threads
 cd "$here"
-for file in *.xz lib/*.xz; do [ -f "${file%.xz}" ] || xz -dk "$file"; done
-chmod +x plimsoll
-export LD_LIBRARY_PATH=$here/lib PYTHONUNBUFFERED=1
+source "$root/bench/other_machine/unpack.sh"
 mkdir -p models weighted
 tar -xJf "$root/tests/data/models.tar.xz" -C models
 find models -name '*.onnx' -not -name '*.plan.onnx' | xargs -P 12 -n 1 python3 "$root/tests/data/materialize.py" -o weighted > /dev/null
