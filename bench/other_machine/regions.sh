@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Where the time of threads goes on a machine with many cores: what the machine allows (machine_limits), then for each of MODELS where a run
 # with 16 threads and one with 4 spends it (region_timeline), and what it takes with 1, 4 and 16 threads, bound to processors and not.
-# At most SECONDS_IN_ALL (300) seconds. Packed by pack.sh beside this; run from the root of a checkout with build/jobs/regions.
+# TIMELINES (16 4) are the numbers of threads whose runs are looked into. At most SECONDS_IN_ALL (300) seconds. Packed by pack.sh beside this; run from the root of a checkout with build/jobs/regions.
 set -u
 begin=$(date +%s)
 end=${SECONDS_IN_ALL:-300}
@@ -15,13 +15,12 @@ tar -xJf "$root/tests/data/models.tar.xz" -C models
 for model in $models; do echo "$(find models -name "$model.onnx" | head -1)"; done | xargs -P 8 -n 1 python3 "$root/tests/data/materialize.py" -o weighted > /dev/null
 lscpu | grep -E 'Model name|Thread|Core|Socket|L2|L3|NUMA|MHz'
 echo "prepared; seconds left: $(left)"
-./machine_limits 16
-taskset -c 0-3 ./machine_limits 4
+{ ./machine_limits 16; taskset -c 0-3 ./machine_limits 4; } | tee "$OUT/limits.txt"
 # milliseconds THREADS MODEL WORDS...: the median of runs
 milliseconds() { ./plimsoll run "weighted/$2.onnx" --threads "$1" --repeat 15 --json "${@:3}" | python3 -c 'import json, sys; print(round(json.load(sys.stdin)["models"][0]["latency_ms"]["p50"], 2))'; }
 for model in $models; do
   [ "$(left)" -lt 20 ] && break
   echo "=== $model; seconds left: $(left)"
   echo "1 thread $(milliseconds 1 "$model"), 4 $(milliseconds 4 "$model"), 16 $(milliseconds 16 "$model"), 16 bound $(milliseconds 16 "$model" --pin-threads)"
-  for threads in 16 4; do timeout 30 ./region_timeline "weighted/$model.onnx" $threads; done
+  for threads in ${TIMELINES:-16 4}; do timeout 30 ./region_timeline "weighted/$model.onnx" $threads; done
 done 2>&1 | tee "$OUT/timelines.txt"

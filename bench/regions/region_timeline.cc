@@ -19,7 +19,9 @@
 // part began; `work`, its parts; `between` them; `idle`, from the end of its last part on; and
 // `one`, the work of the parts where one thread runs them one after the other. A thread that got no
 // part of a region is idle in it. Where work is above one, threads disturb each other: caches,
-// memory, clock, other guests of the machine.
+// memory, clock, other guests of the machine. Then by thread, which tells a slow processor from
+// chance: its work, its parts, and in how many regions it was the last to end. At the end, of all
+// regions, the median, the tenth and the hundredth largest of idle and of the longest part.
 namespace plimsoll {
 namespace {
 
@@ -34,6 +36,7 @@ struct alignas(64) Lane {
   Clock::time_point first{};
   Clock::time_point last{};
   double work = 0;
+  double longest = 0;  // part
   int parts = 0;
 };
 
@@ -59,6 +62,13 @@ struct Costs {
 
 using Table = std::map<int64_t, Costs>;  // by task
 
+// Of one thread, over all regions of a run.
+struct Thread {
+  double work = 0;
+  int64_t parts = 0;
+  int64_t ends = 0;
+};
+
 // Runs regions in a team of its own and takes the times of their parts.
 class Timeline final : public kernels::RegionRunner {
  public:
@@ -81,7 +91,17 @@ class Timeline final : public kernels::RegionRunner {
     Take(begin, Clock::now());
   }
 
+  void Clear() {
+    table.clear();
+    threads.assign(lanes_.size(), {});
+    idle.clear();
+    longest.clear();
+  }
+
   Table table;
+  std::vector<Thread> threads;
+  std::vector<double> idle;     // of an average thread, by region
+  std::vector<double> longest;  // part, by region
 
  private:
   static void RunPart(int part, int thread, void* timeline) {
@@ -92,7 +112,9 @@ class Timeline final : public kernels::RegionRunner {
     const int as = self.at_once_ ? thread : part * self.region_->threads / self.region_->parts;
     self.region_->body(part, as, self.region_->context);
     lane.last = Clock::now();
-    lane.work += MillisecondsBetween(begin, lane.last);
+    const double work = MillisecondsBetween(begin, lane.last);
+    lane.work += work;
+    lane.longest = std::max(lane.longest, work);
   }
 
   void Take(Clock::time_point begin, Clock::time_point end) {
@@ -111,6 +133,17 @@ class Timeline final : public kernels::RegionRunner {
       }
     }
     table[task_.load()].Add(costs);
+    idle.push_back(costs.idle);
+    double part = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      threads[i].work += lanes_[i].work;
+      threads[i].parts += lanes_[i].parts;
+      part = std::max(part, lanes_[i].longest);
+      if (lanes_[i].parts > 0 && lanes_[i].last > lanes_[last].last) last = i;
+    }
+    ++threads[last].ends;
+    longest.push_back(part);
   }
 
   const std::atomic<int64_t>& task_;
@@ -124,6 +157,9 @@ class Timeline final : public kernels::RegionRunner {
 struct TimedRun {
   double milliseconds = 0;
   Table table;
+  std::vector<Thread> threads;
+  std::vector<double> idle;
+  std::vector<double> longest;
 };
 
 Result<TimedRun> MedianRun(RegionSubject& subject, int threads, bool at_once, int repeat) {
@@ -131,10 +167,12 @@ Result<TimedRun> MedianRun(RegionSubject& subject, int threads, bool at_once, in
   Timeline timeline(task, threads, at_once);
   std::vector<TimedRun> runs;
   for (int i = 0; i < repeat + 2; ++i) {
-    timeline.table.clear();
+    timeline.Clear();
     const Clock::time_point begin = Clock::now();
     PLIMSOLL_TRY(subject.Run(timeline, task));
-    runs.push_back({MillisecondsBetween(begin, Clock::now()), timeline.table});
+    const double milliseconds = MillisecondsBetween(begin, Clock::now());
+    runs.push_back(
+        {milliseconds, timeline.table, timeline.threads, timeline.idle, timeline.longest});
   }
   runs.erase(runs.begin(), runs.begin() + 2);
   std::sort(runs.begin(), runs.end(),
@@ -149,6 +187,32 @@ void Print(const std::string& name, const Costs& costs) {
     std::cout << std::setw(9) << value;
   }
   std::cout << std::setw(8) << costs.regions << "  " << name << "\n";
+}
+
+void PrintQuantiles(const char* what, std::vector<double> values) {
+  if (values.empty()) return;
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    return 1000 * values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+  };
+  std::cout << what << " of a region, us: median " << at(0.5) << ", nine tenths below " << at(0.9)
+            << ", all but a hundredth below " << at(0.99) << "\n";
+}
+
+void PrintThreads(const TimedRun& run) {
+  for (const char* const what : {"work", "parts", "ends"}) {
+    std::cout << std::setw(6) << what << " by thread:";
+    for (const Thread& thread : run.threads) {
+      const bool is_work = *what == 'w';
+      std::cout << " " << std::setprecision(is_work ? 1 : 0)
+                << (is_work ? thread.work
+                            : static_cast<double>(*what == 'p' ? thread.parts : thread.ends));
+    }
+    std::cout << "\n";
+  }
+  std::cout << std::setprecision(1);
+  PrintQuantiles("idle", run.idle);
+  PrintQuantiles("longest part", run.longest);
 }
 
 Status Measure(const std::string& file, int threads, int repeat,
@@ -174,6 +238,7 @@ Status Measure(const std::string& file, int threads, int repeat,
   Print(StrCat("all of ", file), all);
   std::cout << "run " << run.milliseconds << ", outside of regions " << run.milliseconds - all.wall
             << ", in one thread " << one.milliseconds << "\n";
+  PrintThreads(run);
   return {};
 }
 
