@@ -243,6 +243,13 @@ bool Primitive::HasFreeParts() const {
          scratchpad() == Bytes();
 }
 
+void Primitive::CutFurther(int64_t multiplications) {
+  constexpr int64_t kPartWork = int64_t{1} << 18;
+  if (Threads() == 1 || !HasFreeParts()) return;
+  const int64_t parts = multiplications / (kPartWork * Threads());
+  state_->parts_of_thread = static_cast<int>(std::clamp<int64_t>(parts, 1, kPartsOfThread));
+}
+
 Status Primitive::Build() {
   if (state_->primitive != nullptr) return {};
   std::optional<ThreadScope> one;
@@ -300,10 +307,9 @@ Primitive Described(dnnl_primitive_desc_t descriptor, std::unique_ptr<Primitive:
   return Primitive(std::move(asked));
 }
 
-dnnl_status_t DescribeOnce(const ConvolutionSpec& spec, int parts_of_thread,
-                           dnnl_primitive_desc_t* made) {
+dnnl_status_t DescribeOnce(const ConvolutionSpec& spec, dnnl_primitive_desc_t* made) {
   KeptDescriptions* const all = DescriptionsOfScope();
-  std::string key = all == nullptr ? "" : StrCat(parts_of_thread, " ", KeyOf(spec));
+  std::string key = all == nullptr ? "" : KeyOf(spec);
   if (all != nullptr) {
     const KeptDescription* const kept = all->Find(key);
     if (kept != nullptr && kept->status != dnnl_success) return kept->status;
@@ -319,32 +325,18 @@ dnnl_status_t DescribeOnce(const ConvolutionSpec& spec, int parts_of_thread,
   return status;
 }
 
-Result<Primitive> MakeInParts(const ConvolutionSpec& spec, bool in_one_thread,
-                              int parts_of_thread) {
-  const OneDnnRegions ours(parts_of_thread);
+Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_thread) {
+  const OneDnnRegions ours;
   dnnl_primitive_desc_t descriptor = nullptr;
-  const dnnl_status_t status = DescribeOnce(spec, parts_of_thread, &descriptor);
+  const dnnl_status_t status = DescribeOnce(spec, &descriptor);
   if (status != dnnl_success) return Refusal("describe this convolution", status);
   auto state = std::make_unique<Primitive::State>();
   state->weights = spec.weights;
   state->bias = spec.finish.bias;
   state->in_one_thread = in_one_thread;
-  state->parts_of_thread = parts_of_thread;
-  return Described(descriptor, std::move(state));
-}
-
-// A large convolution is cut into more parts than there are threads. Not by code that lets parts
-// wait for each other, as products do, nor where each part has memory of its own. oneDNN chooses
-// other blocks for more parts: small convolutions lose by that.
-Result<Primitive> MakeAnyConvolution(const ConvolutionSpec& spec, bool in_one_thread) {
-  constexpr int64_t kPartWork = int64_t{1} << 26;
-  const int64_t parts =
-      std::min<int64_t>(spec.multiplications / (kPartWork * Threads()), kPartsOfThread);
-  if (!in_one_thread && Threads() > 1 && parts > 1) {
-    Result<Primitive> made = MakeInParts(spec, in_one_thread, static_cast<int>(parts));
-    if (made.ok() && made->HasFreeParts()) return made;
-  }
-  return MakeInParts(spec, in_one_thread, 1);
+  Primitive made = Described(descriptor, std::move(state));
+  if (!in_one_thread) made.CutFurther(spec.multiplications);
+  return made;
 }
 
 }  // namespace

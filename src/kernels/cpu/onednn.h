@@ -74,6 +74,9 @@ class Primitive {
   bool IsReference() const;                 // a slow implementation that stands in for a fast one
   bool MultipliesMatrices() const;          // gathers its operand and multiplies matrices
   bool DependsOnThreads() const;            // its sums are ordered by how many threads there are
+  // Of so much work, into more parts than there are threads, as far as each is worth it and parts
+  // are free. oneDNN's blocks stay those for as many parts as threads, and so do all results.
+  void CutFurther(int64_t multiplications);
   bool HasFreeParts() const;  // they neither wait for each other nor have memory of their own
   Status Build();
   Status Run(const Pointers& pointers) const;

@@ -81,11 +81,12 @@ void RunPartOfRegion(int part, int /*thread*/, const void* given) {
   part_of_region = outer_part;
 }
 
-int MaxThreads() { return Ours() ? Threads() * parts_of_thread : openmp.max_threads(); }
+int MaxThreads() { return Ours() ? Threads() : openmp.max_threads(); }
 
 void Parallel(OutlinedBody body, void* data, unsigned threads, unsigned flags) {
   if (!Ours()) return openmp.parallel(body, data, threads, flags);
-  const int wanted = threads == 0 ? MaxThreads() : static_cast<int>(threads);
+  const int asked = threads == 0 ? MaxThreads() : static_cast<int>(threads);
+  const int wanted = asked > 1 ? asked * parts_of_thread : asked;
   Barrier barrier(wanted);
   const OpenRegion open{body, data, wanted, &barrier};
   if (wanted > 1 && !InRegion() && RunRegion(wanted, parts_of_thread == 1, RunPartOfRegion, &open))

@@ -8,8 +8,9 @@ namespace plimsoll::kernels {
 // OpenMP for everybody else in the process.
 class OneDnnRegions {
  public:
-  // `parts_of_thread`: for each thread oneDNN is to make so many parts, of which those who are done
-  // early take more. More than one only where parts do not wait for each other.
+  // `parts_of_thread`: what oneDNN has cut for some threads is cut into so many parts for each of
+  // them, of which those who are done early take more. More than one only where parts do not wait
+  // for each other and each cuts anew by how many there are.
   explicit OneDnnRegions(int parts_of_thread = 1);
   ~OneDnnRegions();
   OneDnnRegions(const OneDnnRegions&) = delete;

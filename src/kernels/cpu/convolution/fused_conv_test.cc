@@ -184,25 +184,45 @@ class PartsApart final : public RegionRunner {
   int most = 0;
 };
 
-TEST(FusedConvTest, LargeConvolutionsAreCutInMorePartsThanThreads) {
-  auto attributes = AttributesOf({256, 512, 1, 1, 1, true, true});
-  const HostTensor x = Blocked(Wavy({1, 256, 48, 48}));
-  const HostTensor w = Wavy({512, 256, 1, 1}, 1);
-  std::vector<Floats> made;
-  int most = 0;
-  for (const int threads : {1, 2}) {
-    const ThreadScope scope(threads);
-    HeapPackedWeights weights;
-    const auto prepared = Prepare(Fused("FusedConv", attributes), {x, w}, {1}, &weights);
-    ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
-    made.push_back(*prepared->Run());
-    PartsApart apart;
-    const RegionRunnerScope runs(apart);
-    made.push_back(*prepared->Run());
-    most = apart.most;
+TEST(FusedConvTest, ConvolutionsAreCutInMorePartsThanThreadsAsFarAsEachIsWorthIt) {
+  struct PartsCase {
+    ConvolutionCase convolution;
+    int64_t image;
+    bool is_cut;
+  };
+  const PartsCase cases[] = {
+      {{256, 512, 1, 1, 1, true, true}, 48, true},   {{64, 64, 1, 3, 1, true, true}, 25, true},
+      {{128, 128, 1, 1, 2, true, true}, 57, true},   {{3, 64, 1, 7, 2, false, true}, 97, true},
+      {{480, 480, 480, 5, 1, true, true}, 27, true}, {{32, 32, 1, 3, 1, true, true}, 9, false},
+  };
+  for (const PartsCase& one : cases) {
+    const ConvolutionCase& given = one.convolution;
+    const HostTensor plain = Wavy({1, given.channels, one.image, one.image});
+    const HostTensor x = given.input_blocked ? Blocked(plain) : plain;
+    const HostTensor w =
+        Wavy({given.filters, given.channels / given.group, given.kernel, given.kernel}, 1);
+    const auto run = [&](int threads, int& most) {
+      const ThreadScope scope(threads);
+      HeapPackedWeights weights;
+      const auto prepared = Prepare(Fused("FusedConv", AttributesOf(given)), {x, w}, {1}, &weights);
+      EXPECT_TRUE(prepared.ok()) << (prepared.ok() ? "" : prepared.error().Text());
+      if (!prepared.ok()) return Floats();
+      const Floats made = *prepared->Run();
+      PartsApart apart;
+      const RegionRunnerScope runs(apart);
+      EXPECT_EQ(*prepared->Run(), made) << "one part after the other";
+      most = apart.most;
+      return made;
+    };
+    int most = 0;
+    const Floats expected = run(1, most);
+    for (const int threads : {2, 3}) {
+      EXPECT_THAT(run(threads, most), Pointwise(FloatNear(1e-4f), expected));
+      EXPECT_EQ(most > threads, one.is_cut)
+          << given.channels << " channels, " << given.kernel << " x " << given.kernel << ", "
+          << most << " parts for " << threads << " threads";
+    }
   }
-  EXPECT_GT(most, 2);
-  for (const Floats& one : made) EXPECT_THAT(one, Pointwise(FloatNear(1e-4f), made[0]));
 }
 
 TEST(FusedConvTest, EqualWeightsArePackedOnce) {
