@@ -29,8 +29,6 @@ constexpr Bytes kSlotsBytes = Bytes(2 << 20);
 constexpr int64_t kSliceElements = int64_t{1} << 18;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = int64_t{1} << 17;
-// Of a thread's share, those that another thread may take from it.
-constexpr int64_t kPieceWork = int64_t{1} << 21;
 // Those in whose time threads begin and end to share out a matrix, and one element is packed.
 constexpr int64_t kSharingWork = int64_t{1} << 17;
 constexpr int64_t kPackingWork = 8;
@@ -421,15 +419,14 @@ void FloatProduct::RunMatrix(const Part& whole) const {
   const int64_t most = std::clamp<int64_t>(work / kThreadWork, 1, Threads());
   if (most == 1 || InRegion()) return RunPart(whole);
   const ProductTiles tiles = TilesOfProduct(whole.rows, whole.columns);
+  const int64_t tile_work = std::max<int64_t>(work / (tiles.rows * tiles.columns), 1);
+  const int64_t of_thread = most > 2 ? 2 * kPartsOfThread : kPartsOfThread;
+  const int64_t wanted = std::max(work / (most * of_thread), kThreadWork);
   // What two threads read comes from each other's caches: better the smaller of A and B.
-  const ProductShares shares =
-      by_rows_ ? ProductShares{.rows = std::min(most, tiles.rows)}
-               : SharesOfProduct(tiles.rows, tiles.columns, most, whole.rows > whole.columns);
-  const int64_t count = shares.rows * shares.columns;
-  const int64_t pieces = std::clamp<int64_t>(work / (count * kPieceWork), 1, kPartsOfThread);
-  ParallelPieces(count * pieces, Threads(), [&](int64_t piece, int64_t) {
-    const ProductBlock share = BlockOfShare(shares, whole.rows, whole.columns, piece / pieces);
-    const ProductBlock block = PieceOfBlock(share, pieces, piece % pieces);
+  const ProductGrid grid = GridOfProduct(tiles, most, kThreadWork / tile_work, wanted / tile_work,
+                                         by_rows_ || whole.rows > whole.columns);
+  ParallelPieces(grid.pieces(), Threads(), [&](int64_t piece, int64_t) {
+    const ProductBlock block = BlockOfPiece(grid, whole.rows, whole.columns, piece);
     if (block.rows == 0 || block.columns == 0) return;
     Part part = whole;
     part.first_row += block.first_row;

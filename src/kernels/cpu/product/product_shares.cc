@@ -1,17 +1,15 @@
 #include "kernels/cpu/product/product_shares.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "kernels/cpu/product/gemm.h"
 #include "kernels/cpu/product/panel_product.h"
 
 namespace plimsoll::kernels::cpu {
 
-ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t most, bool by_rows) {
-  if (by_rows) {
-    const ProductShares turned = SharesOfProduct(tile_columns, tile_rows, most);
-    return {.rows = turned.columns, .columns = turned.rows};
-  }
+ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t most) {
   const auto largest = [&](const ProductShares& shares) {
     return ((tile_rows + shares.rows - 1) / shares.rows) *
            ((tile_columns + shares.columns - 1) / shares.columns);
@@ -52,20 +50,41 @@ ProductBlock BlockOfShare(const ProductShares& shares, int64_t rows, int64_t col
           .columns = column_of(across + 1) - column_of(across)};
 }
 
-ProductBlock PieceOfBlock(const ProductBlock& block, int64_t pieces, int64_t number) {
-  const GemmTile tile = GemmTileHere();
-  const ProductTiles tiles = TilesOfProduct(block.rows, block.columns);
-  const bool by_rows = tiles.rows > tiles.columns;
-  const auto place = [&](int64_t index) {
-    if (by_rows) return std::min(tiles.rows * index / pieces * tile.rows, block.rows);
-    return std::min(tiles.columns * index / pieces * tile.panels * kPanelWidth, block.columns);
+ProductGrid GridOfProduct(const ProductTiles& tiles, int64_t threads, int64_t least, int64_t most,
+                          bool by_rows) {
+  const int64_t outer = by_rows ? tiles.rows : tiles.columns;
+  const int64_t inner = by_rows ? tiles.columns : tiles.rows;
+  const auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  // Tiles that the longest run of pieces has at most.
+  const auto longest = [&](const ProductShares& of) {
+    return up(of.rows * of.columns, threads) * up(outer, of.rows) * up(inner, of.columns);
   };
-  const int64_t first = place(number);
-  const int64_t size = place(number + 1) - first;
-  ProductBlock piece = block;
-  (by_rows ? piece.first_row : piece.first_column) += first;
-  (by_rows ? piece.rows : piece.columns) = size;
-  return piece;
+  constexpr double kEven = 1.08;  // beside runs of equally many tiles
+  const auto enough = static_cast<int64_t>(kEven * static_cast<double>(outer * inner) /
+                                           static_cast<double>(threads));
+  ProductShares best;
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  for (int64_t size = std::max<int64_t>(most, 1); size >= std::max<int64_t>(least, 1); size /= 2) {
+    const int64_t along = up(inner, size);
+    const int64_t across = up(outer, std::max<int64_t>(size / inner, 1));
+    const int64_t step = threads / std::gcd(along, threads);
+    const ProductShares pieces{.rows = std::min(up(across, step) * step, outer), .columns = along};
+    if (longest(pieces) >= fewest) continue;
+    best = pieces;
+    fewest = longest(pieces);
+    if (fewest <= enough) break;
+  }
+  const ProductShares shares = SharesOfProduct(outer, inner, threads);
+  if (fewest > enough && longest(shares) < fewest) best = shares;
+  if (by_rows) return {.cuts = best, .by_rows = true};
+  return {.cuts = {.rows = best.columns, .columns = best.rows}, .by_rows = false};
+}
+
+ProductBlock BlockOfPiece(const ProductGrid& grid, int64_t rows, int64_t columns, int64_t number) {
+  if (grid.by_rows) return BlockOfShare(grid.cuts, rows, columns, number);
+  const int64_t across = number / grid.cuts.rows;
+  const int64_t down = number % grid.cuts.rows;
+  return BlockOfShare(grid.cuts, rows, columns, down * grid.cuts.columns + across);
 }
 
 }  // namespace plimsoll::kernels::cpu

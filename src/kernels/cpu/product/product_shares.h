@@ -11,10 +11,8 @@ struct ProductShares {
 };
 
 // For a matrix of so many tiles, at most `most` shares: those whose largest is smallest. Where
-// columns alone do as well, rows stay whole, so that each part of B is read by one thread; or where
-// rows alone do and `by_rows`, columns stay whole, and so does what each thread reads of A.
-ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t most,
-                              bool by_rows = false);
+// columns alone do as well, rows stay whole, so that each part of B is read by one thread.
+ProductShares SharesOfProduct(int64_t tile_rows, int64_t tile_columns, int64_t most);
 
 // A rectangle of a matrix of results.
 struct ProductBlock {
@@ -36,8 +34,22 @@ ProductTiles TilesOfProduct(int64_t rows, int64_t columns);
 ProductBlock BlockOfShare(const ProductShares& shares, int64_t rows, int64_t columns,
                           int64_t number);
 
-// The rectangle that is piece `number` of `pieces` of a block, along the side of more tiles. Empty
-// where there are fewer tiles than pieces.
-ProductBlock PieceOfBlock(const ProductBlock& block, int64_t pieces, int64_t number);
+// Pieces that a matrix of results is cut into, of which threads take runs that follow each other.
+// Those below each other come first, and read the same columns of B; `by_rows`, those beside each
+// other, which read the same rows of A.
+struct ProductGrid {
+  ProductShares cuts;
+  bool by_rows = false;
+
+  int64_t pieces() const { return cuts.rows * cuts.columns; }
+};
+
+// For a matrix of so many tiles: pieces of at most `most` tiles, smaller ones, but not below
+// `least`, where runs of as many pieces for each thread would be uneven, and as many shares as
+// threads where that is more even than any pieces are.
+ProductGrid GridOfProduct(const ProductTiles& tiles, int64_t threads, int64_t least, int64_t most,
+                          bool by_rows);
+
+ProductBlock BlockOfPiece(const ProductGrid& grid, int64_t rows, int64_t columns, int64_t number);
 
 }  // namespace plimsoll::kernels::cpu
