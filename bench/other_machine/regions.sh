@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Where the time of threads goes on a machine with many cores: what the machine allows (machine_limits), then for each of MODELS where a run
 # with 16 threads and one with 4 spends it (region_timeline), and what it takes with 1, 4 and 16 threads, bound to processors and not.
-# TIMELINES (16 4) are the numbers of threads whose runs are looked into. At most SECONDS_IN_ALL (300) seconds. Packed by pack.sh beside this; run from the root of a checkout with build/jobs/regions.
+# TIMELINES (16 4) are the numbers of threads whose runs are looked into. At most SECONDS_IN_ALL (300) seconds.
+# Packed by pack.sh beside this; run from the root of a checkout with build/jobs/regions.
 set -u
 begin=$(date +%s)
 end=${SECONDS_IN_ALL:-300}
