@@ -1,7 +1,6 @@
 #include "kernels/cpu/convolution/float_convolution.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -288,33 +287,100 @@ Result<std::optional<Plan>> OtherDivision(const KernelSite& site, const FloatCon
   return std::optional<Plan>(std::move(plan));
 }
 
+// Picoseconds that the parts of a convolution take on one core of an AMD EPYC with AVX-512, or held
+// to AVX2, fitted to drawn shapes (bench/convolution_choices.cc draws others).
+struct ConvolutionPrices {
+  // In blocks of channels, by oneDNN.
+  double block_product;  // a multiplication, those that fill blocks up among them
+  double lone_block;     // more for it, where one block of filters has too few sums
+  double into_block;     // an element of the data that comes plain
+  double out_of_block;   // an element of the result that is to be plain
+  double block_call;     // a convolution
+  // As sums of shifted rows.
+  double row_product;     // a multiplication
+  double row_tap;         // a tap of a row of results
+  double into_row;        // an element of the data
+  double from_block;      // more for it, where it comes in blocks
+  double apart;           // more for it, where rows go apart by stride
+  double out_of_row;      // an element of the result
+  double to_block;        // more for it, where it is to be in blocks
+  double row_of_data;     // a row that is brought
+  double row_of_results;  // a row that is put down
+};
+
+constexpr ConvolutionPrices kAvx512Prices{.block_product = 8.4,
+                                          .lone_block = 0,
+                                          .into_block = 230,
+                                          .out_of_block = 335,
+                                          .block_call = 500e3,
+                                          .row_product = 8.9,
+                                          .row_tap = 10,
+                                          .into_row = 75,
+                                          .from_block = 150,
+                                          .apart = 135,
+                                          .out_of_row = 55,
+                                          .to_block = 400,
+                                          .row_of_data = 3000,
+                                          .row_of_results = 6600};
+constexpr ConvolutionPrices kAvx2Prices{.block_product = 15.5,
+                                        .lone_block = 17.5,
+                                        .into_block = 270,
+                                        .out_of_block = 117,
+                                        .block_call = 760e3,
+                                        .row_product = 16,
+                                        .row_tap = 0,
+                                        .into_row = 66,
+                                        .from_block = 150,
+                                        .apart = 240,
+                                        .out_of_row = 81,
+                                        .to_block = 400,
+                                        .row_of_data = 3200,
+                                        .row_of_results = 6100};
+
 // Whether sums of rows take less time than blocks of channels, which would be partly empty, or
 // would have to be made and undone.
-bool HasFewFilters(const FloatConvolution& wanted) {
-  constexpr double kRowCost = 1.4;        // of a multiplication, in those of blocks
-  constexpr double kMoveCost = 8;         // of an element
-  constexpr double kRowBeginCost = 37.5;  // of a row that is brought, in those of a vector
-  constexpr double kLoneBlockCost = 1.7;  // with AVX2, where the sums of a block are too few
+bool RowsAreFaster(const FloatConvolution& wanted) {
   const ConvolutionShape& shape = wanted.shape;
-  const auto block = static_cast<double>(BlockSize());
-  const auto rounded = [&](double channels) { return std::ceil(channels / block) * block; };
+  const Window& window = shape.window;
   const bool wide = BlockSize() == kBlockOfAvx512;
+  const ConvolutionPrices& prices = wide ? kAvx512Prices : kAvx2Prices;
+  const auto rounded = [](int64_t channels) {
+    return (channels + BlockSize() - 1) / BlockSize() * BlockSize();
+  };
+  const auto batch = static_cast<double>(shape.batch);
+  const auto groups = static_cast<double>(shape.groups);
+  const double data = batch * static_cast<double>(shape.channels * window.InputSize());
+  const double results = batch * static_cast<double>(shape.filters * window.OutputSize());
+
   const bool reads_plain = !wanted.source_blocked && shape.channels <= 3;
-  const auto taps = static_cast<double>(shape.window.KernelSize());
-  const auto channels = static_cast<double>(shape.GroupChannels());
-  const auto filters = static_cast<double>(shape.GroupFilters());
-  const double lines = channels * static_cast<double>(shape.window.kernel[0]);
-  const bool one_row = taps == 1 && shape.window.input == shape.window.output;
-  const auto columns =
-      static_cast<double>(one_row ? shape.window.OutputSize() : shape.window.output[2]);
-  const double rows =
-      taps * channels * filters * kRowCost + lines * (kMoveCost + kRowBeginCost * block / columns);
   // With AVX-512 oneDNN leaves out what is behind the last channel of the data.
-  const double summed = reads_plain || wide ? channels : rounded(channels);
-  const double blocks =
-      taps * summed * rounded(filters) * (!wide && filters <= block ? kLoneBlockCost : 1) +
-      kMoveCost * ((wanted.source_blocked || reads_plain ? 0 : channels) +
-                   (wanted.destination_blocked ? 0 : filters));
+  const int64_t summed =
+      reads_plain || wide ? shape.GroupChannels() : rounded(shape.GroupChannels());
+  const double block_products = batch * groups *
+                                static_cast<double>(window.OutputSize() * window.KernelSize()) *
+                                static_cast<double>(summed * rounded(shape.GroupFilters()));
+  const bool lone = shape.GroupFilters() <= BlockSize();
+  const double blocks = block_products * (prices.block_product + (lone ? prices.lone_block : 0)) +
+                        (wanted.source_blocked || reads_plain ? 0 : data * prices.into_block) +
+                        (wanted.destination_blocked ? 0 : results * prices.out_of_block) +
+                        prices.block_call;
+
+  const bool one_row = window.KernelSize() == 1 && window.input == window.output;
+  const bool strides = window.strides[1] > 1 || window.strides[2] > 1;
+  const double rows_out =
+      batch * static_cast<double>(one_row ? 1 : window.output[0] * window.output[1]);
+  const auto channels = static_cast<double>(shape.channels);
+  const auto filters = static_cast<double>(shape.filters);
+  const double taps = static_cast<double>(window.KernelSize() * shape.GroupChannels()) * filters;
+  const double rows =
+      batch * static_cast<double>(window.OutputSize()) * taps * prices.row_product +
+      rows_out * taps * prices.row_tap +
+      data * (prices.into_row + (wanted.source_blocked ? prices.from_block : 0) +
+              (strides ? prices.apart : 0)) +
+      results * (prices.out_of_row + (wanted.destination_blocked ? prices.to_block : 0)) +
+      rows_out * static_cast<double>(window.kernel[0] * window.kernel[1]) * channels *
+          prices.row_of_data +
+      rows_out * filters * prices.row_of_results;
   return rows < blocks;
 }
 
@@ -357,7 +423,7 @@ Result<KernelPointer> MakeOwnConvolution(const KernelSite& site, const FloatConv
   const bool packs = site.packed_weights != nullptr && site.inputs[kConvolutionWeights].constant;
   const int64_t depth = wanted.shape.GroupChannels() * wanted.shape.window.KernelSize();
   const bool rows = SuitsRowConvolution(site, wanted);
-  if (rows && (HasFewFilters(wanted) || (!packs && depth <= kMostRowTaps))) {
+  if (rows && (RowsAreFaster(wanted) || (!packs && depth <= kMostRowTaps))) {
     return MakeRowConvolution(site, wanted);
   }
   const bool one_row = IsOneRow(wanted.shape);
@@ -402,7 +468,8 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
     return MakeLiveTapConvolution(site, wanted);
   }
   const bool rows = !depthwise && SuitsRowConvolution(site, wanted);
-  if (rows && has_fast && HasFewFilters(wanted) && !site.alternatives.Offer("blocks")) {
+  if (rows && site.alternatives.Offer("rows")) return MakeRowConvolution(site, wanted);
+  if (rows && has_fast && RowsAreFaster(wanted) && !site.alternatives.Offer("blocks")) {
     return MakeRowConvolution(site, wanted);
   }
   std::vector<Division> divisions;

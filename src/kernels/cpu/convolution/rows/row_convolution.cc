@@ -1,6 +1,7 @@
 #include "kernels/cpu/convolution/rows/row_convolution.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -23,6 +24,7 @@ constexpr int64_t kHeldFloats = 6 << 10;
 constexpr int64_t kFewRows = 4;
 // Columns of a tile of sums with the widest vectors, and the fewest tiles of a stretch of a row.
 constexpr int64_t kTileColumns = 48;
+constexpr int64_t kVectorColumns = 16;
 constexpr int64_t kFewTiles = 4;
 // Sums are made in vectors of this many.
 constexpr int64_t kRowSums = 8;
@@ -71,6 +73,17 @@ struct RowStripe {
     return stripe;
   }
 
+  // Columns of about as long stretches of a row, of which all threads get equally many.
+  static int64_t EvenStretch(const ConvolutionShape& shape, int64_t columns) {
+    const int64_t all = shape.window.output[2];
+    const auto stretches_of = [&](int64_t length) { return (all + length - 1) / length; };
+    const int64_t step = Threads() / std::gcd(int64_t{Threads()}, shape.batch * shape.groups);
+    int64_t stretches = stretches_of(columns);
+    if (step * kTileColumns <= all) stretches = (stretches + step - 1) / step * step;
+    const int64_t even = (all + stretches - 1) / stretches;
+    return std::min((even + kVectorColumns - 1) / kVectorColumns * kVectorColumns, all);
+  }
+
   static RowStripe Of(const KernelSite& site, const FloatConvolution& wanted) {
     const ConvolutionShape& shape = wanted.shape;
     const int64_t height = shape.window.output[1];
@@ -84,6 +97,7 @@ struct RowStripe {
                    shape.window.output[2] * shape.batch * shape.groups / threads);
       columns =
           std::min(columns, std::max(wanted_columns / kTileColumns, kFewTiles) * kTileColumns);
+      columns = EvenStretch(shape, columns);
     }
     const int64_t most = std::clamp<int64_t>(share, 1, height);
     const Bytes room = std::min(kMostRowBytes, Bytes(site.most_workspace.value() / Threads()));
@@ -155,16 +169,11 @@ class RowConvolution final : public Kernel {
   std::string_view workspace_purpose() const override { return "rows of the input, padded"; }
 
   Status Run(const KernelCall& call) const override {
-    const int64_t units = Units();
-    ParallelFor(parts_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        float* const held = At<float>(call.workspace, held_[static_cast<size_t>(part)]);
-        float* const tile = At<float>(call.workspace, tiles_[static_cast<size_t>(part)]);
-        std::fill_n(held + stripe_.held - kShiftedRowSlack, kShiftedRowSlack, 0.0f);
-        for (int64_t u = units * part / parts_; u < units * (part + 1) / parts_; ++u) {
-          RunUnit(call, u, held, tile);
-        }
-      }
+    ParallelPieces(Units(), parts_, [&](int64_t unit, int64_t part) {
+      float* const held = At<float>(call.workspace, held_[static_cast<size_t>(part)]);
+      float* const tile = At<float>(call.workspace, tiles_[static_cast<size_t>(part)]);
+      std::fill_n(held + stripe_.held - kShiftedRowSlack, kShiftedRowSlack, 0.0f);
+      RunUnit(call, unit, held, tile);
     });
     return {};
   }

@@ -286,6 +286,10 @@ std::vector<Kind> Kinds() {
   add("first", 3, 32, 1, {96, 96}, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3});
   add("one channel", 1, 12, 1, {96, 96}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2});
   add("few filters", 32, 3, 1, {64, 64}, {7, 7}, {1, 1}, {1, 1}, {3, 3, 3, 3}, "ours:rows");
+  add("1x1, channels that fill no blocks", 52, 116, 1, {40, 40}, {1, 1}, {1, 1}, {1, 1},
+      {0, 0, 0, 0}, "ours:rows");
+  add("3x3, channels that fill no blocks", 22, 116, 1, {56, 56}, {3, 3}, {1, 1}, {1, 1},
+      {1, 1, 1, 1}, "ours:rows");
   add("odd channels", 27, 21, 1, {17, 19}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1});
   add("one axis", 40, 64, 1, {1, 1600}, {1, 15}, {1, 1}, {1, 1}, {0, 7, 0, 7});
   add("one axis, wide strides", 1, 64, 1, {1, 8000}, {1, 80}, {1, 5}, {1, 1}, {0, 0, 0, 0});
@@ -338,6 +342,18 @@ TEST(RowConvolutionTest, EveryKindIsServedByAFastKernel) {
       EXPECT_TRUE(kind.own.empty() || drawn.blocked || served == kind.own) << where;
     }
   }
+}
+
+TEST(RowConvolutionTest, DataThatComesAndGoesInBlocksStaysThere) {
+  Drawn drawn = Kinds()[0].shape;
+  drawn.channels = drawn.filters = 100;
+  drawn.kernel_height = drawn.kernel_width = 1;
+  drawn.pads = {0, 0, 0, 0};
+  drawn.height = drawn.width = 40;
+  drawn.blocked = drawn.output_blocked = true;
+  std::string served;
+  RunOne(drawn, 1, served);
+  EXPECT_NE(served, "ours:rows");
 }
 
 // Images of so many columns that rows which run on are worth summing, and single ones are not: how
