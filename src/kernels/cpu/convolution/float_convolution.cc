@@ -297,8 +297,7 @@ struct ConvolutionPrices {
   double out_of_block;   // an element of the result that is to be plain
   double block_call;     // a convolution
   // As sums of shifted rows.
-  double row_product;     // a multiplication
-  double row_tap;         // a tap of a row of results
+  double row_product;     // a multiplication, those that fill up vectors among them
   double into_row;        // an element of the data
   double from_block;      // more for it, where it comes in blocks
   double apart;           // more for it, where rows go apart by stride
@@ -312,34 +311,33 @@ constexpr ConvolutionPrices kAvx512Prices{.block_product = 8.4,
                                           .lone_block = 0,
                                           .into_block = 230,
                                           .out_of_block = 335,
-                                          .block_call = 500e3,
+                                          .block_call = 280e3,
                                           .row_product = 8.9,
-                                          .row_tap = 10,
-                                          .into_row = 75,
+                                          .into_row = 70,
                                           .from_block = 150,
-                                          .apart = 135,
-                                          .out_of_row = 55,
+                                          .apart = 140,
+                                          .out_of_row = 62,
                                           .to_block = 400,
-                                          .row_of_data = 3000,
-                                          .row_of_results = 6600};
+                                          .row_of_data = 3500,
+                                          .row_of_results = 1600};
 constexpr ConvolutionPrices kAvx2Prices{.block_product = 15.5,
                                         .lone_block = 17.5,
-                                        .into_block = 270,
-                                        .out_of_block = 117,
-                                        .block_call = 760e3,
-                                        .row_product = 16,
-                                        .row_tap = 0,
-                                        .into_row = 66,
+                                        .into_block = 255,
+                                        .out_of_block = 113,
+                                        .block_call = 1000e3,
+                                        .row_product = 15.5,
+                                        .into_row = 76,
                                         .from_block = 150,
-                                        .apart = 240,
-                                        .out_of_row = 81,
+                                        .apart = 250,
+                                        .out_of_row = 89,
                                         .to_block = 400,
-                                        .row_of_data = 3200,
-                                        .row_of_results = 6100};
+                                        .row_of_data = 2100,
+                                        .row_of_results = 4100};
 
 // Whether sums of rows take less time than blocks of channels, which would be partly empty, or
-// would have to be made and undone.
-bool RowsAreFaster(const FloatConvolution& wanted) {
+// would have to be made and undone. `idle`: see RowSuitability; all threads share out blocks.
+bool RowsAreFaster(const FloatConvolution& wanted, double idle) {
+  constexpr double kClearly = 0.9;
   const ConvolutionShape& shape = wanted.shape;
   const Window& window = shape.window;
   const bool wide = BlockSize() == kBlockOfAvx512;
@@ -367,21 +365,24 @@ bool RowsAreFaster(const FloatConvolution& wanted) {
 
   const bool one_row = window.KernelSize() == 1 && window.input == window.output;
   const bool strides = window.strides[1] > 1 || window.strides[2] > 1;
-  const double rows_out =
-      batch * static_cast<double>(one_row ? 1 : window.output[0] * window.output[1]);
-  const auto channels = static_cast<double>(shape.channels);
-  const auto filters = static_cast<double>(shape.filters);
-  const double taps = static_cast<double>(window.KernelSize() * shape.GroupChannels()) * filters;
+  const int64_t columns = one_row ? window.OutputSize() : window.output[2];
+  const int64_t rows_out = shape.batch * window.OutputSize() / columns;
+  // Short rows run on into each other, over the padding between them.
+  const int64_t pitch =
+      one_row ? rounded(columns) : columns + (window.Extent(2) - 1) / window.strides[2];
+  const int64_t summed_columns = std::min(rounded(columns), pitch);
+  const double row_products = static_cast<double>(rows_out * summed_columns) *
+                              static_cast<double>(window.KernelSize() * shape.GroupChannels()) *
+                              static_cast<double>(shape.filters);
   const double rows =
-      batch * static_cast<double>(window.OutputSize()) * taps * prices.row_product +
-      rows_out * taps * prices.row_tap +
+      row_products * prices.row_product +
       data * (prices.into_row + (wanted.source_blocked ? prices.from_block : 0) +
               (strides ? prices.apart : 0)) +
       results * (prices.out_of_row + (wanted.destination_blocked ? prices.to_block : 0)) +
-      rows_out * static_cast<double>(window.kernel[0] * window.kernel[1]) * channels *
+      static_cast<double>(rows_out * window.kernel[0] * window.kernel[1] * shape.channels) *
           prices.row_of_data +
-      rows_out * filters * prices.row_of_results;
-  return rows < blocks;
+      static_cast<double>(rows_out * shape.filters) * prices.row_of_results;
+  return rows * idle < kClearly * blocks;
 }
 
 // Axes of one place behind the others come before them: every byte lies where it did, and rows are
@@ -422,8 +423,8 @@ Result<KernelPointer> MakeOwnConvolution(const KernelSite& site, const FloatConv
   if (site.alternatives.Offer("onednn")) return KernelPointer();
   const bool packs = site.packed_weights != nullptr && site.inputs[kConvolutionWeights].constant;
   const int64_t depth = wanted.shape.GroupChannels() * wanted.shape.window.KernelSize();
-  const bool rows = SuitsRowConvolution(site, wanted);
-  if (rows && (RowsAreFaster(wanted) || (!packs && depth <= kMostRowTaps))) {
+  const RowSuitability rows = SuitsRowConvolution(site, wanted);
+  if (rows.suits && (RowsAreFaster(wanted, rows.idle) || (!packs && depth <= kMostRowTaps))) {
     return MakeRowConvolution(site, wanted);
   }
   const bool one_row = IsOneRow(wanted.shape);
@@ -467,9 +468,12 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
   if (!depthwise && MostlyMeetsPadding(wanted.shape) && !site.alternatives.Offer("all taps")) {
     return MakeLiveTapConvolution(site, wanted);
   }
-  const bool rows = !depthwise && SuitsRowConvolution(site, wanted);
+  const RowSuitability suitability =
+      depthwise ? RowSuitability() : SuitsRowConvolution(site, wanted);
+  const bool rows = suitability.suits;
   if (rows && site.alternatives.Offer("rows")) return MakeRowConvolution(site, wanted);
-  if (rows && has_fast && RowsAreFaster(wanted) && !site.alternatives.Offer("blocks")) {
+  if (rows && has_fast && RowsAreFaster(wanted, suitability.idle) &&
+      !site.alternatives.Offer("blocks")) {
     return MakeRowConvolution(site, wanted);
   }
   std::vector<Division> divisions;

@@ -111,6 +111,28 @@ struct RowStripe {
     return best;
   }
 
+  int64_t Stripes(const ConvolutionShape& shape) const {
+    return (shape.window.output[1] + rows - 1) / rows;
+  }
+  int64_t Stretches(const ConvolutionShape& shape) const {
+    return (shape.window.output[2] + columns - 1) / columns;
+  }
+  // Stripes of all images, groups and planes.
+  int64_t Units(const ConvolutionShape& shape) const {
+    return shape.batch * shape.groups * shape.window.output[0] * Stripes(shape) * Stretches(shape);
+  }
+  // That share the work: each needs a place in the workspace.
+  int64_t ThreadsFor(const ConvolutionShape& shape, Bytes most_workspace) const {
+    const int64_t room = most_workspace.value() / std::max<int64_t>(Size().value(), 1);
+    return std::clamp<int64_t>(room, 1, std::min(ThreadsWorthIt(shape), Units(shape)));
+  }
+  static int64_t ThreadsWorthIt(const ConvolutionShape& shape) {
+    const int64_t work =
+        SaturatingMultiply(shape.batch * shape.filters * shape.window.OutputSize(),
+                           SaturatingMultiply(shape.GroupChannels(), shape.window.KernelSize()));
+    return std::clamp<int64_t>(work / kRowThreadWork, 1, Threads());
+  }
+
   int64_t TileFilter() const { return rows * tile_row; }
   // The share of sums that somebody needs.
   double Useful() const {
@@ -145,16 +167,9 @@ class RowConvolution final : public Kernel {
                      wanted.destination_blocked ? BlockSize() : 1},
         stripe_(RowStripe::Of(site, wanted)),
         finish_(wanted.activation) {
-    const Window& window = shape_.window;
-    stripes_ = (window.output[1] + stripe_.rows - 1) / stripe_.rows;
-    stretches_ = (window.output[2] + stripe_.columns - 1) / stripe_.columns;
-    const int64_t units = Units();
-    const int64_t work =
-        SaturatingMultiply(shape_.batch * shape_.filters * window.OutputSize(),
-                           SaturatingMultiply(shape_.GroupChannels(), window.KernelSize()));
-    const int64_t room = site.most_workspace.value() / std::max<int64_t>(stripe_.Size().value(), 1);
-    parts_ = std::clamp<int64_t>(std::min(work / kRowThreadWork, room), 1,
-                                 std::min<int64_t>(Threads(), units));
+    stripes_ = stripe_.Stripes(shape_);
+    stretches_ = stripe_.Stretches(shape_);
+    parts_ = stripe_.ThreadsFor(shape_, site.most_workspace);
     WorkspaceLayout workspace;
     for (int64_t part = 0; part < parts_; ++part) {
       held_.push_back(workspace.Take(Bytes(sizeof(float)) * stripe_.held));
@@ -194,9 +209,7 @@ class RowConvolution final : public Kernel {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
   }
 
-  int64_t Units() const {
-    return shape_.batch * shape_.groups * shape_.window.output[0] * stripes_ * stretches_;
-  }
+  int64_t Units() const { return stripe_.Units(shape_); }
 
   // By how far places are behind a multiple of the stride: whether any tap looks at them.
   std::vector<bool> MetPhases(size_t axis) const {
@@ -426,18 +439,21 @@ class RowConvolution final : public Kernel {
 
 }  // namespace
 
-bool SuitsRowConvolution(const KernelSite& site, const FloatConvolution& given) {
+RowSuitability SuitsRowConvolution(const KernelSite& site, const FloatConvolution& given) {
   const FloatConvolution wanted = WithOneRow(given);
   const ConvolutionShape& shape = wanted.shape;
   const bool splits_blocks =
       wanted.destination_blocked && shape.groups > 1 && shape.GroupFilters() % BlockSize() != 0;
-  if (splits_blocks) return false;
+  if (splits_blocks) return {};
   // Who serves must not depend on the threads where every bit must not.
   std::optional<ThreadScope> one;
   if (site.deterministic) one.emplace(1);
   const RowStripe stripe = RowStripe::Of(site, wanted);
-  return stripe.Useful() >= kUsefulSums &&
-         stripe.Size() <= std::min(site.most_workspace, kMostRowBytes);
+  const bool suits = stripe.Useful() >= kUsefulSums &&
+                     stripe.Size() <= std::min(site.most_workspace, kMostRowBytes);
+  return {.suits = suits,
+          .idle = static_cast<double>(RowStripe::ThreadsWorthIt(shape)) /
+                  static_cast<double>(stripe.ThreadsFor(shape, site.most_workspace))};
 }
 
 KernelPointer MakeRowConvolution(const KernelSite& site, const FloatConvolution& wanted) {

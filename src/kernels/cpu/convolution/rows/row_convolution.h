@@ -9,9 +9,14 @@ namespace plimsoll::kernels::cpu {
 // that some output rows look at are brought into the workspace once, with their padding and apart
 // by stride. Data and output may be blocked.
 //
+struct RowSuitability {
+  bool suits = false;
+  double idle = 1;  // threads that the work is worth, for each that has a part and a workspace
+};
+
 // Whether the shape is one for it, whatever else there is: few sums are made that nobody needs, and
 // the workspace is small.
-bool SuitsRowConvolution(const KernelSite& site, const FloatConvolution& wanted);
+RowSuitability SuitsRowConvolution(const KernelSite& site, const FloatConvolution& wanted);
 
 KernelPointer MakeRowConvolution(const KernelSite& site, const FloatConvolution& wanted);
 
