@@ -22,7 +22,6 @@ constexpr int64_t kDirectThreadWork = int64_t{1} << 18;
 // Results whose activation follows while they are in the second cache.
 constexpr int64_t kDirectPieceFloats = int64_t{1} << 15;
 constexpr int64_t kDirectPiecesOfThread = 3;
-// Of a single row: whole tiles.
 constexpr int64_t kDirectColumns = 48;
 constexpr int64_t kMostDirectPlaces = 16;
 constexpr int64_t kMostDirectTaps = 1024;
@@ -33,6 +32,11 @@ constexpr int64_t kFewPlainChannels = 16;
 constexpr int64_t kMostSkippingTaps = 25;
 // Of all taps, those that must meet padding.
 constexpr double kDirectPaddingShare = 0.15;
+// Output places that one set of taps has, on average, to fill tiles.
+constexpr int64_t kPlacesOfRectangle = 8;
+// With so many in blocks, tiles of fewer places and more filters are as fast.
+constexpr int64_t kManyFilters = 128;
+constexpr int64_t kManyChannels = 48;
 // oneDNN's loops over several filters reach so far into the padding, with AVX2 and with AVX-512.
 constexpr int64_t kOnednnPadding = 3;
 constexpr int64_t kOnednnWidePadding = 6;
@@ -52,18 +56,19 @@ class DirectConvolution final : public Kernel {
 
   Status Run(const KernelCall& call) const override {
     const int64_t lines = shape_.window.output[CutAxis()];
-    const int64_t line_work = LinePlaces() * kDirectFilters * Depth();
     const int64_t panels = DivideUp(shape_.filters, kDirectFilters);
-    const int64_t piece = LinesOfPiece(panels);
+    const int64_t at_once = PanelsOfPiece(panels);
+    const int64_t bands = DivideUp(panels, at_once);
+    const int64_t piece = LinesOfPiece(bands, at_once);
     const int64_t pieces = DivideUp(lines, piece);
-    const int64_t grain = std::max<int64_t>(kDirectThreadWork / (piece * line_work), 1);
-    ParallelFor(shape_.batch * panels * pieces, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end;) {
-        const int64_t panel = part % panels;
-        const int64_t first = part / panels % pieces * piece;
-        const int64_t some = std::min({kMostDirectPanels, panels - panel, end - part});
-        RunPiece(call, part / panels / pieces, panel, some, first, std::min(first + piece, lines));
-        part += some;
+    const int64_t work = piece * LinePlaces() * at_once * kDirectFilters * Depth();
+    const int64_t grain = std::max<int64_t>(kDirectThreadWork / work, 1);
+    ParallelFor(shape_.batch * pieces * bands, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t panel = part % bands * at_once;
+        const int64_t first = part / bands % pieces * piece;
+        RunPiece(call, part / bands / pieces, panel, std::min(at_once, panels - panel), first,
+                 std::min(first + piece, lines));
       }
     });
     return {};
@@ -74,14 +79,27 @@ class DirectConvolution final : public Kernel {
   size_t CutAxis() const { return shape_.window.output[1] == 1 ? 2 : 1; }
   int64_t LinePlaces() const { return CutAxis() == 2 ? 1 : shape_.window.output[2]; }
 
-  // Few enough that every thread has some pieces, since padding makes them unequal.
-  int64_t LinesOfPiece(int64_t panels) const {
+  // As many as can be worked on at once, unless lines are too few for all threads.
+  int64_t PanelsOfPiece(int64_t panels) const {
+    const int64_t lines = shape_.batch * shape_.window.output[CutAxis()] / LeastLines();
+    int64_t at_once = std::min(kMostDirectPanels, panels);
+    while (at_once > 1 && Threads() > 1 && DivideUp(panels, at_once) * lines < Threads()) {
+      at_once /= 2;
+    }
+    return at_once;
+  }
+  int64_t LeastLines() const { return CutAxis() == 2 ? kDirectColumns : 1; }
+
+  // Few enough that every thread has some pieces, since padding makes them unequal, and all about
+  // as many. Of a single row: whole tiles.
+  int64_t LinesOfPiece(int64_t bands, int64_t panels) const {
     const int64_t lines = shape_.window.output[CutAxis()];
-    const int64_t fit = kDirectPieceFloats / (LinePlaces() * kDirectFilters);
-    const int64_t share = shape_.batch * panels * lines / (kDirectPiecesOfThread * Threads());
+    const int64_t fit = kDirectPieceFloats / (LinePlaces() * panels * kDirectFilters);
+    const int64_t share = shape_.batch * bands * lines / (kDirectPiecesOfThread * Threads());
     const int64_t wanted = Threads() > 1 ? std::min(fit, share) : fit;
-    const int64_t whole_tiles = DivideUp(wanted, kDirectColumns) * kDirectColumns;
-    return std::clamp<int64_t>(CutAxis() == 2 ? whole_tiles : wanted, 1, lines);
+    const int64_t most =
+        std::clamp<int64_t>(DivideUp(wanted, LeastLines()) * LeastLines(), 1, lines);
+    return CutAxis() == 2 ? most : DivideUp(lines, DivideUp(lines, most));
   }
 
   DirectConvolution(const KernelSite& site, const FloatConvolution& wanted)
@@ -275,20 +293,24 @@ bool CanBeDirectConvolution(const FloatConvolution& wanted) {
 bool SuitsDirectConvolution(const FloatConvolution& wanted) {
   const Window& window = wanted.shape.window;
   if (!CanBeDirectConvolution(wanted) || window.KernelSize() > kMostSuitableTaps) return false;
-  if (!wanted.source_blocked) {
-    if (MostlyMeetsPadding(wanted.shape)) return true;
-    // oneDNN sums over few channels as they lie; all others are brought into blocks first.
-    if (wanted.shape.channels <= kFewPlainChannels) return false;
-    const bool skips = window.strides[1] > 1 || window.strides[2] > 1;
-    if (skips && window.KernelSize() <= kMostSkippingTaps) return true;
-  }
+  if (!wanted.source_blocked && MostlyMeetsPadding(wanted.shape)) return true;
+  // oneDNN sums over few channels as they lie; all others are brought into blocks first.
+  if (!wanted.source_blocked && wanted.shape.channels <= kFewPlainChannels) return false;
   const int64_t reach = BlockSize() == 16 ? kOnednnWidePadding : kOnednnPadding;
   if (std::max(window.begin[2], window.End(2)) > reach) return true;
-  double met = 0;
   const std::vector<TapBand> columns = TapBandsOf(window, 2);
-  for (const TapBand& rows : TapBandsOf(window, 1)) {
+  const std::vector<TapBand> rows = TapBandsOf(window, 1);
+  const auto rectangles = static_cast<int64_t>(columns.size() * rows.size());
+  const bool many = wanted.source_blocked && wanted.shape.filters >= kManyFilters &&
+                    wanted.shape.channels >= kManyChannels;
+  if (window.OutputSize() < kPlacesOfRectangle * rectangles && !many) return false;
+  const bool skips = window.strides[1] > 1 || window.strides[2] > 1;
+  if (!wanted.source_blocked && skips && window.KernelSize() <= kMostSkippingTaps) return true;
+  double met = 0;
+  for (const TapBand& some_rows : rows) {
     for (const TapBand& some : columns) {
-      met += static_cast<double>(rows.length() * some.length() * rows.taps() * some.taps());
+      met +=
+          static_cast<double>(some_rows.length() * some.length() * some_rows.taps() * some.taps());
     }
   }
   const auto all = static_cast<double>(window.OutputSize() * window.KernelSize());

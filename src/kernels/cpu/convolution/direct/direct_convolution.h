@@ -16,7 +16,7 @@ bool CanBeDirectConvolution(const FloatConvolution& wanted);
 
 // Whether that is faster than oneDNN: windows meet much padding, or reach further into it than
 // oneDNN's loops over several filters can, or skip places of plain data that oneDNN would bring
-// into blocks first.
+// into blocks first; and places that meet the same taps fill tiles.
 bool SuitsDirectConvolution(const FloatConvolution& wanted);
 
 }  // namespace plimsoll::kernels::cpu

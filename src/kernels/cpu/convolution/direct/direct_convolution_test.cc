@@ -64,12 +64,12 @@ TEST(DirectConvolutionTest, GivesWhatTheStandardsOperatorsGive) {
     const ThreadScope scope(threads);
     const auto formed = [&](const HostTensor& plain) { return blocked ? Blocked(plain) : plain; };
     for (const Case& one : cases) {
-      const HostTensor x = Wavy({2, one.channels, 13, 17});
+      const HostTensor x = Wavy({2, one.channels, 21, 27});
       const HostTensor w = Wavy({one.filters, one.channels, one.kernel, one.kernel}, 1);
       const HostTensor bias = Wavy({one.filters}, 2);
       const int64_t extent = (one.kernel - 1) * one.dilation + 1;
-      const int64_t height = (13 + 2 * one.pad - extent) / one.stride + 1;
-      const int64_t width = (17 + 2 * one.pad - extent) / one.stride + 1;
+      const int64_t height = (21 + 2 * one.pad - extent) / one.stride + 1;
+      const int64_t width = (27 + 2 * one.pad - extent) / one.stride + 1;
       const HostTensor residual = Wavy({2, one.filters, height, width}, 3);
       Attributes attributes = WindowOf(one);
       attributes.insert(attributes.end(), {{"channels", one.channels},
@@ -120,6 +120,24 @@ TEST(DirectConvolutionTest, LeavesDenseWindowsAndWeightsThatAreNotPackedToOthers
   EXPECT_EQ(implementation(8, &weights), "ours:direct");
   EXPECT_NE(implementation(1, &weights), "ours:direct");
   EXPECT_NE(implementation(8, nullptr), "ours:direct");
+}
+
+TEST(DirectConvolutionTest, LeavesSmallImagesWhoseTilesWouldBeMostlyEmptyToOthers) {
+  const auto implementation = [](int64_t image, int64_t channels) {
+    const Attributes attributes = {{"pads", std::vector<int64_t>(4, 2)},
+                                   {"channels", channels},
+                                   {"block", int64_t{BlockSize()}},
+                                   {"input_blocked", int64_t{1}},
+                                   {"output_blocked", int64_t{1}}};
+    HeapPackedWeights weights;
+    const auto prepared =
+        Prepare(Ours("FusedConv", attributes),
+                {Blocked(Wavy({1, channels, image, image})), Wavy({channels, channels, 5, 5}, 1)},
+                {1}, &weights);
+    return std::string(prepared->kernel->implementation());
+  };
+  EXPECT_NE(implementation(7, 32), "ours:direct") << "a rectangle has two places";
+  EXPECT_EQ(implementation(7, 128), "ours:direct") << "but eight panels";
 }
 
 TEST(DirectTileTest, ABlockMayBeSmallerThanAVector) {

@@ -288,8 +288,8 @@ std::vector<Kind> Kinds() {
   add("few filters", 32, 3, 1, {64, 64}, {7, 7}, {1, 1}, {1, 1}, {3, 3, 3, 3}, "ours:rows");
   add("1x1, channels that fill no blocks", 52, 116, 1, {40, 40}, {1, 1}, {1, 1}, {1, 1},
       {0, 0, 0, 0}, "ours:rows");
-  add("3x3, channels that fill no blocks", 9, 20, 1, {56, 56}, {3, 3}, {1, 1}, {1, 1},
-      {1, 1, 1, 1}, "ours:rows");
+  add("3x3, channels that fill no blocks", 9, 20, 1, {56, 56}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1},
+      "ours:rows");
   add("odd channels", 27, 21, 1, {17, 19}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1});
   add("one axis", 40, 64, 1, {1, 1600}, {1, 15}, {1, 1}, {1, 1}, {0, 7, 0, 7});
   add("one axis, wide strides", 1, 64, 1, {1, 8000}, {1, 80}, {1, 5}, {1, 1}, {0, 0, 0, 0});
