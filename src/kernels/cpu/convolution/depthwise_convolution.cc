@@ -105,6 +105,8 @@ class DepthwiseConvolution final : public Kernel {
         source_blocked_(wanted.source_blocked),
         stripe_(Stripe::Of(wanted)),
         units_(wanted.shape.batch * Blocks()),
+        met_rows_(PhasesOf(1, stripe_.tap_rows)),
+        met_columns_(PhasesOf(2, stripe_.tap_columns)),
         finish_(wanted.activation) {
     const int64_t work = shape_.window.KernelSize() * shape_.window.OutputSize() *
                          shape_.GroupFilters() * shape_.batch * shape_.channels;
@@ -163,6 +165,11 @@ class DepthwiseConvolution final : public Kernel {
 
   static const float* Input(const KernelCall& call, size_t i) {
     return i < call.inputs.size() ? static_cast<const float*>(call.inputs[i]) : nullptr;
+  }
+
+  std::vector<bool> PhasesOf(size_t axis, const LiveTaps& taps) const {
+    return PhasesThatTapsMeet(taps.count, shape_.window.dilations[axis],
+                              shape_.window.strides[axis]);
   }
 
   int64_t Blocks() const { return (shape_.channels + stripe_.lanes - 1) / stripe_.lanes; }
@@ -286,6 +293,7 @@ class DepthwiseConvolution final : public Kernel {
     const int64_t lanes = std::min(stripe_.lanes, shape_.channels - channel);
     if (area.x != own.area.x) PadRows(left, own.held);
     for (int64_t row = first; row < end; ++row) {
+      if (!met_rows_[static_cast<size_t>((row - top) % window.strides[1])]) continue;
       float* const to = own.held + (row - first) * stripe_.row;
       if (source_blocked_) {
         LoadRow(source + row * window.input[2] * block, left, lanes, to);
@@ -327,6 +335,7 @@ class DepthwiseConvolution final : public Kernel {
   void PadRows(int64_t left, float* held) const {
     const int64_t length = stripe_.length - kPlaneSlack;
     for (int64_t phase = 0; phase < shape_.window.strides[2]; ++phase) {
+      if (!met_columns_[static_cast<size_t>(phase)]) continue;
       const Inside inside = InsideOf(left + phase);
       for (int64_t i = 0; i < stripe_.lanes * stripe_.held_rows; ++i) {
         float* const row = held + i * stripe_.row + phase * stripe_.length;
@@ -341,6 +350,7 @@ class DepthwiseConvolution final : public Kernel {
     const int64_t step = shape_.window.strides[2];
     const int64_t block = source_blocked_ ? stripe_.lanes : 1;
     for (int64_t phase = 0; phase < step; ++phase) {
+      if (!met_columns_[static_cast<size_t>(phase)]) continue;
       const int64_t at = left + phase;
       float* const row = to + phase * stripe_.length;
       const auto [low, high] = InsideOf(at);
@@ -362,6 +372,8 @@ class DepthwiseConvolution final : public Kernel {
   bool source_blocked_;
   Stripe stripe_;
   int64_t units_;
+  std::vector<bool> met_rows_;  // by how far they are behind a multiple of the stride
+  std::vector<bool> met_columns_;
   RowFinish finish_;
   int64_t parts_ = 1;          // stretches of units, one for each thread
   std::vector<int64_t> held_;  // places in the workspace, by part

@@ -84,4 +84,10 @@ Result<Window> ReadTransposedWindow(const KernelSite& site, const Dims& data, co
   return window;
 }
 
+std::vector<bool> PhasesThatTapsMeet(int64_t taps, int64_t dilation, int64_t stride) {
+  std::vector<bool> met(static_cast<size_t>(stride));
+  for (int64_t tap = 0; tap < taps; ++tap) met[static_cast<size_t>(tap * dilation % stride)] = true;
+  return met;
+}
+
 }  // namespace plimsoll::kernels::cpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/kernel.h"
 
@@ -52,5 +53,8 @@ Result<Window> ReadWindow(const KernelSite& site, const Dims& data, const Dims& 
                           const Dims& output);
 Result<Window> ReadTransposedWindow(const KernelSite& site, const Dims& data, const Dims& kernel,
                                     const Dims& output);
+
+// By how far places are behind a multiple of the stride: whether any tap looks at them.
+std::vector<bool> PhasesThatTapsMeet(int64_t taps, int64_t dilation, int64_t stride);
 
 }  // namespace plimsoll::kernels::cpu

@@ -211,20 +211,10 @@ class RowConvolution final : public Kernel {
 
   int64_t Units() const { return stripe_.Units(shape_); }
 
-  // By how far places are behind a multiple of the stride: whether any tap looks at them.
-  std::vector<bool> MetPhases(size_t axis) const {
-    const Window& window = shape_.window;
-    std::vector<bool> met(static_cast<size_t>(window.strides[axis]));
-    for (int64_t tap = 0; tap < window.kernel[axis]; ++tap) {
-      met[static_cast<size_t>(tap * window.dilations[axis] % window.strides[axis])] = true;
-    }
-    return met;
-  }
-
   void PlaceTaps() {
     const Window& window = shape_.window;
-    met_rows_ = MetPhases(1);
-    met_columns_ = MetPhases(2);
+    met_rows_ = PhasesThatTapsMeet(window.kernel[1], window.dilations[1], window.strides[1]);
+    met_columns_ = PhasesThatTapsMeet(window.kernel[2], window.dilations[2], window.strides[2]);
     const int64_t down = window.strides[1];
     const int64_t right = window.strides[2];
     for (int64_t plane = 0; plane < shape_.GroupChannels() * window.kernel[0]; ++plane) {
@@ -431,7 +421,7 @@ class RowConvolution final : public Kernel {
   int64_t stretches_ = 1;
   int64_t parts_ = 1;                         // shares of the work, one for each thread
   std::vector<int64_t> taps_;                 // where each tap lies, from its output place
-  std::vector<bool> met_rows_, met_columns_;  // MetPhases
+  std::vector<bool> met_rows_, met_columns_;  // PhasesThatTapsMeet
   std::vector<int64_t> held_;                 // places in the workspace, by part
   std::vector<int64_t> tiles_;
   Bytes workspace_;
