@@ -28,6 +28,7 @@ def feed_of(session, seed):
     kinds = {"tensor(float)": lambda shape: draw.standard_normal(shape).astype(np.float32),
              "tensor(double)": lambda shape: draw.standard_normal(shape),
              "tensor(bool)": lambda shape: np.arange(np.prod(shape)).reshape(shape) % 8 < 6,
+             "tensor(int32)": lambda shape: draw.integers(0, 20, shape, np.int32),
              "tensor(int64)": lambda shape: draw.integers(0, 20, shape)}
     return {port.name: kinds[port.type](port.shape) for port in session.get_inputs()}
 
@@ -51,7 +52,7 @@ def difference(program, model, threads, folder):
         if made.shape != wanted.shape or not np.array_equal(np.isnan(made), np.isnan(wanted)):
             return float("inf")
         spread = float(np.ptp(wanted)) or 1.0
-        largest = max(largest, float(np.nanmax(np.abs(made - wanted), initial=0)) / spread)
+        largest = max(largest, float(np.nanmax(np.abs(np.subtract(made, wanted, dtype=np.float64)), initial=0)) / spread)
     return largest
 
 
@@ -73,10 +74,12 @@ def main():
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="comma-separated families")
+    parser.add_argument("--operators", action="store_true", help="single operators instead of networks")
     parser.add_argument("--keep", type=pathlib.Path, help="write the models here and leave them")
     parser.add_argument("--results-only", action="store_true")
     options = parser.parse_args()
-    families = options.only.split(",") if options.only else [*drawn_networks.FAMILIES, *drawn_networks.SMALL_FAMILIES]
+    drawn = drawn_networks.OPERATORS if options.operators else [*drawn_networks.FAMILIES, *drawn_networks.SMALL_FAMILIES]
+    families = options.only.split(",") if options.only else list(drawn)
     wrong = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or pathlib.Path(scratch)
