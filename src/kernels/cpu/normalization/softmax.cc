@@ -6,6 +6,7 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
 #include "kernels/cpu/vector/float_rows.h"
+#include "kernels/cpu/vector/fold_rows.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
 
@@ -44,9 +45,7 @@ void FloatColumns(Kind kind, const float* x, const AxisSplit& split, int64_t col
   std::array<float, kColumns> sums;
   std::fill_n(largest.begin(), columns, -std::numeric_limits<float>::infinity());
   std::fill_n(sums.begin(), columns, 0.0f);
-  for (int64_t i = 0; i < split.length; ++i) {
-    RowMaxTo(x + i * split.inner, columns, largest.data());
-  }
+  FoldRowsInto(RowFold::kMax, x, split.inner, split.length, columns, largest.data());
   // Lanes whose largest element is infinite end as NaN, as infinity minus infinity does.
   for (int64_t c = 0; c < columns; ++c) {
     if (!std::isfinite(largest[c])) sums[c] = std::numeric_limits<float>::quiet_NaN();

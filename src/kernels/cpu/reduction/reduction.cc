@@ -5,8 +5,8 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
 #include "kernels/cpu/reduction/axis_groups.h"
-#include "kernels/cpu/reduction/float_reduction.h"
 #include "kernels/cpu/reduction/reduction_steps.h"
+#include "kernels/cpu/reduction/row_reduction.h"
 #include "kernels/parallel.h"
 
 namespace plimsoll::kernels::cpu {
@@ -140,9 +140,7 @@ Result<KernelPointer> MakeReduction(KernelSite& site) {
   PLIMSOLL_ASSIGN(const std::vector<bool> folded, FoldedAxes(site));
   AxisGroups groups = GroupAxes(site.inputs[0].dims, folded);
   if (!site.outputs[0].sized) SetReducedDims(site, folded);
-  if (type == DataType::kFloat32) {
-    if (KernelPointer kernel = MakeFloatReduction(site.node().op, groups)) return kernel;
-  }
+  if (KernelPointer kernel = MakeRowReduction(site.node().op, type, groups)) return kernel;
   if (WideElementsOf<double>(type).load == nullptr) {
     return site.Unsupported("no reduction of this element type");
   }

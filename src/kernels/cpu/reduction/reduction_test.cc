@@ -64,7 +64,7 @@ TEST(ReductionKernelTest, ManyShortRunsGiveWhatDoublesGive) {
     }
     const std::vector<double> wide(elements.begin(), elements.end());
     for (const std::string op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
-                                 "ReduceSumSquare", "ReduceL2", "ReduceL1"}) {
+                                 "ReduceSumSquare", "ReduceL2", "ReduceL1", "ReduceProd"}) {
       for (const Ints& axes : std::vector<Ints>{{1, 3}, {0, 1, 3}}) {
         const auto got = Reduced<float>(op, Numbers(dims, elements), axes);
         const auto expected = Reduced<double>(op, Numbers(dims, wide), axes);
@@ -97,8 +97,8 @@ TEST(ReductionKernelTest, ShortRunsGiveWhatTheyGiveInDouble) {
     const HostTensor x = Numbers<float>({2, 300, run}, elements);
     const HostTensor wide =
         Numbers<double>({2, 300, run}, std::vector<double>(elements.begin(), elements.end()));
-    for (const char* op :
-         {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2"}) {
+    for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare",
+                           "ReduceL2", "ReduceL1", "ReduceProd"}) {
       const std::vector<float> got = Reduced<float>(op, x, {2});
       const std::vector<double> expected = Reduced<double>(op, wide, {2});
       ASSERT_EQ(got.size(), expected.size());
@@ -107,6 +107,33 @@ TEST(ReductionKernelTest, ShortRunsGiveWhatTheyGiveInDouble) {
       }
     }
   }
+}
+
+// Whole numbers that wrap around, over every set of axes: those of 16 bits are folded one by one.
+TEST(ReductionKernelTest, WholeNumbersOfAnyWidthAgree) {
+  std::vector<int64_t> wide;
+  for (int64_t i = 0; i < 5 * 70 * 6 * 3; ++i) wide.push_back(i * 7919 % 83 - 41);
+  const Dims dims = {5, 70, 6, 3};
+  const std::vector<int32_t> narrow(wide.begin(), wide.end());
+  const std::vector<int16_t> shorts(wide.begin(), wide.end());
+  for (const std::string op :
+       {"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceSumSquare"}) {
+    for (const Ints& axes :
+         std::vector<Ints>{{0}, {1}, {2}, {3}, {1, 3}, {0, 1, 2}, {2, 3}, {0, 1, 2, 3}}) {
+      const auto got = Reduced<int64_t>(op, Numbers(dims, wide), axes);
+      const std::vector<int16_t> low(got.begin(), got.end());
+      EXPECT_EQ(low, Reduced<int16_t>(op, Numbers(dims, shorts), axes)) << op;
+      EXPECT_EQ(std::vector<int32_t>(got.begin(), got.end()),
+                Reduced<int32_t>(op, Numbers(dims, narrow), axes))
+          << op;
+    }
+  }
+  const int32_t largest = std::numeric_limits<int32_t>::max();
+  EXPECT_THAT(Reduced<int32_t>("ReduceSum", Numbers<int32_t>({2}, {largest, 1}), {0}),
+              ElementsAre(std::numeric_limits<int32_t>::lowest()));
+  EXPECT_THAT(Reduced<int32_t>("ReduceMean", Numbers<int32_t>({2}, {largest, largest}), {0}),
+              ElementsAre(largest))
+      << "their sum needs more bits";
 }
 
 TEST(ReductionKernelTest, EmptySetsGiveWhatTheStandardSays) {

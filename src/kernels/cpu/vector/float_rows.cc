@@ -113,6 +113,19 @@ float Sum(const float* x, int64_t count) {
   return SumOf(x, count, 0.0f, [](Vector total, Vector v) { return hn::Add(total, v); });
 }
 
+float SumOfMagnitudes(const float* x, int64_t count) {
+  return SumOf(x, count, 0.0f, [](Vector total, Vector v) { return hn::Add(total, hn::Abs(v)); });
+}
+
+float Product(const float* x, int64_t count) {
+  const auto times = [](Vector a, Vector b) { return hn::Mul(a, b); };
+  HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
+  hn::Store(Fold(x, count, 1.0f, 1.0f, times, times), kVectors, lanes);
+  float product = lanes[0];
+  for (size_t i = 1; i < hn::Lanes(kVectors); ++i) product *= lanes[i];
+  return product;
+}
+
 float SumOfSquares(const float* x, int64_t count, float center) {
   const Vector shift = hn::Set(kVectors, center);
   return SumOf(x, count, center, [shift](Vector total, Vector v) {
@@ -291,18 +304,6 @@ void AddTo(const float* x, int64_t count, float factor, float* y) {
   MapRows(x, y, count, y, [times](Vector v, Vector old) { return hn::MulAdd(v, times, old); });
 }
 
-void AddSquaresTo(const float* x, int64_t count, float* y) {
-  MapRows(x, y, count, y, [](Vector v, Vector old) { return hn::MulAdd(v, v, old); });
-}
-
-void MaxTo(const float* x, int64_t count, float* y) {
-  MapRows(x, y, count, y, [](Vector v, Vector old) { return Larger(v, old); });
-}
-
-void MinTo(const float* x, int64_t count, float* y) {
-  MapRows(x, y, count, y, [](Vector v, Vector old) { return Smaller(v, old); });
-}
-
 void ExpTo(const float* x, const float* shift, int64_t count, float* sums, float* y) {
   MapRows(x, shift, count, y,
           [](Vector v, Vector minus) { return Exp(kVectors, hn::Sub(v, minus)); });
@@ -327,6 +328,8 @@ HWY_AFTER_NAMESPACE();
 namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(Sum);
+HWY_EXPORT(SumOfMagnitudes);
+HWY_EXPORT(Product);
 HWY_EXPORT(SumOfSquares);
 HWY_EXPORT(Dot);
 HWY_EXPORT(Max);
@@ -339,14 +342,15 @@ HWY_EXPORT(LogSoftmax);
 HWY_EXPORT(ExpSum);
 HWY_EXPORT(SoftCap);
 HWY_EXPORT(AddTo);
-HWY_EXPORT(AddSquaresTo);
-HWY_EXPORT(MaxTo);
-HWY_EXPORT(MinTo);
 HWY_EXPORT(ExpTo);
 HWY_EXPORT(MultiplyBy);
 HWY_EXPORT(Subtract);
 
 float RowSum(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(Sum)(x, count); }
+float RowSumOfMagnitudes(const float* x, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(SumOfMagnitudes)(x, count);
+}
+float RowProduct(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(Product)(x, count); }
 float RowSumOfSquares(const float* x, int64_t count, float center) {
   return HWY_DYNAMIC_DISPATCH(SumOfSquares)(x, count, center);
 }
@@ -381,11 +385,6 @@ void RowSoftCap(float* x, int64_t count, float cap) {
 void RowAddTo(const float* x, int64_t count, float factor, float* y) {
   HWY_DYNAMIC_DISPATCH(AddTo)(x, count, factor, y);
 }
-void RowAddSquaresTo(const float* x, int64_t count, float* y) {
-  HWY_DYNAMIC_DISPATCH(AddSquaresTo)(x, count, y);
-}
-void RowMaxTo(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(MaxTo)(x, count, y); }
-void RowMinTo(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(MinTo)(x, count, y); }
 void RowExpTo(const float* x, const float* shift, int64_t count, float* sums, float* y) {
   HWY_DYNAMIC_DISPATCH(ExpTo)(x, shift, count, sums, y);
 }

@@ -7,7 +7,7 @@
 
 namespace plimsoll::kernels::cpu {
 
-// The kernel of a reduction of float32 over vectors; null for operators that have none.
-KernelPointer MakeFloatReduction(std::string_view op, const AxisGroups& groups);
+// The kernel of a reduction over vectors; null for operators and types that have none.
+KernelPointer MakeRowReduction(std::string_view op, graph::DataType type, const AxisGroups& groups);
 
 }  // namespace plimsoll::kernels::cpu
