@@ -50,10 +50,25 @@ struct FoldStep {
   }
 };
 
-template <typename Step, typename T>
-HWY_INLINE T TakeOne(T total, T x) {
-  const hn::CappedTag<T, 1> d;
-  return hn::GetLane(Step::Take(hn::Set(d, total), hn::Set(d, x)));
+// A vector of totals and fewer elements than two vectors have become one total: halves of it join,
+// and each size of vectors takes what it can.
+template <RowFold kFold, typename D, typename T>
+HWY_INLINE T FoldLanes(D d, hn::Vec<D> totals, const T* x, int64_t count) {
+  const auto width = static_cast<int64_t>(hn::Lanes(d));
+  if (count >= width) {
+    totals = FoldStep<kFold>::Take(totals, hn::LoadU(d, x));
+    x += width;
+    count -= width;
+  }
+#if HWY_TARGET != HWY_SCALAR  // which has no halves
+  if constexpr (hn::MaxLanes(D()) > 1) {
+    const hn::Half<D> half;
+    const auto joined = FoldStep<FoldStep<kFold>::kJoin>::Take(hn::LowerHalf(half, totals),
+                                                               hn::UpperHalf(half, totals));
+    return FoldLanes<kFold>(half, joined, x, count);
+  }
+#endif
+  return hn::GetLane(totals);
 }
 
 template <RowFold kFold, typename T>
@@ -71,12 +86,7 @@ HWY_INLINE T FoldIntegers(const T* x, int64_t count) {
     e = Step::Take(e, hn::LoadU(d, x + i + 3 * width));
   }
   for (; i + width <= count; i += width) a = Step::Take(a, hn::LoadU(d, x + i));
-  HWY_ALIGN T lanes[hn::MaxLanes(d)];
-  hn::Store(Join::Take(Join::Take(a, b), Join::Take(c, e)), d, lanes);
-  T total = lanes[0];
-  for (int64_t lane = 1; lane < width; ++lane) total = TakeOne<Join>(total, lanes[lane]);
-  for (; i < count; ++i) total = TakeOne<Step>(total, x[i]);
-  return total;
+  return FoldLanes<kFold>(d, Join::Take(Join::Take(a, b), Join::Take(c, e)), x + i, count - i);
 }
 
 // The totals of kVectors vectors stay in registers while all rows pass.
