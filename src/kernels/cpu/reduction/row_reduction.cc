@@ -15,9 +15,7 @@ namespace plimsoll::kernels::cpu {
 namespace {
 
 constexpr int64_t kRowReductionGrain = 1 << 14;  // elements that are worth a thread
-constexpr int64_t kRowReductionPiece = 1024;     // results worked on at a time
 constexpr int64_t kMostShort = 8;                // elements of a run
-constexpr int64_t kRowsInOne = 64;  // rows summed before they join the total: errors grow less
 
 enum class End { kNothing, kMean, kRoot, kLogarithm };
 
@@ -143,32 +141,38 @@ void FoldShortRuns(const RowReduction<T>& fold, int64_t run, const T* x, int64_t
 
 // Rows [first, last) of those that are folded.
 template <typename T>
-void FoldRowsOf(const RowReduction<T>& fold, const AxisGroups& groups, const T* x, int64_t first,
-                int64_t last, int64_t count, T* totals) {
+void FoldRowsOf(RowFold fold, const AxisGroups& groups, const T* x, int64_t first, int64_t last,
+                int64_t count, T* totals) {
   const AxisGroup inner = groups.folded.empty() ? AxisGroup() : groups.folded.back();
   for (int64_t row = first; row < last;) {
     const int64_t rows = std::min(last - row, inner.size - row % inner.size);
-    FoldRowsInto(fold.rows, x + OffsetIn(groups.folded, row), inner.stride, rows, count, totals);
+    FoldRowsInto(fold, x + OffsetIn(groups.folded, row), inner.stride, rows, count, totals);
     row += rows;
   }
 }
 
-// Consecutive results out of consecutive elements: `count` of them, at most kRowReductionPiece.
+// Totals of consecutive elements: `count` of them, at most kMostColumns.
+template <typename T>
+void FoldAllRows(RowFold rows, RowFold join, T start, const AxisGroups& groups, const T* x,
+                 int64_t count, T* totals) {
+  std::fill_n(totals, count, start);
+  if (groups.folded_count <= kRowsInOne) {
+    return FoldRowsOf(rows, groups, x, 0, groups.folded_count, count, totals);
+  }
+  std::array<T, kMostColumns> block;
+  for (int64_t first = 0; first < groups.folded_count; first += kRowsInOne) {
+    const int64_t last = std::min(first + kRowsInOne, groups.folded_count);
+    std::fill_n(block.data(), count, start);
+    FoldRowsOf(rows, groups, x, first, last, count, block.data());
+    FoldRowsInto(join, block.data(), 0, 1, count, totals);
+  }
+}
+
+// Consecutive results out of consecutive elements.
 template <typename T>
 void FoldColumns(const RowReduction<T>& fold, const AxisGroups& groups, const T* x, int64_t count,
                  T* y) {
-  std::fill_n(y, count, fold.start);
-  if (groups.folded_count <= kRowsInOne) {
-    FoldRowsOf(fold, groups, x, 0, groups.folded_count, count, y);
-  } else {
-    std::array<T, kRowReductionPiece> block;
-    for (int64_t first = 0; first < groups.folded_count; first += kRowsInOne) {
-      const int64_t last = std::min(first + kRowsInOne, groups.folded_count);
-      std::fill_n(block.data(), count, fold.start);
-      FoldRowsOf(fold, groups, x, first, last, count, block.data());
-      FoldRowsInto(fold.join_rows, block.data(), 0, 1, count, y);
-    }
-  }
+  FoldAllRows(fold.rows, fold.join_rows, fold.start, groups, x, count, y);
   if (fold.end == End::kNothing) return;
   for (int64_t k = 0; k < count; ++k) y[k] = Ended(fold.end, y[k], groups.folded_count);
 }
@@ -178,7 +182,7 @@ void FoldColumns(const RowReduction<T>& fold, const AxisGroups& groups, const T*
 template <typename T>
 void FoldRunsAsColumns(const RowReduction<T>& fold, const AxisGroups& columns, int64_t run,
                        int64_t count, const T* x, int64_t results, T* y) {
-  std::array<T, kRowReductionPiece> totals;
+  std::array<T, kMostColumns> totals;
   RowReduction<T> open = fold;
   open.end = End::kNothing;
   FoldColumns(open, columns, x, results * run, totals.data());
@@ -219,7 +223,7 @@ bool FoldsRunsAsColumns(const AxisGroups& groups) {
   const int64_t run = groups.folded.back().size;
   const int64_t row = run * groups.kept.back().size;
   return run > 0 && run < kMostRun && groups.kept.back().stride == run && row >= kFewestColumns &&
-         row <= kRowReductionPiece && groups.folded_count > 0;
+         row <= kMostColumns && groups.folded_count > 0;
 }
 
 template <typename T>
@@ -250,19 +254,19 @@ KernelPointer MakeOfTable(std::span<const RowReduction<T>> table, std::string_vi
     });
   }
   const int64_t row = groups.kept.empty() ? 1 : groups.kept.back().size;
-  const int64_t pieces = row == 0 ? 0 : (row + kRowReductionPiece - 1) / kRowReductionPiece;
+  const int64_t pieces = row == 0 ? 0 : (row + kMostColumns - 1) / kMostColumns;
   const int64_t rows = row == 0 ? 0 : groups.kept_count / row;
   return MakeKernel([fold, groups, folded, row, rows, pieces](const KernelCall& call) {
     const std::span<const AxisGroup> outer(groups.kept.data(),
                                            groups.kept.empty() ? 0 : groups.kept.size() - 1);
     const int64_t grain =
-        std::max<int64_t>(kRowReductionGrain / (folded * std::min(row, kRowReductionPiece)), 1);
+        std::max<int64_t>(kRowReductionGrain / (folded * std::min(row, kMostColumns)), 1);
     ParallelFor(rows * pieces, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t at = i % pieces * kRowReductionPiece;
+        const int64_t at = i % pieces * kMostColumns;
         FoldColumns(*fold, groups,
                     static_cast<const T*>(call.inputs[0]) + OffsetIn(outer, i / pieces) + at,
-                    std::min(kRowReductionPiece, row - at),
+                    std::min(kMostColumns, row - at),
                     static_cast<T*>(call.outputs[0]) + i / pieces * row + at);
       }
     });
@@ -270,6 +274,11 @@ KernelPointer MakeOfTable(std::span<const RowReduction<T>> table, std::string_vi
 }
 
 }  // namespace
+
+void SumColumns(RowFold rows, const AxisGroups& groups, const float* x, int64_t count,
+                float* totals) {
+  FoldAllRows(rows, RowFold::kSum, 0.0f, groups, x, count, totals);
+}
 
 KernelPointer MakeRowReduction(std::string_view op, graph::DataType type,
                                const AxisGroups& groups) {

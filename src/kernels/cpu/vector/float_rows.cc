@@ -95,18 +95,15 @@ HWY_INLINE void MapRow(const float* x, int64_t count, float* y, const Map& map) 
   hn::StoreU(map(last), kVectors, y + count - width);
 }
 
-// y = map(x, z)
-template <typename Map>
-HWY_INLINE void MapRows(const float* x, const float* z, int64_t count, float* y, const Map& map) {
+// y = map(rows...)
+template <typename Map, typename... Rows>
+HWY_INLINE void MapRows(int64_t count, float* y, const Map& map, Rows... rows) {
   const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
   int64_t i = 0;
   for (; i + width <= count; i += width) {
-    hn::StoreU(map(hn::LoadU(kVectors, x + i), hn::LoadU(kVectors, z + i)), kVectors, y + i);
+    hn::StoreU(map(hn::LoadU(kVectors, rows + i)...), kVectors, y + i);
   }
-  if (i < count) {
-    StoreSome(map(LoadSome(x + i, count - i, 0.0f), LoadSome(z + i, count - i, 0.0f)), count - i,
-              y + i);
-  }
+  if (i < count) StoreSome(map(LoadSome(rows + i, count - i, 0.0f)...), count - i, y + i);
 }
 
 float Sum(const float* x, int64_t count) {
@@ -210,6 +207,9 @@ void Normalize(const float* x, int64_t count, float mean, float factor, const fl
   const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
   const Vector center = hn::Set(kVectors, mean);
   const Vector times = hn::Set(kVectors, factor);
+  if (scale == nullptr && bias == nullptr) {
+    return MapRow(x, count, y, [=](Vector v) { return hn::Mul(hn::Sub(v, center), times); });
+  }
   int64_t i = 0;
   for (; i + width <= count; i += width) {
     Vector v = hn::Mul(hn::Sub(hn::LoadU(kVectors, x + i), center), times);
@@ -301,23 +301,40 @@ void SoftCap(float* x, int64_t count, float cap) {
 
 void AddTo(const float* x, int64_t count, float factor, float* y) {
   const Vector times = hn::Set(kVectors, factor);
-  MapRows(x, y, count, y, [times](Vector v, Vector old) { return hn::MulAdd(v, times, old); });
+  MapRows(
+      count, y, [times](Vector v, Vector old) { return hn::MulAdd(v, times, old); }, x, y);
 }
 
 void ExpTo(const float* x, const float* shift, int64_t count, float* sums, float* y) {
-  MapRows(x, shift, count, y,
-          [](Vector v, Vector minus) { return Exp(kVectors, hn::Sub(v, minus)); });
+  const auto map = [](Vector v, Vector minus) { return Exp(kVectors, hn::Sub(v, minus)); };
+  MapRows(count, y, map, x, shift);
   AddTo(y, count, 1.0f, sums);
 }
 
 void MultiplyBy(const float* factor, int64_t count, float* y) {
-  MapRows(factor, y, count, y, [](Vector v, Vector old) { return hn::Mul(v, old); });
+  MapRows(
+      count, y, [](Vector v, Vector old) { return hn::Mul(v, old); }, factor, y);
 }
 
 void Subtract(const float* x, const float* a, const float* b, int64_t count, float* y) {
-  const auto minus = [](Vector v, Vector w) { return hn::Sub(v, w); };
-  MapRows(x, a, count, y, minus);
-  MapRows(y, b, count, y, minus);
+  const auto map = [](Vector v, Vector u, Vector w) { return hn::Sub(hn::Sub(v, u), w); };
+  MapRows(count, y, map, x, a, b);
+}
+
+void AddSquaredDistancesTo(const float* x, const float* centers, int64_t count, float* y) {
+  const auto map = [](Vector v, Vector center, Vector old) {
+    const Vector distance = hn::Sub(v, center);
+    return hn::MulAdd(distance, distance, old);
+  };
+  MapRows(count, y, map, x, centers, y);
+}
+
+void Standardize(const float* x, const float* centers, const float* divisors, int64_t count,
+                 float* y) {
+  const auto map = [](Vector v, Vector center, Vector divisor) {
+    return hn::Div(hn::Sub(v, center), divisor);
+  };
+  MapRows(count, y, map, x, centers, divisors);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -345,6 +362,8 @@ HWY_EXPORT(AddTo);
 HWY_EXPORT(ExpTo);
 HWY_EXPORT(MultiplyBy);
 HWY_EXPORT(Subtract);
+HWY_EXPORT(AddSquaredDistancesTo);
+HWY_EXPORT(Standardize);
 
 float RowSum(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(Sum)(x, count); }
 float RowSumOfMagnitudes(const float* x, int64_t count) {
@@ -393,6 +412,13 @@ void RowMultiplyBy(const float* factor, int64_t count, float* y) {
 }
 void RowSubtract(const float* x, const float* a, const float* b, int64_t count, float* y) {
   HWY_DYNAMIC_DISPATCH(Subtract)(x, a, b, count, y);
+}
+void RowAddSquaredDistancesTo(const float* x, const float* centers, int64_t count, float* y) {
+  HWY_DYNAMIC_DISPATCH(AddSquaredDistancesTo)(x, centers, count, y);
+}
+void RowStandardize(const float* x, const float* centers, const float* divisors, int64_t count,
+                    float* y) {
+  HWY_DYNAMIC_DISPATCH(Standardize)(x, centers, divisors, count, y);
 }
 
 }  // namespace plimsoll::kernels::cpu

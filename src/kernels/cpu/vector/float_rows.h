@@ -42,5 +42,10 @@ void RowExpTo(const float* x, const float* shift, int64_t count, float* sums, fl
 void RowMultiplyBy(const float* factor, int64_t count, float* y);  // y *= factor
 // y = x - a - b
 void RowSubtract(const float* x, const float* a, const float* b, int64_t count, float* y);
+// y += (x - center)^2
+void RowAddSquaredDistancesTo(const float* x, const float* centers, int64_t count, float* y);
+// y = (x - center) / divisor
+void RowStandardize(const float* x, const float* centers, const float* divisors, int64_t count,
+                    float* y);
 
 }  // namespace plimsoll::kernels::cpu

@@ -87,6 +87,17 @@ TEST_P(FloatRowsTest, SoftmaxSumsToOne) {
                            })));
 }
 
+TEST_P(FloatRowsTest, StandardizesByRowsOfCentersAndDivisors) {
+  const std::vector<float> centers = Mapped([](float x) { return x / 2; });
+  const std::vector<float> divisors = Mapped([](float x) { return 2 + x; });
+  std::vector<float> y(GetParam(), 0.25f);
+  RowAddSquaredDistancesTo(x_.data(), centers.data(), count_, y.data());
+  EXPECT_THAT(y, Pointwise(FloatNear(1e-6f), Mapped([](float x) { return 0.25f + x * x / 4; })));
+  y = x_;
+  RowStandardize(y.data(), centers.data(), divisors.data(), count_, y.data());
+  EXPECT_THAT(y, Pointwise(FloatNear(1e-6f), Mapped([](float x) { return x / 2 / (2 + x); })));
+}
+
 TEST_P(FloatRowsTest, AddsARowToAnother) {
   std::vector<float> y(GetParam(), 0.25f);
   RowAddTo(x_.data(), count_, 2.0f, y.data());
