@@ -55,7 +55,7 @@ inline constexpr int64_t kMadeTogether = 16;
 template <typename T, typename Made, typename Make>
 void MakeElements(Made* to, int64_t count, const Make& make) {
   int64_t i = 0;
-  if constexpr (sizeof(T) <= 4 && sizeof(Made) <= 4) {
+  if constexpr (sizeof(T) <= 8 && sizeof(Made) <= 8) {
     for (; i + kMadeTogether <= count; i += kMadeTogether) {
       std::array<Made, kMadeTogether> made;
       for (int64_t k = 0; k < kMadeTogether; ++k) made[static_cast<size_t>(k)] = make(i + k);

@@ -1,20 +1,20 @@
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/cpu/movement/axis_split.h"
 #include "kernels/cpu/movement/strided_copy.h"
+#include "kernels/parallel.h"
 
 namespace plimsoll::kernels::cpu {
 
-// Calls visit(from, to) -> bool for every place of a box, last axis fastest, until it says false.
+// Calls visit(from, to) for every place of a box, last axis fastest.
 template <typename Visit>
-bool WalkBox(std::span<const CopyAxis> axes, int64_t from, int64_t to, const Visit& visit) {
+void WalkBox(std::span<const CopyAxis> axes, int64_t from, int64_t to, const Visit& visit) {
   if (axes.empty()) return visit(from, to);
   for (int64_t i = 0; i < axes[0].count; ++i) {
-    if (!WalkBox(axes.subspan(1), from + i * axes[0].from, to + i * axes[0].to, visit)) {
-      return false;
-    }
+    WalkBox(axes.subspan(1), from + i * axes[0].from, to + i * axes[0].to, visit);
   }
-  return true;
 }
 
 // For GatherElements and ScatterElements: each element of input 1 tells the place along an axis of
@@ -29,41 +29,67 @@ class ElementPlaces {
   // else one by one.
   template <typename Body>
   Status Visit(const void* indices, const Body& visit) const {
-    if (empty_) return {};
-    return index_type_ == graph::DataType::kInt64
-               ? VisitRows(static_cast<const int64_t*>(indices), visit)
-               : VisitRows(static_cast<const int32_t*>(indices), visit);
+    return VisitIndices(indices, [&](const auto* own) { VisitParts(own, 0, parts(), visit); });
+  }
+
+  // The same by several threads at once, each over some of the places; in any order.
+  template <typename Body>
+  Status VisitInParallel(const void* indices, const Body& visit) const {
+    return VisitIndices(indices, [&](const auto* own) {
+      constexpr int64_t kGrain = 1 << 14;
+      ParallelFor(parts(), kGrain * parts() / count_ + 1,
+                  [&](int64_t begin, int64_t end) { VisitParts(own, begin, end, visit); });
+    });
   }
 
  private:
-  template <typename Index, typename Body>
-  Status VisitRows(const Index* indices, const Body& visit) const {
-    Status status;
-    WalkBox(axes_, 0, 0, [&](int64_t base, int64_t position) {
-      const Index* const row = indices + position;
-      int64_t run = 1;
-      for (int64_t i = 0; i < row_; i += run) {
-        const int64_t index = row[i];
-        if (index < -length_ || index >= length_) {
-          status = IndexOutside(outside_, index, length_);
-          return false;
+  // Calls run with the indices in their own type, once all are known to be inside.
+  template <typename Run>
+  Status VisitIndices(const void* indices, const Run& run) const {
+    if (count_ == 0) return {};
+    const auto check_and_run = [&]<typename Index>(const Index* own) -> Status {
+      for (int64_t i = 0; i < count_; ++i) {
+        const auto above = static_cast<uint64_t>(int64_t{own[i]} + length_);
+        if (above >= static_cast<uint64_t>(2 * length_)) {
+          return IndexOutside(outside_, own[i], length_);
         }
-        run = i == 0 && row_step_ == 1 ? RunOfEqual(row) : 1;
-        visit(base + i * row_step_ + (index < 0 ? index + length_ : index) * stride_, position + i,
-              run);
       }
-      return true;
-    });
-    return status;
+      run(own);
+      return {};
+    };
+    return index_type_ == graph::DataType::kInt64
+               ? check_and_run(static_cast<const int64_t*>(indices))
+               : check_and_run(static_cast<const int32_t*>(indices));
   }
 
-  // A whole row, or one element.
-  template <typename Index>
-  int64_t RunOfEqual(const Index* row) const {
-    for (int64_t i = 1; i < row_; ++i) {
-      if (row[i] != row[0]) return 1;
+  // Along the first axis, or elements of the only one.
+  int64_t parts() const { return axes_.empty() ? row_ : axes_[0].count; }
+
+  template <typename Index, typename Body>
+  void VisitParts(const Index* indices, int64_t begin, int64_t end, const Body& visit) const {
+    if (axes_.empty()) return VisitRow(indices, begin, end, 0, 0, visit);
+    const std::span<const CopyAxis> inner = std::span(axes_).subspan(1);
+    for (int64_t i = begin; i < end; ++i) {
+      WalkBox(inner, i * axes_[0].from, i * axes_[0].to, [&](int64_t base, int64_t position) {
+        VisitRow(indices, 0, row_, base, position, visit);
+      });
     }
-    return row_;
+  }
+
+  template <typename Index, typename Body>
+  void VisitRow(const Index* indices, int64_t begin, int64_t end, int64_t base, int64_t position,
+                const Body& visit) const {
+    const Index* const row = indices + position;
+    const auto place = [&](int64_t i) {
+      const int64_t index = row[i];
+      // Signs are as good as random: no branch.
+      return base + i * row_step_ + (index + (index >> 63 & length_)) * stride_;
+    };
+    if (row_step_ == 1 &&
+        std::all_of(row + begin, row + end, [&](Index index) { return index == row[begin]; })) {
+      return visit(place(begin), position + begin, end - begin);
+    }
+    for (int64_t i = begin; i < end; ++i) visit(place(i), position + i, int64_t{1});
   }
 
   std::vector<CopyAxis> axes_;  // all but the last
@@ -71,7 +97,7 @@ class ElementPlaces {
   int64_t row_step_ = 0;        // between their places in input 0, but for what indices tell
   int64_t length_ = 0;          // of the axis that indices speak of
   int64_t stride_ = 1;
-  bool empty_ = false;
+  int64_t count_ = 0;  // of indices
   graph::DataType index_type_ = graph::DataType::kInt64;
   Error outside_;
 };

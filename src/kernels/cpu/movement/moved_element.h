@@ -63,11 +63,28 @@ void CopyRun(const T* from, T* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
+// Writes `count` copies of an element: a block of them, which is then copied.
+template <typename T>
+void FillRun(T element, T* to, int64_t count) {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    constexpr int64_t kBlock = 1024 / int64_t{sizeof(T)};
+    if (count > kBlock) {
+      std::fill_n(to, kBlock, element);
+      for (int64_t done = kBlock; done < count; done += kBlock) {
+        const int64_t some = std::min(kBlock, count - done);
+        std::memcpy(to + done, to, static_cast<size_t>(some) * sizeof(T));
+      }
+      return;
+    }
+  }
+  std::fill_n(to, count, element);
+}
+
 // Writes `count` copies of the element at `value` (zero, or "", where it is null).
 inline void FillElements(graph::DataType type, void* to, int64_t count, const void* value) {
   const bool whole = VisitMoved(type, [&]<typename T>() {
     const T element = value == nullptr ? T() : *static_cast<const T*>(value);
-    std::fill_n(static_cast<T*>(to), count, element);
+    FillRun(element, static_cast<T*>(to), count);
   });
   if (whole) return;
   const graph::DataType moved = MovedType(type);

@@ -139,7 +139,7 @@ void StridedCopy::MoveInner(int64_t begin, int64_t end, const T* from, T* to) co
       return CopyShortRuns(from, rows.from, to, rows.to, Count(outer_axes_, begin, end), count);
     }
     case Inner::kFill:
-      std::fill_n(to, count, *from);
+      FillRun(*from, to, count);
       return;
     case Inner::kBlocks: {
       const int64_t rows = Count(outer_axes_, begin, end);
