@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 
 #include "kernels/cpu/movement/axis_split.h"
 #include "kernels/cpu/movement/strided_copy.h"
@@ -26,60 +27,76 @@ class ElementPlaces {
 
   // Calls visit(place in input 0, place in input 1, count) in order, for runs of elements that lie
   // next to each other in both: as many as have the same index (a row that was spread by Expand),
-  // else one by one.
+  // else one by one. Pieces with an index outside are left out.
   template <typename Body>
   Status Visit(const void* indices, const Body& visit) const {
-    return VisitIndices(indices, [&](const auto* own) { VisitParts(own, 0, parts(), visit); });
+    return VisitIndices(indices, visit, [&](const auto& parts) { parts(0, this->parts()); });
   }
 
   // The same by several threads at once, each over some of the places; in any order.
   template <typename Body>
   Status VisitInParallel(const void* indices, const Body& visit) const {
-    return VisitIndices(indices, [&](const auto* own) {
+    return VisitIndices(indices, visit, [&](const auto& parts) {
       constexpr int64_t kGrain = 1 << 14;
-      ParallelFor(parts(), kGrain * parts() / count_ + 1,
-                  [&](int64_t begin, int64_t end) { VisitParts(own, begin, end, visit); });
+      ParallelFor(this->parts(), kGrain * this->parts() / count_ + 1, parts);
     });
   }
 
  private:
-  // Calls run with the indices in their own type, once all are known to be inside.
-  template <typename Run>
-  Status VisitIndices(const void* indices, const Run& run) const {
+  // Calls share_out(parts), which is to call parts(begin, end) over all parts().
+  template <typename Body, typename ShareOut>
+  Status VisitIndices(const void* indices, const Body& visit, const ShareOut& share_out) const {
     if (count_ == 0) return {};
-    const auto check_and_run = [&]<typename Index>(const Index* own) -> Status {
-      for (int64_t i = 0; i < count_; ++i) {
-        const auto above = static_cast<uint64_t>(int64_t{own[i]} + length_);
-        if (above >= static_cast<uint64_t>(2 * length_)) {
-          return IndexOutside(outside_, own[i], length_);
-        }
-      }
-      run(own);
-      return {};
+    std::atomic<int64_t> outside = count_;  // the first place of an index that is
+    const auto visit_own = [&](const auto* own) -> Status {
+      share_out([&](int64_t begin, int64_t end) { VisitParts(own, begin, end, visit, outside); });
+      const int64_t at = outside.load();
+      return at == count_ ? Status() : IndexOutside(outside_, own[at], length_);
     };
-    return index_type_ == graph::DataType::kInt64
-               ? check_and_run(static_cast<const int64_t*>(indices))
-               : check_and_run(static_cast<const int32_t*>(indices));
+    return index_type_ == graph::DataType::kInt64 ? visit_own(static_cast<const int64_t*>(indices))
+                                                  : visit_own(static_cast<const int32_t*>(indices));
   }
 
   // Along the first axis, or elements of the only one.
   int64_t parts() const { return axes_.empty() ? row_ : axes_[0].count; }
 
   template <typename Index, typename Body>
-  void VisitParts(const Index* indices, int64_t begin, int64_t end, const Body& visit) const {
-    if (axes_.empty()) return VisitRow(indices, begin, end, 0, 0, visit);
+  void VisitParts(const Index* indices, int64_t begin, int64_t end, const Body& visit,
+                  std::atomic<int64_t>& outside) const {
+    if (axes_.empty()) return VisitRow(indices, begin, end, 0, 0, visit, outside);
     const std::span<const CopyAxis> inner = std::span(axes_).subspan(1);
     for (int64_t i = begin; i < end; ++i) {
       WalkBox(inner, i * axes_[0].from, i * axes_[0].to, [&](int64_t base, int64_t position) {
-        VisitRow(indices, 0, row_, base, position, visit);
+        VisitRow(indices, 0, row_, base, position, visit, outside);
       });
     }
   }
 
+  // Pieces are read twice, and stay in the cache between.
   template <typename Index, typename Body>
   void VisitRow(const Index* indices, int64_t begin, int64_t end, int64_t base, int64_t position,
-                const Body& visit) const {
-    const Index* const row = indices + position;
+                const Body& visit, std::atomic<int64_t>& outside) const {
+    constexpr int64_t kPiece = 1024;
+    for (; begin < end; begin += kPiece) {
+      const int64_t last = std::min(begin + kPiece, end);
+      const Index* const row = indices + position;
+      const auto wrong = std::find_if(row + begin, row + last, [&](Index index) {
+        const auto above = static_cast<uint64_t>(index) + static_cast<uint64_t>(length_);
+        return above >= static_cast<uint64_t>(2 * length_);
+      });
+      if (wrong != row + last) {
+        int64_t first = outside.load();
+        while (wrong - indices < first && !outside.compare_exchange_weak(first, wrong - indices)) {
+        }
+        continue;
+      }
+      VisitPiece(row, begin, last, base, position, visit);
+    }
+  }
+
+  template <typename Index, typename Body>
+  void VisitPiece(const Index* row, int64_t begin, int64_t end, int64_t base, int64_t position,
+                  const Body& visit) const {
     const auto place = [&](int64_t i) {
       const int64_t index = row[i];
       // Signs are as good as random: no branch.
