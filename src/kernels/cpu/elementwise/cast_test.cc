@@ -95,6 +95,11 @@ TEST(CastTest, LongRowsAreCastAsSingleElements) {
   ExpectRowsAsElements<int64_t, int32_t>(longs, DataType::kInt32);
   ExpectRowsAsElements<int64_t, float>(longs, DataType::kFloat32);
   ExpectRowsAsElements<uint8_t, float>(bytes, DataType::kFloat32);
+  ExpectRowsAsElements<uint8_t, int32_t>(bytes, DataType::kInt32);
+  ExpectRowsAsElements<uint8_t, int64_t>(bytes, DataType::kInt64);
+  longs[7] = 0;
+  longs[8] = int64_t{1} << 32;
+  ExpectRowsAsElements<int64_t, bool>(longs, DataType::kBool);
   floats[40] = 0;
   ExpectRowsAsElements<float, double>(floats, DataType::kFloat64);
 }
