@@ -37,7 +37,7 @@ class ElementPlaces {
   template <typename Body>
   Status VisitInParallel(const void* indices, const Body& visit) const {
     return VisitIndices(indices, visit, [&](const auto& parts) {
-      constexpr int64_t kGrain = 1 << 14;
+      constexpr int64_t kGrain = 1 << 13;
       ParallelFor(this->parts(), kGrain * this->parts() / count_ + 1, parts);
     });
   }

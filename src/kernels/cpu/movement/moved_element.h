@@ -63,21 +63,22 @@ void CopyRun(const T* from, T* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
-// Writes `count` copies of an element: a block of them, which is then copied.
+// Writes `count` copies of an element: a few, of which longer and longer runs are copied.
 template <typename T>
 void FillRun(T element, T* to, int64_t count) {
-  if constexpr (std::is_trivially_copyable_v<T>) {
-    constexpr int64_t kBlock = 1024 / int64_t{sizeof(T)};
-    if (count > kBlock) {
-      std::fill_n(to, kBlock, element);
-      for (int64_t done = kBlock; done < count; done += kBlock) {
-        const int64_t some = std::min(kBlock, count - done);
-        std::memcpy(to + done, to, static_cast<size_t>(some) * sizeof(T));
-      }
-      return;
+  if constexpr (!std::is_trivially_copyable_v<T>) {
+    std::fill_n(to, count, element);
+  } else {
+    constexpr int64_t kFirst = 64 / int64_t{sizeof(T)};
+    constexpr int64_t kLongest = 4096 / int64_t{sizeof(T)};  // stays in the cache
+    int64_t done = std::min(kFirst, count);
+    std::fill_n(to, done, element);
+    while (done < count) {
+      const int64_t some = std::min({done, count - done, kLongest});
+      std::memcpy(to + done, to, static_cast<size_t>(some) * sizeof(T));
+      done += some;
     }
   }
-  std::fill_n(to, count, element);
 }
 
 // Writes `count` copies of the element at `value` (zero, or "", where it is null).

@@ -52,7 +52,7 @@ Result<KernelPointer> MakeArg(KernelSite& site) {
   VisitType<TypeList<float, int32_t, int64_t>>(data.type, [&]<typename T>() {
     if (split.length >= kMostArgPlaces) return;
     kernel = MakeKernel([split, order = ArgOrder{kLargest, last}](const KernelCall& call) {
-      const int64_t grain = std::max<int64_t>((int64_t{1} << 17) / split.length, 1);
+      const int64_t grain = std::max<int64_t>((int64_t{1} << 16) / split.length, 1);
       ParallelFor(split.lanes(), grain, [&](int64_t begin, int64_t end) {
         ArgOfLanes(static_cast<const T*>(call.inputs[0]), split, order, begin, end,
                    static_cast<int64_t*>(call.outputs[0]) + begin);

@@ -115,7 +115,9 @@ KernelPointer MakeFold(AxisGroups groups, graph::DataType type) {
   const int64_t row = groups.kept.empty() ? 1 : groups.kept.back().size;
   const int64_t pieces = row == 0 ? 0 : groups.kept_count / row * ((row + kPiece - 1) / kPiece);
   return MakeKernel([groups = std::move(groups), elements, pieces](const KernelCall& call) {
-    ParallelFor(pieces, kGrain / kPiece, [&](int64_t begin, int64_t end) {
+    const int64_t grain =
+        std::max<int64_t>(1, kGrain / (kPiece * std::max<int64_t>(groups.folded_count, 1)));
+    ParallelFor(pieces, grain, [&](int64_t begin, int64_t end) {
       FoldColumns<Step>(groups, elements, call.inputs[0], begin, end, call.outputs[0]);
     });
   });

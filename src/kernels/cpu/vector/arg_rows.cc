@@ -76,7 +76,28 @@ void Columns(const T* first, int64_t stride, int64_t length, int64_t lanes, int6
   constexpr hn::RebindToSigned<hn::ScalableTag<T>> kPlaces;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(kElements));
   HWY_ALIGN ArgPlace<T> found[kLanes];
-  for (int64_t lane = 0; lane < lanes; lane += kLanes) {
+  int64_t lane = 0;
+  // Of a row that is far from the next one, whole cache lines.
+  constexpr int64_t kTogether = 4;
+  for (; lane + kTogether * kLanes <= lanes; lane += kTogether * kLanes) {
+    BestLanes<kLargest, kLast, T> best[kTogether];
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kTogether; ++v) {
+      best[v] = {hn::LoadU(kElements, first + lane + v * kLanes), hn::Zero(kPlaces)};
+    }
+    for (int64_t i = 1; i < length; ++i) {
+      const auto at = hn::Set(kPlaces, static_cast<ArgPlace<T>>(i));
+#pragma GCC unroll 4
+      for (int64_t v = 0; v < kTogether; ++v) {
+        best[v].Meet(hn::LoadU(kElements, first + i * stride + lane + v * kLanes), at);
+      }
+    }
+    for (int64_t v = 0; v < kTogether; ++v) {
+      hn::Store(best[v].place, kPlaces, found);
+      std::copy_n(found, kLanes, places + lane + v * kLanes);
+    }
+  }
+  for (; lane < lanes; lane += kLanes) {
     const int64_t count = std::min(kLanes, lanes - lane);
     const auto load = [&](int64_t i) HWY_ATTR {
       const T* const from = first + i * stride + lane;

@@ -43,7 +43,7 @@ void ExpectPlaces() {
       const ArgOrder order{.largest = largest, .last_of_equals = last};
       for (const int64_t length : {1, 2, 15, 16, 17, 40, 131}) {
         for (const bool with_nan : {true, false}) {
-          constexpr int64_t kLanes = 37;
+          constexpr int64_t kLanes = 101;
           const std::vector<T> values =
               Drawn<T>(static_cast<size_t>(length * kLanes), ++seed, with_nan);
           EXPECT_EQ(ArgOfRow(values.data(), length, order),
