@@ -33,7 +33,7 @@ T Joined(bool product, T a, T b) {
 }
 
 // Lanes whose sums go on side by side.
-constexpr int64_t kLanesTogether = 64;
+constexpr int64_t kLanesTogether = 512;
 // Elements that are worth a thread of their own.
 constexpr int64_t kCumulativeGrain = 1 << 14;
 
@@ -58,7 +58,7 @@ void JoinLane(const Passage& passage, const T* from, T* to) {
 template <bool kProduct, typename T>
 void JoinLanes(const Passage& passage, int64_t lanes, const T* from, T* to) {
   std::array<Wide<T>, kLanesTogether> sums;
-  sums.fill(kProduct ? 1 : 0);
+  std::fill_n(sums.begin(), lanes, kProduct ? 1 : 0);
   constexpr int64_t kGroup = 8;
   for (int64_t i = 0; i < passage.length; ++i) {
     const T* const in = from + i * passage.step;

@@ -100,21 +100,17 @@ T Ended(End end, T total, int64_t count) {
   return total;
 }
 
-// Each result out of runs of consecutive elements.
+// A result out of runs of consecutive elements.
 template <typename T>
-void FoldRuns(const RowReduction<T>& fold, const AxisGroups& groups, const T* x, int64_t begin,
-              int64_t end, T* y) {
+T FoldedRuns(const RowReduction<T>& fold, const AxisGroups& groups, const T* x) {
   const std::span<const AxisGroup> outer(groups.folded.data(), groups.folded.size() - 1);
   const int64_t run = groups.folded.back().size;
   const int64_t runs = run == 0 ? 0 : groups.folded_count / run;
-  for (int64_t i = begin; i < end; ++i) {
-    const T* base = x + OffsetIn(groups.kept, i);
-    T total = fold.start;
-    for (int64_t r = 0; r < runs; ++r) {
-      total = fold.join(total, fold.run(base + OffsetIn(outer, r), run));
-    }
-    y[i] = Ended(fold.end, total, groups.folded_count);
+  T total = fold.start;
+  for (int64_t r = 0; r < runs; ++r) {
+    total = fold.join(total, fold.run(x + OffsetIn(outer, r), run));
   }
+  return Ended(fold.end, total, groups.folded_count);
 }
 
 // Results out of short runs that follow each other: their first elements as one row, then their
@@ -226,6 +222,81 @@ bool FoldsRunsAsColumns(const AxisGroups& groups) {
          row <= kMostColumns && groups.folded_count > 0;
 }
 
+// The logarithm of a sum of exponentials: the largest element is subtracted first, so that none
+// overflows. Where that is infinite or NaN, nothing is, and the sum is what it should be.
+struct LogSumExp {
+  static float Shift(float largest) { return std::isfinite(largest) ? largest : 0; }
+
+  static float OfRuns(const AxisGroups& groups, const float* x) {
+    const std::span<const AxisGroup> outer(groups.folded.data(), groups.folded.size() - 1);
+    const int64_t run = groups.folded.back().size;
+    const int64_t runs = run == 0 ? 0 : groups.folded_count / run;
+    float largest = -kInfinity;
+    for (int64_t i = 0; i < runs; ++i) {
+      largest = Larger(largest, RowMax(x + OffsetIn(outer, i), run));
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < runs; ++i) {
+      sum += RowExpSum(x + OffsetIn(outer, i), run, Shift(largest));
+    }
+    return static_cast<float>(std::log(sum)) + Shift(largest);
+  }
+
+  static void OfColumns(const AxisGroups& groups, const float* x, int64_t count, float* y) {
+    std::array<float, kMostColumns> shifts;
+    std::array<float, kMostColumns> unused;
+    std::array<float, kMostColumns> sums;
+    FoldAllRows(RowFold::kMax, RowFold::kMax, -kInfinity, groups, x, count, shifts.data());
+    std::transform(shifts.begin(), shifts.begin() + count, shifts.begin(), Shift);
+    std::fill_n(y, count, 0.0f);
+    for (int64_t first = 0; first < groups.folded_count; first += kRowsInOne) {
+      std::fill_n(sums.begin(), count, 0.0f);
+      for (int64_t row = first; row < std::min(first + kRowsInOne, groups.folded_count); ++row) {
+        RowExpTo(x + OffsetIn(groups.folded, row), shifts.data(), count, sums.data(),
+                 unused.data());
+      }
+      RowAddTo(sums.data(), count, 1, y);
+    }
+    for (int64_t i = 0; i < count; ++i) y[i] = std::log(y[i]) + shifts[i];
+  }
+};
+
+// Shares out sets of runs by of_runs(first element of a set) -> result, or neighbouring sets by
+// of_columns(first elements of them, how many, results).
+template <typename T, typename OfRuns, typename OfColumns>
+KernelPointer MakeOfSets(const AxisGroups& groups, const OfRuns& of_runs,
+                         const OfColumns& of_columns) {
+  const int64_t folded = std::max<int64_t>(groups.folded_count, 1);
+  if (groups.folds_innermost()) {
+    return MakeKernel([groups, folded, of_runs](const KernelCall& call) {
+      const auto* x = static_cast<const T*>(call.inputs[0]);
+      auto* y = static_cast<T*>(call.outputs[0]);
+      ParallelFor(groups.kept_count, std::max<int64_t>(kRowReductionGrain / folded, 1),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i)
+                      y[i] = of_runs(x + OffsetIn(groups.kept, i));
+                  });
+    });
+  }
+  const int64_t row = groups.kept.empty() ? 1 : groups.kept.back().size;
+  const int64_t pieces = row == 0 ? 0 : (row + kMostColumns - 1) / kMostColumns;
+  const int64_t rows = row == 0 ? 0 : groups.kept_count / row;
+  return MakeKernel([groups, folded, row, rows, pieces, of_columns](const KernelCall& call) {
+    const std::span<const AxisGroup> outer(groups.kept.data(),
+                                           groups.kept.empty() ? 0 : groups.kept.size() - 1);
+    const int64_t grain =
+        std::max<int64_t>(kRowReductionGrain / (folded * std::min(row, kMostColumns)), 1);
+    ParallelFor(rows * pieces, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t at = i % pieces * kMostColumns;
+        of_columns(static_cast<const T*>(call.inputs[0]) + OffsetIn(outer, i / pieces) + at,
+                   std::min(kMostColumns, row - at),
+                   static_cast<T*>(call.outputs[0]) + i / pieces * row + at);
+      }
+    });
+  });
+}
+
 template <typename T>
 KernelPointer MakeOfTable(std::span<const RowReduction<T>> table, std::string_view op,
                           const AxisGroups& groups) {
@@ -245,32 +316,9 @@ KernelPointer MakeOfTable(std::span<const RowReduction<T>> table, std::string_vi
     });
   }
   if (FoldsRunsAsColumns(groups)) return MakeFoldRunsAsColumns(*fold, groups);
-  if (groups.folds_innermost()) {
-    return MakeKernel([fold, groups, folded](const KernelCall& call) {
-      const auto* x = static_cast<const T*>(call.inputs[0]);
-      auto* y = static_cast<T*>(call.outputs[0]);
-      ParallelFor(groups.kept_count, std::max<int64_t>(kRowReductionGrain / folded, 1),
-                  [&](int64_t begin, int64_t end) { FoldRuns(*fold, groups, x, begin, end, y); });
-    });
-  }
-  const int64_t row = groups.kept.empty() ? 1 : groups.kept.back().size;
-  const int64_t pieces = row == 0 ? 0 : (row + kMostColumns - 1) / kMostColumns;
-  const int64_t rows = row == 0 ? 0 : groups.kept_count / row;
-  return MakeKernel([fold, groups, folded, row, rows, pieces](const KernelCall& call) {
-    const std::span<const AxisGroup> outer(groups.kept.data(),
-                                           groups.kept.empty() ? 0 : groups.kept.size() - 1);
-    const int64_t grain =
-        std::max<int64_t>(kRowReductionGrain / (folded * std::min(row, kMostColumns)), 1);
-    ParallelFor(rows * pieces, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t at = i % pieces * kMostColumns;
-        FoldColumns(*fold, groups,
-                    static_cast<const T*>(call.inputs[0]) + OffsetIn(outer, i / pieces) + at,
-                    std::min(kMostColumns, row - at),
-                    static_cast<T*>(call.outputs[0]) + i / pieces * row + at);
-      }
-    });
-  });
+  return MakeOfSets<T>(
+      groups, [fold, groups](const T* x) { return FoldedRuns(*fold, groups, x); },
+      [fold, groups](const T* x, int64_t count, T* y) { FoldColumns(*fold, groups, x, count, y); });
 }
 
 }  // namespace
@@ -282,6 +330,13 @@ void SumColumns(RowFold rows, const AxisGroups& groups, const float* x, int64_t 
 
 KernelPointer MakeRowReduction(std::string_view op, graph::DataType type,
                                const AxisGroups& groups) {
+  if (type == graph::DataType::kFloat32 && op == "ReduceLogSumExp") {
+    return MakeOfSets<float>(
+        groups, [groups](const float* x) { return LogSumExp::OfRuns(groups, x); },
+        [groups](const float* x, int64_t count, float* y) {
+          LogSumExp::OfColumns(groups, x, count, y);
+        });
+  }
   if (type == graph::DataType::kFloat32) return MakeOfTable<float>(kFloatReductions, op, groups);
   KernelPointer kernel;
   VisitType<TypeList<int32_t, int64_t>>(
