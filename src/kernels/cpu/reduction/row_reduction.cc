@@ -211,14 +211,17 @@ KernelPointer MakeFoldRunsAsColumns(const RowReduction<T>& fold, const AxisGroup
   });
 }
 
-// Whether runs are too short for vectors, and rows of runs are not.
+// Whether runs are too short for vectors of their own, and rows of runs are not.
 bool FoldsRunsAsColumns(const AxisGroups& groups) {
   constexpr int64_t kMostRun = 16;
+  constexpr int64_t kMostOfMany = 128;  // where there are many runs for each result
+  constexpr int64_t kMany = 8;
   constexpr int64_t kFewestColumns = 8;
   if (!groups.folds_innermost() || groups.folded.size() < 2 || groups.kept.empty()) return false;
   const int64_t run = groups.folded.back().size;
   const int64_t row = run * groups.kept.back().size;
-  return run > 0 && run < kMostRun && groups.kept.back().stride == run && row >= kFewestColumns &&
+  const int64_t most = groups.folded_count >= kMany * run ? kMostOfMany : kMostRun;
+  return run > 0 && run < most && groups.kept.back().stride == run && row >= kFewestColumns &&
          row <= kMostColumns && groups.folded_count > 0;
 }
 
