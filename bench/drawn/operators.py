@@ -93,7 +93,8 @@ def batch_norm(g):
 
 
 def response(g):
-    return g.node("LRN", [picture(g, (3, 16, 64))], size=g.r.choice([3, 5]))
+    dims = [g.r.choice([1, 2]), g.r.choice([3, 16, 64]), g.r.randint(8, 70), g.r.randint(8, 70)]
+    return g.node("LRN", [g.input(dims)], size=g.r.choice([3, 5]))
 
 
 def top_k(g, type=TensorProto.FLOAT):
