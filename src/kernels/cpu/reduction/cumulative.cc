@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
+#include "kernels/cpu/vector/running_sums.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
@@ -57,6 +59,11 @@ void JoinLane(const Passage& passage, const T* from, T* to) {
 // Neighbouring lanes; in whole groups the compiler makes vectors of them.
 template <bool kProduct, typename T>
 void JoinLanes(const Passage& passage, int64_t lanes, const T* from, T* to) {
+  constexpr bool kByVectors =
+      std::is_same_v<T, float> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+  if constexpr (!kProduct && kByVectors) {
+    return SumAlong({lanes, passage.length, passage.step, passage.exclusive}, from, to);
+  }
   std::array<Wide<T>, kLanesTogether> sums;
   std::fill_n(sums.begin(), lanes, kProduct ? 1 : 0);
   constexpr int64_t kGroup = 8;
