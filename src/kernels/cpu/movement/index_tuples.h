@@ -106,6 +106,14 @@ class ElementPlaces {
         std::all_of(row + begin, row + end, [&](Index index) { return index == row[begin]; })) {
       return visit(place(begin), position + begin, end - begin);
     }
+    if (row_step_ == 0 && stride_ == 1) {  // along the last axis
+      const int64_t length = length_;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t index = row[i];
+        visit(base + index + (index >> 63 & length), position + i, int64_t{1});
+      }
+      return;
+    }
     for (int64_t i = begin; i < end; ++i) visit(place(i), position + i, int64_t{1});
   }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
+#include "kernels/cpu/movement/matrix_transpose.h"
 #include "kernels/cpu/reduction/axis_groups.h"
 #include "kernels/cpu/reduction/row_reduction.h"
 #include "kernels/cpu/vector/float_rows.h"
@@ -120,11 +121,48 @@ void NormalizeColumns(Divisor kind, const AxisGroups& groups, const float* x, in
   }
 }
 
+// Sets that follow each other and are too short for vectors: some of them become columns.
+constexpr int64_t kShortSet = 32;
+constexpr int64_t kShortSetsTogether = 64;
+
+bool AreShortRows(const AxisGroups& groups) {
+  return groups.folds_innermost() && groups.folded.size() == 1 && groups.kept.size() == 1 &&
+         groups.folded_count <= kShortSet;
+}
+
+void NormalizeShortRows(Divisor kind, const AxisGroups& columns, const float* x, int64_t count,
+                        float* y) {
+  alignas(64) std::array<float, kShortSet * kShortSetsTogether> block;
+  const int64_t length = columns.folded_count;
+  for (int64_t first = 0; first < count; first += kShortSetsTogether) {
+    const int64_t sets = std::min(kShortSetsTogether, count - first);
+    TransposeWords(reinterpret_cast<const uint32_t*>(x + first * length), length,
+                   reinterpret_cast<uint32_t*>(block.data()), kShortSetsTogether, length, sets);
+    NormalizeColumns(kind, columns, block.data(), sets, block.data());
+    TransposeWords(reinterpret_cast<const uint32_t*>(block.data()), kShortSetsTogether,
+                   reinterpret_cast<uint32_t*>(y + first * length), length, sets, length);
+  }
+}
+
 int64_t SetsOfAThread(int64_t folded_count) {
   return std::max<int64_t>(kAxisNormalizationGrain / std::max<int64_t>(folded_count, 1), 1);
 }
 
 KernelPointer MakeOfFloats(Divisor kind, const AxisGroups& groups) {
+  if (AreShortRows(groups)) {
+    const AxisGroups columns{.kept = {{kShortSetsTogether, 1}},
+                             .folded = {{groups.folded_count, kShortSetsTogether}},
+                             .kept_count = kShortSetsTogether,
+                             .folded_count = groups.folded_count};
+    return MakeKernel([kind, columns, sets = groups.kept_count](const KernelCall& call) {
+      const int64_t length = columns.folded_count;
+      ParallelFor(sets, SetsOfAThread(length), [&](int64_t begin, int64_t end) {
+        NormalizeShortRows(kind, columns,
+                           static_cast<const float*>(call.inputs[0]) + begin * length, end - begin,
+                           static_cast<float*>(call.outputs[0]) + begin * length);
+      });
+    });
+  }
   if (groups.folds_innermost()) {
     return MakeKernel([kind, groups](const KernelCall& call) {
       ParallelFor(groups.kept_count, SetsOfAThread(groups.folded_count),

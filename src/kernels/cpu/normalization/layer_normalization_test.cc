@@ -118,6 +118,8 @@ TEST(AxisNormalizationKernelTest, FloatsOverAnyAxesGiveWhatDoublesGive) {
   for (const Sets& sets : std::vector<Sets>{{{5, 40}, {1}},
                                             {{70, 300}, {0}},
                                             {{3, 150, 7}, {1}},
+                                            {{3, 50, 9}, {2}},
+                                            {{200, 2}, {1}},
                                             {{4, 3, 5, 6}, {0, 2, 3}},
                                             {{4, 3, 5, 6}, {0, 2}},
                                             {{4, 3, 5, 6}, {1, 3}},
