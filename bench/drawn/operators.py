@@ -317,7 +317,7 @@ UNARY = ("Abs", "Neg", "Floor", "Sign", "Sqrt", "Exp", "Erf", "Tanh", "Sigmoid",
 OPERATORS = {
     **{op: reduced(op) for op in FLOAT_REDUCTIONS},
     **{f"{op}_int32": reduced(op, INT32) for op in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceL1", "ReduceSumSquare")},
-    **{f"{op}_int64": reduced(op, INT64) for op in ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd")},
+    **{f"{op}_int64": reduced(op, INT64) for op in ("ReduceSum", "ReduceMax", "ReduceMin")},
     **{op: along(op, keepdims=[0, 1]) for op in ("ArgMax", "ArgMin")}, "ArgMax_int32": along("ArgMax", INT32, keepdims=[0, 1]),
     **{op: along(op) for op in ("Softmax", "LogSoftmax", "Hardmax")}, "LpNormalization": along("LpNormalization", p=[1, 2]),
     "MeanVarianceNormalization": mean_variance, "LayerNormalization": layer_norm, "InstanceNormalization": instance_norm, "BatchNormalization": batch_norm,
