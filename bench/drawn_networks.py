@@ -7,7 +7,7 @@ import random
 import numpy as np
 from onnx import save
 
-from drawn import classical, images, layers, recurrent, scans, scenes, sequences, signals, tensorflow
+from drawn import classical, images, layers, operators, recurrent, scans, scenes, sequences, signals, tensorflow
 from drawn.graph import Graph
 
 
@@ -362,9 +362,10 @@ FAMILIES = {make.__name__: make for make in (
     *recurrent.FAMILIES, *scans.FAMILIES, *scenes.FAMILIES, *layers.FAMILIES)}
 # Of microseconds; drawn by generated_networks.py alone, so that other tools' seeds give what they gave.
 SMALL_FAMILIES = {make.__name__: make for make in (*recurrent.SMALL, *classical.SMALL)}
+OPERATORS = operators.OPERATORS
 
 
 def make(family, seed, path):
     graph = Graph(random.Random(f"{family} {seed}"))
-    graph.output({**FAMILIES, **SMALL_FAMILIES}[family](graph))
+    graph.output({**FAMILIES, **SMALL_FAMILIES, **OPERATORS}[family](graph))
     save(graph.model(f"{family}_{seed}"), path)

@@ -9,6 +9,7 @@
 #include "compile/passes/compact.h"
 #include "compile/passes/dead_code.h"
 #include "compile/passes/fold/fold_constants.h"
+#include "compile/passes/forms/cut_convolutions.h"
 #include "compile/passes/forms/drop_dead_taps.h"
 #include "compile/passes/forms/fuse_byte_tables.h"
 #include "compile/passes/forms/split_products.h"
@@ -73,6 +74,7 @@ constexpr Pass kPatterns[] = {
     {TakeFloatSteps, {kQuantized}},
     {TurnConvolutions, {kConvTurn}},
     {FusePads, {kWindowPad}},
+    {CutConvolutions, {kConvCut}},
     {DropDeadTaps, {kDeadTap}},
     {TakeColumns, {kMatMulSplit}},
     {FuseAttention, {kAttention}, 1, "FusedAttention"},

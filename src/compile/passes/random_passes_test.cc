@@ -234,6 +234,7 @@ TEST(RandomPassesTest, SimplifiedGraphsComputeTheSame) {
                               {"ConvActivationFusionPass", 28},
                               {"ConvAddFusionPass", 2},
                               {"ConvBatchnormFusionPass", 71},
+                              {"ConvCutPass", 0},
                               {"ConvTurnPass", 40},
                               {"DeadCodePass", 731},
                               {"DeadTapPass", 4},

@@ -34,6 +34,8 @@ constexpr FusionPatternRow kRows[] = {
     {kConvTurn, "ConvTurnPass", kGraph,
      "a ConvTranspose of stride one is a Conv with its weights turned around"},
     {kWindowPad, "WindowPadFusionPass", kGraph, "a convolution or a pool pads its input itself"},
+    {kConvCut, "ConvCutPass", kGraph,
+     "a convolution does not compute what a Slice behind it cuts off at its ends"},
     {kDeadTap, "DeadTapPass", kGraph,
      "taps of a convolution that meet nothing but padding leave its weights"},
     {kConvBatchnorm, "ConvBatchnormFusionPass", kGraph,

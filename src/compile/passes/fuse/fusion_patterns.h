@@ -31,6 +31,7 @@ enum class FusionPattern : uint8_t {
   kTransposeSink,
   kConvTurn,
   kWindowPad,
+  kConvCut,
   kDeadTap,
   kConvBatchnorm,
   kMatMulTranspose,

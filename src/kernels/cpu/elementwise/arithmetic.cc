@@ -83,6 +83,7 @@ struct FlooredRemainder {
 
 // A NaN on either side wins.
 struct Larger {
+  static constexpr bool kChooses = true;  // one of its operands
   template <typename T>
   static T Apply(T a, T b) {
     if constexpr (!std::is_integral_v<T>) {
@@ -94,6 +95,7 @@ struct Larger {
 };
 
 struct Smaller {
+  static constexpr bool kChooses = true;
   template <typename T>
   static T Apply(T a, T b) {
     if constexpr (!std::is_integral_v<T>) {

@@ -88,13 +88,18 @@ TEST(CastTest, LongRowsAreCastAsSingleElements) {
   ExpectRowsAsElements<float, int32_t>(floats, DataType::kInt32);
   ExpectRowsAsElements<float, int64_t>(floats, DataType::kInt64);
   ExpectRowsAsElements<float, uint8_t>(floats, DataType::kUint8);
-  ExpectRowsAsElements<float, bool>(floats, DataType::kBool);
+  ExpectRowsAsElements<float, uint8_t>(floats, DataType::kBool);
   ExpectRowsAsElements<double, float>(doubles, DataType::kFloat32);
   ExpectRowsAsElements<int32_t, float>(ints, DataType::kFloat32);
   ExpectRowsAsElements<int32_t, int64_t>(ints, DataType::kInt64);
   ExpectRowsAsElements<int64_t, int32_t>(longs, DataType::kInt32);
   ExpectRowsAsElements<int64_t, float>(longs, DataType::kFloat32);
   ExpectRowsAsElements<uint8_t, float>(bytes, DataType::kFloat32);
+  ExpectRowsAsElements<uint8_t, int32_t>(bytes, DataType::kInt32);
+  ExpectRowsAsElements<uint8_t, int64_t>(bytes, DataType::kInt64);
+  longs[7] = 0;
+  longs[8] = int64_t{1} << 32;
+  ExpectRowsAsElements<int64_t, uint8_t>(longs, DataType::kBool);
   floats[40] = 0;
   ExpectRowsAsElements<float, double>(floats, DataType::kFloat64);
 }

@@ -16,7 +16,10 @@ struct Absolute {
   static T Apply(T x, const Coefficients&) {
     if constexpr (std::is_unsigned_v<T>) return x;
     if constexpr (std::is_integral_v<T>) {
-      return x < 0 ? static_cast<T>(std::make_unsigned_t<T>(0) - x) : x;
+      // Without a comparison, which vectors of 64 bits lack on older processors.
+      using Bits = std::make_unsigned_t<T>;
+      const auto sign = static_cast<Bits>(Bits{0} - (static_cast<Bits>(x) >> (8 * sizeof(T) - 1)));
+      return static_cast<T>(static_cast<Bits>((static_cast<Bits>(x) + sign) ^ sign));
     } else {
       return std::abs(x);
     }

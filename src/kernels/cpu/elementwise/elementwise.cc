@@ -81,7 +81,7 @@ class FoldKernel final : public Kernel {
   }
 
  private:
-  static constexpr int64_t kPiece = 512;
+  static constexpr int64_t kPiece = 2048;
 
   void FoldPiece(const KernelCall& call, int64_t begin, int64_t end) const {
     alignas(64) std::array<std::byte, kPiece * sizeof(double)> sums;

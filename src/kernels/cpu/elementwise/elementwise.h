@@ -47,15 +47,15 @@ Result<KernelPointer> MakeFoldKernel(const KernelSite& site, BinaryLoop loop,
 Error NoKernelForType(const KernelSite& site, graph::DataType type);
 
 // Elements that a loop makes before it writes the first of them: their number being fixed and no
-// other memory in the way, the compiler makes vectors of them, where none is wider than 4 bytes.
+// other memory in the way, the compiler makes vectors of them, where none is wider than 8 bytes.
 inline constexpr int64_t kMadeTogether = 16;
 
 // to[i] = make(i) for i below `count`, out of elements of type T; the output may be what `make`
 // reads.
-template <typename T, typename Made, typename Make>
+template <typename T, bool kTogether = true, typename Made, typename Make>
 void MakeElements(Made* to, int64_t count, const Make& make) {
   int64_t i = 0;
-  if constexpr (sizeof(T) <= 4 && sizeof(Made) <= 4) {
+  if constexpr (kTogether && sizeof(T) <= 8 && sizeof(Made) <= 8) {
     for (; i + kMadeTogether <= count; i += kMadeTogether) {
       std::array<Made, kMadeTogether> made;
       for (int64_t k = 0; k < kMadeTogether; ++k) made[static_cast<size_t>(k)] = make(i + k);
@@ -81,15 +81,19 @@ void BinaryLoopOf(const void* a, int64_t step_a, const void* b, int64_t step_b, 
   const auto* left = static_cast<const T*>(a);
   const auto* right = static_cast<const T*>(b);
   auto* out = static_cast<Made*>(to);
+  // The vectors that every processor has compare no elements of 8 bytes.
+  constexpr bool kTogether = sizeof(T) < 8 || !requires { Op::kChooses; };
   const auto made = [](const T& x, const T& y) {
     return static_cast<Made>(Op::Apply(static_cast<Wide<T>>(x), static_cast<Wide<T>>(y)));
   };
   if (step_a == 1 && step_b == 1) {
-    MakeElements<T>(out, count, [&](int64_t i) { return made(left[i], right[i]); });
+    MakeElements<T, kTogether>(out, count, [&](int64_t i) { return made(left[i], right[i]); });
   } else if (count > 0 && step_a == 1) {
-    MakeElements<T>(out, count, [&, y = right[0]](int64_t i) { return made(left[i], y); });
+    MakeElements<T, kTogether>(out, count,
+                               [&, y = right[0]](int64_t i) { return made(left[i], y); });
   } else if (count > 0 && step_b == 1) {
-    MakeElements<T>(out, count, [&, x = left[0]](int64_t i) { return made(x, right[i]); });
+    MakeElements<T, kTogether>(out, count,
+                               [&, x = left[0]](int64_t i) { return made(x, right[i]); });
   } else {
     for (int64_t i = 0; i < count; ++i) out[i] = made(left[i * step_a], right[i * step_b]);
   }

@@ -91,6 +91,20 @@ TEST(ElementwiseTest, IntegersDivideTowardsZeroAndNeverTrap) {
   EXPECT_THAT(Made<int32_t>({"Mod", {}}, {a, b}), ElementsAre(1, -1, 0, 0, 0));
   EXPECT_THAT(Made<int32_t>({"Mod", {{"fmod", int64_t{1}}}}, {a, b}), ElementsAre(-1, 1, 0, 0, 0));
   EXPECT_THAT(Made<int32_t>({"Neg", {}}, {a}), ElementsAre(7, -7, -5, kLow, kLow));
+  EXPECT_THAT(Made<int32_t>({"Abs", {}}, {a}), ElementsAre(7, 7, 5, kLow, kLow));
+}
+
+TEST(ElementwiseTest, MagnitudesOfLongRowsAreThoseOfEveryWidth) {
+  std::vector<int64_t> wide;
+  std::vector<int64_t> expected;
+  for (int64_t i = -50; i < 50; ++i) {
+    wide.push_back(i);
+    expected.push_back(i < 0 ? -i : i);
+  }
+  EXPECT_EQ(Made<int64_t>({"Abs", {}}, {Numbers<int64_t>({100}, wide)}), expected);
+  const std::vector<int8_t> narrow(wide.begin(), wide.end());
+  EXPECT_EQ(Made<int8_t>({"Abs", {}}, {Numbers<int8_t>({100}, narrow)}),
+            std::vector<int8_t>(expected.begin(), expected.end()));
 }
 
 TEST(ElementwiseTest, NanWinsInMaxAndMinAndPassesThroughClip) {

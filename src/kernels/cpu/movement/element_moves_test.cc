@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <random>
+#include <type_traits>
 
 #include "kernels/cpu/one_node.h"
 #include "kernels/kernel_table.h"
@@ -243,6 +245,40 @@ TEST(UniqueTest, StringsAndNotANumbersAreOneEach) {
   ASSERT_TRUE(words.ok()) << ErrorOf(words);
   EXPECT_THAT(ElementsOf<std::string>((*words)[0]), ElementsAre("b", "a"));
   EXPECT_THAT(ElementsOf<int64_t>((*words)[2]), ElementsAre(0, 1, 0));
+}
+
+// Single elements go through a table, slices of two by a sort.
+template <typename T>
+void ExpectGroupsOfSlices(int64_t count, uint32_t different) {
+  std::mt19937 random(static_cast<uint32_t>(count));
+  std::vector<T> x(static_cast<size_t>(count));
+  for (T& element : x) element = static_cast<T>(static_cast<int>(random() % different) - 5);
+  if constexpr (std::is_floating_point_v<T>) {
+    x[0] = -0.0F;
+    x.back() = kNan;
+  }
+  std::vector<T> twice = x;
+  twice.insert(twice.end(), x.begin(), x.end());
+  for (const int64_t sorted : {0, 1}) {
+    const auto elements = OneNode{"Unique", {{"sorted", sorted}}, 4}.Run({Numbers({count}, x)});
+    const auto slices = OneNode{"Unique", {{"sorted", sorted}, {"axis", int64_t{1}}}, 4}.Run(
+        {Numbers({2, count}, twice)});
+    ASSERT_TRUE(elements.ok() && slices.ok());
+    for (const size_t output : {1, 2, 3}) {
+      EXPECT_EQ(ElementsOf<int64_t>((*elements)[output]), ElementsOf<int64_t>((*slices)[output]))
+          << "output " << output << " of " << count << ", sorted: " << sorted;
+    }
+  }
+}
+
+TEST(UniqueTest, ElementsAreGroupedAsSlicesAre) {
+  for (const int64_t count : {1, 2, 3, 4, 63, 64, 255, 1000}) {
+    for (const uint32_t different : {1, 7, 100000}) {
+      ExpectGroupsOfSlices<float>(count, different);
+      ExpectGroupsOfSlices<int64_t>(count, different);
+      ExpectGroupsOfSlices<int8_t>(count, different);
+    }
+  }
 }
 
 TEST(NonZeroTest, SizesFollowTheDataDownToNothing) {

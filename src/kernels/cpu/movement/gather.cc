@@ -112,9 +112,10 @@ Result<KernelPointer> MakeGatherElements(KernelSite& site) {
     kernel = MakeKernel([places](const KernelCall& call) -> Status {
       const auto* from = static_cast<const T*>(call.inputs[0]);
       auto* to = static_cast<T*>(call.outputs[0]);
-      return places.Visit(call.inputs[1], [&](int64_t place, int64_t position, int64_t count) {
+      const auto copy = [&](int64_t place, int64_t position, int64_t count) {
         CopyRun(from + place, to + position, count);
-      });
+      };
+      return places.VisitInParallel(call.inputs[1], copy);
     });
   });
   if (kernel == nullptr) return site.Unsupported(StrCat("data is ", graph::Name(data.type)));

@@ -29,7 +29,7 @@ Result<ElementPlaces> ElementPlaces::Make(const KernelSite& site, int64_t axis) 
   places.axes_.pop_back();
   places.length_ = data[static_cast<size_t>(axis)];
   places.stride_ = from[static_cast<size_t>(axis)];
-  places.empty_ = site.inputs[1].elements() == 0;
+  places.count_ = site.inputs[1].elements();
   places.index_type_ = site.inputs[1].type;
   places.outside_ = site.BadInput("");
   return places;

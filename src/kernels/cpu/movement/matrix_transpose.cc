@@ -59,6 +59,39 @@ void TransposeFours(const uint32_t* from, int64_t from_stride, uint32_t* to, int
   }
 }
 
+// Two or three rows of which nothing else lies between: as many columns as fill vectors of kLanes,
+// or fewer lanes behind them. Gives how many columns were moved.
+template <size_t kLanes>
+HWY_INLINE int64_t TakeApart([[maybe_unused]] const uint32_t* from, [[maybe_unused]] uint32_t* to,
+                             [[maybe_unused]] int64_t to_stride, [[maybe_unused]] int64_t rows,
+                             [[maybe_unused]] int64_t columns) {
+  int64_t c = 0;
+#if HWY_TARGET != HWY_SCALAR  // which has no vectors that interleave
+  const hn::CappedTag<uint32_t, kLanes> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (; c + lanes <= columns; c += lanes) {
+    auto a = hn::Zero(d), b = a, last = a;
+    if (rows == 2) {
+      hn::LoadInterleaved2(d, from + 2 * c, a, b);
+    } else {
+      hn::LoadInterleaved3(d, from + 3 * c, a, b, last);
+      hn::StoreU(last, d, to + 2 * to_stride + c);
+    }
+    hn::StoreU(a, d, to + c);
+    hn::StoreU(b, d, to + to_stride + c);
+  }
+  if constexpr (kLanes > 4) {
+    c += TakeApart<kLanes / 2>(from + rows * c, to + c, to_stride, rows, columns - c);
+  }
+#endif
+  return c;
+}
+
+int64_t TakeRowsApart(const uint32_t* from, uint32_t* to, int64_t to_stride, int64_t rows,
+                      int64_t columns) {
+  return TakeApart<16>(from, to, to_stride, rows, columns);
+}
+
 }  // namespace plimsoll::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -66,9 +99,14 @@ HWY_AFTER_NAMESPACE();
 namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(TransposeFours);
+HWY_EXPORT(TakeRowsApart);
 
 void TransposeWords(const uint32_t* from, int64_t from_stride, uint32_t* to, int64_t to_stride,
                     int64_t rows, int64_t columns) {
+  if (from_stride == rows && (rows == 2 || rows == 3)) {
+    const int64_t done = HWY_DYNAMIC_DISPATCH(TakeRowsApart)(from, to, to_stride, rows, columns);
+    return TransposeMatrix(from + done * rows, rows, to + done, to_stride, rows, columns - done);
+  }
   const int64_t full_rows = rows - rows % 4;
   const int64_t full_columns = columns - columns % 4;
   if (full_rows > 0 && full_columns > 0) {

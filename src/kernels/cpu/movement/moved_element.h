@@ -63,11 +63,29 @@ void CopyRun(const T* from, T* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
+// Writes `count` copies of an element: a few, of which longer and longer runs are copied.
+template <typename T>
+void FillRun(T element, T* to, int64_t count) {
+  if constexpr (!std::is_trivially_copyable_v<T>) {
+    std::fill_n(to, count, element);
+  } else {
+    constexpr int64_t kFirst = 64 / int64_t{sizeof(T)};
+    constexpr int64_t kLongest = 4096 / int64_t{sizeof(T)};  // stays in the cache
+    int64_t done = std::min(kFirst, count);
+    std::fill_n(to, done, element);
+    while (done < count) {
+      const int64_t some = std::min({done, count - done, kLongest});
+      std::memcpy(to + done, to, static_cast<size_t>(some) * sizeof(T));
+      done += some;
+    }
+  }
+}
+
 // Writes `count` copies of the element at `value` (zero, or "", where it is null).
 inline void FillElements(graph::DataType type, void* to, int64_t count, const void* value) {
   const bool whole = VisitMoved(type, [&]<typename T>() {
     const T element = value == nullptr ? T() : *static_cast<const T*>(value);
-    std::fill_n(static_cast<T*>(to), count, element);
+    FillRun(element, static_cast<T*>(to), count);
   });
   if (whole) return;
   const graph::DataType moved = MovedType(type);

@@ -31,6 +31,56 @@ StridedCopy CopyOfOverlap(graph::DataType type, const Dims& in, const Dims& out,
   return {type, std::move(axes), from_first, to_first};
 }
 
+// What of an output the input does not cover, axis by axis: what lies in front of and behind it is
+// written in runs.
+class Border {
+ public:
+  Border(const Dims& in, const Dims& out, const Dims& front) {
+    const Dims steps = StridesOf(out);
+    for (size_t axis = 0; axis < in.size(); ++axis) {
+      const int64_t begin = std::clamp<int64_t>(front[axis], 0, out[axis]);
+      const int64_t end = std::clamp<int64_t>(front[axis] + in[axis], begin, out[axis]);
+      axes_.push_back({begin, end, out[axis], steps[axis]});
+      if (begin > 0 || end < out[axis]) padded_ = axes_.size();
+    }
+  }
+
+  template <typename T>
+  void Fill(T element, T* to) const {
+    FillFrom(0, element, to);
+  }
+
+ private:
+  struct Axis {
+    int64_t begin, end;  // that the input covers
+    int64_t count;
+    int64_t step;
+  };
+
+  template <typename T>
+  void FillFrom(size_t at, T element, T* to) const {
+    if (at == padded_) return;
+    const Axis& axis = axes_[at];
+    FillRun(element, to, axis.begin * axis.step);
+    for (int64_t i = axis.begin; i < axis.end && at + 1 < padded_; ++i) {
+      FillFrom(at + 1, element, to + i * axis.step);
+    }
+    FillRun(element, to + axis.end * axis.step, (axis.count - axis.end) * axis.step);
+  }
+
+  std::vector<Axis> axes_;
+  size_t padded_ = 0;  // no axis from here on is padded
+};
+
+// The element at `value` (zero, or "", where it is null) around a copy of the input.
+void FillAround(graph::DataType type, const Border& border, int64_t count, const void* value,
+                void* to) {
+  const bool whole = VisitMoved(type, [&]<typename T>() {
+    border.Fill(value == nullptr ? T() : *static_cast<const T*>(value), static_cast<T*>(to));
+  });
+  if (!whole) FillElements(type, to, count, value);  // elements below a byte
+}
+
 // Where, on an axis of `length`, the place `at` before, in or behind it is read.
 int64_t Folded(const std::string& mode, int64_t at, int64_t length) {
   if (mode == "edge") return std::clamp<int64_t>(at, 0, length - 1);
@@ -127,12 +177,13 @@ Result<KernelPointer> MakePad(KernelSite& site) {
   if (!text && PadsRows(data, out, front)) return MakeConstantPadOfRows(site, front);
   const bool by_input = site.has_input(2);
   double attribute = site.attributes().Float("value", 0);
-  return MakeKernel([copy = CopyOfOverlap(data.type, data.dims, out, front), type = data.type,
+  return MakeKernel([copy = CopyOfOverlap(data.type, data.dims, out, front),
+                     border = Border(data.dims, out, front), type = data.type,
                      count = ElementCount(out), by_input, attribute](const KernelCall& call) {
     alignas(16) std::byte element[16] = {};
     if (attribute != 0) StoreDouble(type, element, 0, attribute);
     const void* by_attribute = attribute == 0 ? nullptr : element;
-    FillElements(type, call.outputs[0], count, by_input ? call.inputs[2] : by_attribute);
+    FillAround(type, border, count, by_input ? call.inputs[2] : by_attribute, call.outputs[0]);
     copy.Run(call.inputs[0], call.outputs[0]);
   });
 }
@@ -146,9 +197,10 @@ Result<KernelPointer> MakeCenterCropPad(KernelSite& site) {
     const int64_t extra = out[axis] - data.dims[axis];
     front.push_back(extra >= 0 ? extra / 2 : -(-extra / 2));
   }
-  return MakeKernel([copy = CopyOfOverlap(data.type, data.dims, out, front), type = data.type,
+  return MakeKernel([copy = CopyOfOverlap(data.type, data.dims, out, front),
+                     border = Border(data.dims, out, front), type = data.type,
                      count = ElementCount(out)](const KernelCall& call) {
-    FillElements(type, call.outputs[0], count, nullptr);
+    FillAround(type, border, count, nullptr, call.outputs[0]);
     copy.Run(call.inputs[0], call.outputs[0]);
   });
 }

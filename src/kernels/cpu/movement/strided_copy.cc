@@ -94,10 +94,12 @@ StridedCopy::StridedCopy(graph::DataType type, std::vector<CopyAxis> axes, int64
   if (empty_) return;
   axes_ = Simplified(axes);
   ChooseInner();
-  const auto longest =
-      std::max_element(axes_.begin(), axes_.end(),
-                       [](const CopyAxis& a, const CopyAxis& b) { return a.count < b.count; });
-  split_ = static_cast<size_t>(longest - axes_.begin());
+  // Far out threads write apart from each other.
+  const int64_t parts = kPartsOfThread * Threads();
+  const auto enough =
+      std::ranges::find_if(axes_, [parts](const CopyAxis& axis) { return axis.count >= parts; });
+  const auto longest = std::ranges::max_element(axes_, {}, &CopyAxis::count);
+  split_ = static_cast<size_t>((enough != axes_.end() ? enough : longest) - axes_.begin());
 }
 
 void StridedCopy::ChooseInner() {
@@ -139,7 +141,7 @@ void StridedCopy::MoveInner(int64_t begin, int64_t end, const T* from, T* to) co
       return CopyShortRuns(from, rows.from, to, rows.to, Count(outer_axes_, begin, end), count);
     }
     case Inner::kFill:
-      std::fill_n(to, count, *from);
+      FillRun(*from, to, count);
       return;
     case Inner::kBlocks: {
       const int64_t rows = Count(outer_axes_, begin, end);

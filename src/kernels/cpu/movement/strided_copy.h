@@ -57,7 +57,7 @@ class StridedCopy {
   bool empty_ = false;
   Inner inner_ = Inner::kElement;
   size_t outer_axes_ = 0;  // axes_ that are loops around the inner part
-  size_t split_ = 0;       // the axis that threads share out: the longest
+  size_t split_ = 0;       // the axis that threads share out: the first, or the longest
   int64_t elements_ = 1;
 };
 

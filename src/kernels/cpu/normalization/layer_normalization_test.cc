@@ -11,6 +11,7 @@ namespace layer_normalization_test {
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::Pointwise;
+using Ints = std::vector<int64_t>;
 
 constexpr int64_t kRows = 6, kLength = 300;
 
@@ -105,6 +106,59 @@ TEST(LpNormalizationKernelTest, ALaneOfZerosStaysZero) {
   ASSERT_TRUE(made.ok());
   EXPECT_THAT(ElementsOf<float>(*made),
               Pointwise(FloatNear(1e-6f), std::vector<float>{0.6f, 0, 0.8f, 0}));
+}
+
+// Doubles go element by element. Rows, columns in and beyond a group, runs apart, and more rows
+// than are summed in one.
+TEST(AxisNormalizationKernelTest, FloatsOverAnyAxesGiveWhatDoublesGive) {
+  struct Sets {
+    Dims dims;
+    Ints axes;
+  };
+  for (const Sets& sets : std::vector<Sets>{{{5, 40}, {1}},
+                                            {{70, 300}, {0}},
+                                            {{3, 150, 7}, {1}},
+                                            {{3, 50, 9}, {2}},
+                                            {{200, 2}, {1}},
+                                            {{4, 3, 5, 6}, {0, 2, 3}},
+                                            {{4, 3, 5, 6}, {0, 2}},
+                                            {{4, 3, 5, 6}, {1, 3}},
+                                            {{4, 3, 5, 6}, {0, 1, 2, 3}}}) {
+    std::vector<float> elements;
+    for (int64_t i = 0; i < ElementCount(sets.dims); ++i) {
+      elements.push_back(static_cast<float>(i * 37 % 101) / 16 - 2);
+    }
+    const HostTensor wide =
+        Numbers(sets.dims, std::vector<double>(elements.begin(), elements.end()));
+    std::vector<OneNode> nodes = {
+        {.op = "MeanVarianceNormalization", .attributes = {{"axes", sets.axes}}, .outputs = 1}};
+    for (const int64_t power : {1, 2}) {
+      if (sets.axes.size() > 1) continue;
+      nodes.push_back({.op = "LpNormalization",
+                       .attributes = {{"axis", sets.axes[0]}, {"p", power}},
+                       .outputs = 1});
+    }
+    for (const OneNode& node : nodes) {
+      const auto expected = node.Run({wide});
+      const auto made = RunInPlace(node, {Numbers(sets.dims, elements)}, 0);
+      ASSERT_TRUE(expected.ok() && made.ok()) << node.op;
+      const auto doubles = ElementsOf<double>((*expected)[0]);
+      EXPECT_THAT(ElementsOf<float>(*made),
+                  Pointwise(FloatNear(1e-5f), std::vector<float>(doubles.begin(), doubles.end())))
+          << node.op;
+    }
+  }
+}
+
+TEST(AxisNormalizationKernelTest, NormsThatHaveNoReciprocalDivide) {
+  for (const Dims& dims : {Dims{2, 1}, Dims{1, 2}}) {
+    const OneNode node{.op = "LpNormalization",
+                       .attributes = {{"axis", int64_t{dims[0] == 1}}, {"p", int64_t{1}}}};
+    const auto made = node.Run({Numbers<float>(dims, {3e-40f, -1e-40f})});
+    ASSERT_TRUE(made.ok());
+    EXPECT_THAT(ElementsOf<float>((*made)[0]),
+                Pointwise(FloatNear(1e-4f), std::vector<float>{0.75f, -0.25f}));
+  }
 }
 
 }  // namespace layer_normalization_test

@@ -5,7 +5,9 @@
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
+#include "kernels/cpu/reduction/arg_lanes.h"
 #include "kernels/cpu/vector/float_rows.h"
+#include "kernels/cpu/vector/fold_rows.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
 
@@ -44,9 +46,7 @@ void FloatColumns(Kind kind, const float* x, const AxisSplit& split, int64_t col
   std::array<float, kColumns> sums;
   std::fill_n(largest.begin(), columns, -std::numeric_limits<float>::infinity());
   std::fill_n(sums.begin(), columns, 0.0f);
-  for (int64_t i = 0; i < split.length; ++i) {
-    RowMaxTo(x + i * split.inner, columns, largest.data());
-  }
+  FoldRowsInto(RowFold::kMax, x, split.inner, split.length, columns, largest.data());
   // Lanes whose largest element is infinite end as NaN, as infinity minus infinity does.
   for (int64_t c = 0; c < columns; ++c) {
     if (!std::isfinite(largest[c])) sums[c] = std::numeric_limits<float>::quiet_NaN();
@@ -97,6 +97,35 @@ KernelPointer MakeFloatSoftmax(Kind kind, const AxisSplit& split) {
   });
 }
 
+// Lanes [begin, end) become zeros, but for a one where the largest element was.
+void MarkLargest(const float* x, const AxisSplit& split, int64_t begin, int64_t end, float* y) {
+  std::array<int64_t, kColumns> places;
+  for (int64_t lane = begin; lane < end;) {
+    const int64_t in_row = split.inner == 1 ? kColumns : split.inner - lane % split.inner;
+    const int64_t count = std::min({end - lane, kColumns, in_row});
+    ArgOfLanes(x, split, {}, lane, lane + count, places.data());
+    float* const first = y + lane / split.inner * split.length * split.inner + lane % split.inner;
+    if (split.inner == 1) {
+      std::fill_n(first, count * split.length, 0.0f);
+      for (int64_t i = 0; i < count; ++i) first[i * split.length + places[i]] = 1;
+    } else {
+      for (int64_t i = 0; i < split.length; ++i) std::fill_n(first + i * split.inner, count, 0.0f);
+      for (int64_t i = 0; i < count; ++i) first[places[i] * split.inner + i] = 1;
+    }
+    lane += count;
+  }
+}
+
+KernelPointer MakeFloatHardmax(const AxisSplit& split) {
+  return MakeKernel([split](const KernelCall& call) {
+    const int64_t grain = std::max<int64_t>(kSoftmaxGrain / split.length, 1);
+    ParallelFor(split.lanes(), grain, [&](int64_t begin, int64_t end) {
+      MarkLargest(static_cast<const float*>(call.inputs[0]), split, begin, end,
+                  static_cast<float*>(call.outputs[0]));
+    });
+  });
+}
+
 // One lane of elements `stride` apart.
 template <typename T>
 void SoftmaxLane(bool logarithm, const T* x, int64_t count, int64_t stride, T* y) {
@@ -134,6 +163,9 @@ Result<KernelPointer> MakeSoftmax(KernelSite& site) {
   const graph::DataType type = site.inputs[0].type;
   if (type == graph::DataType::kFloat32 && kKind != Kind::kHardmax) {
     return MakeFloatSoftmax(kKind, split);
+  }
+  if (type == graph::DataType::kFloat32 && split.length > 0 && split.length < kMostArgPlaces) {
+    return MakeFloatHardmax(split);
   }
   KernelPointer kernel;
   VisitType<AllFloats>(type, [&]<typename T>() {

@@ -82,6 +82,24 @@ TEST(SoftmaxKernelTest, HardmaxMarksTheFirstLargest) {
   EXPECT_THAT(ElementsOf<float>((*made)[0]), testing::ElementsAre(0, 1, 0, 1, 0, 0));
 }
 
+// Doubles go lane by lane.
+TEST(SoftmaxKernelTest, HardmaxOfFloatsAlongAnyAxisIsThatOfDoubles) {
+  const Dims dims = {3, 20, 300};
+  std::vector<float> elements;
+  for (int64_t i = 0; i < ElementCount(dims); ++i) {
+    elements.push_back(i % 991 == 17 ? std::nanf("") : static_cast<float>(i * 37 % 101));
+  }
+  const HostTensor wide = Numbers(dims, std::vector<double>(elements.begin(), elements.end()));
+  for (const int64_t axis : {0, 1, 2}) {
+    const OneNode node{"Hardmax", {{"axis", axis}}};
+    const auto expected = node.Run({wide});
+    const auto made = RunInPlace(node, {Numbers(dims, elements)}, 0);
+    ASSERT_TRUE(expected.ok() && made.ok());
+    const auto doubles = ElementsOf<double>((*expected)[0]);
+    EXPECT_EQ(ElementsOf<float>(*made), std::vector<float>(doubles.begin(), doubles.end()));
+  }
+}
+
 TEST(SoftmaxKernelTest, NothingIsFineToo) {
   const auto made = OneNode{"Softmax", {}}.Run({Numbers<float>({2, 0}, {})});
   EXPECT_TRUE(made.ok());

@@ -27,6 +27,9 @@ struct InsideTaps {
   static InsideTaps Of(const Window& window, size_t axis, int64_t at) {
     const int64_t dilation = window.dilations[axis];
     const int64_t room = window.input[axis] - 1 - at;
+    if (dilation == 1) {  // as most are: no divisions
+      return {std::max<int64_t>(-at, 0), std::clamp<int64_t>(room + 1, 0, window.kernel[axis])};
+    }
     return {at >= 0 ? 0 : (-at + dilation - 1) / dilation,
             std::min(window.kernel[axis], room < 0 ? 0 : room / dilation + 1)};
   }
@@ -89,16 +92,19 @@ class LineFolds {
     const int64_t high = std::clamp(window_.input[2] - left, low, reach);
     // Vectors are read beyond a line's end.
     std::fill_n(line_, reach + 2 * kMostLanes, Folding::kStart);
-    for (int64_t place = 0; place < window_.output[0] * window_.output[1]; ++place) {
-      FoldLines(x + left + low, place, high - low, line_ + low);
-      FoldColumns(reach, count, y + place * window_.output[2]);
+    for (int64_t plane = 0; plane < window_.output[0]; ++plane) {
+      for (int64_t row = 0; row < window_.output[1]; ++row) {
+        FoldLines(x + left + low, plane, row, high - low, line_ + low);
+        FoldColumns(reach, count, y + (plane * window_.output[1] + row) * window_.output[2]);
+      }
     }
   }
 
   // `count` columns of the lines that the windows of one row meet.
-  HWY_INLINE void FoldLines(const T* x, int64_t place, int64_t count, T* to) const {
-    const int64_t front = place / window_.output[1] * window_.strides[0] - window_.begin[0];
-    const int64_t top = place % window_.output[1] * window_.strides[1] - window_.begin[1];
+  HWY_INLINE void FoldLines(const T* x, int64_t to_plane, int64_t to_row, int64_t count,
+                            T* to) const {
+    const int64_t front = to_plane * window_.strides[0] - window_.begin[0];
+    const int64_t top = to_row * window_.strides[1] - window_.begin[1];
     const InsideTaps planes = InsideTaps::Of(window_, 0, front);
     const InsideTaps rows = InsideTaps::Of(window_, 1, top);
     const Tag d;
@@ -169,9 +175,13 @@ class LineFolds {
       if (i + lanes <= count) {
         hn::StoreU(total, d, to + i);
       } else {
+#if HWY_MEM_OPS_MIGHT_FAULT
         HWY_ALIGN T rest[kMostLanes];
         hn::Store(total, d, rest);
         std::copy_n(rest, count - i, to + i);
+#else
+        hn::BlendedStore(total, hn::FirstN(d, static_cast<size_t>(count - i)), d, to + i);
+#endif
       }
     }
   }

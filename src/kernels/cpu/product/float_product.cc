@@ -32,6 +32,8 @@ constexpr int64_t kThreadWork = int64_t{1} << 17;
 // Those in whose time threads begin and end to share out a matrix, and one element is packed.
 constexpr int64_t kSharingWork = int64_t{1} << 17;
 constexpr int64_t kPackingWork = 8;
+// Those in whose time a matrix begins and ends.
+constexpr int64_t kMatrixWork = 1024;
 // Columns of a row that is summed on the stack.
 constexpr int64_t kSummedColumns = 512;
 
@@ -202,7 +204,8 @@ void FloatProduct::PlanPieces(Bytes room) {
 // Matrices are shared out whole where that takes less time than all threads on one after the other.
 void FloatProduct::PlanSlots(Bytes panels, Bytes room) {
   const auto matrices = static_cast<int64_t>(shape_.a_matrices.size());
-  const int64_t work = shape_.rows * shape_.columns * std::max<int64_t>(shape_.depth, 1);
+  const int64_t work =
+      shape_.rows * shape_.columns * std::max<int64_t>(shape_.depth, 1) + kMatrixWork;
   slot_floats_ = panels.value() / int64_t{sizeof(float)};
   int64_t slots = std::min<int64_t>({Threads(), matrices, matrices * work / kThreadWork});
   if (panels > Bytes()) {

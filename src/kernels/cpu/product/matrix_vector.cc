@@ -40,9 +40,20 @@ void TimesVector(const float* rows, int64_t stride, int64_t count, int64_t width
       sums[3] = hn::MulAdd(hn::LoadU(kVectors, d + i), v, sums[3]);
     }
     const float* row[4] = {a, b, c, d};
+    int64_t summed = whole;
+#if !HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_AVX2  // whose masked loads of floats do not fault
+    if (whole < width) {
+      const auto rest = hn::FirstN(kVectors, static_cast<size_t>(width - whole));
+      const Vector v = hn::MaskedLoad(rest, kVectors, x + whole);
+      for (int k = 0; k < 4; ++k) {
+        sums[k] = hn::MulAdd(hn::MaskedLoad(rest, kVectors, row[k] + whole), v, sums[k]);
+      }
+      summed = width;
+    }
+#endif
     for (int64_t k = 0; k < std::min<int64_t>(4, count - first); ++k) {
       float total = hn::GetLane(hn::SumOfLanes(kVectors, sums[k]));
-      for (int64_t i = whole; i < width; ++i) total += row[k][i] * x[i];
+      for (int64_t i = summed; i < width; ++i) total += row[k][i] * x[i];
       y[first + k] = factor * total;
     }
   }

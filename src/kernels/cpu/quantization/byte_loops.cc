@@ -51,8 +51,16 @@ HWY_INLINE hn::Vec<hn::Rebind<T, decltype(kWide)>> ToBytes(WideVector x, int32_t
   const auto zero = static_cast<float>(zero_point);
   const WideVector kept =
       hn::Min(hn::Max(x, hn::Set(kWide, kLow - zero)), hn::Set(kWide, kHigh - zero));
-  return hn::DemoteTo(hn::Rebind<T, decltype(kWide)>(),
-                      hn::Add(hn::NearestInt(kept), hn::Set(kWhole, zero_point)));
+  const auto moved = hn::Add(hn::NearestInt(kept), hn::Set(kWhole, zero_point));
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(T) == 1) {  // nothing is out of range any more
+    const hn::Rebind<uint8_t, decltype(kWide)> bytes;
+    const hn::Rebind<uint32_t, decltype(kWide)> words;
+    return hn::BitCast(hn::Rebind<T, decltype(kWide)>(),
+                       hn::TruncateTo(bytes, hn::BitCast(words, moved)));
+  }
+#endif
+  return hn::DemoteTo(hn::Rebind<T, decltype(kWide)>(), moved);
 }
 
 // Bytes of the floats that value(place) gives, as many as fill whole vectors; how many.

@@ -1,10 +1,7 @@
-#include <array>
-
 #include "kernels/cpu/elementwise/element_order.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
-#include "kernels/cpu/movement/matrix_transpose.h"
-#include "kernels/cpu/vector/arg_rows.h"
+#include "kernels/cpu/reduction/arg_lanes.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
 
@@ -41,40 +38,6 @@ void RunArg(const KernelCall& call, const AxisSplit& split, bool largest, bool l
   });
 }
 
-// Rows too short for vectors of their own: several of them become columns.
-constexpr int64_t kShortArgRow = 64;
-constexpr int64_t kArgRowsTogether = 64;
-
-void RunArgOfShortRows(const float* from, int64_t length, ArgOrder order, int64_t begin,
-                       int64_t end, int64_t* to) {
-  alignas(64) std::array<float, kShortArgRow * kArgRowsTogether> columns;
-  for (int64_t first = begin; first < end; first += kArgRowsTogether) {
-    const int64_t count = std::min(kArgRowsTogether, end - first);
-    TransposeWords(reinterpret_cast<const uint32_t*>(from + first * length), length,
-                   reinterpret_cast<uint32_t*>(columns.data()), kArgRowsTogether, length, count);
-    ArgOfColumns(columns.data(), kArgRowsTogether, length, count, order, to + first);
-  }
-}
-
-// Lanes [begin, end), which may begin and end within an image of neighbouring columns.
-void RunArgOfFloats(const float* from, const AxisSplit& split, ArgOrder order, int64_t begin,
-                    int64_t end, int64_t* to) {
-  if (split.inner == 1 && split.length <= kShortArgRow) {
-    return RunArgOfShortRows(from, split.length, order, begin, end, to);
-  }
-  for (int64_t lane = begin; lane < end;) {
-    const float* const first =
-        from + lane / split.inner * split.length * split.inner + lane % split.inner;
-    const int64_t count = std::min(end - lane, split.inner - lane % split.inner);
-    if (split.inner == 1) {
-      to[lane] = ArgOfRow(first, split.length, order);
-    } else {
-      ArgOfColumns(first, split.inner, split.length, count, order, to + lane);
-    }
-    lane += count;
-  }
-}
-
 template <bool kLargest>
 Result<KernelPointer> MakeArg(KernelSite& site) {
   const TensorInfo& data = site.inputs[0];
@@ -85,17 +48,18 @@ Result<KernelPointer> MakeArg(KernelSite& site) {
     return site.BadInput("the axis is empty: no element is the largest or smallest");
   }
   const bool last = site.attributes().Int("select_last_index", 0) != 0;
-  constexpr int64_t kMostPlaces = int64_t{1} << 30;
-  if (data.type == graph::DataType::kFloat32 && split.length < kMostPlaces) {
-    return MakeKernel([split, order = ArgOrder{kLargest, last}](const KernelCall& call) {
-      const int64_t grain = std::max<int64_t>((int64_t{1} << 17) / split.length, 1);
+  KernelPointer kernel;
+  VisitType<TypeList<float, int32_t, int64_t>>(data.type, [&]<typename T>() {
+    if (split.length >= kMostArgPlaces) return;
+    kernel = MakeKernel([split, order = ArgOrder{kLargest, last}](const KernelCall& call) {
+      const int64_t grain = std::max<int64_t>((int64_t{1} << 16) / split.length, 1);
       ParallelFor(split.lanes(), grain, [&](int64_t begin, int64_t end) {
-        RunArgOfFloats(static_cast<const float*>(call.inputs[0]), split, order, begin, end,
-                       static_cast<int64_t*>(call.outputs[0]));
+        ArgOfLanes(static_cast<const T*>(call.inputs[0]), split, order, begin, end,
+                   static_cast<int64_t*>(call.outputs[0]) + begin);
       });
     });
-  }
-  KernelPointer kernel;
+  });
+  if (kernel != nullptr) return kernel;
   VisitType<AllNumbers>(data.type, [&]<typename T>() {
     kernel = MakeKernel([split, last](const KernelCall& call) {
       if (split.lanes() > 0) RunArg<T>(call, split, kLargest, last);

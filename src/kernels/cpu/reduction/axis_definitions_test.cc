@@ -104,8 +104,8 @@ TEST(AxisDefinitionsTest, JoinsAndCutsAlongEveryAxis) {
   }
 }
 
-void ExpectSumsAlongAxes(const Dims& dims) {
-  const HostTensor x = WholeNumbers(DataType::kFloat32, dims, 1);
+void ExpectSumsAlongAxes(const Dims& dims, DataType type) {
+  const HostTensor x = WholeNumbers(type, dims, 1);
   for (const int64_t axis : {0, 1, 2, -1, -3}) {
     const auto along = static_cast<size_t>(axis < 0 ? axis + 3 : axis);
     for (const int64_t exclusive : {0, 1}) {
@@ -129,8 +129,11 @@ void ExpectSumsAlongAxes(const Dims& dims) {
 }
 
 TEST(AxisDefinitionsTest, SumsAlongAnAxisInEveryWay) {
-  ExpectSumsAlongAxes(kDims);
-  ExpectSumsAlongAxes({2, 5, 83});  // whole groups of lanes, and lanes behind them
+  for (const DataType type :
+       {DataType::kFloat32, DataType::kFloat64, DataType::kInt32, DataType::kInt64}) {
+    ExpectSumsAlongAxes(kDims, type);
+    ExpectSumsAlongAxes({2, 5, 140}, type);  // vectors of every width
+  }
 }
 
 // Steps and bounds of both signs, on one axis and on two.

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
+#include "kernels/cpu/vector/running_sums.h"
 #include "kernels/element_types.h"
 #include "kernels/parallel.h"
 #include "plimsoll/base/text.h"
@@ -33,7 +35,7 @@ T Joined(bool product, T a, T b) {
 }
 
 // Lanes whose sums go on side by side.
-constexpr int64_t kLanesTogether = 64;
+constexpr int64_t kLanesTogether = 512;
 // Elements that are worth a thread of their own.
 constexpr int64_t kCumulativeGrain = 1 << 14;
 
@@ -57,8 +59,13 @@ void JoinLane(const Passage& passage, const T* from, T* to) {
 // Neighbouring lanes; in whole groups the compiler makes vectors of them.
 template <bool kProduct, typename T>
 void JoinLanes(const Passage& passage, int64_t lanes, const T* from, T* to) {
+  constexpr bool kByVectors =
+      std::is_same_v<T, float> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+  if constexpr (!kProduct && kByVectors) {
+    return SumAlong({lanes, passage.length, passage.step, passage.exclusive}, from, to);
+  }
   std::array<Wide<T>, kLanesTogether> sums;
-  sums.fill(kProduct ? 1 : 0);
+  std::fill_n(sums.begin(), lanes, kProduct ? 1 : 0);
   constexpr int64_t kGroup = 8;
   for (int64_t i = 0; i < passage.length; ++i) {
     const T* const in = from + i * passage.step;

@@ -5,8 +5,8 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/movement/axis_split.h"
 #include "kernels/cpu/reduction/axis_groups.h"
-#include "kernels/cpu/reduction/float_reduction.h"
 #include "kernels/cpu/reduction/reduction_steps.h"
+#include "kernels/cpu/reduction/row_reduction.h"
 #include "kernels/parallel.h"
 
 namespace plimsoll::kernels::cpu {
@@ -115,7 +115,9 @@ KernelPointer MakeFold(AxisGroups groups, graph::DataType type) {
   const int64_t row = groups.kept.empty() ? 1 : groups.kept.back().size;
   const int64_t pieces = row == 0 ? 0 : groups.kept_count / row * ((row + kPiece - 1) / kPiece);
   return MakeKernel([groups = std::move(groups), elements, pieces](const KernelCall& call) {
-    ParallelFor(pieces, kGrain / kPiece, [&](int64_t begin, int64_t end) {
+    const int64_t grain =
+        std::max<int64_t>(1, kGrain / (kPiece * std::max<int64_t>(groups.folded_count, 1)));
+    ParallelFor(pieces, grain, [&](int64_t begin, int64_t end) {
       FoldColumns<Step>(groups, elements, call.inputs[0], begin, end, call.outputs[0]);
     });
   });
@@ -140,9 +142,7 @@ Result<KernelPointer> MakeReduction(KernelSite& site) {
   PLIMSOLL_ASSIGN(const std::vector<bool> folded, FoldedAxes(site));
   AxisGroups groups = GroupAxes(site.inputs[0].dims, folded);
   if (!site.outputs[0].sized) SetReducedDims(site, folded);
-  if (type == DataType::kFloat32) {
-    if (KernelPointer kernel = MakeFloatReduction(site.node().op, groups)) return kernel;
-  }
+  if (KernelPointer kernel = MakeRowReduction(site.node().op, type, groups)) return kernel;
   if (WideElementsOf<double>(type).load == nullptr) {
     return site.Unsupported("no reduction of this element type");
   }

@@ -63,8 +63,9 @@ TEST(ReductionKernelTest, ManyShortRunsGiveWhatDoublesGive) {
       elements.push_back(static_cast<float>(i * 37 % 101) / 16 - 3);
     }
     const std::vector<double> wide(elements.begin(), elements.end());
-    for (const std::string op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
-                                 "ReduceSumSquare", "ReduceL2", "ReduceL1"}) {
+    for (const std::string op :
+         {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2",
+          "ReduceL1", "ReduceProd", "ReduceLogSumExp"}) {
       for (const Ints& axes : std::vector<Ints>{{1, 3}, {0, 1, 3}}) {
         const auto got = Reduced<float>(op, Numbers(dims, elements), axes);
         const auto expected = Reduced<double>(op, Numbers(dims, wide), axes);
@@ -97,8 +98,8 @@ TEST(ReductionKernelTest, ShortRunsGiveWhatTheyGiveInDouble) {
     const HostTensor x = Numbers<float>({2, 300, run}, elements);
     const HostTensor wide =
         Numbers<double>({2, 300, run}, std::vector<double>(elements.begin(), elements.end()));
-    for (const char* op :
-         {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2"}) {
+    for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare",
+                           "ReduceL2", "ReduceL1", "ReduceProd", "ReduceLogSumExp"}) {
       const std::vector<float> got = Reduced<float>(op, x, {2});
       const std::vector<double> expected = Reduced<double>(op, wide, {2});
       ASSERT_EQ(got.size(), expected.size());
@@ -107,6 +108,49 @@ TEST(ReductionKernelTest, ShortRunsGiveWhatTheyGiveInDouble) {
       }
     }
   }
+}
+
+// Whole numbers that wrap around, over every set of axes: those of 16 bits are folded one by one.
+TEST(ReductionKernelTest, WholeNumbersOfAnyWidthAgree) {
+  std::vector<int64_t> wide;
+  for (int64_t i = 0; i < 5 * 70 * 6 * 3; ++i) wide.push_back(i * 7919 % 83 - 41);
+  const Dims dims = {5, 70, 6, 3};
+  const std::vector<int32_t> narrow(wide.begin(), wide.end());
+  const std::vector<int16_t> shorts(wide.begin(), wide.end());
+  for (const std::string op :
+       {"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceSumSquare"}) {
+    for (const Ints& axes :
+         std::vector<Ints>{{0}, {1}, {2}, {3}, {1, 3}, {0, 1, 2}, {2, 3}, {0, 1, 2, 3}}) {
+      const auto got = Reduced<int64_t>(op, Numbers(dims, wide), axes);
+      const std::vector<int16_t> low(got.begin(), got.end());
+      EXPECT_EQ(low, Reduced<int16_t>(op, Numbers(dims, shorts), axes)) << op;
+      EXPECT_EQ(std::vector<int32_t>(got.begin(), got.end()),
+                Reduced<int32_t>(op, Numbers(dims, narrow), axes))
+          << op;
+    }
+  }
+  const int32_t largest = std::numeric_limits<int32_t>::max();
+  EXPECT_THAT(Reduced<int32_t>("ReduceSum", Numbers<int32_t>({2}, {largest, 1}), {0}),
+              ElementsAre(std::numeric_limits<int32_t>::lowest()));
+  EXPECT_THAT(Reduced<int32_t>("ReduceMean", Numbers<int32_t>({2}, {largest, largest}), {0}),
+              ElementsAre(largest))
+      << "their sum needs more bits";
+}
+
+TEST(ReductionKernelTest, LogarithmsOfSumsOfExponentialsNeitherOverflowNorLoseInfinities) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  const HostTensor x =
+      Numbers<float>({4, 2}, {1000, 1000, -kInfinity, kInfinity, -kInfinity, -kInfinity, kNone, 1});
+  const std::vector<float> rows = Reduced<float>("ReduceLogSumExp", x, {1});
+  EXPECT_NEAR(rows[0], 1000 + std::log(2.0F), 1e-4);
+  EXPECT_THAT((std::vector<float>{rows[1], rows[2]}), ElementsAre(kInfinity, -kInfinity));
+  EXPECT_TRUE(std::isnan(rows[3]));
+  const HostTensor turned =
+      Numbers<float>({2, 4}, {1000, -kInfinity, -kInfinity, kNone, 1000, kInfinity, -kInfinity, 1});
+  const std::vector<float> columns = Reduced<float>("ReduceLogSumExp", turned, {0});
+  EXPECT_NEAR(columns[0], 1000 + std::log(2.0F), 1e-4);
+  EXPECT_THAT((std::vector<float>{columns[1], columns[2]}), ElementsAre(kInfinity, -kInfinity));
+  EXPECT_TRUE(std::isnan(columns[3]));
 }
 
 TEST(ReductionKernelTest, EmptySetsGiveWhatTheStandardSays) {

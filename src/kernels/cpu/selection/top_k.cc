@@ -27,10 +27,25 @@ struct Selection {
   int64_t room() const { return kept <= kFewKept || in_output ? 0 : by_heap ? kept : split.length; }
 };
 
+// Calls take(place) for each place behind those that are kept at first whose element belongs before
+// the last of those that are kept then, and which take gives. A later place comes before an earlier
+// one only by its element: most are told by that alone.
+template <typename T, typename Take>
+void ForEachBetter(const Selection& selection, const T* first, int64_t last, const Take& take) {
+  const int64_t step = selection.split.inner;
+  T worst = first[last * step];
+  for (int64_t place = selection.kept; place < selection.split.length; ++place) {
+    const T& next = first[place * step];
+    if (!(selection.largest ? ComesBefore(worst, next) : ComesBefore(next, worst))) continue;
+    worst = first[take(place) * step];
+  }
+}
+
 // The first `kept` of a lane's places in order, the lower index first among equals. `places` has
 // room for the lane, or with a heap for those that are kept.
-template <typename Before>
-void OrderPlaces(const Selection& selection, int64_t* places, const Before& before) {
+template <typename T, typename Before>
+void OrderPlaces(const Selection& selection, const T* first, int64_t* places,
+                 const Before& before) {
   const int64_t length = selection.split.length;
   const int64_t kept = selection.kept;
   if (!selection.by_heap) {
@@ -41,12 +56,12 @@ void OrderPlaces(const Selection& selection, int64_t* places, const Before& befo
   }
   std::iota(places, places + kept, 0);
   std::make_heap(places, places + kept, before);
-  for (int64_t place = kept; place < length; ++place) {
-    if (!before(place, places[0])) continue;
+  ForEachBetter(selection, first, places[0], [&](int64_t place) {
     std::pop_heap(places, places + kept, before);
     places[kept - 1] = place;
     std::push_heap(places, places + kept, before);
-  }
+    return places[0];
+  });
   std::sort_heap(places, places + kept, before);
 }
 
@@ -125,13 +140,13 @@ void OrderFloats(const Selection& selection, const float* first, int64_t* places
   } else {
     for (int64_t place = 0; place < kept; ++place) numbers[place] = number(place);
     std::make_heap(numbers, numbers + kept);
-    for (int64_t place = kept; place < length; ++place) {
-      const uint64_t next = number(place);
-      if (next >= numbers[0]) continue;
+    const auto last = [&] { return int64_t{static_cast<uint32_t>(numbers[0])}; };
+    ForEachBetter(selection, first, last(), [&](int64_t place) {
       std::pop_heap(numbers, numbers + kept);
-      numbers[kept - 1] = next;
+      numbers[kept - 1] = number(place);
       std::push_heap(numbers, numbers + kept);
-    }
+      return last();
+    });
     std::sort_heap(numbers, numbers + kept);
   }
   for (int64_t i = 0; i < kept; ++i) places[i] = static_cast<uint32_t>(numbers[i]);
@@ -161,10 +176,10 @@ void RunTopK(const KernelCall& call, const Selection& selection) {
       if (split.length < kMostPlaces) {
         OrderFloats(selection, first, places);
       } else {
-        OrderPlaces(selection, places, before);
+        OrderPlaces(selection, first, places, before);
       }
     } else {
-      OrderPlaces(selection, places, before);
+      OrderPlaces(selection, first, places, before);
     }
     for (int64_t i = 0; i < kept; ++i) {
       const int64_t at = (outer * kept + i) * split.inner + inner;

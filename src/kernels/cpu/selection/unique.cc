@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <optional>
+#include <type_traits>
 
 #include "kernels/cpu/elementwise/element_order.h"
 #include "kernels/cpu/families.h"
@@ -28,11 +31,11 @@ int CompareSlices(const T* data, const AxisSplit& split, int64_t a, int64_t b) {
 // The slices in groups of equal ones, each group one entry: ordered by value, or by where the
 // first one lies. All arrays have room for one entry per slice.
 struct Groups {
-  int64_t* order;     // slices sorted, equal ones by place
+  int64_t* order;     // slices sorted, equal ones by place; or with `rank` a table of groups
+  int64_t* rank;      // room for reordering, behind `order`
   int64_t* first;     // by group: its first slice
   int64_t* counts;    // by group: how many slices
   int64_t* group_of;  // by slice
-  int64_t* rank;      // room for reordering
 
   static constexpr int64_t kArrays = 5;
   static Groups In(int64_t* memory, int64_t slices) {
@@ -40,9 +43,72 @@ struct Groups {
   }
 };
 
+// Groups that lie in `order` get their places there as numbers.
+void Renumber(const Groups& groups, int64_t slices, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) groups.rank[groups.order[i]] = i;
+  for (int64_t i = 0; i < slices; ++i) groups.group_of[i] = groups.rank[groups.group_of[i]];
+  std::fill_n(groups.counts, count, 0);
+  for (int64_t i = slices; i-- > 0;) {
+    ++groups.counts[groups.group_of[i]];
+    groups.first[groups.group_of[i]] = i;
+  }
+}
+
+// Equal elements have equal bits here.
+template <typename T>
+uint64_t BitsOf(T element) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<uint64_t>(element);
+  } else {
+    const auto wide = static_cast<double>(static_cast<Wide<T>>(element));
+    return wide != wide ? ~uint64_t{0} : std::bit_cast<uint64_t>(wide + 0.0);
+  }
+}
+
+// Groups of single elements in the order of their first ones, through a table by their bits.
+// Nothing where too many of them meet in it.
+template <typename T>
+std::optional<int64_t> GroupByBits(const T* data, int64_t slices, const Groups& groups) {
+  constexpr int64_t kMostSteps = 8;  // for each element, on average
+  int64_t* const table = groups.order;
+  const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(slices)));
+  const int64_t mask = (int64_t{1} << bits) - 1;  // of at most twice as many places
+  std::fill_n(table, mask + 1, -1);
+  int64_t count = 0;
+  int64_t steps = 0;
+  for (int64_t i = 0; i < slices; ++i) {
+    const uint64_t own = BitsOf(data[i]);
+    auto at = static_cast<int64_t>((own ^ own >> 32) * 0x9E3779B97F4A7C15 >> (64 - bits));
+    for (; table[at] >= 0 && BitsOf(data[groups.first[table[at]]]) != own; at = (at + 1) & mask) {
+      if (++steps > kMostSteps * slices) return std::nullopt;
+    }
+    if (table[at] < 0) {
+      groups.first[count] = i;
+      groups.counts[count] = 0;
+      table[at] = count++;
+    }
+    ++groups.counts[table[at]];
+    groups.group_of[i] = table[at];
+  }
+  return count;
+}
+
 template <typename T>
 int64_t FindGroups(const T* data, const AxisSplit& split, bool sorted, const Groups& groups) {
   const int64_t slices = split.length;
+  if constexpr (!std::is_same_v<T, std::string>) {
+    const bool elements = split.lanes() == 1 && slices > 0;
+    const auto found = elements ? GroupByBits(data, slices, groups) : std::nullopt;
+    if (found && !sorted) return *found;
+    if (found) {
+      std::iota(groups.order, groups.order + *found, 0);
+      std::sort(groups.order, groups.order + *found, [&](int64_t a, int64_t b) {
+        return ComesBefore(data[groups.first[a]], data[groups.first[b]]);
+      });
+      Renumber(groups, slices, *found);
+      return *found;
+    }
+  }
   std::iota(groups.order, groups.order + slices, 0);
   std::sort(groups.order, groups.order + slices, [&](int64_t a, int64_t b) {
     const int order = CompareSlices(data, split, a, b);
@@ -64,13 +130,7 @@ int64_t FindGroups(const T* data, const AxisSplit& split, bool sorted, const Gro
   std::iota(groups.order, groups.order + count, 0);
   std::sort(groups.order, groups.order + count,
             [&](int64_t a, int64_t b) { return groups.first[a] < groups.first[b]; });
-  for (int64_t i = 0; i < count; ++i) groups.rank[groups.order[i]] = i;
-  for (int64_t i = 0; i < slices; ++i) groups.group_of[i] = groups.rank[groups.group_of[i]];
-  std::fill_n(groups.counts, count, 0);
-  for (int64_t i = slices; i-- > 0;) {
-    ++groups.counts[groups.group_of[i]];
-    groups.first[groups.group_of[i]] = i;
-  }
+  Renumber(groups, slices, count);
   return count;
 }
 

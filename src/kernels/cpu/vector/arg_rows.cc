@@ -1,6 +1,7 @@
 #include "kernels/cpu/vector/arg_rows.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/cpu/vector/hot_targets.h"
 
@@ -17,81 +18,124 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr hn::ScalableTag<float> kArgFloats;
-constexpr hn::Rebind<int32_t, decltype(kArgFloats)> kArgPlaces;
-using ArgFloats = hn::Vec<decltype(kArgFloats)>;
-using ArgPlaces = hn::Vec<decltype(kArgPlaces)>;
+// The first `count` lanes from memory, the others 0. Highway counts all masked loads of AVX2 as
+// such that may fault, since those of bytes do; those of wider elements do not.
+template <typename D, typename T>
+HWY_INLINE hn::Vec<D> LoadSome(D d, const T* x, int64_t count) {
+#if HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_AVX2
+  HWY_ALIGN T lanes[hn::MaxLanes(D())] = {};
+  std::copy_n(x, count, lanes);
+  return hn::Load(d, lanes);
+#else
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, x);
+#endif
+}
 
 // The best element of each lane so far, and where it lies.
-template <bool kLargest, bool kLast>
+template <bool kLargest, bool kLast, typename T>
 struct BestLanes {
-  ArgFloats best;
-  ArgPlaces place;
+  using D = hn::ScalableTag<T>;
+  using Places = hn::RebindToSigned<D>;
+  hn::Vec<D> best;
+  hn::Vec<Places> place;
 
-  HWY_INLINE void Meet(ArgFloats later, ArgPlaces at) {
-    const ArgFloats more = kLargest ? later : best;
-    const ArgFloats less = kLargest ? best : later;
-    auto replaces = kLast ? hn::Ge(more, less) : hn::Gt(more, less);
-    const auto odd = hn::IsNaN(later);
-    replaces = hn::Or(replaces, kLast ? odd : hn::AndNot(hn::IsNaN(best), odd));
+  HWY_INLINE void Meet(hn::Vec<D> later, hn::Vec<Places> at) {
+    const hn::Vec<D> more = kLargest ? later : best;
+    const hn::Vec<D> less = kLargest ? best : later;
+    auto replaces = hn::Gt(more, less);
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto odd = hn::IsNaN(later);
+      if (kLast) replaces = hn::Ge(more, less);
+      replaces = hn::Or(replaces, kLast ? odd : hn::AndNot(hn::IsNaN(best), odd));
+    } else if (kLast) {
+      replaces = hn::Not(hn::Gt(less, more));
+    }
     best = hn::IfThenElse(replaces, later, best);
-    place = hn::IfThenElse(hn::RebindMask(kArgPlaces, replaces), at, place);
+    place = hn::IfThenElse(hn::RebindMask(Places(), replaces), at, place);
   }
 };
 
+template <typename T>
+using ArgPlace = hn::TFromD<hn::RebindToSigned<hn::ScalableTag<T>>>;
+
 // Those of one vector of columns.
-template <bool kLargest, bool kLast, typename Load>
-HWY_INLINE ArgPlaces PlacesOf(int64_t length, const Load& load) {
-  BestLanes<kLargest, kLast> lanes{load(0), hn::Zero(kArgPlaces)};
+template <bool kLargest, bool kLast, typename T, typename Load>
+HWY_INLINE auto PlacesOf(int64_t length, const Load& load) {
+  using Lanes = BestLanes<kLargest, kLast, T>;
+  constexpr typename Lanes::Places kPlaces;
+  Lanes lanes{load(0), hn::Zero(kPlaces)};
   for (int64_t i = 1; i < length; ++i) {
-    lanes.Meet(load(i), hn::Set(kArgPlaces, static_cast<int32_t>(i)));
+    lanes.Meet(load(i), hn::Set(kPlaces, static_cast<ArgPlace<T>>(i)));
   }
   return lanes.place;
 }
 
-template <bool kLargest, bool kLast>
-void Columns(const float* first, int64_t stride, int64_t length, int64_t lanes, int64_t* places) {
-  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(kArgFloats));
-  HWY_ALIGN int32_t found[kLanes];
-  HWY_ALIGN float part[kLanes] = {};
-  for (int64_t lane = 0; lane < lanes; lane += kLanes) {
+template <bool kLargest, bool kLast, typename T>
+void Columns(const T* first, int64_t stride, int64_t length, int64_t lanes, int64_t* places) {
+  constexpr hn::ScalableTag<T> kElements;
+  constexpr hn::RebindToSigned<hn::ScalableTag<T>> kPlaces;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(kElements));
+  HWY_ALIGN ArgPlace<T> found[kLanes];
+  int64_t lane = 0;
+  // Of a row that is far from the next one, whole cache lines.
+  constexpr int64_t kTogether = 4;
+  for (; lane + kTogether * kLanes <= lanes; lane += kTogether * kLanes) {
+    BestLanes<kLargest, kLast, T> best[kTogether];
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kTogether; ++v) {
+      best[v] = {hn::LoadU(kElements, first + lane + v * kLanes), hn::Zero(kPlaces)};
+    }
+    for (int64_t i = 1; i < length; ++i) {
+      const auto at = hn::Set(kPlaces, static_cast<ArgPlace<T>>(i));
+#pragma GCC unroll 4
+      for (int64_t v = 0; v < kTogether; ++v) {
+        best[v].Meet(hn::LoadU(kElements, first + i * stride + lane + v * kLanes), at);
+      }
+    }
+    for (int64_t v = 0; v < kTogether; ++v) {
+      hn::Store(best[v].place, kPlaces, found);
+      std::copy_n(found, kLanes, places + lane + v * kLanes);
+    }
+  }
+  for (; lane < lanes; lane += kLanes) {
     const int64_t count = std::min(kLanes, lanes - lane);
     const auto load = [&](int64_t i) HWY_ATTR {
-      const float* const from = first + i * stride + lane;
-      if (count == kLanes) return hn::LoadU(kArgFloats, from);
-      std::copy_n(from, count, part);
-      return hn::Load(kArgFloats, part);
+      const T* const from = first + i * stride + lane;
+      return count == kLanes ? hn::LoadU(kElements, from) : LoadSome(kElements, from, count);
     };
-    hn::Store(PlacesOf<kLargest, kLast>(length, load), kArgPlaces, found);
+    hn::Store(PlacesOf<kLargest, kLast, T>(length, load), kPlaces, found);
     std::copy_n(found, count, places + lane);
   }
 }
 
 // Whether an element at a place takes that of another, wherever each lies.
-template <bool kLargest, bool kLast>
-bool Beats(float one, int64_t at, float other, int64_t other_at) {
+template <bool kLargest, bool kLast, typename T>
+bool Beats(T one, int64_t at, T other, int64_t other_at) {
   const bool both_odd = one != one && other != other;
   if (one == other || both_odd) return kLast ? at > other_at : at < other_at;
   if (one != one || other != other) return one != one;
   return (one > other) == kLargest;
 }
 
-template <bool kLargest, bool kLast>
-int64_t Row(const float* row, int64_t length) {
-  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(kArgFloats));
+template <bool kLargest, bool kLast, typename T>
+int64_t Row(const T* row, int64_t length) {
+  using Lanes = BestLanes<kLargest, kLast, T>;
+  constexpr typename Lanes::D kElements;
+  constexpr typename Lanes::Places kPlaces;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(kElements));
   int64_t best = 0;
   int64_t done = 1;
   if (length >= kLanes) {
-    const ArgPlaces own = hn::Iota(kArgPlaces, 0);
-    BestLanes<kLargest, kLast> lanes{hn::LoadU(kArgFloats, row), own};
+    const auto own = hn::Iota(kPlaces, 0);
+    Lanes lanes{hn::LoadU(kElements, row), own};
     for (done = kLanes; done + kLanes <= length; done += kLanes) {
-      lanes.Meet(hn::LoadU(kArgFloats, row + done),
-                 hn::Add(own, hn::Set(kArgPlaces, static_cast<int32_t>(done))));
+      lanes.Meet(hn::LoadU(kElements, row + done),
+                 hn::Add(own, hn::Set(kPlaces, static_cast<ArgPlace<T>>(done))));
     }
-    HWY_ALIGN int32_t places[kLanes];
-    hn::Store(lanes.place, kArgPlaces, places);
+    HWY_ALIGN ArgPlace<T> places[kLanes];
+    hn::Store(lanes.place, kPlaces, places);
     best = places[0];
-    for (const int32_t place : places) {
+    for (const int64_t place : places) {
       if (Beats<kLargest, kLast>(row[place], place, row[best], best)) best = place;
     }
   }
@@ -101,8 +145,9 @@ int64_t Row(const float* row, int64_t length) {
   return best;
 }
 
-void ColumnsOf(const float* first, int64_t stride, int64_t length, int64_t lanes, ArgOrder order,
-               int64_t* places) {
+template <typename T>
+HWY_INLINE void ColumnsInOrder(const T* first, int64_t stride, int64_t length, int64_t lanes,
+                               ArgOrder order, int64_t* places) {
   if (order.largest) {
     order.last_of_equals ? Columns<true, true>(first, stride, length, lanes, places)
                          : Columns<true, false>(first, stride, length, lanes, places);
@@ -112,11 +157,34 @@ void ColumnsOf(const float* first, int64_t stride, int64_t length, int64_t lanes
   }
 }
 
-int64_t RowOf(const float* row, int64_t length, ArgOrder order) {
+template <typename T>
+HWY_INLINE int64_t RowInOrder(const T* row, int64_t length, ArgOrder order) {
   if (order.largest) {
     return order.last_of_equals ? Row<true, true>(row, length) : Row<true, false>(row, length);
   }
   return order.last_of_equals ? Row<false, true>(row, length) : Row<false, false>(row, length);
+}
+
+void ColumnsOfFloats(const float* first, int64_t stride, int64_t length, int64_t lanes,
+                     ArgOrder order, int64_t* places) {
+  ColumnsInOrder(first, stride, length, lanes, order, places);
+}
+void ColumnsOfInt32s(const int32_t* first, int64_t stride, int64_t length, int64_t lanes,
+                     ArgOrder order, int64_t* places) {
+  ColumnsInOrder(first, stride, length, lanes, order, places);
+}
+void ColumnsOfInt64s(const int64_t* first, int64_t stride, int64_t length, int64_t lanes,
+                     ArgOrder order, int64_t* places) {
+  ColumnsInOrder(first, stride, length, lanes, order, places);
+}
+int64_t RowOfFloats(const float* row, int64_t length, ArgOrder order) {
+  return RowInOrder(row, length, order);
+}
+int64_t RowOfInt32s(const int32_t* row, int64_t length, ArgOrder order) {
+  return RowInOrder(row, length, order);
+}
+int64_t RowOfInt64s(const int64_t* row, int64_t length, ArgOrder order) {
+  return RowInOrder(row, length, order);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -126,16 +194,33 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace plimsoll::kernels::cpu {
 
-HWY_EXPORT(ColumnsOf);
-HWY_EXPORT(RowOf);
+HWY_EXPORT(ColumnsOfFloats);
+HWY_EXPORT(RowOfFloats);
+HWY_EXPORT(ColumnsOfInt32s);
+HWY_EXPORT(RowOfInt32s);
+HWY_EXPORT(ColumnsOfInt64s);
+HWY_EXPORT(RowOfInt64s);
 
 void ArgOfColumns(const float* first, int64_t stride, int64_t length, int64_t lanes, ArgOrder order,
                   int64_t* places) {
-  HWY_DYNAMIC_DISPATCH(ColumnsOf)(first, stride, length, lanes, order, places);
+  HWY_DYNAMIC_DISPATCH(ColumnsOfFloats)(first, stride, length, lanes, order, places);
 }
-
+void ArgOfColumns(const int32_t* first, int64_t stride, int64_t length, int64_t lanes,
+                  ArgOrder order, int64_t* places) {
+  HWY_DYNAMIC_DISPATCH(ColumnsOfInt32s)(first, stride, length, lanes, order, places);
+}
+void ArgOfColumns(const int64_t* first, int64_t stride, int64_t length, int64_t lanes,
+                  ArgOrder order, int64_t* places) {
+  HWY_DYNAMIC_DISPATCH(ColumnsOfInt64s)(first, stride, length, lanes, order, places);
+}
 int64_t ArgOfRow(const float* row, int64_t length, ArgOrder order) {
-  return HWY_DYNAMIC_DISPATCH(RowOf)(row, length, order);
+  return HWY_DYNAMIC_DISPATCH(RowOfFloats)(row, length, order);
+}
+int64_t ArgOfRow(const int32_t* row, int64_t length, ArgOrder order) {
+  return HWY_DYNAMIC_DISPATCH(RowOfInt32s)(row, length, order);
+}
+int64_t ArgOfRow(const int64_t* row, int64_t length, ArgOrder order) {
+  return HWY_DYNAMIC_DISPATCH(RowOfInt64s)(row, length, order);
 }
 
 }  // namespace plimsoll::kernels::cpu

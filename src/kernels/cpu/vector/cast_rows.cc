@@ -25,6 +25,7 @@ constexpr hn::Rebind<uint64_t, decltype(kLongs)> kLongWords;
 constexpr hn::Rebind<float, decltype(kLongs)> kShortFloats;
 constexpr hn::Rebind<int32_t, decltype(kLongs)> kShortInts;
 constexpr hn::Rebind<uint32_t, decltype(kLongs)> kShortWords;
+constexpr hn::Rebind<uint8_t, decltype(kLongs)> kShortBytes;
 
 // vector(i) casts the elements from i on and tells whether it could; one(i) casts one.
 template <class D, typename Vector, typename One>
@@ -98,6 +99,45 @@ void BytesToFloats(const void* from, void* to, int64_t count, const Coefficients
         return true;
       },
       [=](int64_t i) { out[i] = in[i]; });
+}
+
+void BytesToInts(const void* from, void* to, int64_t count, const Coefficients&) {
+  const auto* const in = static_cast<const uint8_t*>(from);
+  auto* const out = static_cast<int32_t*>(to);
+  CastAll(
+      kInts, count,
+      [=](int64_t i) HWY_ATTR {
+        hn::StoreU(hn::PromoteTo(kInts, hn::LoadU(kBytes, in + i)), kInts, out + i);
+        return true;
+      },
+      [=](int64_t i) { out[i] = in[i]; });
+}
+
+void BytesToLongs(const void* from, void* to, int64_t count, const Coefficients&) {
+  const auto* const in = static_cast<const uint8_t*>(from);
+  auto* const out = static_cast<int64_t*>(to);
+  CastAll(
+      kLongs, count,
+      [=](int64_t i) HWY_ATTR {
+        const auto wide = hn::PromoteTo(kShortInts, hn::LoadU(kShortBytes, in + i));
+        hn::StoreU(hn::PromoteTo(kLongs, wide), kLongs, out + i);
+        return true;
+      },
+      [=](int64_t i) { out[i] = in[i]; });
+}
+
+void LongsToBools(const void* from, void* to, int64_t count, const Coefficients&) {
+  const auto* const in = static_cast<const uint64_t*>(from);
+  auto* const out = static_cast<uint8_t*>(to);
+  CastAll(
+      kLongs, count,
+      [=](int64_t i) HWY_ATTR {
+        const auto zero = hn::Eq(hn::LoadU(kLongWords, in + i), hn::Zero(kLongWords));
+        const auto one = hn::IfThenZeroElse(zero, hn::Set(kLongWords, 1));
+        hn::StoreU(hn::TruncateTo(kShortBytes, one), kShortBytes, out + i);
+        return true;
+      },
+      [=](int64_t i) { out[i] = in[i] != 0; });
 }
 
 void IntsToFloats(const void* from, void* to, int64_t count, const Coefficients&) {
@@ -205,6 +245,9 @@ HWY_EXPORT(FloatsToInts);
 HWY_EXPORT(FloatsToBytes);
 HWY_EXPORT(FloatsToBools);
 HWY_EXPORT(BytesToFloats);
+HWY_EXPORT(BytesToInts);
+HWY_EXPORT(BytesToLongs);
+HWY_EXPORT(LongsToBools);
 HWY_EXPORT(IntsToFloats);
 HWY_EXPORT(FloatsToLongs);
 HWY_EXPORT(LongsToFloats);
@@ -228,6 +271,11 @@ UnaryLoop FindVectorCast(graph::DataType from, graph::DataType to) {
       {DataType::kFloat32, DataType::kBool, HWY_DYNAMIC_DISPATCH(FloatsToBools)},
       {DataType::kUint8, DataType::kFloat32, HWY_DYNAMIC_DISPATCH(BytesToFloats)},
       {DataType::kBool, DataType::kFloat32, HWY_DYNAMIC_DISPATCH(BytesToFloats)},
+      {DataType::kUint8, DataType::kInt32, HWY_DYNAMIC_DISPATCH(BytesToInts)},
+      {DataType::kBool, DataType::kInt32, HWY_DYNAMIC_DISPATCH(BytesToInts)},
+      {DataType::kUint8, DataType::kInt64, HWY_DYNAMIC_DISPATCH(BytesToLongs)},
+      {DataType::kBool, DataType::kInt64, HWY_DYNAMIC_DISPATCH(BytesToLongs)},
+      {DataType::kInt64, DataType::kBool, HWY_DYNAMIC_DISPATCH(LongsToBools)},
       {DataType::kInt32, DataType::kFloat32, HWY_DYNAMIC_DISPATCH(IntsToFloats)},
       {DataType::kFloat32, DataType::kInt64, HWY_DYNAMIC_DISPATCH(FloatsToLongs)},
       {DataType::kInt64, DataType::kFloat32, HWY_DYNAMIC_DISPATCH(LongsToFloats)},

@@ -95,22 +95,32 @@ HWY_INLINE void MapRow(const float* x, int64_t count, float* y, const Map& map) 
   hn::StoreU(map(last), kVectors, y + count - width);
 }
 
-// y = map(x, z)
-template <typename Map>
-HWY_INLINE void MapRows(const float* x, const float* z, int64_t count, float* y, const Map& map) {
+// y = map(rows...)
+template <typename Map, typename... Rows>
+HWY_INLINE void MapRows(int64_t count, float* y, const Map& map, Rows... rows) {
   const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
   int64_t i = 0;
   for (; i + width <= count; i += width) {
-    hn::StoreU(map(hn::LoadU(kVectors, x + i), hn::LoadU(kVectors, z + i)), kVectors, y + i);
+    hn::StoreU(map(hn::LoadU(kVectors, rows + i)...), kVectors, y + i);
   }
-  if (i < count) {
-    StoreSome(map(LoadSome(x + i, count - i, 0.0f), LoadSome(z + i, count - i, 0.0f)), count - i,
-              y + i);
-  }
+  if (i < count) StoreSome(map(LoadSome(rows + i, count - i, 0.0f)...), count - i, y + i);
 }
 
 float Sum(const float* x, int64_t count) {
   return SumOf(x, count, 0.0f, [](Vector total, Vector v) { return hn::Add(total, v); });
+}
+
+float SumOfMagnitudes(const float* x, int64_t count) {
+  return SumOf(x, count, 0.0f, [](Vector total, Vector v) { return hn::Add(total, hn::Abs(v)); });
+}
+
+float Product(const float* x, int64_t count) {
+  const auto times = [](Vector a, Vector b) { return hn::Mul(a, b); };
+  HWY_ALIGN float lanes[hn::MaxLanes(kVectors)];
+  hn::Store(Fold(x, count, 1.0f, 1.0f, times, times), kVectors, lanes);
+  float product = lanes[0];
+  for (size_t i = 1; i < hn::Lanes(kVectors); ++i) product *= lanes[i];
+  return product;
 }
 
 float SumOfSquares(const float* x, int64_t count, float center) {
@@ -197,6 +207,9 @@ void Normalize(const float* x, int64_t count, float mean, float factor, const fl
   const auto width = static_cast<int64_t>(hn::Lanes(kVectors));
   const Vector center = hn::Set(kVectors, mean);
   const Vector times = hn::Set(kVectors, factor);
+  if (scale == nullptr && bias == nullptr) {
+    return MapRow(x, count, y, [=](Vector v) { return hn::Mul(hn::Sub(v, center), times); });
+  }
   int64_t i = 0;
   for (; i + width <= count; i += width) {
     Vector v = hn::Mul(hn::Sub(hn::LoadU(kVectors, x + i), center), times);
@@ -288,35 +301,40 @@ void SoftCap(float* x, int64_t count, float cap) {
 
 void AddTo(const float* x, int64_t count, float factor, float* y) {
   const Vector times = hn::Set(kVectors, factor);
-  MapRows(x, y, count, y, [times](Vector v, Vector old) { return hn::MulAdd(v, times, old); });
-}
-
-void AddSquaresTo(const float* x, int64_t count, float* y) {
-  MapRows(x, y, count, y, [](Vector v, Vector old) { return hn::MulAdd(v, v, old); });
-}
-
-void MaxTo(const float* x, int64_t count, float* y) {
-  MapRows(x, y, count, y, [](Vector v, Vector old) { return Larger(v, old); });
-}
-
-void MinTo(const float* x, int64_t count, float* y) {
-  MapRows(x, y, count, y, [](Vector v, Vector old) { return Smaller(v, old); });
+  MapRows(
+      count, y, [times](Vector v, Vector old) { return hn::MulAdd(v, times, old); }, x, y);
 }
 
 void ExpTo(const float* x, const float* shift, int64_t count, float* sums, float* y) {
-  MapRows(x, shift, count, y,
-          [](Vector v, Vector minus) { return Exp(kVectors, hn::Sub(v, minus)); });
+  const auto map = [](Vector v, Vector minus) { return Exp(kVectors, hn::Sub(v, minus)); };
+  MapRows(count, y, map, x, shift);
   AddTo(y, count, 1.0f, sums);
 }
 
 void MultiplyBy(const float* factor, int64_t count, float* y) {
-  MapRows(factor, y, count, y, [](Vector v, Vector old) { return hn::Mul(v, old); });
+  MapRows(
+      count, y, [](Vector v, Vector old) { return hn::Mul(v, old); }, factor, y);
 }
 
 void Subtract(const float* x, const float* a, const float* b, int64_t count, float* y) {
-  const auto minus = [](Vector v, Vector w) { return hn::Sub(v, w); };
-  MapRows(x, a, count, y, minus);
-  MapRows(y, b, count, y, minus);
+  const auto map = [](Vector v, Vector u, Vector w) { return hn::Sub(hn::Sub(v, u), w); };
+  MapRows(count, y, map, x, a, b);
+}
+
+void AddSquaredDistancesTo(const float* x, const float* centers, int64_t count, float* y) {
+  const auto map = [](Vector v, Vector center, Vector old) {
+    const Vector distance = hn::Sub(v, center);
+    return hn::MulAdd(distance, distance, old);
+  };
+  MapRows(count, y, map, x, centers, y);
+}
+
+void Standardize(const float* x, const float* centers, const float* divisors, int64_t count,
+                 float* y) {
+  const auto map = [](Vector v, Vector center, Vector divisor) {
+    return hn::Div(hn::Sub(v, center), divisor);
+  };
+  MapRows(count, y, map, x, centers, divisors);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -327,6 +345,8 @@ HWY_AFTER_NAMESPACE();
 namespace plimsoll::kernels::cpu {
 
 HWY_EXPORT(Sum);
+HWY_EXPORT(SumOfMagnitudes);
+HWY_EXPORT(Product);
 HWY_EXPORT(SumOfSquares);
 HWY_EXPORT(Dot);
 HWY_EXPORT(Max);
@@ -339,14 +359,17 @@ HWY_EXPORT(LogSoftmax);
 HWY_EXPORT(ExpSum);
 HWY_EXPORT(SoftCap);
 HWY_EXPORT(AddTo);
-HWY_EXPORT(AddSquaresTo);
-HWY_EXPORT(MaxTo);
-HWY_EXPORT(MinTo);
 HWY_EXPORT(ExpTo);
 HWY_EXPORT(MultiplyBy);
 HWY_EXPORT(Subtract);
+HWY_EXPORT(AddSquaredDistancesTo);
+HWY_EXPORT(Standardize);
 
 float RowSum(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(Sum)(x, count); }
+float RowSumOfMagnitudes(const float* x, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(SumOfMagnitudes)(x, count);
+}
+float RowProduct(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(Product)(x, count); }
 float RowSumOfSquares(const float* x, int64_t count, float center) {
   return HWY_DYNAMIC_DISPATCH(SumOfSquares)(x, count, center);
 }
@@ -381,11 +404,6 @@ void RowSoftCap(float* x, int64_t count, float cap) {
 void RowAddTo(const float* x, int64_t count, float factor, float* y) {
   HWY_DYNAMIC_DISPATCH(AddTo)(x, count, factor, y);
 }
-void RowAddSquaresTo(const float* x, int64_t count, float* y) {
-  HWY_DYNAMIC_DISPATCH(AddSquaresTo)(x, count, y);
-}
-void RowMaxTo(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(MaxTo)(x, count, y); }
-void RowMinTo(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(MinTo)(x, count, y); }
 void RowExpTo(const float* x, const float* shift, int64_t count, float* sums, float* y) {
   HWY_DYNAMIC_DISPATCH(ExpTo)(x, shift, count, sums, y);
 }
@@ -394,6 +412,13 @@ void RowMultiplyBy(const float* factor, int64_t count, float* y) {
 }
 void RowSubtract(const float* x, const float* a, const float* b, int64_t count, float* y) {
   HWY_DYNAMIC_DISPATCH(Subtract)(x, a, b, count, y);
+}
+void RowAddSquaredDistancesTo(const float* x, const float* centers, int64_t count, float* y) {
+  HWY_DYNAMIC_DISPATCH(AddSquaredDistancesTo)(x, centers, count, y);
+}
+void RowStandardize(const float* x, const float* centers, const float* divisors, int64_t count,
+                    float* y) {
+  HWY_DYNAMIC_DISPATCH(Standardize)(x, centers, divisors, count, y);
 }
 
 }  // namespace plimsoll::kernels::cpu

@@ -8,6 +8,8 @@
 namespace plimsoll::kernels::cpu {
 
 float RowSum(const float* x, int64_t count);
+float RowSumOfMagnitudes(const float* x, int64_t count);
+float RowProduct(const float* x, int64_t count);
 // The sum of (x[i] - center)^2.
 float RowSumOfSquares(const float* x, int64_t count, float center);
 float RowDot(const float* a, const float* b, int64_t count);
@@ -35,13 +37,15 @@ void RowSoftCap(float* x, int64_t count, float cap);
 
 // Element by element over two rows, x into y.
 void RowAddTo(const float* x, int64_t count, float factor, float* y);  // y += factor * x
-void RowAddSquaresTo(const float* x, int64_t count, float* y);         // y += x * x
-void RowMaxTo(const float* x, int64_t count, float* y);                // NaN wins
-void RowMinTo(const float* x, int64_t count, float* y);                // likewise
 // y = exp(x - shift), sums += y, with a shift and a sum for each element.
 void RowExpTo(const float* x, const float* shift, int64_t count, float* sums, float* y);
 void RowMultiplyBy(const float* factor, int64_t count, float* y);  // y *= factor
 // y = x - a - b
 void RowSubtract(const float* x, const float* a, const float* b, int64_t count, float* y);
+// y += (x - center)^2
+void RowAddSquaredDistancesTo(const float* x, const float* centers, int64_t count, float* y);
+// y = (x - center) / divisor
+void RowStandardize(const float* x, const float* centers, const float* divisors, int64_t count,
+                    float* y);
 
 }  // namespace plimsoll::kernels::cpu
