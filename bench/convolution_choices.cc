@@ -1,12 +1,12 @@
-// Draws convolutions over plain data whose channels fill no blocks and times each in the maker's
-// own way, as sums of rows and in oneDNN's blocks, by turns: how often the choice (RowsAreFaster in
-// float_convolution.cc) misses the faster one, and what that costs.
-// Usage: convolution_choices [seed [count [threads]]]
+// Draws convolutions, most of whose channels fill no blocks, and times each in the maker's own way,
+// as sums of rows and in oneDNN's blocks, by turns: how often the choice (RowsAreFaster in
+// float_convolution.cc, SuitsDirectConvolution) misses the faster one, and what that costs. FORM:
+// "plain" (data and result), "blocked", or "first", plain data of up to four channels whose result
+// is blocked. Usage: convolution_choices [seed [count [threads [FORM]]]]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -17,21 +17,22 @@
 namespace plimsoll {
 namespace {
 
-ConvolutionSubject Draw(std::mt19937& random, bool blocked) {
+ConvolutionSubject Draw(std::mt19937& random, const std::string& form) {
   constexpr int64_t kChannels[] = {8,   12,  20,  24,  40,  52, 58,  60,  92, 100,
                                    116, 200, 232, 464, 500, 64, 128, 256, 512};
   constexpr int64_t kSizes[] = {7, 10, 14, 20, 28, 40, 56, 80, 112};
-  constexpr int64_t kKernels[] = {1, 1, 1, 3, 3, 5};
+  constexpr int64_t kKernels[] = {1, 1, 1, 3, 3, 5, 7};
   constexpr int64_t kDilations[] = {2, 4, 6, 12};
   constexpr int64_t kBatches[] = {1, 1, 1, 2, 4};
   const auto one_of = [&](const auto& some) { return some[random() % std::size(some)]; };
   while (true) {
-    ConvolutionSubject shape{.blocked = blocked};
+    ConvolutionSubject shape{.data_blocked = form == "blocked", .result_blocked = form != "plain"};
     shape.batch = one_of(kBatches);
     const auto beside = [&] {
       return std::max(static_cast<int64_t>(random() % 6) - 3, int64_t{0});
     };
     shape.channels = one_of(kChannels) + beside();
+    if (form == "first") shape.channels = 1 + static_cast<int64_t>(random() % 4);
     shape.filters = one_of(kChannels) + beside();
     shape.height = shape.width = one_of(kSizes);
     shape.kernel = one_of(kKernels);
@@ -66,12 +67,12 @@ int main(int argc, char** argv) {
   std::mt19937 random(argc > 1 ? static_cast<uint32_t>(std::atoi(argv[1])) : 1);
   const int count = argc > 2 ? std::atoi(argv[2]) : 20;
   const plimsoll::kernels::ThreadScope threads(argc > 3 ? std::atoi(argv[3]) : 1);
-  const bool blocked = argc > 4 && std::strcmp(argv[4], "blocked") == 0;
+  const std::string form = argc > 4 ? argv[4] : "plain";
   double logarithms = 0;
   double largest = 0;
   int missed = 0;
   for (int i = 0; i < count; ++i) {
-    const double lost = plimsoll::Report(plimsoll::Draw(random, blocked));
+    const double lost = plimsoll::Report(plimsoll::Draw(random, form));
     logarithms += std::log(lost);
     largest = std::max(largest, lost);
     missed += lost > 1.1 ? 1 : 0;

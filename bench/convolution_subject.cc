@@ -41,20 +41,22 @@ int64_t ConvolutionSubject::Multiplications() const {
 
 std::string ConvolutionSubject::Text() const {
   return StrCat(batch, " x ", channels, " > ", filters, " @ ", height, "x", width, " k", kernel,
-                " s", stride, " d", dilation, blocked ? "" : " plain", residual ? " residual" : "");
+                " s", stride, " d", dilation, data_blocked ? "" : " plain",
+                result_blocked ? "" : " to plain", residual ? " residual" : "");
 }
 
 SubjectNode::SubjectNode(const ConvolutionSubject& subject) {
   const int64_t block = kernels::BlockSize();
-  const auto form = [&](int64_t channels, int64_t height, int64_t width) {
-    if (!subject.blocked) return Dims{subject.batch, channels, height, width};
+  const auto form = [&](bool blocked, int64_t channels, int64_t height, int64_t width) {
+    if (!blocked) return Dims{subject.batch, channels, height, width};
     return Dims{subject.batch, (channels + block - 1) / block, height, width, block};
   };
-  const Dims results =
-      form(subject.filters, subject.OutputOf(subject.height), subject.OutputOf(subject.width));
-  std::vector<Dims> dims = {form(subject.channels, subject.height, subject.width),
-                            {subject.filters, subject.channels, subject.kernel, subject.kernel},
-                            {subject.filters}};
+  const Dims results = form(subject.result_blocked, subject.filters,
+                            subject.OutputOf(subject.height), subject.OutputOf(subject.width));
+  std::vector<Dims> dims = {
+      form(subject.data_blocked, subject.channels, subject.height, subject.width),
+      {subject.filters, subject.channels, subject.kernel, subject.kernel},
+      {subject.filters}};
   if (subject.residual) dims.push_back(results);
   Attributes attributes;
   attributes.Set("pads", std::vector<int64_t>(4, subject.kernel / 2 * subject.dilation));
@@ -62,8 +64,8 @@ SubjectNode::SubjectNode(const ConvolutionSubject& subject) {
   attributes.Set("dilations", std::vector<int64_t>(2, subject.dilation));
   attributes.Set("channels", subject.channels);
   attributes.Set("block", block);
-  attributes.Set("input_blocked", int64_t{subject.blocked});
-  attributes.Set("output_blocked", int64_t{subject.blocked});
+  attributes.Set("input_blocked", int64_t{subject.data_blocked});
+  attributes.Set("output_blocked", int64_t{subject.result_blocked});
   attributes.Set("activation", std::string("Relu"));
   graph::GraphBuilder builder;
   std::vector<graph::ValueId> ports;

@@ -13,7 +13,8 @@ namespace plimsoll {
 struct ConvolutionSubject {
   int64_t batch = 1, channels = 1, filters = 1, height = 1, width = 1;
   int64_t kernel = 3, stride = 1, dilation = 1;
-  bool blocked = true;  // data and result
+  bool data_blocked = true;
+  bool result_blocked = true;
   bool residual = false;
 
   int64_t OutputOf(int64_t size) const { return (size - 1) / stride + 1; }
