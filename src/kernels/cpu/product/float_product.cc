@@ -34,6 +34,8 @@ constexpr int64_t kSharingWork = int64_t{1} << 17;
 constexpr int64_t kPackingWork = 8;
 // Those in whose time a matrix begins and ends.
 constexpr int64_t kMatrixWork = 1024;
+// Columns of what is worked on by turns from both ends.
+constexpr int64_t kTurnColumns = 128;
 // Columns of a row that is summed on the stack.
 constexpr int64_t kSummedColumns = 512;
 
@@ -68,6 +70,7 @@ struct FloatProduct::Part {
   int64_t columns = 0;
   int64_t from = 0;  // of the depth
   int64_t depth = 0;
+  Order order = Order::kUsual;
 };
 
 bool FloatProduct::PacksHalves(const KernelSite& site, size_t b,
@@ -329,10 +332,13 @@ PanelMatrix FloatProduct::PackedMatrix(size_t i) const {
 }
 
 void FloatProduct::RunBlock(const ProductBlock& block, const float* a, const Addend& bias,
-                            const Addend& other, float* c) const {
+                            const Addend& other, float* c, Order order) const {
   assert(packed() && block.first_column % kPanelWidth == 0);
-  for (size_t i = 0; i < shape_.a_matrices.size(); ++i) {
+  const size_t matrices = shape_.a_matrices.size();
+  for (size_t number = 0; number < matrices; ++number) {
+    const size_t i = order == Order::kBack ? matrices - 1 - number : number;
     Part part = PartOf(i, a, bias, other, c);
+    part.order = order;
     part.b = PackedMatrix(i);
     part.first_row = block.first_row;
     part.rows = block.rows;
@@ -449,10 +455,14 @@ void FloatProduct::RunPart(const Part& part) const {
   const bool bias_first = is_first && !bias_last_ && part.bias.data != nullptr;
   const bool has_other = part.other.data != nullptr;
   const bool adds = bias_first || (is_first && has_other);
+  const int64_t block_columns = part.order == Order::kUsual ? block_columns_ : kTurnColumns;
+  const int64_t blocks = (part.columns + block_columns - 1) / block_columns;
   for (int64_t row = part.first_row; row < last_row; row += block_rows_) {
-    for (int64_t column = part.first_column; column < last_column; column += block_columns_) {
+    for (int64_t number = 0; number < blocks; ++number) {
+      const int64_t block = part.order == Order::kBack ? blocks - 1 - number : number;
+      const int64_t column = part.first_column + block * block_columns;
       Gemm gemm{.rows = std::min(block_rows_, last_row - row),
-                .columns = std::min(block_columns_, last_column - column),
+                .columns = std::min(block_columns, last_column - column),
                 .depth = part.depth,
                 .depth_step = steps_.depth_step,
                 .a = part.a + row * shape_.a_row_stride + part.from * shape_.a_depth_stride,

@@ -62,9 +62,12 @@ class FloatProduct {
 
   // Whether B is packed, and RunBlock works.
   bool packed() const { return way_ == Way::kPacked; }
+  // In which order matrices and columns are worked on. Forth and back by turns, so that what the
+  // caches still hold of a B that is larger than they are is used before it goes.
+  enum class Order { kUsual, kForth, kBack };
   // The same rectangle of every C, in the calling thread, with the bits that Run gives.
   void RunBlock(const ProductBlock& block, const float* a, const Addend& bias, const Addend& other,
-                float* c) const;
+                float* c, Order order = Order::kUsual) const;
 
   const ProductShape& shape() const { return shape_; }
 

@@ -88,8 +88,15 @@ class GateProduct {
   }
 
   // The same rectangle of every gate's results, in the calling thread.
-  void RunBlock(const ProductBlock& block, const T* a, const GateAddend<T>& addend, T* c) const {
-    if constexpr (kIsFloat) product_.RunBlock(block, a, {}, AddendOf(addend), c);
+  void RunBlock(const ProductBlock& block, const T* a, const GateAddend<T>& addend, T* c,
+                FloatProduct::Order order = FloatProduct::Order::kUsual) const {
+    if constexpr (kIsFloat) product_.RunBlock(block, a, {}, AddendOf(addend), c, order);
+  }
+  ProductBlock Whole() const {
+    if constexpr (kIsFloat) {
+      return {.rows = product_.shape().rows, .columns = product_.shape().columns};
+    }
+    return {};
   }
 
  private:

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "base/processor_caches.h"
 #include "kernels/cpu/elementwise/widened.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/recurrent/data_sums.h"
@@ -41,6 +42,8 @@ struct Direction {
 // Multiplications of a step that are worth a thread of their own, and of a whole layer.
 constexpr int64_t kShareWork = int64_t{1} << 16;
 constexpr int64_t kRegionWork = 100'000;
+// Of a step: with more, multiplying takes longer than reading the weights.
+constexpr int64_t kFewItems = 8;
 
 // Where the parts of one direction lie in the workspace.
 struct DirectionPlaces {
@@ -147,6 +150,12 @@ class RecurrentKernel final : public Kernel {
   // From gate to gate and from item to item, in the gates of a step.
   int64_t GateStride() const { return joined_ ? shape_.hidden : shape_.StateSize(); }
   int64_t ItemStride() const { return joined_ ? shape_.gates * shape_.hidden : shape_.hidden; }
+  // Bytes that a step of one direction reads.
+  int64_t StateWeights() const {
+    const Bytes weights = Bytes(shape_.gates * shape_.hidden * shape_.hidden) * int64_t{sizeof(T)};
+    return weights.value();
+  }
+  static bool StaysInCache(int64_t bytes) { return bytes <= SecondCacheSize().value() / 4 * 3; }
   // Of all gates and all columns.
   int64_t StepWork() const { return shape_.gates * shape_.batch * shape_.hidden * shape_.hidden; }
 
@@ -193,13 +202,17 @@ class RecurrentKernel final : public Kernel {
   }
 
   // Two directions run side by side where threads need not wait for each other in every step, or
-  // where that is quicker than to share out each product of one after the other.
+  // where that is quicker than to share out each product of one after the other. Not where the
+  // weights that a thread reads in every step stay in its second cache for one direction alone.
   int64_t DirectionsAtOnce(const KernelSite& site) const {
     const int64_t threads = Threads();
     const Bytes states = Bytes((shape_.gates + 3) * shape_.StateSize()) * int64_t{sizeof(T)};
     const bool fits = states * 2 <= site.most_workspace && !site.deterministic;
     if (threads < 2 || shape_.directions < 2 || !fits) return 1;
     if (StepWork() * shape_.sequence < kRegionWork) return 1;
+    const bool only_alone =
+        StaysInCache(StateWeights() / threads) && !StaysInCache(StateWeights() * 2 / threads);
+    if (has_blocks() && shape_.batch <= kFewItems && only_alone) return 1;
     const int64_t saved = StepWork() - 2 * StepWork() / threads;
     return has_blocks() || saved <= 2 * shape_.gates * kRegionWork ? 2 : 1;
   }
@@ -221,11 +234,15 @@ class RecurrentKernel final : public Kernel {
     const int64_t most =
         std::min<int64_t>((Threads() + lanes - 1) / lanes, kMostPhaseShares / lanes);
     const int64_t wanted = std::min(most, StepWork() / kShareWork);
-    if (wanted < 2 || !has_blocks() || !data_->has_blocks()) return;
-    const ProductTiles tiles = TilesOfProduct(shape_.batch, shape_.hidden);
-    cut_ = SharesOfProduct(tiles.rows, tiles.columns, wanted);
-    shares_ = cut_.rows * cut_.columns;
-    data_->ShareOut(shares_);
+    if (wanted >= 2 && has_blocks() && data_->has_blocks()) {
+      const ProductTiles tiles = TilesOfProduct(shape_.batch, shape_.hidden);
+      cut_ = SharesOfProduct(tiles.rows, tiles.columns, wanted);
+      shares_ = cut_.rows * cut_.columns;
+      data_->ShareOut(shares_);
+    }
+    const bool in_one_thread = shares_ > 1 || lanes > 1 || Threads() == 1;
+    turns_ = has_blocks() && in_one_thread && shape_.batch <= kFewItems &&
+             !StaysInCache(StateWeights() / shares_);
   }
 
   Memory MemoryOf(const KernelCall& call, int lane) const {
@@ -283,16 +300,20 @@ class RecurrentKernel final : public Kernel {
       if (cell_ == Cell::kGru) PrepareGru(call, number, step, block, sums, memory);
       if (resets_early()) return;
     } else {
-      SumResetStates(call, number, block, sums, memory);
+      SumResetStates(call, number, step, block, sums, memory);
     }
     for (int64_t item = block.first_row; item < block.first_row + block.rows; ++item) {
       StepItem(call, number, step, item, block, sums, memory);
     }
   }
 
-  void Multiply(const KernelCall& call, const GateProduct<T>& product, const ProductBlock& block,
-                const T* a, const GateAddend<T>& addend, T* c) const {
-    if (shares_ > 1) {
+  void Multiply(const KernelCall& call, int64_t step, const GateProduct<T>& product,
+                const ProductBlock& block, const T* a, const GateAddend<T>& addend, T* c) const {
+    using Order = FloatProduct::Order;
+    if (turns_) {
+      product.RunBlock(shares_ > 1 ? block : product.Whole(), a, addend, c,
+                       step % 2 == 0 ? Order::kForth : Order::kBack);
+    } else if (shares_ > 1) {
       product.RunBlock(block, a, addend, c);
     } else {
       product.Run(a, Input(call, Ports::kRecurrence), addend, c, call.workspace);
@@ -314,13 +335,15 @@ class RecurrentKernel final : public Kernel {
         return;
       }
     }
-    if (joined_ && resets_late()) return SumLateStates(call, number, before, sums, memory);
-    Multiply(call, direction.state, block, before, sums, memory.gates);
+    if (joined_ && resets_late()) return SumLateStates(call, number, step, block, sums, memory);
+    Multiply(call, step, direction.state, block, before, sums, memory.gates);
   }
 
   // Of a GRU with a late reset whose gates are joined: to the last one the state's bias is added.
-  void SumLateStates(const KernelCall& call, int64_t number, const T* before,
-                     const GateAddend<T>& sums, const Memory& memory) const {
+  void SumLateStates(const KernelCall& call, int64_t number, int64_t step,
+                     const ProductBlock& block, const GateAddend<T>& sums,
+                     const Memory& memory) const {
+    const T* const before = memory.hidden[step % 2];
     const T* const bias = LateBias(call, number);
     for (int64_t item = 0; item < shape_.batch; ++item) {
       const T* const data = sums.data + item * sums.row_stride;
@@ -336,9 +359,8 @@ class RecurrentKernel final : public Kernel {
         std::copy_n(bias, shape_.hidden, gates + 2 * shape_.hidden);
       }
     }
-    directions_[static_cast<size_t>(number)].state.Run(
-        before, Input(call, Ports::kRecurrence), {.data = memory.gates, .row_stride = ItemStride()},
-        memory.gates, call.workspace);
+    Multiply(call, step, directions_[static_cast<size_t>(number)].state, block, before,
+             {.data = memory.gates, .row_stride = ItemStride()}, memory.gates);
   }
 
   const T* LateBias(const KernelCall& call, int64_t number) const {
@@ -352,11 +374,11 @@ class RecurrentKernel final : public Kernel {
   }
 
   // Of a GRU with an early reset: what the reset state adds to the last gate.
-  void SumResetStates(const KernelCall& call, int64_t number, const ProductBlock& block,
-                      GateAddend<T> sums, const Memory& memory) const {
+  void SumResetStates(const KernelCall& call, int64_t number, int64_t step,
+                      const ProductBlock& block, GateAddend<T> sums, const Memory& memory) const {
     sums.data += 2 * sums.gate_stride;
-    Multiply(call, *directions_[static_cast<size_t>(number)].reset_state, block, memory.reset, sums,
-             memory.gates + 2 * shape_.StateSize());
+    Multiply(call, step, *directions_[static_cast<size_t>(number)].reset_state, block, memory.reset,
+             sums, memory.gates + 2 * shape_.StateSize());
   }
 
   static void CopyUnlessThere(const T* from, int64_t count, T* to) {
@@ -399,7 +421,7 @@ class RecurrentKernel final : public Kernel {
       }
     }
     if (joined_ || !resets_late()) return;
-    Multiply(call, *direction.reset_state, block, before, {.data = LateBias(call, number)},
+    Multiply(call, step, *direction.reset_state, block, before, {.data = LateBias(call, number)},
              memory.gates + 2 * size);
   }
 
@@ -462,6 +484,7 @@ class RecurrentKernel final : public Kernel {
   std::vector<DirectionPlaces> places_;  // of the directions that run side by side
   int64_t shares_ = 1;                   // of each phase
   ProductShares cut_;                    // of a step
+  bool turns_ = false;                   // steps read the weights from either end by turns
   Bytes workspace_;
 };
 

@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "base/processor_caches.h"
 #include "kernels/cpu/prepared_node_for_tests.h"
 #include "kernels/parallel.h"
 
@@ -125,6 +128,48 @@ HostTensor AsDoubles(const HostTensor& floats) {
   if (floats.data == nullptr) return {};
   const std::vector<float> elements = ElementsOf<float>(floats);
   return Numbers(floats.dims, std::vector<double>(elements.begin(), elements.end()));
+}
+
+// Weights that do not stay in a core's second cache are read from either end by turns.
+TEST(RecurrentTest, WeightsLargerThanTheCacheGiveTheSame) {
+  const auto hidden =
+      static_cast<int64_t>(std::sqrt(static_cast<double>(SecondCacheSize().value() / 16)) + 13);
+  for (const Cell& cell : {Cell{"LSTM", 4, 0}, Cell{"GRU", 3, 0}, Cell{"GRU", 3, 1}}) {
+    OneNode node = Layer(cell, "bidirectional");
+    node.attributes[0].second = hidden;
+    const std::vector<HostTensor> inputs = {Wavy({4, 2, kFeatures}),
+                                            Wavy({2, cell.gates * hidden, kFeatures}, 1),
+                                            Wavy({2, cell.gates * hidden, hidden}, 2)};
+    const Floats expected = *Prepare(node, inputs, {})->Run();  // weights as they lie
+    for (const int threads : {1, 2, 5}) {
+      const ThreadScope scope(threads);
+      HeapPackedWeights weights;
+      const auto prepared = Prepare(node, inputs, {1, 2}, &weights);
+      ASSERT_TRUE(prepared.ok()) << prepared.error().Text();
+      EXPECT_THAT(*prepared->Run(), Pointwise(FloatNear(1e-4f), expected))
+          << cell.op << " with " << threads << " threads";
+    }
+  }
+}
+
+// So many threads that the weights of one direction stay in their second caches, and those of both
+// do not.
+TEST(RecurrentTest, DirectionsGoOneAfterTheOtherWhereWeightsThenStayInTheCaches) {
+  const auto hidden = static_cast<int64_t>(
+      std::sqrt(static_cast<double>(SecondCacheSize().value()) * 4 * 0.6 / 16));
+  const auto workspace = [&](int64_t batch, int threads) {
+    const ThreadScope scope(threads);
+    OneNode node = Layer({"LSTM", 4, 0}, "bidirectional");
+    node.attributes[0].second = hidden;
+    HeapPackedWeights weights;
+    const auto prepared = Prepare(
+        node, {Wavy({2, batch, 1}), Wavy({2, 4 * hidden, 1}, 1), Wavy({2, 4 * hidden, hidden}, 2)},
+        {1, 2}, &weights);
+    return prepared->kernel->workspace();
+  };
+  EXPECT_LT(workspace(1, 4), workspace(1, 2));
+  EXPECT_LT(workspace(1, 4), workspace(1, 16));
+  EXPECT_EQ(workspace(9, 4), workspace(9, 2)) << "many items: multiplying takes longer";
 }
 
 // Layers of doubles take one function after the other.
