@@ -1,6 +1,6 @@
 // Draws convolutions, most of whose channels fill no blocks, and times each in the maker's own way,
 // as sums of rows and in oneDNN's blocks, by turns: how often the choice (RowsAreFaster in
-// float_convolution.cc, SuitsDirectConvolution) misses the faster one, and what that costs. FORM:
+// row_choice.cc, SuitsDirectConvolution) misses the faster one, and what that costs. FORM:
 // "plain" (data and result), "blocked", or "first", plain data of up to four channels whose result
 // is blocked. Usage: convolution_choices [seed [count [threads [FORM]]]]
 #include <algorithm>
