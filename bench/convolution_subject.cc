@@ -6,8 +6,6 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "graph/infer_context.h"
-#include "graph/operator_row.h"
 #include "kernels/blocking.h"
 #include "plimsoll/base/text.h"
 
