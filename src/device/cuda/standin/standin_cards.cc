@@ -94,11 +94,15 @@ Result cuDevicePrimaryCtxRetain(Context* context, Ordinal card) {
 }
 
 Result cuDevicePrimaryCtxRelease_v2(Ordinal card) {
+  std::shared_ptr<CpuStream> last;  // outlives the lock, which what it still has to do may take
   Entry call(__func__);
   if (call.result != kSuccess) return call.result;
   ContextRecord& context = *call.state.contexts[static_cast<size_t>(card)];
   if (context.retained == 0) return kInvalidContext;
-  if (--context.retained == 0) context.lost = kSuccess;
+  if (--context.retained == 0) {
+    context.lost = kSuccess;
+    last = std::move(context.default_stream.worker);
+  }
   return kSuccess;
 }
 
