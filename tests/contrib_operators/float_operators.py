@@ -211,9 +211,13 @@ def transpose_matmul(rng):
 
 
 def c_dist(rng):
+    """Points that nearly meet are drawn again: of |a|^2 - 2ab + |b|^2 there only rounding is left, in ONNX Runtime's sums as in any."""
     dtype = np.float64 if rng.random() < 0.3 else np.float32
     depth = size(rng, 12)
-    return Drawn("CDist", [floats(rng, size(rng, 12), depth, dtype=dtype), floats(rng, size(rng, 12), depth, dtype=dtype)], {"metric": str(rng.choice(["euclidean", "sqeuclidean"]))})
+    a, b = (floats(rng, size(rng, 12), depth, dtype=dtype) for _ in range(2))
+    while np.linalg.norm(a[:, None] - b[None], axis=-1).min() < 0.01:
+        b = floats(rng, *b.shape, dtype=dtype)
+    return Drawn("CDist", [a, b], {"metric": str(rng.choice(["euclidean", "sqeuclidean"]))})
 
 
 def any_elements(rng, dims):
