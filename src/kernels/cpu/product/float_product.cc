@@ -36,6 +36,9 @@ constexpr int64_t kPackingWork = 8;
 constexpr int64_t kMatrixWork = 1024;
 // Columns of what is worked on by turns from both ends.
 constexpr int64_t kTurnColumns = 128;
+// With no more tiles in a row for each thread, bringing rows of A near, which other threads may have
+// written, takes less than waiting for them.
+constexpr int64_t kTilesOfRow = 4;
 // Columns of a row that is summed on the stack.
 constexpr int64_t kSummedColumns = 512;
 
@@ -71,6 +74,8 @@ struct FloatProduct::Part {
   int64_t from = 0;  // of the depth
   int64_t depth = 0;
   Order order = Order::kUsual;
+  bool fetches_panels = true;  // as Gemm's
+  bool fetches_rows = false;
 };
 
 bool FloatProduct::PacksHalves(const KernelSite& site, size_t b,
@@ -434,6 +439,9 @@ void FloatProduct::RunMatrix(const Part& whole) const {
   // What two threads read comes from each other's caches: better the smaller of A and B.
   const ProductGrid grid = GridOfProduct(tiles, most, kThreadWork / tile_work, wanted / tile_work,
                                          by_rows_ || whole.rows > whole.columns);
+  const bool down = !grid.by_rows;  // pieces below each other follow each other
+  const bool dense = shape_.a_row_stride == whole.depth && shape_.a_depth_stride == 1;
+  const bool rows_once = tiles.columns <= kTilesOfRow * most;
   ParallelPieces(grid.pieces(), Threads(), [&](int64_t piece, int64_t) {
     const ProductBlock block = BlockOfPiece(grid, whole.rows, whole.columns, piece);
     if (block.rows == 0 || block.columns == 0) return;
@@ -442,6 +450,8 @@ void FloatProduct::RunMatrix(const Part& whole) const {
     part.rows = block.rows;
     part.first_column += block.first_column;
     part.columns = block.columns;
+    part.fetches_panels = !down || block.first_row + block.rows == whole.rows;
+    part.fetches_rows = down && dense && rows_once;
     RunPart(part);
   });
 }
@@ -472,7 +482,9 @@ void FloatProduct::RunPart(const Part& part) const {
                 .scale = scale_,
                 .c = part.c + row * shape_.columns + column,
                 .c_stride = shape_.columns,
-                .accumulate = adds || !is_first};
+                .accumulate = adds || !is_first,
+                .fetches_panels = part.fetches_panels,
+                .fetches_rows = part.fetches_rows};
       gemm.b.data += column / kPanelWidth * part.b.panel_stride;
       for (int64_t r = 0; adds && r < gemm.rows; ++r) {
         float* const c = gemm.c + r * gemm.c_stride;

@@ -36,12 +36,32 @@ constexpr int PanelsAtOnce(int rows) {
 // Rows of A that stay in the second cache.
 constexpr int64_t kRowBlock = 192;
 
-// A tile of C: kGemmRows rows and kPanels panels, of which the last may be cut to `last_columns`.
-// Where kFetches, as many panels behind them are brought into the second cache on the way.
-template <int kGemmRows, int kPanels, bool kFetches = false>
-HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT a,
-                     const float* HWY_RESTRICT b, int64_t last_columns, bool accumulate,
-                     float* HWY_RESTRICT c) {
+// Rows of C, with some of the products of each sum.
+struct Block {
+  int64_t from = 0;
+  int64_t depth = 0;
+  const float* a = nullptr;
+  const float* b = nullptr;
+  bool accumulate = false;
+  float* c = nullptr;
+};
+
+// What a tile brings into the second cache on the way, as much as it reads itself.
+struct Fetch {
+  bool panels = false;  // behind its own
+  bool rows = false;    // below its own
+};
+
+// A tile of C: kGemmRows rows of a block from `row` on, and kPanels panels of it from `column` on,
+// of which the last may be cut.
+template <int kGemmRows, int kPanels, Fetch kFetch>
+HWY_INLINE void Tile(const Gemm& gemm, const Block& block, int64_t row, int64_t column) {
+  const float* const HWY_RESTRICT a = block.a + row * gemm.a_row_stride;
+  const float* HWY_RESTRICT b = block.b + column / kPanelWidth * gemm.b.panel_stride;
+  float* const HWY_RESTRICT c = block.c + row * gemm.c_stride + column;
+  const int64_t last_columns =
+      std::min(kPanelWidth, gemm.columns - column - (kPanels - 1) * kPanelWidth);
+  const bool accumulate = block.accumulate;
   constexpr int64_t kLaneCount = kPanelWidth / kVectors;
   constexpr int kWidth = kPanels * kVectors;
   const int64_t row_stride = gemm.a_row_stride;
@@ -54,10 +74,18 @@ HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT 
   }
   RowPointers<kGemmRows> rows(a, row_stride);
   const float* next = OwnPointer(b + kPanels * gemm.b.panel_stride);
-  for (int64_t d = 0; d < depth; ++d) {
+  // As long as one of its own rows is worked on, so much of all rows below follows.
+  const float* below = OwnPointer(a - block.from + kGemmRows * (row_stride + block.from));
+  for (int64_t d = 0; d < block.depth; ++d) {
+    if constexpr (kFetch.panels) {
 #pragma GCC unroll 16
-    for (int p = 0; kFetches && p < kPanels; ++p) {
-      __builtin_prefetch(next + p * gemm.b.panel_stride, 0, 2);
+      for (int p = 0; p < kPanels; ++p) {
+        __builtin_prefetch(next + p * gemm.b.panel_stride, 0, 2);
+      }
+    }
+    if constexpr (kFetch.rows) {
+      __builtin_prefetch(below, 0, 2);
+      below += kGemmRows;
     }
     Vector row[kWidth];
 #pragma GCC unroll 16
@@ -108,36 +136,27 @@ HWY_INLINE void Tile(const Gemm& gemm, int64_t depth, const float* HWY_RESTRICT 
   }
 }
 
-// Rows of C, with some of the products of each sum.
-struct Block {
-  int64_t depth = 0;
-  const float* a = nullptr;
-  const float* b = nullptr;
-  bool accumulate = false;
-  float* c = nullptr;
-};
-
-// kGemmRows rows of a block from `row` on, and kPanels panels of it from `column` on, the last of
-// which may be cut.
-template <int kGemmRows, int kPanels, bool kFetches>
-HWY_INLINE void TileOf(const Gemm& gemm, const Block& block, int64_t row, int64_t column) {
-  const int64_t last_columns =
-      std::min(kPanelWidth, gemm.columns - column - (kPanels - 1) * kPanelWidth);
-  Tile<kGemmRows, kPanels, kFetches>(gemm, block.depth, block.a + row * gemm.a_row_stride,
-                                     block.b + column / kPanelWidth * gemm.b.panel_stride,
-                                     last_columns, block.accumulate,
-                                     block.c + row * gemm.c_stride + column);
-}
-
 // kPanels panels of the rows of a block that fill tiles. The first tile has the panels behind it
 // fetched, which would else be waited for: above all where several threads read from the third
 // cache at once.
-template <int kPanels>
+template <int kPanels, bool kFetchesRows>
 HWY_INLINE void FullTiles(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t column) {
-  TileOf<kMostRows, kPanels, true>(gemm, block, 0, column);
-  for (int64_t row = kMostRows; row < full_rows; row += kMostRows) {
-    TileOf<kMostRows, kPanels, false>(gemm, block, row, column);
+  constexpr Fetch kFirst{.panels = true, .rows = kFetchesRows};
+  constexpr Fetch kOthers{.panels = false, .rows = kFetchesRows};
+  if (gemm.fetches_panels) {
+    Tile<kMostRows, kPanels, kFirst>(gemm, block, 0, column);
+  } else {
+    Tile<kMostRows, kPanels, kOthers>(gemm, block, 0, column);
   }
+  for (int64_t row = kMostRows; row < full_rows; row += kMostRows) {
+    Tile<kMostRows, kPanels, kOthers>(gemm, block, row, column);
+  }
+}
+
+template <int kPanels>
+void FullTiles(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t column) {
+  if (gemm.fetches_rows) return FullTiles<kPanels, true>(gemm, block, full_rows, column);
+  FullTiles<kPanels, false>(gemm, block, full_rows, column);
 }
 
 // kPanels panels of a block from `column` on: the rows that fill tiles, then the kRest behind them,
@@ -152,7 +171,8 @@ void Panels(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t col
     FullTiles<1>(gemm, block, full_rows, column + i * kPanelWidth);
   }
   if constexpr (kRest > 0) {
-    TileOf<kRest, kPanels, (kRest > 2)>(gemm, block, full_rows, column);
+    constexpr Fetch kFetch{.panels = kRest > 2};
+    Tile<kRest, kPanels, kFetch>(gemm, block, full_rows, column);
   }
 }
 
@@ -168,7 +188,8 @@ struct RowsAndParts {
 Block BlockOf(const Gemm& gemm, int64_t row, int64_t part) {
   const DepthParts parts{gemm.depth, gemm.depth_step};
   const int64_t from = parts.begin(part);
-  return {.depth = parts.begin(part + 1) - from,
+  return {.from = from,
+          .depth = parts.begin(part + 1) - from,
           .a = gemm.a + row * gemm.a_row_stride + from * gemm.a_depth_stride,
           .b = gemm.b.data + from * gemm.b.row_stride,
           .accumulate = gemm.accumulate || from > 0,

@@ -46,6 +46,10 @@ struct Gemm {
   float* c = nullptr;  // element (r, c) at c[r * c_stride + c]
   int64_t c_stride = 0;
   bool accumulate = false;
+  // What is brought into the second cache on the way: with the first rows the panels of B behind
+  // those in use; with all of them the rows of A below, which have no gaps between them then.
+  bool fetches_panels = true;
+  bool fetches_rows = false;
 };
 
 // What the inner loop works on at once; other sizes take as long as the next multiple.
