@@ -49,6 +49,11 @@ bool InRegion();  // the calling thread runs a part of one
 // Into so many parts work is cut for each thread, where there is enough of it: those who are done
 // early take parts of those who are late.
 inline constexpr int64_t kPartsOfThread = 4;
+// The same of work whose parts cost nothing to begin: more than two threads wait longer for the
+// slowest of them.
+constexpr int64_t MostPartsOfThread(int64_t threads) {
+  return threads > 2 ? 2 * kPartsOfThread : kPartsOfThread;
+}
 
 // Calls `body(begin, end, context)` over [0, count) in parts of at least `grain` items, each item
 // once; returns when all are done. As many parts as threads, or as many for each thread, up to

@@ -245,9 +245,11 @@ bool Primitive::HasFreeParts() const {
 
 void Primitive::CutFurther(int64_t multiplications) {
   constexpr int64_t kPartWork = int64_t{1} << 18;
-  if (Threads() == 1 || !HasFreeParts()) return;
-  const int64_t parts = multiplications / (kPartWork * Threads());
-  state_->parts_of_thread = static_cast<int>(std::clamp<int64_t>(parts, 1, kPartsOfThread));
+  const int64_t threads = Threads();
+  if (threads == 1 || !HasFreeParts()) return;
+  const int64_t most = MostPartsOfThread(threads);
+  const int64_t parts = multiplications * most / (kPartWork * kPartsOfThread * threads);
+  state_->parts_of_thread = static_cast<int>(std::clamp<int64_t>(parts, 1, most));
 }
 
 Status Primitive::Build() {

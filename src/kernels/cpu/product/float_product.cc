@@ -434,8 +434,7 @@ void FloatProduct::RunMatrix(const Part& whole) const {
   if (most == 1 || InRegion()) return RunPart(whole);
   const ProductTiles tiles = TilesOfProduct(whole.rows, whole.columns);
   const int64_t tile_work = std::max<int64_t>(work / (tiles.rows * tiles.columns), 1);
-  const int64_t of_thread = most > 2 ? 2 * kPartsOfThread : kPartsOfThread;
-  const int64_t wanted = std::max(work / (most * of_thread), kThreadWork);
+  const int64_t wanted = std::max(work / (most * MostPartsOfThread(most)), kThreadWork);
   // What two threads read comes from each other's caches: better the smaller of A and B.
   const ProductGrid grid = GridOfProduct(tiles, most, kThreadWork / tile_work, wanted / tile_work,
                                          by_rows_ || whole.rows > whole.columns);
