@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All models that ONNX Runtime can be fed at random, with 1, 4 and 16 threads beside it, each engine alone on its cores; at most SECONDS_IN_ALL
 # (570) seconds. With 1 and 4 threads LANES (4) models at a time, on four cores of their own each. THREADS (16 1 4) says which, ROUNDS (5) how
-# often at most, BY_OPERATOR of which models the operators' times are wanted. CEILING names models of which 16 processes of one thread run at
+# often at most (a number named twice is measured twice a round), BY_OPERATOR of which models the operators' times are wanted. CEILING names models of which 16 processes of one thread run at
 # once: how much more they do than one alone is what the machine allows a speed-up to be. Packed by pack.sh beside this; run from the root of
 # a checkout with build/jobs/threads.
 set -u
@@ -30,14 +30,16 @@ left() { echo $((end - $(date +%s) + begin)); }
 table() { timeout "$(left)" taskset -c "$1" python3 "$root/bench/threads.py" ./plimsoll "$2" --threads "$3" --rounds 1 --repeat "$4" > "$5" 2> "$5.errors"; }
 echo "prepared; seconds left: $(left)"
 mkdir -p tables
+number=0
 for ((round = 1; round <= ${ROUNDS:-5}; ++round)); do
   for threads in ${THREADS:-16 1 4}; do
     [ "$(left)" -lt 30 ] && break 2
+    number=$((number + 1))
     if [ "$threads" = 16 ]; then
-      table 0-15 weighted 16 10 tables/16_$round.txt
+      table 0-15 weighted 16 10 tables/16_$number.txt
       continue
     fi
-    for ((lane = 0; lane < lanes; ++lane)); do table $((4 * lane))-$((4 * lane + 3)) lanes/$lane $threads 5 tables/${threads}_${round}_$lane.txt & done
+    for ((lane = 0; lane < lanes; ++lane)); do table $((4 * lane))-$((4 * lane + 3)) lanes/$lane $threads 5 tables/${threads}_${number}_$lane.txt & done
     wait
   done
   echo "round $round; seconds left: $(left)"

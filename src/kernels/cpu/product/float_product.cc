@@ -74,7 +74,7 @@ struct FloatProduct::Part {
   int64_t from = 0;  // of the depth
   int64_t depth = 0;
   Order order = Order::kUsual;
-  bool fetches_panels = true;  // as Gemm's
+  bool fetches_beyond = true;  // as Gemm's
   bool fetches_rows = false;
 };
 
@@ -449,7 +449,7 @@ void FloatProduct::RunMatrix(const Part& whole) const {
     part.rows = block.rows;
     part.first_column += block.first_column;
     part.columns = block.columns;
-    part.fetches_panels = !down || block.first_row + block.rows == whole.rows;
+    part.fetches_beyond = !down || block.first_row + block.rows == whole.rows;
     part.fetches_rows = down && dense && rows_once;
     RunPart(part);
   });
@@ -482,7 +482,7 @@ void FloatProduct::RunPart(const Part& part) const {
                 .c = part.c + row * shape_.columns + column,
                 .c_stride = shape_.columns,
                 .accumulate = adds || !is_first,
-                .fetches_panels = part.fetches_panels,
+                .fetches_beyond = part.fetches_beyond,
                 .fetches_rows = part.fetches_rows};
       gemm.b.data += column / kPanelWidth * part.b.panel_stride;
       for (int64_t r = 0; adds && r < gemm.rows; ++r) {

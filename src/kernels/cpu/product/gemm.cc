@@ -143,7 +143,8 @@ template <int kPanels, bool kFetchesRows>
 HWY_INLINE void FullTiles(const Gemm& gemm, const Block& block, int64_t full_rows, int64_t column) {
   constexpr Fetch kFirst{.panels = true, .rows = kFetchesRows};
   constexpr Fetch kOthers{.panels = false, .rows = kFetchesRows};
-  if (gemm.fetches_panels) {
+  const bool last = column + kPanels * kPanelWidth >= gemm.columns;
+  if (!last || gemm.fetches_beyond) {
     Tile<kMostRows, kPanels, kFirst>(gemm, block, 0, column);
   } else {
     Tile<kMostRows, kPanels, kOthers>(gemm, block, 0, column);

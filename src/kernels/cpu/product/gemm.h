@@ -47,8 +47,9 @@ struct Gemm {
   int64_t c_stride = 0;
   bool accumulate = false;
   // What is brought into the second cache on the way: with the first rows the panels of B behind
-  // those in use; with all of them the rows of A below, which have no gaps between them then.
-  bool fetches_panels = true;
+  // those in use, also those behind the last columns; with all of them the rows of A below, which
+  // have no gaps between them then.
+  bool fetches_beyond = true;
   bool fetches_rows = false;
 };
 

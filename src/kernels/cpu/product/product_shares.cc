@@ -59,7 +59,9 @@ ProductGrid GridOfProduct(const ProductTiles& tiles, int64_t threads, int64_t le
   const auto longest = [&](const ProductShares& of) {
     return up(of.rows * of.columns, threads) * up(outer, of.rows) * up(inner, of.columns);
   };
-  constexpr double kEven = 1.08;  // beside runs of equally many tiles
+  // Beside runs of equally many tiles. Tiles below each other in one piece find panels of B in the
+  // first cache, and take up to an eighth less time than pieces of one tile.
+  constexpr double kEven = 1.1;
   const auto enough = static_cast<int64_t>(kEven * static_cast<double>(outer * inner) /
                                            static_cast<double>(threads));
   ProductShares best;

@@ -123,7 +123,7 @@ TEST(ProductGridDrawnTest, RunsAreNoLongerThanTheLargestOfShares) {
     const ProductTiles tiles = TilesOfProduct(rows, columns);
     const ProductGrid grid = GridOfProduct(tiles, threads, least, most, draw() % 2 == 0);
     const ProductShares shares = SharesOfProduct(tiles.rows, tiles.columns, threads);
-    const int64_t even = 108 * tiles.rows * tiles.columns / (100 * threads);
+    const int64_t even = 110 * tiles.rows * tiles.columns / (100 * threads);
     ASSERT_LE(LongestRun(grid, rows, columns, threads),
               std::max(even, Up(tiles.rows, shares.rows) * Up(tiles.columns, shares.columns)))
         << tiles.rows << " x " << tiles.columns << " tiles, " << threads << " threads, " << least
