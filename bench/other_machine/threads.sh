@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# All models that ONNX Runtime can be fed at random, with 1, 4 and 16 threads beside it, each engine alone on its cores; at most SECONDS_IN_ALL
-# (570) seconds. With 1 and 4 threads LANES (4) models at a time, on four cores of their own each. THREADS (16 1 4) says which, ROUNDS (5) how
-# often at most (a number named twice is measured twice a round), BY_OPERATOR of which models the operators' times are wanted. CEILING names models of which 16 processes of one thread run at
-# once: how much more they do than one alone is what the machine allows a speed-up to be. Packed by pack.sh beside this; run from the root of
-# a checkout with build/jobs/threads.
+# All models that ONNX Runtime can be fed at random, or those that ONLY (a|b) names, with 1, 4 and 16 threads beside it, each engine alone on its
+# cores; at most SECONDS_IN_ALL (570) seconds. With 1 and 4 threads LANES (4) models at a time, on four cores of their own each: one lane has the
+# machine to itself. THREADS (16 1 4) says which, ROUNDS (5) how often at most (a number named twice is measured twice a round), BY_OPERATOR of
+# which models the operators' times are wanted. CEILING names models of which 16 processes of one thread run at once: how much more they do
+# than one alone is what the machine allows a speed-up to be. Packed by pack.sh beside this; run from the root of a checkout with
+# build/jobs/threads.
 set -u
 begin=$(date +%s)
 end=${SECONDS_IN_ALL:-570}
@@ -13,7 +14,7 @@ cd "$here"
 source "$root/bench/other_machine/unpack.sh"
 mkdir -p models weighted
 tar -xJf "$root/tests/data/models.tar.xz" -C models
-find models -name '*.onnx' -not -name '*.plan.onnx' | xargs -P 12 -n 1 python3 "$root/tests/data/materialize.py" -o weighted > /dev/null
+find models -name '*.onnx' -not -name '*.plan.onnx' | grep -E "/(${ONLY:-.*})\.onnx" | xargs -P 12 -n 1 python3 "$root/tests/data/materialize.py" -o weighted > /dev/null
 # The largest models first, in turn into a folder for each lane.
 lanes=${LANES:-4}
 rm -rf lanes

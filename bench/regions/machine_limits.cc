@@ -73,17 +73,37 @@ Times Measure(kernels::ThreadTeam& team, int threads, Job job, int turns) {
 
 std::atomic<float> sink;
 
-constexpr int64_t kMultiplications = 4'000'000;
+constexpr int kSums = 12;  // enough that none waits for its last step
+constexpr int64_t kTurns = 400'000;
 
-__attribute__((target("avx2,fma"))) void Multiply(int, void*) {
-  __m256 sums[12];
-  for (auto& sum : sums) sum = _mm256_set1_ps(1.0F);
-  const __m256 factor = _mm256_set1_ps(0.999F);
-  for (int64_t i = 0; i < kMultiplications / 12; ++i) {
-    for (auto& sum : sums) sum = _mm256_fmadd_ps(sum, factor, factor);
+__attribute__((target("avx2,fma"))) void MultiplyAvx2(int, void*) {
+  __m256 sums[kSums];
+#pragma GCC unroll 12
+  for (int i = 0; i < kSums; ++i) sums[i] = _mm256_set1_ps(static_cast<float>(i));
+  __m256 factor = _mm256_set1_ps(0.999F);
+  for (int64_t turn = 0; turn < kTurns; ++turn) {
+    asm volatile("" : "+x"(factor));
+#pragma GCC unroll 12
+    for (int i = 0; i < kSums; ++i) sums[i] = _mm256_fmadd_ps(sums[i], factor, factor);
   }
-  for (int i = 1; i < 12; ++i) sums[0] = _mm256_add_ps(sums[0], sums[i]);
+#pragma GCC unroll 12
+  for (int i = 1; i < kSums; ++i) sums[0] = _mm256_add_ps(sums[0], sums[i]);
   sink.store(_mm256_cvtss_f32(sums[0]), std::memory_order_relaxed);
+}
+
+__attribute__((target("avx512f"))) void MultiplyAvx512(int, void*) {
+  __m512 sums[kSums];
+#pragma GCC unroll 12
+  for (int i = 0; i < kSums; ++i) sums[i] = _mm512_set1_ps(static_cast<float>(i));
+  __m512 factor = _mm512_set1_ps(0.999F);
+  for (int64_t turn = 0; turn < kTurns; ++turn) {
+    asm volatile("" : "+v"(factor));
+#pragma GCC unroll 12
+    for (int i = 0; i < kSums; ++i) sums[i] = _mm512_fmadd_ps(sums[i], factor, factor);
+  }
+#pragma GCC unroll 12
+  for (int i = 1; i < kSums; ++i) sums[0] = _mm512_add_ps(sums[0], sums[i]);
+  sink.store(_mm512_cvtss_f32(sums[0]), std::memory_order_relaxed);
 }
 
 __attribute__((target("avx2"))) float Read(const float* from, size_t floats) {
@@ -166,6 +186,19 @@ void PrintSharing(int threads, size_t bytes) {
   Print("each reads what all wrote", rates[0], rates[1], "GB/s");
 }
 
+// Threads that share a core of the machine below take twice as long as those that have one.
+void PrintMultiplying(int threads, const char* what, void (*multiply)(int, void*), int lanes) {
+  const double products = static_cast<double>(kTurns) * kSums * lanes;
+  double rates[2] = {};
+  for (const int count : {1, threads}) {
+    kernels::ThreadTeam team;
+    const Times times = Measure(team, count, {multiply, nullptr}, 15);
+    rates[count == 1 ? 0 : 1] = products / times.average / 1e9;
+    std::cout << count << " threads: slowest " << products / times.slowest / 1e9 << " Gmul/s\n";
+  }
+  Print(what, rates[0], rates[1], "Gmul/s");
+}
+
 // Median microseconds of a region whose parts take no time, `apart` microseconds after the last.
 double RegionPrice(int threads, double apart) {
   kernels::ThreadTeam team;
@@ -183,15 +216,10 @@ double RegionPrice(int threads, double apart) {
 
 void PrintAll(int threads) {
   std::cout << "       one   each of " << threads << "\n";
-  double rates[2] = {};
-  for (const int count : {1, threads}) {
-    kernels::ThreadTeam team;
-    const Times times = Measure(team, count, {Multiply, nullptr}, 15);
-    rates[count == 1 ? 0 : 1] = kMultiplications * 8 / times.average / 1e9;
-    std::cout << count << " threads: slowest " << kMultiplications * 8 / times.slowest / 1e9
-              << " Gmul/s\n";
+  PrintMultiplying(threads, "in registers (AVX2)", MultiplyAvx2, 8);
+  if (__builtin_cpu_supports("avx512f")) {
+    PrintMultiplying(threads, "in registers (AVX-512)", MultiplyAvx512, 16);
   }
-  Print("in registers (AVX2)", rates[0], rates[1], "Gmul/s");
   PrintReading(threads, "second cache (512 KiB)", size_t{512} << 10, 200);
   PrintReading(threads, "4 MiB of each", size_t{4} << 20, 20);
   PrintReading(threads, "memory (128 MiB of each)", size_t{128} << 20, 1);
