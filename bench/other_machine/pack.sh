@@ -12,7 +12,7 @@ mkdir -p "$folder/lib"
 cp "bench/other_machine/$job.sh" "$folder/run.sh"
 case $job in
   libraries) programs=$(ls build/release/libraries/*) && cp bench/libraries.py "$folder" ;;
-  threads) programs=build/release/plimsoll && cp bench/other_machine/medians.py "$folder" ;;
+  threads) programs=build/release/plimsoll && cp bench/other_machine/{medians,speed_up}.py "$folder" ;;
   regions) programs=$(ls build/release/{plimsoll,machine_limits,region_timeline}) ;;
   quantised) programs=$(ls build/release/{plimsoll,kernels_test}) && cp bench/other_machine/quantised_figures.py "$folder" ;;
   tests) programs=$(ls build/release/{kernels,compile,engine}_test) ;;

@@ -2,9 +2,8 @@
 # All models that ONNX Runtime can be fed at random, or those that ONLY (a|b) names, with 1, 4 and 16 threads beside it, each engine alone on its
 # cores; at most SECONDS_IN_ALL (570) seconds. With 1 and 4 threads LANES (4) models at a time, on four cores of their own each: one lane has the
 # machine to itself. THREADS (16 1 4) says which, ROUNDS (5) how often at most (a number named twice is measured twice a round), BY_OPERATOR of
-# which models the operators' times are wanted. CEILING names models of which 16 processes of one thread run at once: how much more they do
-# than one alone is what the machine allows a speed-up to be. Packed by pack.sh beside this; run from the root of a checkout with
-# build/jobs/threads.
+# which models the operators' times are wanted, SPEED_UP of which how much less time all cores take than one (speed_up.py). Packed by pack.sh
+# beside this; run from the root of a checkout with build/jobs/threads.
 set -u
 begin=$(date +%s)
 end=${SECONDS_IN_ALL:-570}
@@ -47,14 +46,7 @@ for ((round = 1; round <= ${ROUNDS:-5}; ++round)); do
 done
 cat tables/*.txt | python3 "$here/medians.py" | tee "$OUT/medians.md"
 cat tables/*.errors > "$OUT/errors.txt"
-# milliseconds CORE MODEL: the median of runs of one thread there
-milliseconds() { taskset -c "$1" ./plimsoll run "weighted/$2.onnx" --threads 1 --repeat 9 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["models"][0]["latency_ms"]["p50"])'; }
-for model in ${CEILING:-}; do
-  alone=$(milliseconds 0 "$model")
-  for ((core = 0; core < 16; ++core)); do milliseconds $core "$model" > ceiling_$core.txt & done
-  wait
-  cat ceiling_*.txt | python3 -c "import sys; print('$model: one process alone $alone ms, 16 at once do', round(sum($alone / float(line) for line in sys.stdin), 2), 'times as much')"
-done | tee "$OUT/ceiling.txt"
+[ -z "${SPEED_UP:-}" ] || timeout "$(left)" python3 speed_up.py ./plimsoll weighted $SPEED_UP | tee "$OUT/speed_up.md"
 for model in ${BY_OPERATOR:-}; do
   for threads in 1 16; do
     echo "=== $model, $threads threads"
