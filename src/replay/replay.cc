@@ -50,7 +50,7 @@ struct Bench {
   std::shared_ptr<memory::PhysicalMemoryAllocator> physical;
   std::unique_ptr<Allocator> allocator;
   std::unique_ptr<ContentCheck> contents;  // null: nothing is looked at
-  ReplayOptions::CheckedPart checked_part;
+  CheckedPart checked_part;
 
   Bench() = default;
   Bench(Bench&&) = default;
@@ -251,13 +251,13 @@ std::vector<std::string> AllocatorNames() {
   return {std::string(kAutomatic), "scalable", "stream_ordered", "caching"};
 }
 
-Result<ReplayOptions::CheckedPart> ParseCheckedPart(std::string_view text) {
+Result<CheckedPart> ParseCheckedPart(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash != std::string_view::npos) {
     const auto part = ParseInteger(text.substr(0, slash));
     const auto of = ParseInteger(text.substr(slash + 1));
     if (part && of && 1 <= *part && *part <= *of) {
-      return ReplayOptions::CheckedPart{.part = *part - 1, .of = *of};
+      return CheckedPart{.part = *part - 1, .of = *of};
     }
   }
   return Usage("part of the blocks not understood", StrCat("'", text, "'"),

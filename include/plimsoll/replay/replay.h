@@ -13,6 +13,13 @@
 
 namespace plimsoll::replay {
 
+// Every `of`-th block alone is filled and looked at, beginning with `part` (counted from 0): several
+// replays side by side look at all blocks, each at its own, where looking takes long.
+struct CheckedPart {
+  int64_t part = 0;
+  int64_t of = 1;
+};
+
 // How a trace is replayed.
 struct ReplayOptions {
   std::string allocator = "auto";  // scalable for one stream, stream_ordered for several
@@ -23,12 +30,7 @@ struct ReplayOptions {
   // Whether every block is filled with a pattern and looked at before it is freed; unset: on cards
   // (cuda). It takes the time of writing and reading all of the trace's bytes.
   std::optional<bool> check_contents = std::nullopt;
-  // Every `of`-th block alone is filled and looked at, beginning with `part` (counted from 0):
-  // several replays side by side look at all blocks, each at its own, where looking takes long.
-  struct CheckedPart {
-    int64_t part = 0;
-    int64_t of = 1;
-  } checked_part;
+  CheckedPart checked_part = {};  // of the blocks
   bool find_capacity = false;
   bool offline_bound = true;
   // Asked after each pass and each capacity that was tried; false ends the replay with what is
@@ -65,7 +67,7 @@ struct ReplayResult {
 };
 
 // "2/8" is the second of eight parts. Fails with "replay.usage".
-Result<ReplayOptions::CheckedPart> ParseCheckedPart(std::string_view text);
+Result<CheckedPart> ParseCheckedPart(std::string_view text);
 
 // Those that ReplayOptions::allocator takes.
 std::vector<std::string> AllocatorNames();
