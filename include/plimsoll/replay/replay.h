@@ -13,8 +13,8 @@
 
 namespace plimsoll::replay {
 
-// Every `of`-th block alone is filled and looked at, beginning with `part` (counted from 0): several
-// replays side by side look at all blocks, each at its own, where looking takes long.
+// Every `of`-th block alone is filled and looked at, beginning with `part` (counted from 0):
+// several replays side by side look at all blocks, each at its own, where looking takes long.
 struct CheckedPart {
   int64_t part = 0;
   int64_t of = 1;

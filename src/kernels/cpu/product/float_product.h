@@ -80,6 +80,8 @@ class FloatProduct {
     kDots,     // as it lies, its columns being consecutive
   };
   struct Part;  // of one product, for one thread
+  // Multiplications that are worth a thread of their own.
+  static constexpr int64_t kThreadWork = int64_t{1} << 17;
 
   void ChooseAlternative(const KernelSite& site, bool constant);
   Bytes ChooseUnpacked(Bytes room);
