@@ -53,7 +53,7 @@ int64_t MatrixContraction::Stride(const Groups& groups) {
 }
 
 bool MatrixContraction::Fits(const Contraction& contraction) {
-  constexpr int64_t kWorthwhile = 4096;  // multiplications
+  constexpr int64_t kWorthwhile = 64;  // multiplications
   const auto in_both = [](const ContractedAxis& axis) {
     return axis.size == 1 || (axis.a != 0 && axis.b != 0);
   };
