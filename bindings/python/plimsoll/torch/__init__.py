@@ -10,6 +10,7 @@ that docs/torch.md lists: memory_stats, MemPool, CUDA graphs, torch.OutOfMemoryE
 library is there, and PyTorch itself refuses more under it. install() takes the first that works."""
 import ctypes
 import os
+import typing
 import warnings
 
 from plimsoll.torch.library import BuildError, Error, Library, Options, TooLateError
@@ -24,7 +25,7 @@ _library = None
 _door = None
 _subclass = None
 _plugin = None  # PyTorch's object, which must live as long as the process
-_hooks = []
+_hooks: list[typing.Any] = []  # handles of torch, by which hooks are removed
 
 
 def install(door="auto", *, limit=None, record=True, debug=False, driver=None):
@@ -35,7 +36,7 @@ def install(door="auto", *, limit=None, record=True, debug=False, driver=None):
     64 MiB of host memory. debug: guard every block and poison freed ones; slow. driver: another driver library.
     Raises TooLateError where PyTorch has begun to use CUDA."""
     global _library, _door
-    import torch
+    import torch  # type: ignore[import-not-found, unused-ignore]
 
     from plimsoll.torch import build
     if door not in ("auto",) + DOORS:

@@ -147,7 +147,7 @@ def main():
     try:
         print(library())
         if not options.library:
-            import torch
+            import torch  # type: ignore[import-not-found, unused-ignore]
             print(subclass(torch))
     except BuildError as problem:
         sys.exit(f"error: {problem}")
