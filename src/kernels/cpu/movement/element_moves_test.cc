@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <limits>
@@ -208,6 +209,59 @@ TEST(InPlaceTest, WhatTheCatalogueAllowsHolds) {
                          {table, Numbers<int64_t>({2}, {0, 2}), Numbers<float>({2}, {5, kNan})})
                   .ok());
   EXPECT_THAT(ElementsOf<float>(table), ElementsAre(5, 2, testing::IsNan()));
+}
+
+// Six floats that nobody may write to.
+class ReadOnlyFloats {
+ public:
+  ReadOnlyFloats()
+      : page_(static_cast<float*>(
+            mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    std::iota(page_, page_ + 6, 0.0F);
+    mprotect(page_, kSize, PROT_READ);
+  }
+  ReadOnlyFloats(const ReadOnlyFloats&) = delete;
+  ReadOnlyFloats& operator=(const ReadOnlyFloats&) = delete;
+  ~ReadOnlyFloats() { munmap(page_, kSize); }
+
+  const float* data() const { return page_; }
+
+ private:
+  static constexpr size_t kSize = 4096;
+  float* page_;
+};
+
+TEST(InPlaceTest, APartThatIsReadWhereItLiesIsNotWrittenTo) {
+  const ReadOnlyFloats floats;
+  const auto run = [&](const OneNode& node, const std::vector<HostTensor>& inputs, Dims dims,
+                       int64_t first) {
+    const graph::Graph graph = node.Build(inputs);
+    KernelSite site{.graph = graph, .id = graph::NodeId(0), .inputs = {}, .outputs = {}};
+    std::vector<const void*> read;
+    for (const HostTensor& input : inputs) {
+      read.push_back(read.empty() ? floats.data() : input.data.get());
+      site.inputs.push_back({.type = input.type, .dims = input.dims, .data = read.back()});
+    }
+    site.outputs = {{.type = graph::DataType::kFloat32, .dims = std::move(dims)}};
+    void* const written[] = {const_cast<float*>(floats.data()) + first};
+    const Result<KernelPointer> kernel = PrepareKernel(site);
+    return kernel.ok() ? (*kernel)->Run({.inputs = read, .outputs = written, .workspace = nullptr})
+                       : Status(kernel.error());
+  };
+  const HostTensor row = Numbers<float>({6}, std::vector<float>(6));
+  const HostTensor rows = Numbers<float>({2, 3}, std::vector<float>(6));
+  EXPECT_TRUE(run({"Gather", {}}, {row, Numbers<int64_t>({1}, {4})}, {1}, 4).ok());
+  EXPECT_TRUE(run({"Gather", {}}, {row, Numbers<int32_t>({2}, {-3, 4})}, {2}, 3).ok());
+  EXPECT_TRUE(run({"Gather", {}}, {rows, Numbers<int64_t>({1}, {1})}, {1, 3}, 3).ok());
+  const auto slice = [](int64_t start, int64_t end) {
+    return OneNode{.op = "Slice",
+                   .attributes = {{"starts", std::vector<int64_t>{start}},
+                                  {"ends", std::vector<int64_t>{end}}},
+                   .version = 9};
+  };
+  EXPECT_TRUE(run(slice(4, 5), {row}, {1}, 4).ok());
+  EXPECT_TRUE(run(slice(2, 5), {row}, {3}, 2).ok());
+  EXPECT_TRUE(run(slice(1, 2), {rows}, {1, 3}, 3).ok());
 }
 
 TEST(TopKTest, NotANumberIsTheLargestAndEqualsKeepTheirOrder) {

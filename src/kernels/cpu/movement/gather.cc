@@ -25,11 +25,15 @@ template <typename T, typename Index>
 void PickElements(const GatherPlan& plan, const Index* indices, int64_t rows, const T* from,
                   T* to) {
   const int64_t length = plan.data.length;
+  const auto place = [&](int64_t i) {
+    const auto index = static_cast<int64_t>(indices[i]);
+    return index < 0 ? index + length : index;
+  };
+  // The result may be the part of the data that is picked, as CopyRun has it.
+  const bool may_be_there = plan.picks > 0 && from + place(0) == to;
   for (int64_t row = 0; row < rows; ++row, from += length, to += plan.picks) {
-    for (int64_t i = 0; i < plan.picks; ++i) {
-      const auto index = static_cast<int64_t>(indices[i]);
-      to[i] = from[index < 0 ? index + length : index];
-    }
+    for (int64_t i = 0; may_be_there && i < plan.picks; ++i) CopyRun(from + place(i), to + i, 1);
+    for (int64_t i = 0; !may_be_there && i < plan.picks; ++i) to[i] = from[place(i)];
   }
 }
 

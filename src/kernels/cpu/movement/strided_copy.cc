@@ -126,10 +126,7 @@ void StridedCopy::ChooseInner() {
 
 template <typename T>
 void StridedCopy::MoveInner(int64_t begin, int64_t end, const T* from, T* to) const {
-  if (inner_ == Inner::kElement) {
-    *to = *from;
-    return;
-  }
+  if (inner_ == Inner::kElement) return CopyRun(from, to, 1);
   const CopyAxis& last = axes_.back();
   const int64_t count = Count(axes_.size() - 1, begin, end);
   switch (inner_) {
