@@ -531,6 +531,23 @@ class Compilation {
   bool quick_ = false;  // orders are not searched for
 };
 
+// Who forbids to use memory again, to look for an error say, gets the numbers that are there with
+// it: whether a graph over halves could be worked out over float32 then, as far as that is not
+// known from a plan without.
+Result<bool> WidensWithReuse(const Graph& graph, const CompileOptions& options,
+                             const FusionCounts& fusion) {
+  const ReuseOptions& reuse = options.plan.lifetimes.reuse;
+  if (!reuse.disabled && reuse.not_of.empty()) return true;
+  CompileOptions free = options;
+  free.plan.lifetimes.reuse.disabled = false;
+  free.plan.lifetimes.reuse.not_of.clear();
+  free.similar = nullptr;
+  KernelLooks looks;
+  Compilation with(free, Graph(graph), fusion, looks);
+  PLIMSOLL_ASSIGN(const Attempt attempt, with.Search());
+  return attempt.peak() <= with.Target();
+}
+
 // Halves are kept where they keep to the peak of plain lives and float32 between nodes does not.
 // Where neither does, float32 may take as much as halves do, with what each node widens for itself.
 Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
@@ -542,9 +559,13 @@ Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
   }
   // Constants go as soon as they are packed, so only what may be needed again is kept.
   KernelLooks looks;
+  bool widens = true;
+  if (halves) {
+    PLIMSOLL_ASSIGN(widens, WidensWithReuse(graph, options, fusion));
+  }
   Compilation wide(options, halves ? Graph(graph) : std::move(graph), fusion, looks);
   PLIMSOLL_ASSIGN(Attempt best, wide.Search());
-  if (!halves || best.peak() <= wide.Target()) {
+  if (!halves || (widens && best.peak() <= wide.Target())) {
     halves.reset();
     graph = {};
     return wide.Complete(std::move(best));

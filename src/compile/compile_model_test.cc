@@ -107,6 +107,12 @@ TEST(CompileModelTest, HalvesStayWhereFloat32WouldLiftThePeakAbovePlainLives) {
   const auto [kept, peak] = CompiledOfHalves(graph, options);
   EXPECT_TRUE(kept);
   EXPECT_LT(peak, wide_peak);
+  // Numbers are rounded in the same places where memory is not used again.
+  options.plan.lifetimes.reuse.disabled = true;
+  EXPECT_TRUE(CompiledOfHalves(graph, options).first);
+  options.plan.lifetimes.reuse.disabled = false;
+  options.plan.lifetimes.reuse.not_of = {"Exp"};
+  EXPECT_TRUE(CompiledOfHalves(graph, options).first);
 }
 
 TEST(CompileModelTest, HalvesThatConvolutionsWouldWidenEachForItselfBecomeFloat32) {
@@ -121,6 +127,8 @@ TEST(CompileModelTest, HalvesThatConvolutionsWouldWidenEachForItselfBecomeFloat3
   const Graph graph = Inferred(builder);
   CompileOptions options;
   options.plain_peak = PlainPeak(graph);
+  EXPECT_FALSE(CompiledOfHalves(graph, options).first);
+  options.plan.lifetimes.reuse.disabled = true;
   EXPECT_FALSE(CompiledOfHalves(graph, options).first);
 }
 
