@@ -531,24 +531,44 @@ class Compilation {
   bool quick_ = false;  // orders are not searched for
 };
 
-// Who forbids to use memory again, to look for an error say, gets the numbers that are there with
-// it: whether a graph over halves could be worked out over float32 then, as far as that is not
-// known from a plan without.
-Result<bool> WidensWithReuse(const Graph& graph, const CompileOptions& options,
-                             const FusionCounts& fusion) {
-  const ReuseOptions& reuse = options.plan.lifetimes.reuse;
-  if (!reuse.disabled && reuse.not_of.empty()) return true;
-  CompileOptions free = options;
-  free.plan.lifetimes.reuse.disabled = false;
-  free.plan.lifetimes.reuse.not_of.clear();
-  free.similar = nullptr;
-  KernelLooks looks;
-  Compilation with(free, Graph(graph), fusion, looks);
-  PLIMSOLL_ASSIGN(const Attempt attempt, with.Search());
-  return attempt.peak() <= with.Target();
+// Halves are kept where they keep to the peak of plain lives, or are the lower of two where memory
+// comes first.
+bool KeepsHalves(const Attempt& halves, const Attempt& wide, const CompileOptions& options,
+                 Bytes target) {
+  return halves.peak() <= target || (options.plan.memory_priority && halves.peak() < wide.peak());
 }
 
-// Halves are kept where they keep to the peak of plain lives and float32 between nodes does not.
+CompileOptions OverHalves(CompileOptions options) {
+  options.switches.SwitchOff(FusionPattern::kHalfWiden);
+  return options;
+}
+
+bool ForbidsReuse(const CompileOptions& options) {
+  const ReuseOptions& reuse = options.plan.lifetimes.reuse;
+  return reuse.disabled || !reuse.not_of.empty();
+}
+
+// Who forbids to use memory again, to look for an error say, gets the numbers that are there with
+// it: whether halves would be kept then.
+Result<bool> KeepsHalvesWithReuse(const Graph& graph, Graph halves, CompileOptions options,
+                                  const FusionCounts& fusion) {
+  options.plan.lifetimes.reuse.disabled = false;
+  options.plan.lifetimes.reuse.not_of.clear();
+  options.similar = nullptr;
+  KernelLooks looks;
+  Compilation wide(options, Graph(graph), fusion, looks);
+  PLIMSOLL_ASSIGN(const Attempt best, wide.Search());
+  if (best.peak() <= wide.Target()) return false;
+  const CompileOptions narrow_options = OverHalves(options);
+  FusionCounts narrow_fusion;
+  PLIMSOLL_TRY(Simplify(halves, narrow_fusion, narrow_options.switches,
+                        *options.plan.lifetimes.target.backend));
+  Compilation narrow(narrow_options, std::move(halves), narrow_fusion, looks);
+  PLIMSOLL_ASSIGN(const Attempt other, narrow.Search());
+  return KeepsHalves(other, best, options, narrow.Target());
+}
+
+// Float32 between nodes where that keeps to the peak of plain lives, else halves where these do.
 // Where neither does, float32 may take as much as halves do, with what each node widens for itself.
 Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
                                   std::optional<Graph> halves) {
@@ -559,25 +579,25 @@ Result<CompiledModel> CompileOnce(Graph graph, const CompileOptions& options,
   }
   // Constants go as soon as they are packed, so only what may be needed again is kept.
   KernelLooks looks;
-  bool widens = true;
-  if (halves) {
-    PLIMSOLL_ASSIGN(widens, WidensWithReuse(graph, options, fusion));
+  const bool forbids = halves && ForbidsReuse(options);
+  if (forbids) {
+    PLIMSOLL_ASSIGN(const bool keeps, KeepsHalvesWithReuse(graph, Graph(*halves), options, fusion));
+    if (!keeps) halves.reset();
   }
   Compilation wide(options, halves ? Graph(graph) : std::move(graph), fusion, looks);
   PLIMSOLL_ASSIGN(Attempt best, wide.Search());
-  if (!halves || (widens && best.peak() <= wide.Target())) {
+  if (!halves || (!forbids && best.peak() <= wide.Target())) {
     halves.reset();
     graph = {};
     return wide.Complete(std::move(best));
   }
-  CompileOptions narrow_options = options;
-  narrow_options.switches.SwitchOff(FusionPattern::kHalfWiden);
+  const CompileOptions narrow_options = OverHalves(options);
   FusionCounts narrow_fusion;
   PLIMSOLL_TRY(Simplify(*halves, narrow_fusion, narrow_options.switches, *target.backend));
   Compilation narrow(narrow_options, *std::move(halves), narrow_fusion, looks);
   PLIMSOLL_ASSIGN(Attempt other, narrow.Search());
   const bool lower = other.peak() < best.peak();
-  const bool keeps = other.peak() <= narrow.Target() || (options.plan.memory_priority && lower);
+  const bool keeps = forbids || KeepsHalves(other, best, options, narrow.Target());
   Technique told;
   told.name = "float32 between nodes over halves";
   if (keeps) {
