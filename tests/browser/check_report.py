@@ -113,7 +113,7 @@ def using_tables(browser, page):
         shown = report.page.locator("#table-panel tbody tr td:first-child").all_inner_texts()
         check(shown and all(name in text for text in shown[:1]), f"the filter keeps rows with {name}: {shown[:3]}")
         report.page.get_by_role("button", name="copy as CSV").last.click()
-        report.page.wait_for_function("document.querySelector('#table-panel [role=status]').textContent.includes('copied')")
+        report.page.locator("#table-panel [role=status]", has_text="copied").wait_for()
         copied = report.page.evaluate("() => navigator.clipboard.readText()")
         lines = copied.strip().splitlines()
         check(lines[0].startswith("tensor,bytes,") and name in copied and len(lines) == len(shown) + 1, f"the copy is CSV: {copied[:200]!r}")
