@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compile/compile_model.h"
+#include "compile/passes/bodies.h"
 #include "compile/passes/rewriter.h"
 #include "compile/shapes/shapes.h"
 #include "graph/operator_row.h"

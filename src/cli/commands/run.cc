@@ -19,6 +19,7 @@
 #include "cli/reports/model/weight_forms.h"
 #include "cli/reports/progress_line.h"
 #include "cli/reports/run_report.h"
+#include "cli/reports/text_table.h"
 #include "cli/session_plan.h"
 #include "compile/passes/bodies.h"
 #include "engine/api/port_tensors.h"

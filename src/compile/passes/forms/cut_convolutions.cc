@@ -75,8 +75,9 @@ class ConvolutionCutting {
       axes.resize(starts.size());
       std::iota(axes.begin(), axes.end(), 0);
     }
-    if (starts.empty() || ends.size() != starts.size() || axes.size() != starts.size() ||
-        (Has(slice, 4, "steps") && steps != std::vector<int64_t>(starts.size(), 1))) {
+    const bool strides = std::ranges::any_of(steps, [](int64_t step) { return step != 1; });
+    if (starts.empty() || ends.size() != starts.size() || axes.size() != starts.size() || strides ||
+        (Has(slice, 4, "steps") && steps.size() != starts.size())) {
       return std::nullopt;
     }
     Cut cut{std::vector<int64_t>(shape->size()), std::vector<int64_t>(shape->size())};

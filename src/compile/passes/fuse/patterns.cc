@@ -9,6 +9,7 @@
 namespace plimsoll::compile {
 
 using graph::Graph;
+using graph::Node;
 using graph::NodeId;
 using graph::Shape;
 using graph::SubgraphId;

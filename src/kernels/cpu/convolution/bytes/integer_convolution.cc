@@ -12,7 +12,9 @@
 #include "kernels/cpu/quantization/bounded_weights.h"
 #include "kernels/cpu/quantization/byte_pairs.h"
 #include "kernels/cpu/quantization/byte_tiles.h"
+#include "kernels/cpu/quantization/quantized_operand.h"
 #include "kernels/cpu/workspace.h"
+#include "kernels/element_types.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::kernels::cpu {
