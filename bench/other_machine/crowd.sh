@@ -5,14 +5,14 @@ root=$PWD
 here=$root/build/jobs/threads
 cd "$here"
 source "$root/bench/other_machine/unpack.sh"
-mkdir -p models
-tar -xJf "$root/tests/data/models.tar.xz" -C models
+source "$root/bench/other_machine/weighted.sh"
+models="mobilenet_v3_large resnet50 shufflenet_v2_x1_0 bert_base"
+weighted "${models// /|}"
 core=0
-for model in mobilenet_v3_large resnet50 shufflenet_v2_x1_0 bert_base; do
-  [ -f weighted/$model.onnx ] || python3 "$root/tests/data/materialize.py" "$(find models -name $model.onnx | head -1)" -o weighted > /dev/null
+for model in $models; do
   # One of them is stopped and continued all the while.
   stops=""; [ $model = shufflenet_v2_x1_0 ] && stops="--stops 7"
-  taskset -c $core,$((core + 1)) timeout 200 python3 "$root/bench/crowd.py" ./plimsoll weighted/$model.onnx --seconds 60 $stops > "$OUT/crowd_$model.txt" 2>&1 &
+  taskset -c $core,$((core + 1)) timeout 200 python3 "$root/bench/crowd.py" ./plimsoll "$root/build/weighted/$model.onnx" --seconds 60 $stops > "$OUT/crowd_$model.txt" 2>&1 &
   core=$((core + 4))
 done
 wait

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Packs what a measurement on another machine needs, programs and their libraries, into build/jobs/JOB, for a machine that can build and
-# fetch nothing: bench/other_machine/pack.sh tests|libraries|threads|regions|quantised|crowd|sanitizers. There, from the root of a checkout that has this folder:
+# fetch nothing: bench/other_machine/pack.sh tests|libraries|threads|turns|regions|quantised|crowd|sanitizers. There, from the root of a checkout that has this folder:
 # OUT=FOLDER build/jobs/JOB/run.sh. "libraries" takes the programs that bench/libraries.py built; "crowd" uses the programs of "threads";
 # "sanitizers" carries the libraries with their headers, and compiles there.
 set -euo pipefail
@@ -13,6 +13,7 @@ cp "bench/other_machine/$job.sh" "$folder/run.sh"
 case $job in
   libraries) programs=$(ls build/release/libraries/*) && cp bench/libraries.py "$folder" ;;
   threads) programs=build/release/plimsoll && cp bench/other_machine/{medians,speed_up}.py "$folder" ;;
+  turns) programs=build/release/plimsoll && cp bench/other_machine/by_turns.py "$folder" ;;
   regions) programs=$(ls build/release/{plimsoll,machine_limits,region_timeline}) ;;
   quantised) programs=$(ls build/release/{plimsoll,kernels_test}) && cp bench/other_machine/quantised_figures.py "$folder" ;;
   tests) programs=$(ls build/release/{kernels,compile,engine}_test) ;;

@@ -11,16 +11,17 @@ root=$PWD
 here=$root/build/jobs/threads
 cd "$here"
 source "$root/bench/other_machine/unpack.sh"
-mkdir -p models weighted
-tar -xJf "$root/tests/data/models.tar.xz" -C models
-find models -name '*.onnx' -not -name '*.plan.onnx' | grep -E "/(${ONLY:-.*})\.onnx" | xargs -P 12 -n 1 python3 "$root/tests/data/materialize.py" -o weighted > /dev/null
+source "$root/bench/other_machine/weighted.sh"
+weighted "${ONLY:-.*}"
+weights=$root/build/weighted
 # The largest models first, in turn into a folder for each lane.
 lanes=${LANES:-4}
 rm -rf lanes
-for ((lane = 0; lane < lanes; ++lane)); do mkdir -p lanes/$lane; done
+for ((lane = 0; lane < lanes; ++lane)); do mkdir -p lanes/all lanes/$lane; done
 lane=0
-for data in $(ls -S weighted | grep '\.data$'); do
-  ln -s "$here/weighted/$data" "$here/weighted/${data%.data}" lanes/$lane/
+for data in $(ls -S "$weights" | grep -E "^(${ONLY:-.*})\.onnx\.data$"); do
+  ln -s "$weights/$data" "$weights/${data%.data}" lanes/all/
+  ln -s "$weights/$data" "$weights/${data%.data}" lanes/$lane/
   lane=$(((lane + 1) % lanes))
 done
 grep -m1 "model name" /proc/cpuinfo; nproc; python3 -c "import onnxruntime; print('ONNX Runtime', onnxruntime.__version__)"
@@ -36,7 +37,7 @@ for ((round = 1; round <= ${ROUNDS:-5}; ++round)); do
     [ "$(left)" -lt 30 ] && break 2
     number=$((number + 1))
     if [ "$threads" = 16 ]; then
-      table 0-15 weighted 16 10 tables/16_$number.txt
+      table 0-15 lanes/all 16 10 tables/16_$number.txt
       continue
     fi
     for ((lane = 0; lane < lanes; ++lane)); do table $((4 * lane))-$((4 * lane + 3)) lanes/$lane $threads 5 tables/${threads}_${number}_$lane.txt & done
@@ -46,10 +47,10 @@ for ((round = 1; round <= ${ROUNDS:-5}; ++round)); do
 done
 cat tables/*.txt | python3 "$here/medians.py" | tee "$OUT/medians.md"
 cat tables/*.errors > "$OUT/errors.txt"
-[ -z "${SPEED_UP:-}" ] || timeout "$(left)" python3 speed_up.py ./plimsoll weighted $SPEED_UP | tee "$OUT/speed_up.md"
+[ -z "${SPEED_UP:-}" ] || timeout "$(left)" python3 speed_up.py ./plimsoll "$weights" $SPEED_UP | tee "$OUT/speed_up.md"
 for model in ${BY_OPERATOR:-}; do
   for threads in 1 16; do
     echo "=== $model, $threads threads"
-    timeout 20 ./plimsoll run weighted/$model.onnx --threads $threads --repeat 5 --by-operator 2>&1 | head -30
+    timeout 20 ./plimsoll run "$weights/$model.onnx" --threads $threads --repeat 5 --by-operator 2>&1 | head -30
   done
 done > "$OUT/by_operator.txt"
