@@ -48,8 +48,8 @@ void MergeRows(ProductShape& shape) {
     if (shape.b_matrices[i] != 0 || shape.a_matrices[i] != static_cast<int64_t>(i)) return;
   }
   shape.rows *= static_cast<int64_t>(count);
-  shape.a_matrices.resize(1);
-  shape.b_matrices.resize(1);
+  shape.a_matrices = std::vector<int64_t>{0};  // without the room that so many took
+  shape.b_matrices = std::vector<int64_t>{0};
 }
 
 }  // namespace
