@@ -36,6 +36,9 @@ class Attributes {
   const ConstantTensor* Tensor(std::string_view name) const;
   SubgraphId Subgraph(std::string_view name) const;  // not valid() when absent
 
+  void Reserve(size_t count) { entries_.reserve(count); }
+  auto begin() { return entries_.begin(); }
+  auto end() { return entries_.end(); }
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   size_t size() const { return entries_.size(); }

@@ -190,6 +190,7 @@ Status GraphAssembler::AddNode(const Site& site) {
 }
 
 Status GraphAssembler::AddAttributes(const Site& site, NodeId id) {
+  graph_[id].attributes.Reserve(site.record.attributes.size());
   for (const AttributeRecord& attribute : site.record.attributes) {
     const auto bound = Bind(attribute, site.body);
     if (!bound) continue;

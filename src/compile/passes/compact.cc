@@ -20,11 +20,13 @@ class Renumbering {
     if (id.valid()) ids_[id.index()] = SomeId(0);
   }
   bool Keeps(size_t index) const { return ids_[index].valid(); }
-  void Number() {
+  // Gives how many are kept.
+  size_t Number() {
     size_t next = 0;
     for (SomeId& id : ids_) {
       if (id.valid()) id = SomeId(next++);
     }
+    return next;
   }
   SomeId operator[](SomeId old) const { return old.valid() ? ids_[old.index()] : SomeId(); }
 
@@ -46,11 +48,11 @@ class Compaction {
     for (size_t i = 0; i < from_.values.size(); ++i) {
       if (values_.Keeps(i)) constants_.Keep(from_.values[i].constant);
     }
-    values_.Number();
-    nodes_.Number();
-    constants_.Number();
-    bodies_.Number();
     Graph to;
+    to.values.reserve(values_.Number());
+    to.nodes.reserve(nodes_.Number());
+    to.constants.reserve(constants_.Number());
+    to.subgraphs.reserve(bodies_.Number());
     to.metadata = from_.metadata;
     to.opsets = from_.opsets;
     to.ir_version = from_.ir_version;
@@ -112,14 +114,10 @@ class Compaction {
     Renumber(node.inputs, values_);
     Renumber(node.outputs, values_);
     node.home = bodies_[node.home];
-    graph::Attributes attributes;
-    for (const auto& [name, attribute] : node.attributes) {
-      graph::Attribute copy = attribute;
-      if (auto* one = std::get_if<SubgraphId>(&copy)) *one = bodies_[*one];
-      if (auto* many = std::get_if<std::vector<SubgraphId>>(&copy)) Renumber(*many, bodies_);
-      attributes.Set(name, std::move(copy));
+    for (auto& [name, attribute] : node.attributes) {
+      if (auto* one = std::get_if<SubgraphId>(&attribute)) *one = bodies_[*one];
+      if (auto* many = std::get_if<std::vector<SubgraphId>>(&attribute)) Renumber(*many, bodies_);
     }
-    node.attributes = std::move(attributes);
     return node;
   }
 

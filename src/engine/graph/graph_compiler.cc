@@ -126,7 +126,8 @@ Result<compile::CompiledModel> GraphCompiler::CompileGraph(Graph graph,
   compile::CompileOptions options = OptionsOfParts();
   // Workspaces that are looked at lie in the plan, and never on a kernel's stack.
   const bool looked_at = load.debug != nullptr && load.debug->settings.oom.enabled;
-  if (!looked_at) options.plain_peak = plain_.Peak(dims);
+  if (!looked_at) options.plain_peak = plain_->Peak(dims);
+  if (options_.takes_one_shape) plain_.reset();
   options.plan.lifetimes.feature_map_moves |= options_.feature_map_moves;
   options.plan.lifetimes.one_shape = options_.takes_one_shape;
   options.plan.lifetimes.target = options_.side.target();
@@ -177,14 +178,12 @@ Result<ShapeCache::Entry> GraphCompiler::Compile(std::vector<Dims> dims) {
     entry.reason = *std::move(reason);
     return entry;
   }
-  if (options_.takes_one_shape) {
-    // No other shapes will come: nobody else holds the constants while they are packed.
-    graph_.constants.clear();
-  }
+  // No other shapes will come: nobody else holds the constants while they are packed.
+  if (options_.takes_one_shape) graph_ = {};
   const auto build = [&]() -> Result<std::shared_ptr<const Executable>> {
     PLIMSOLL_ASSIGN(compile::CompiledModel model, CompileGraph(std::move(graph), entry.dims));
     // Most of what is held is there by now, and what follows takes other code.
-    if (!gave_back_code_) GiveBackCode("libdnnl");
+    if (!std::exchange(gave_back_code_, true)) GiveBackCode("libdnnl");
     return Build(std::move(model));
   };
   auto built = build();
@@ -196,7 +195,6 @@ Result<ShapeCache::Entry> GraphCompiler::Compile(std::vector<Dims> dims) {
   // What one compilation frees serves the next.
   constexpr int kSharedHeap = 8;
   if (compiled_++ % kSharedHeap == 0) GiveBackFreedHeap();
-  if (!std::exchange(gave_back_code_, true)) GiveBackCode("libdnnl");
   return entry;
 }
 

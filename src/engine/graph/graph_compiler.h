@@ -51,8 +51,8 @@ class GraphCompiler {
   // before Compile.
   Result<std::vector<ShapeCache::Entry>> CompileGears();
 
-  // Simplified; shapes as far as they hold for every run. Of a graph that takes one shape the
-  // constants are gone once that is compiled. Who has it may keep it: it stays what it is now.
+  // Simplified; shapes as far as they hold for every run. Of a graph that takes one shape nothing
+  // is left once that can be planned. Who has it may keep it: it stays what it is now.
   const graph::Graph& graph() {
     halves_.reset();
     return graph_;
@@ -73,7 +73,7 @@ class GraphCompiler {
   Result<std::shared_ptr<const Executable>> Build(compile::CompiledModel model);
 
   Options options_;
-  PlainGraph plain_;
+  std::optional<PlainGraph> plain_;
   graph::Graph graph_;
   // Before it was simplified, where nodes over halves then work on float32: until the first shapes
   // have decided between the two.
@@ -84,7 +84,7 @@ class GraphCompiler {
   std::optional<Error> failure_;                      // of compiling the one shape
   compile::KeptTrades kept_trades_;
   compile::SimilarSizes similar_;
-  bool gave_back_code_ = false;  // that loading used
+  bool gave_back_code_ = false;  // that compiling used
   int64_t compiled_ = 0;
 };
 
