@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/code_pages.h"
 #include "engine/api/port_tensors.h"
 #include "plimsoll/base/text.h"
 
@@ -157,6 +158,8 @@ Status LoadedGraph::RunStep(std::span<const TensorView> inputs, std::span<const 
                                         .task = options.task,
                                         .half_applied = &half_applied}));
   variables_.TakeNewSizes();
+  // What loading and what only the first run does have used.
+  if (!std::exchange(gave_back_code_, true)) GiveBackCode("libdnnl");
   return {};
 }
 

@@ -142,6 +142,7 @@ class LoadedGraph {
   const std::unique_ptr<GraphCompiler> compiler_;
   ShapeCache cache_;
   GraphRunner runner_;
+  bool gave_back_code_ = false;
 };
 
 }  // namespace plimsoll::engine
