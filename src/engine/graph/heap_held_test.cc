@@ -34,8 +34,8 @@ graph::Graph Chain(const Dim& rows) {
   graph::ValueId value = builder.Input("x", compile::FloatTensor({rows, 4}));
   for (int i = 0; i < 400; ++i) {
     const std::vector<float> weights(16, 0.1F * static_cast<float>(i % 7));
-    value = builder.Node("MatMul", {value, builder.Float32s("w" + std::to_string(i), {4, 4},
-                                                            weights)});
+    value =
+        builder.Node("MatMul", {value, builder.Float32s("w" + std::to_string(i), {4, 4}, weights)});
   }
   builder.Output(value);
   return builder.Build();
