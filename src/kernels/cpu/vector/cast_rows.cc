@@ -155,16 +155,31 @@ void IntsToFloats(const void* from, void* to, int64_t count, const Coefficients&
 void FloatsToLongs(const void* from, void* to, int64_t count, const Coefficients&) {
   const auto* const in = static_cast<const float*>(from);
   auto* const out = static_cast<int64_t*>(to);
+  const auto one = [=](int64_t i) { out[i] = ToInt64(in[i]); };
+  const auto long_ones = [=](int64_t i) HWY_ATTR {
+    const auto x = hn::PromoteTo(kDoubles, hn::LoadU(kShortFloats, in + i));
+    const auto limit = hn::Set(kDoubles, 9223372036854775808.0);
+    if (!hn::AllTrue(kDoubles, hn::Lt(hn::Abs(x), limit))) return false;
+    hn::StoreU(hn::ConvertTo(kLongs, x), kLongs, out + i);
+    return true;
+  };
+#if HWY_TARGET == HWY_SCALAR
+  CastAll(kLongs, count, long_ones, one);
+#else
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kLongs));
   CastAll(
-      kLongs, count,
+      kFloats, count,
       [=](int64_t i) HWY_ATTR {
-        const auto x = hn::PromoteTo(kDoubles, hn::LoadU(kShortFloats, in + i));
-        const auto limit = hn::Set(kDoubles, 9223372036854775808.0);
-        if (!hn::AllTrue(kDoubles, hn::Lt(hn::Abs(x), limit))) return false;
-        hn::StoreU(hn::ConvertTo(kLongs, x), kLongs, out + i);
+        const auto x = hn::LoadU(kFloats, in + i);
+        if (!FitInts(x)) return long_ones(i) && long_ones(i + lanes);
+        // As most do, and every instruction set has a vector of them.
+        const auto ints = hn::ConvertTo(kInts, x);
+        hn::StoreU(hn::PromoteTo(kLongs, hn::LowerHalf(ints)), kLongs, out + i);
+        hn::StoreU(hn::PromoteTo(kLongs, hn::UpperHalf(kShortInts, ints)), kLongs, out + i + lanes);
         return true;
       },
-      [=](int64_t i) { out[i] = ToInt64(in[i]); });
+      one);
+#endif
 }
 
 // By way of double, which has every integer of up to 53 bits.
