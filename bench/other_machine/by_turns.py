@@ -24,11 +24,14 @@ def shapes_of(program, model):
 
 
 def turns(program, model, threads, cores, runs, shapes):
-    """Milliseconds of a run and bytes, ours and theirs."""
+    """Milliseconds of a run and bytes, ours and theirs; none where one of the two fails."""
     done = subprocess.run(["taskset", "-c", ",".join(map(str, cores)), program, "bench", model, "--against", "ort", "--threads", str(threads),
-                           "--repeat", str(runs), "--json", *shapes], check=True, capture_output=True, text=True)
+                           "--repeat", str(runs), "--json", *shapes], capture_output=True, text=True)
+    if done.returncode:
+        print(f"{model.stem}: {done.stderr.strip()}", file=sys.stderr, flush=True)
+        return None
     row = json.loads(done.stdout)["models"][0]
-    return [side[key] for key in ("latency_ms", "resident_above_base_bytes") for side in (row, row["peer"])]
+    return [side["latency_ms"]["p50"] for side in (row, row["peer"])] + [side["resident_above_base_bytes"] for side in (row, row["peer"])]
 
 
 def table(threads, rows):
@@ -67,12 +70,14 @@ def main():
                     break
                 known = rows[threads][model.stem]
                 runs = FEW if not known else int(min(MANY, max(FEW, WANTED_MS / known[0][0])))
-                our, their, our_bytes, their_bytes = turns(options.plimsoll, model, threads, cores, runs, shapes[model])
-                known.append((our["p50"], their["p50"], our_bytes, their_bytes))
+                measured = turns(options.plimsoll, model, threads, cores, runs, shapes[model])
+                if measured:
+                    known.append(measured)
             print(f"round {number + 1}, {threads} threads done, {end - time.monotonic():.0f} s left", file=sys.stderr, flush=True)
     for threads in counts:
-        if rows[threads]:
-            table(threads, {model: rounds for model, rounds in rows[threads].items() if rounds})
+        measured = {model: rounds for model, rounds in rows[threads].items() if rounds}
+        if measured:
+            table(threads, measured)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs what a measurement on another machine needs, programs and their libraries, into build/jobs/JOB, for a machine that can build and
 # fetch nothing: bench/other_machine/pack.sh tests|libraries|threads|turns|regions|quantised|crowd|sanitizers. There, from the root of a checkout that has this folder:
-# OUT=FOLDER build/jobs/JOB/run.sh. "libraries" takes the programs that bench/libraries.py built; "crowd" uses the programs of "threads";
+# OUT=FOLDER build/jobs/JOB/run.sh. "turns FOLDER" takes the models of FOLDER along, without their weights (take_weights_out.py). "libraries" takes the programs that bench/libraries.py built; "crowd" uses the programs of "threads";
 # "sanitizers" carries the libraries with their headers, and compiles there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -13,7 +13,8 @@ cp "bench/other_machine/$job.sh" "$folder/run.sh"
 case $job in
   libraries) programs=$(ls build/release/libraries/*) && cp bench/libraries.py "$folder" ;;
   threads) programs=build/release/plimsoll && cp bench/other_machine/{medians,speed_up}.py "$folder" ;;
-  turns) programs=build/release/plimsoll && cp bench/other_machine/by_turns.py "$folder" ;;
+  turns) programs=build/release/plimsoll && cp bench/other_machine/by_turns.py "$folder"
+    [ -z "${2:-}" ] || build/venv/bin/python bench/other_machine/take_weights_out.py "$2" "$folder/models.tar.xz" ;;
   regions) programs=$(ls build/release/{plimsoll,machine_limits,region_timeline}) ;;
   quantised) programs=$(ls build/release/{plimsoll,kernels_test}) && cp bench/other_machine/quantised_figures.py "$folder" ;;
   tests) programs=$(ls build/release/{kernels,compile,engine}_test) ;;
@@ -39,5 +40,5 @@ if [ "$job" = sanitizers ]; then
   XZ_OPT=-1 tar -cJhf "$folder/root.tar.xz" --transform 's,^lib/,usr/lib/,' -C / -T <(sed 's,^/,,' "$folder/paths.txt")
   rm "$folder/paths.txt"
 fi
-find "$folder" -type f -not -name root.tar.xz -size +100k -exec xz -1 -f {} +
+find "$folder" -type f -not -name '*.tar.xz' -size +100k -exec xz -1 -f {} +
 du -sh "$folder"
