@@ -15,7 +15,7 @@ import sys
 import time
 
 SIZES = {"batch": 1, "seq": 128, "past": 128}
-FEW, MANY, WANTED_MS = 3, 20, 600  # runs of a round: as many as take about so long
+FEW, MANY, WANTED_MS = 3, 200, 300  # runs of a round: as many as take about so long
 
 
 def shapes_of(program, model):
@@ -32,6 +32,14 @@ def turns(program, model, threads, cores, runs, shapes):
         return None
     row = json.loads(done.stdout)["models"][0]
     return [side["latency_ms"]["p50"] for side in (row, row["peer"])] + [side["resident_above_base_bytes"] for side in (row, row["peer"])]
+
+
+def runs_of(program, model, shapes):
+    done = subprocess.run([program, "run", model, "--threads", "1", "--repeat", "3", "--json", *shapes], capture_output=True, text=True)
+    if done.returncode:
+        return FEW  # what fails is told when it is measured
+    milliseconds = json.loads(done.stdout)["models"][0]["latency_ms"]["p50"]
+    return int(min(MANY, max(FEW, WANTED_MS / milliseconds)))
 
 
 def table(threads, rows):
@@ -59,6 +67,7 @@ def main():
     machine = sorted(os.sched_getaffinity(0))
     models = [path for path in sorted(options.folder.glob("*.onnx")) if re.search(options.only, path.stem)]
     shapes = {model: shapes_of(options.plimsoll, model) for model in models}
+    runs = {model: runs_of(options.plimsoll, model, shapes[model]) for model in models}
     counts = [int(count) for count in options.threads.split(",")]
     rows = {count: collections.defaultdict(list) for count in counts}
     for number in range(options.rounds):
@@ -68,11 +77,9 @@ def main():
             for model in models:
                 if time.monotonic() > end:
                     break
-                known = rows[threads][model.stem]
-                runs = FEW if not known else int(min(MANY, max(FEW, WANTED_MS / known[0][0])))
-                measured = turns(options.plimsoll, model, threads, cores, runs, shapes[model])
+                measured = turns(options.plimsoll, model, threads, cores, runs[model], shapes[model])
                 if measured:
-                    known.append(measured)
+                    rows[threads][model.stem].append(measured)
             print(f"round {number + 1}, {threads} threads done, {end - time.monotonic():.0f} s left", file=sys.stderr, flush=True)
     for threads in counts:
         measured = {model: rounds for model, rounds in rows[threads].items() if rounds}
