@@ -1,5 +1,6 @@
 #include "engine/run/graph_runner.h"
 
+#include <chrono>
 #include <utility>
 
 #include "engine/graph/memory_demands.h"
@@ -7,6 +8,7 @@
 #include "engine/transfer/port_memory.h"
 #include "engine/transfer/staged_ports.h"
 #include "kernels/parallel.h"
+#include "kernels/threads/worker_limit.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -60,6 +62,11 @@ Status GraphRunner::Bind(BoundExecutable& bound, std::byte* arena) {
   bound.stable = std::move(stable);
   const bool several = StreamedRun::StreamsOf(*bound.executable) > 1;
   if (several && !bound.streamed) bound.streamed.emplace(bound.executable);
+  // What runs take must not depend on data, by which bodies are chosen and repeated.
+  const bool alike = bound.executable->model().graph.subgraphs.size() == 1;
+  if (!several && alike && side_.host_reachable && !bound.team) {
+    bound.team.emplace(options_.threads.first);
+  }
   return {};
 }
 
@@ -110,6 +117,15 @@ Status GraphRunner::RunBound(BoundExecutable& bound, Executable::Call call) {
   return monitor == nullptr ? run() : monitor->Finished(run(), call.queue);
 }
 
+Status GraphRunner::RunInTeam(BoundExecutable& bound, const Executable::Call& call) {
+  if (!bound.team) return RunBound(bound, call);
+  const kernels::WorkerLimitScope limit(bound.team->threads());
+  const auto begin = std::chrono::steady_clock::now();
+  PLIMSOLL_TRY(RunBound(bound, call));
+  bound.team->Ran(std::chrono::steady_clock::now() - begin);
+  return {};
+}
+
 Status GraphRunner::RunOnHost(BoundExecutable& bound, const Call& call, Executable::Call run) {
   StagedPorts staged;
   last_run_.transfers = CountTransfers(bound.executable->program());
@@ -129,7 +145,7 @@ Status GraphRunner::RunOnHost(BoundExecutable& bound, const Call& call, Executab
   }
   run.inputs = read_;
   run.outputs = written_;
-  PLIMSOLL_TRY(RunBound(bound, run));
+  PLIMSOLL_TRY(RunInTeam(bound, run));
   staged.CopyOutputs();
   return {};
 }
