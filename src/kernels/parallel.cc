@@ -10,7 +10,6 @@
 #include "base/usable_cores.h"
 #include "kernels/threads/region_runner.h"
 #include "kernels/threads/thread_team.h"
-#include "kernels/threads/worker_limit.h"
 
 // Tests start processes of their own, which make sessions.
 #ifdef __SANITIZE_THREAD__
@@ -53,7 +52,6 @@ struct Caller {
   int cores = 1;       // that the process may use
   bool in_region = false;
   bool pinned = false;
-  int at_once = kMostThreads;  // that may work at a region
   RegionRunner* runner = nullptr;
 };
 constinit thread_local Caller caller;
@@ -92,7 +90,7 @@ bool RunInTeam(ThreadTeam::Region region) {
   const int share =
       std::max(caller.cores / std::max(callers.load(std::memory_order_relaxed), 1), 1);
   region.crowded = share < region.threads;
-  region.threads = std::min({region.threads, share, caller.at_once});
+  region.threads = std::min(region.threads, share);
   region.pinned = caller.pinned;
   return Team().Run(region);
 }
@@ -137,10 +135,6 @@ ThreadScope::~ThreadScope() {
 
 PinScope::PinScope(bool pinned) : before_(std::exchange(caller.pinned, pinned)) {}
 PinScope::~PinScope() { caller.pinned = before_; }
-
-WorkerLimitScope::WorkerLimitScope(int threads)
-    : before_(std::exchange(caller.at_once, std::max(threads, 1))) {}
-WorkerLimitScope::~WorkerLimitScope() { caller.at_once = before_; }
 
 int Threads() {
   return caller.threads > 0 ? caller.threads : std::min(UsableCores(), kMostThreads);

@@ -9,7 +9,6 @@
 #include "engine/run/executable.h"
 #include "engine/run/run_record.h"
 #include "engine/run/streamed_run.h"
-#include "engine/run/team_size.h"
 
 namespace plimsoll::engine {
 
@@ -23,7 +22,6 @@ struct BoundExecutable {
   std::vector<std::byte*> areas;
   std::vector<RunRecord::StableAddress> stable;  // of operands that never move
   std::shared_ptr<const PlanProfile> profile;    // null: no run of it was recorded
-  std::optional<TeamSize> team;                  // absent: all threads
 };
 
 }  // namespace plimsoll::engine

@@ -1,6 +1,5 @@
 #include "engine/run/graph_runner.h"
 
-#include <chrono>
 #include <utility>
 
 #include "engine/graph/memory_demands.h"
@@ -8,7 +7,6 @@
 #include "engine/transfer/port_memory.h"
 #include "engine/transfer/staged_ports.h"
 #include "kernels/parallel.h"
-#include "kernels/threads/worker_limit.h"
 #include "plimsoll/base/text.h"
 
 namespace plimsoll::engine {
@@ -62,11 +60,6 @@ Status GraphRunner::Bind(BoundExecutable& bound, std::byte* arena) {
   bound.stable = std::move(stable);
   const bool several = StreamedRun::StreamsOf(*bound.executable) > 1;
   if (several && !bound.streamed) bound.streamed.emplace(bound.executable);
-  // What runs take must not depend on data, by which bodies are chosen and repeated.
-  const bool alike = bound.executable->model().graph.subgraphs.size() == 1;
-  if (!several && alike && side_.host_reachable && !bound.team) {
-    bound.team.emplace(options_.threads.first);
-  }
   return {};
 }
 
@@ -117,15 +110,6 @@ Status GraphRunner::RunBound(BoundExecutable& bound, Executable::Call call) {
   return monitor == nullptr ? run() : monitor->Finished(run(), call.queue);
 }
 
-Status GraphRunner::RunInTeam(BoundExecutable& bound, const Executable::Call& call) {
-  if (!bound.team) return RunBound(bound, call);
-  const kernels::WorkerLimitScope limit(bound.team->threads());
-  const auto begin = std::chrono::steady_clock::now();
-  PLIMSOLL_TRY(RunBound(bound, call));
-  bound.team->Ran(std::chrono::steady_clock::now() - begin);
-  return {};
-}
-
 Status GraphRunner::RunOnHost(BoundExecutable& bound, const Call& call, Executable::Call run) {
   StagedPorts staged;
   last_run_.transfers = CountTransfers(bound.executable->program());
@@ -145,7 +129,7 @@ Status GraphRunner::RunOnHost(BoundExecutable& bound, const Call& call, Executab
   }
   run.inputs = read_;
   run.outputs = written_;
-  PLIMSOLL_TRY(RunInTeam(bound, run));
+  PLIMSOLL_TRY(RunBound(bound, run));
   staged.CopyOutputs();
   return {};
 }

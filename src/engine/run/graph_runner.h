@@ -76,7 +76,6 @@ class GraphRunner {
   Result<StreamSet*> Streams(size_t count);
   Status Bind(BoundExecutable& bound, std::byte* arena);
   Status RunBound(BoundExecutable& bound, Executable::Call call);
-  Status RunInTeam(BoundExecutable& bound, const Executable::Call& call);  // of the host's threads
   std::unique_ptr<RunProfile> RecordRun(const std::shared_ptr<const PlanProfile>& plan,
                                         RunProfile::Place place) const;
   Status RunOnHost(BoundExecutable& bound, const Call& call, Executable::Call run);
