@@ -45,6 +45,9 @@ struct Division {
   }
 };
 
+constexpr int kBlockOfAvx512 = 16;
+constexpr int64_t kFastBlocks = 4;
+
 // How many pieces of so many filters there are; 1 where they cannot be cut so. Cuts are at blocks,
 // where the pieces are separate in every form.
 int64_t Pieces(const ConvolutionShape& shape, int64_t filters) {
@@ -61,7 +64,6 @@ int64_t Pieces(const ConvolutionShape& shape, int64_t filters) {
 std::vector<Division> Divisions(const ConvolutionShape& shape) {
   constexpr int64_t kSmallImage = 256;
   constexpr int64_t kSmallPiece = 1 << 13;
-  constexpr int64_t kFastBlocks = 4;
   const int64_t places = shape.window.OutputSize();
   std::vector<Division> divisions;
   if (shape.batch > 1 && places < kSmallImage) divisions.push_back({});
@@ -77,10 +79,18 @@ std::vector<Division> Divisions(const ConvolutionShape& shape) {
   return divisions;
 }
 
+// Whether pieces are too little for all threads: with AVX2 oneDNN shares out lines and, of each,
+// four blocks of filters at a time. With AVX-512 it cuts lines, too.
+bool LeavesThreadsIdle(const ConvolutionShape& shape, const Division& division) {
+  if (BlockSize() == kBlockOfAvx512 || division.pieces == 1) return false;
+  const Window& window = shape.window;
+  const int64_t lines = window.output[0] * window.output[1];
+  const int64_t blocks = shape.filters / division.pieces / BlockSize();
+  return lines * std::max<int64_t>(blocks / kFastBlocks, 1) < Threads();
+}
+
 // Taps of all channels whose weights, for a few filters, stay in the second cache.
 constexpr int64_t kMostRowTaps = 1 << 13;
-
-constexpr int kBlockOfAvx512 = 16;
 
 // Results whose activation is worth a thread of its own: a microsecond's.
 constexpr int64_t kActivationGrain = 4096;
@@ -393,6 +403,10 @@ Result<KernelPointer> MakeFloatConvolution(const KernelSite& site, const FloatCo
     if (keeps) break;
   }
   if (least && least->workspace <= site.most_workspace) {
+    if (LeavesThreadsIdle(wanted.shape, least->division) && CanBeDirectConvolution(wanted)) {
+      Result<KernelPointer> direct = MakeDirectConvolution(site, wanted);
+      if (direct.ok() && (*direct)->workspace() <= site.most_workspace) return direct;
+    }
     return FloatConvolutionKernel::Make(site, std::move(*least));
   }
   if (Result<KernelPointer> tiled = MakeTiledConvolution(site, wanted); tiled.ok()) return tiled;

@@ -94,5 +94,32 @@ TEST(OwnConvolutionTest, LongWorkAndOtherGraphsTakeTheFastestCode) {
   EXPECT_EQ(implementation(long_row, true), "ours:direct") << "the weights have one form";
 }
 
+// One line, and memory for pieces of four blocks of filters: each is work for one thread.
+TEST(OwnConvolutionTest, PiecesThatLeaveThreadsIdleAreLeftToDirectConvolutions) {
+  if (BlockSize() == 16) GTEST_SKIP() << "oneDNN cuts lines on this processor";
+  const Layer layer{{1, 128, 200}, {128, 128, 5}, {1}, {2, 2}, false};
+  const std::vector<float> expected =
+      ElementsOf<float>((*OneNode{.op = "Conv", .attributes = WindowAttributes(layer)}.Run(
+          {Wavy(layer.data), Wavy(layer.weights, 1), Wavy({layer.weights[0]}, 2)}))[0]);
+  HeapPackedWeights packed;
+  const auto prepare = [&](int threads, Bytes most) {
+    const ThreadScope scope(threads);
+    return PrepareLayer(layer, &packed, false, most);
+  };
+  const auto roomy = prepare(1, Bytes(kSaturated));
+  ASSERT_TRUE(roomy.ok());
+  const Bytes most = roomy->kernel->workspace() - Bytes(1);
+  const auto alone = prepare(1, most);
+  const auto shared = prepare(2, most);
+  ASSERT_TRUE(alone.ok() && shared.ok());
+  EXPECT_EQ(alone->kernel->implementation(), "jit:avx2");
+  EXPECT_EQ(shared->kernel->implementation(), "ours:direct");
+  EXPECT_LE(shared->kernel->workspace(), most);
+  const ThreadScope scope(2);
+  const auto made = shared->Run();
+  ASSERT_TRUE(made.ok());
+  EXPECT_THAT(*made, testing::Pointwise(testing::FloatNear(2e-4F), expected));
+}
+
 }  // namespace own_convolution_test
 }  // namespace plimsoll::kernels::cpu
