@@ -41,7 +41,7 @@ struct BenchSide {
   std::vector<double> latency_ms;     // of the runs that count, of all callers
   std::vector<double> round_medians;  // ms
   double seconds = 0;                 // that they took together
-  Bytes resident;                     // above what it was before the model was loaded
+  Bytes resident;                     // above what it was before the model was read, without inputs
 
   double throughput() const { return static_cast<double>(latency_ms.size()) / seconds; }
 };
